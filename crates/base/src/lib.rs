@@ -1,0 +1,9 @@
+//! What every crate of Varve stands on: the storage seam, progress, and interruption.
+//!
+//! Nothing here knows of terminals, environment variables or home directories.
+
+pub mod progress;
+pub mod storage;
+
+pub use progress::{Interrupt, Interrupted, Progress, Silent, Unit};
+pub use storage::{DiskStorage, MemoryStorage, OpenMode, Storage, StorageError, StorageFile};

@@ -1,0 +1,188 @@
+//! The local disk behind the [`Storage`] trait.
+
+use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Files below one folder of the local disk.
+#[derive(Clone, Debug)]
+pub struct DiskStorage {
+    root: PathBuf,
+}
+
+impl DiskStorage {
+    /// All paths will be taken relative to `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        DiskStorage { root: root.into() }
+    }
+
+    fn at(&self, path: &Path) -> PathBuf {
+        if path.as_os_str().is_empty() {
+            self.root.clone()
+        } else {
+            self.root.join(path)
+        }
+    }
+}
+
+fn kind_of(kind: fs::FileType) -> EntryKind {
+    if kind.is_file() {
+        EntryKind::File
+    } else if kind.is_dir() {
+        EntryKind::Folder
+    } else {
+        EntryKind::Other
+    }
+}
+
+impl Storage for DiskStorage {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
+        let full = self.at(path);
+        let mut options = OpenOptions::new();
+        options.read(true);
+        match mode {
+            OpenMode::Read => &mut options,
+            OpenMode::Append => options.write(true),
+            OpenMode::CreateNew => options.write(true).create_new(true),
+        };
+        let op = if mode == OpenMode::CreateNew {
+            "create"
+        } else {
+            "open"
+        };
+        let file = options
+            .open(&full)
+            .map_err(|e| StorageError::io(op, &full, e))?;
+        let end = match mode {
+            OpenMode::Append => file
+                .metadata()
+                .map_err(|e| StorageError::io("stat", &full, e))?
+                .len(),
+            OpenMode::Read | OpenMode::CreateNew => 0,
+        };
+        Ok(Arc::new(DiskFile {
+            path: full,
+            file,
+            end: Mutex::new(end),
+        }))
+    }
+
+    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
+        let full = self.at(path);
+        match fs::symlink_metadata(&full) {
+            Ok(found) => Ok(Some(kind_of(found.file_type()))),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(StorageError::io("stat", &full, error)),
+        }
+    }
+
+    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
+        let full = self.at(folder);
+        let fail = |e| StorageError::io("list", &full, e);
+        fs::read_dir(&full)
+            .map_err(fail)?
+            .map(|entry| {
+                let entry = entry.map_err(fail)?;
+                let kind = kind_of(entry.file_type().map_err(fail)?);
+                Ok(Entry {
+                    name: entry.file_name(),
+                    kind,
+                })
+            })
+            .collect()
+    }
+
+    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
+        let full = self.at(folder);
+        fs::create_dir_all(&full).map_err(|e| StorageError::io("create folder", &full, e))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        let full = self.at(from);
+        fs::rename(&full, self.at(to)).map_err(|e| StorageError::io("rename", &full, e))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StorageError> {
+        let full = self.at(path);
+        fs::remove_file(&full).map_err(|e| StorageError::io("remove", &full, e))
+    }
+
+    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
+        let full = self.at(folder);
+        let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
+        open.sync_all()
+            .map_err(|e| StorageError::io("sync", &full, e))
+    }
+}
+
+/// A file in place of a folder above it means just as well that there is nothing.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+#[derive(Debug)]
+struct DiskFile {
+    path: PathBuf,
+    file: File,
+    /// Where the next append goes; behind torn bytes of a failed one it does not move.
+    end: Mutex<u64>,
+}
+
+impl DiskFile {
+    fn fail(&self, op: &'static str) -> impl Fn(io::Error) -> StorageError + '_ {
+        move |error| StorageError::io(op, &self.path, error)
+    }
+}
+
+impl StorageFile for DiskFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn len(&self) -> Result<u64, StorageError> {
+        Ok(self.file.metadata().map_err(self.fail("stat"))?.len())
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        let mut filled = 0;
+        while filled < buf.len() {
+            match self
+                .file
+                .read_at(&mut buf[filled..], offset + filled as u64)
+            {
+                Ok(0) => break,
+                Ok(got) => filled += got,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.fail("read")(error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = *end;
+        self.file
+            .write_all_at(bytes, start)
+            .map_err(self.fail("append to"))?;
+        *end = start + bytes.len() as u64;
+        Ok(start)
+    }
+
+    fn truncate(&self, len: u64) -> Result<(), StorageError> {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        self.file.set_len(len).map_err(self.fail("truncate"))?;
+        *end = len;
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.file.sync_data().map_err(self.fail("sync"))
+    }
+}

@@ -1,0 +1,205 @@
+//! Files in memory: for tests, and as the state that the recorder's images are made of.
+
+use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+type Content = Arc<RwLock<Vec<u8>>>;
+
+/// A tree of files in memory; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStorage(Arc<Mutex<Tree>>);
+
+#[derive(Debug, Default)]
+struct Tree {
+    files: BTreeMap<PathBuf, Content>,
+    folders: BTreeSet<PathBuf>,
+}
+
+impl MemoryStorage {
+    /// A storage that holds these files, with the folders they need.
+    pub fn with_files(files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>) -> Self {
+        let storage = MemoryStorage::default();
+        {
+            let mut tree = storage.tree();
+            for (path, bytes) in files {
+                tree.folders
+                    .extend(path.ancestors().skip(1).map(Path::to_owned));
+                tree.files.insert(path, Arc::new(RwLock::new(bytes)));
+            }
+        }
+        storage
+    }
+
+    fn tree(&self) -> MutexGuard<'_, Tree> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn not_found(op: &'static str, path: &Path) -> StorageError {
+    StorageError::io(op, path, io::ErrorKind::NotFound.into())
+}
+
+impl Storage for MemoryStorage {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
+        let mut tree = self.tree();
+        let content = match (tree.files.get(path), mode) {
+            (Some(_), OpenMode::CreateNew) => {
+                let there = io::ErrorKind::AlreadyExists.into();
+                return Err(StorageError::io("create", path, there));
+            }
+            (Some(content), _) => content.clone(),
+            (None, OpenMode::CreateNew) => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                if !folder.as_os_str().is_empty() && !tree.folders.contains(folder) {
+                    return Err(not_found("create", path));
+                }
+                let content = Content::default();
+                tree.files.insert(path.to_owned(), content.clone());
+                content
+            }
+            (None, _) => return Err(not_found("open", path)),
+        };
+        let writable = mode != OpenMode::Read;
+        Ok(Arc::new(MemoryFile {
+            path: path.to_owned(),
+            content,
+            writable,
+        }))
+    }
+
+    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
+        let tree = self.tree();
+        let is_root = path.as_os_str().is_empty();
+        Ok(if tree.files.contains_key(path) {
+            Some(EntryKind::File)
+        } else if is_root || tree.folders.contains(path) {
+            Some(EntryKind::Folder)
+        } else {
+            None
+        })
+    }
+
+    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
+        let tree = self.tree();
+        if !folder.as_os_str().is_empty() && !tree.folders.contains(folder) {
+            return Err(not_found("list", folder));
+        }
+        let inside = |path: &&PathBuf| path.parent() == Some(folder);
+        let files = tree
+            .files
+            .keys()
+            .filter(inside)
+            .map(|path| (path, EntryKind::File));
+        let folders = tree
+            .folders
+            .iter()
+            .filter(inside)
+            .map(|path| (path, EntryKind::Folder));
+        let entry = |(path, kind): (&PathBuf, _)| {
+            Some(Entry {
+                name: path.file_name()?.to_owned(),
+                kind,
+            })
+        };
+        Ok(files.chain(folders).filter_map(entry).collect())
+    }
+
+    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
+        self.tree()
+            .folders
+            .extend(folder.ancestors().map(Path::to_owned));
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        let mut tree = self.tree();
+        if let Some(content) = tree.files.remove(from) {
+            tree.files.insert(to.to_owned(), content);
+            return Ok(());
+        }
+        if !tree.folders.contains(from) {
+            return Err(not_found("rename", from));
+        }
+        let moved = |path: &Path| path.strip_prefix(from).ok().map(|rest| to.join(rest));
+        let files = std::mem::take(&mut tree.files);
+        tree.files = files
+            .into_iter()
+            .map(|(path, c)| (moved(&path).unwrap_or(path), c))
+            .collect();
+        let folders = std::mem::take(&mut tree.folders);
+        tree.folders = folders
+            .into_iter()
+            .map(|path| moved(&path).unwrap_or(path))
+            .collect();
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StorageError> {
+        let removed = self.tree().files.remove(path);
+        removed.map(|_| ()).ok_or_else(|| not_found("remove", path))
+    }
+
+    fn sync_folder(&self, _folder: &Path) -> Result<(), StorageError> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    path: PathBuf,
+    content: Content,
+    writable: bool,
+}
+
+impl MemoryFile {
+    fn writable(&self, op: &'static str) -> Result<(), StorageError> {
+        let denied = || StorageError::io(op, &self.path, io::ErrorKind::PermissionDenied.into());
+        if self.writable { Ok(()) } else { Err(denied()) }
+    }
+}
+
+impl StorageFile for MemoryFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn len(&self) -> Result<u64, StorageError> {
+        Ok(self
+            .content
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(content.len());
+        let got = buf.len().min(content.len() - start);
+        buf[..got].copy_from_slice(&content[start..start + got]);
+        Ok(got)
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
+        self.writable("append to")?;
+        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let start = content.len() as u64;
+        content.extend_from_slice(bytes);
+        Ok(start)
+    }
+
+    fn truncate(&self, len: u64) -> Result<(), StorageError> {
+        self.writable("truncate")?;
+        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        content.truncate(usize::try_from(len).unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.writable("sync")
+    }
+}

@@ -1,0 +1,331 @@
+//! The one seam through which everything durable goes.
+//!
+//! Files only grow, or are replaced whole by rename. Readers use positions and never a cursor, so
+//! any number of threads read one file while one writer appends to it. The local disk
+//! ([`DiskStorage`]) and memory ([`MemoryStorage`]) are here; `testkit` has the recorder that
+//! yields every state a power cut could have left.
+
+mod disk;
+mod memory;
+
+use std::fmt::Debug;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use disk::DiskStorage;
+pub use memory::MemoryStorage;
+
+/// A storage call failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    /// The system refused; `op` is a verb such as `read`.
+    #[error("cannot {op} {path}: {source}", path = path.display())]
+    Io {
+        /// What was being done.
+        op: &'static str,
+        /// To which file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file ends before the bytes that were asked for.
+    #[error("{path} ends at byte {len}, before byte {wanted} that something points to",
+            path = path.display())]
+    Short {
+        /// Which file.
+        path: PathBuf,
+        /// Its length.
+        len: u64,
+        /// The end of the range that was wanted.
+        wanted: u64,
+    },
+}
+
+impl StorageError {
+    pub(crate) fn io(op: &'static str, path: &Path, source: io::Error) -> Self {
+        StorageError::Io {
+            op,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Whether the file or folder does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.kind() == Some(io::ErrorKind::NotFound)
+    }
+
+    /// Whether [`OpenMode::CreateNew`] found the file already there.
+    pub fn is_already_there(&self) -> bool {
+        self.kind() == Some(io::ErrorKind::AlreadyExists)
+    }
+
+    fn kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            StorageError::Io { source, .. } => Some(source.kind()),
+            StorageError::Short { .. } => None,
+        }
+    }
+}
+
+/// How [`Storage::open`] treats a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Must exist; appending fails.
+    Read,
+    /// Must exist; may be appended to and truncated.
+    Append,
+    /// Must not exist yet; its folder must.
+    CreateNew,
+}
+
+/// What a path or a folder's entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// Anything else, such as the symbolic link of a Mercurial lock.
+    Other,
+}
+
+/// One entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Name without the folder.
+    pub name: std::ffi::OsString,
+    /// File, folder or other.
+    pub kind: EntryKind,
+}
+
+/// A tree of folders with files; paths are relative to its root.
+pub trait Storage: Send + Sync + Debug {
+    /// Opens one file.
+    ///
+    /// # Errors
+    /// [`StorageError::is_not_found`] or [`StorageError::is_already_there`] as the mode demands.
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError>;
+
+    /// What stands at `path`; `None` if nothing does.
+    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError>;
+
+    /// The entries of a folder, in no particular order.
+    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError>;
+
+    /// Makes a folder and those above it; no error if it is there.
+    fn create_folder(&self, folder: &Path) -> Result<(), StorageError>;
+
+    /// Moves a file or folder, replacing a file at `to`, in one atomic step.
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError>;
+
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> Result<(), StorageError>;
+
+    /// Makes creations, renames and removals in this folder survive a power cut.
+    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError>;
+}
+
+/// One open file. There is at most one appender at a time; readers are never disturbed by it.
+pub trait StorageFile: Send + Sync + Debug {
+    /// Path as given to [`Storage::open`], for messages.
+    fn path(&self) -> &Path;
+
+    /// Length in bytes now.
+    fn len(&self) -> Result<u64, StorageError>;
+
+    /// Whether the file has no bytes.
+    fn is_empty(&self) -> Result<bool, StorageError> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Fills as much of `buf` as the file has from `offset` on; less only at its end.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError>;
+
+    /// Adds bytes behind the last successful append and returns where they begin. After an error
+    /// the next append takes the same place, so torn bytes never stay in the middle.
+    fn append(&self, bytes: &[u8]) -> Result<u64, StorageError>;
+
+    /// Cuts the file to `len` bytes.
+    fn truncate(&self, len: u64) -> Result<(), StorageError>;
+
+    /// Returns once all appended bytes survive a power cut.
+    fn sync(&self) -> Result<(), StorageError>;
+
+    /// Fills all of `buf`.
+    ///
+    /// # Errors
+    /// [`StorageError::Short`] if the file ends before.
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), StorageError> {
+        let got = self.read_at(offset, buf)?;
+        if got == buf.len() {
+            return Ok(());
+        }
+        let wanted = offset.saturating_add(buf.len() as u64);
+        Err(StorageError::Short {
+            path: self.path().to_owned(),
+            len: self.len()?,
+            wanted,
+        })
+    }
+
+    /// The `len` bytes at `offset`; checked against the file's length before memory is reserved.
+    ///
+    /// # Errors
+    /// [`StorageError::Short`] if the file ends before.
+    fn read_vec(&self, offset: u64, len: usize) -> Result<Vec<u8>, StorageError> {
+        let wanted = offset.saturating_add(len as u64);
+        // A small claim is cheaper to try than to check.
+        if len > CHECKED_ABOVE {
+            let file_len = self.len()?;
+            if wanted > file_len {
+                return Err(StorageError::Short {
+                    path: self.path().to_owned(),
+                    len: file_len,
+                    wanted,
+                });
+            }
+        }
+        let mut bytes = vec![0; len];
+        self.read_exact_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The whole file.
+    fn read_all(&self) -> Result<Vec<u8>, StorageError> {
+        let len = usize::try_from(self.len()?).unwrap_or(usize::MAX);
+        self.read_vec(0, len)
+    }
+}
+
+/// Reads longer than this are checked against the file's length before memory is reserved.
+const CHECKED_ABOVE: usize = 1 << 20;
+
+/// Reads a whole small file; `None` if there is none.
+///
+/// # Errors
+/// Any failure but a missing file.
+pub fn read_if_there(storage: &dyn Storage, path: &Path) -> Result<Option<Vec<u8>>, StorageError> {
+    match storage.open(path, OpenMode::Read) {
+        Ok(file) => file.read_all().map(Some),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces a small file whole, so that a power cut leaves the old or the new one.
+///
+/// # Errors
+/// Any failure; the old file is then untouched.
+pub fn replace(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let beside = path.with_file_name(name);
+    if storage.kind(&beside)?.is_some() {
+        storage.remove(&beside)?;
+    }
+    let file = storage.open(&beside, OpenMode::CreateNew)?;
+    file.append(bytes)?;
+    file.sync()?;
+    storage.rename(&beside, path)?;
+    storage.sync_folder(path.parent().unwrap_or(Path::new("")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every implementation goes through this one test.
+    fn check_storage(storage: &dyn Storage) {
+        let path = Path::new("a/b/file");
+        assert!(
+            storage
+                .open(path, OpenMode::Read)
+                .unwrap_err()
+                .is_not_found()
+        );
+        assert!(read_if_there(storage, path).unwrap().is_none());
+        storage.create_folder(Path::new("a/b")).unwrap();
+        let file = storage.open(path, OpenMode::CreateNew).unwrap();
+        assert!(
+            storage
+                .open(path, OpenMode::CreateNew)
+                .unwrap_err()
+                .is_already_there()
+        );
+        assert_eq!(file.append(b"hello ").unwrap(), 0);
+        assert_eq!(file.append(b"world").unwrap(), 6);
+        file.sync().unwrap();
+        assert_eq!(file.read_vec(6, 5).unwrap(), b"world");
+        let mut buf = [0; 8];
+        assert_eq!(file.read_at(9, &mut buf).unwrap(), 2);
+        assert!(matches!(
+            file.read_vec(9, 3),
+            Err(StorageError::Short {
+                len: 11,
+                wanted: 12,
+                ..
+            })
+        ));
+        let huge = file.read_vec(4, usize::MAX);
+        assert!(
+            matches!(huge, Err(StorageError::Short { len: 11, .. })),
+            "{huge:?}"
+        );
+        file.truncate(5).unwrap();
+        assert_eq!(file.append(b"!").unwrap(), 5);
+        let reader = storage.open(path, OpenMode::Read).unwrap();
+        assert_eq!(reader.read_all().unwrap(), b"hello!");
+        assert!(reader.append(b"no").is_err());
+        check_names(storage, reader.as_ref());
+    }
+
+    /// Continues [`check_storage`] with renames, listings and removals.
+    fn check_names(storage: &dyn Storage, reader: &dyn StorageFile) {
+        let path = Path::new("a/b/file");
+        replace(storage, Path::new("a/small"), b"one").unwrap();
+        replace(storage, Path::new("a/small"), b"two").unwrap();
+        assert_eq!(
+            read_if_there(storage, Path::new("a/small"))
+                .unwrap()
+                .unwrap(),
+            b"two"
+        );
+        let mut names: Vec<_> = storage.list(Path::new("a")).unwrap();
+        names.sort_by(|x, y| x.name.cmp(&y.name));
+        let expected = [("b", EntryKind::Folder), ("small", EntryKind::File)];
+        assert!(
+            names
+                .iter()
+                .map(|e| (e.name.to_str().unwrap(), e.kind))
+                .eq(expected)
+        );
+
+        storage
+            .rename(Path::new("a/small"), Path::new("a/b/file"))
+            .unwrap();
+        assert_eq!(
+            reader.read_all().unwrap(),
+            b"hello!",
+            "an open file outlives its name"
+        );
+        storage.remove(path).unwrap();
+        assert_eq!(storage.kind(path).unwrap(), None);
+        assert_eq!(
+            storage.kind(Path::new("a/b")).unwrap(),
+            Some(EntryKind::Folder)
+        );
+    }
+
+    #[test]
+    fn memory_keeps_the_contract() {
+        check_storage(&MemoryStorage::default());
+    }
+
+    #[test]
+    fn disk_keeps_the_contract() {
+        let folder = tempfile::tempdir().unwrap();
+        check_storage(&DiskStorage::new(folder.path()));
+    }
+}

@@ -1,0 +1,1 @@
+//! The measuring library behind the bench command.

@@ -1,0 +1,1 @@
+//! The append-only copy-on-write B+tree file: chunks, commits, recovery, reductions.

@@ -1,0 +1,3 @@
+//! The varve binary: arguments, terminal, one file per command.
+
+fn main() {}

@@ -1,0 +1,13 @@
+//! Chunk compression: one trait, one table from codec to implementation, engine settings.
+//!
+//! A [`Compressor`] and an [`Expander`] keep their contexts from chunk to chunk: on chunks of a
+//! few hundred bytes making a context costs more than using it. Neither is shared between
+//! threads; each thread has its own.
+
+mod codecs;
+mod setting;
+mod stream;
+
+pub use codecs::{Codec, CodecError, CodecId, Compressor, Dictionary, Expander};
+pub use setting::{EngineSetting, SettingError};
+pub use stream::StreamEncoder;

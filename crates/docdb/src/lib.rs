@@ -1,0 +1,1 @@
+//! Databases: documents, revision trees, attachments, snapshots, changes.

@@ -1,0 +1,1 @@
+//! Exact ordered JSON, collation of view keys, and the term encoding that revision hashes need.

@@ -1,0 +1,1 @@
+//! A Mercurial repository: requirements, store, changelog, manifest, filelogs, phases, bookmarks.

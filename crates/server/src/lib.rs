@@ -1,0 +1,1 @@
+//! HTTP for both protocols: routing, users, sessions, tasks. The only async crate.

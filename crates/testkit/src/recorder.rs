@@ -1,0 +1,287 @@
+//! A storage that remembers every call and yields the states a power cut could have left.
+//!
+//! Model: bytes appended since a file's last sync may be there up to any point, and the last byte
+//! there may be torn; files are cut independently of one another. Creations, renames, removals and
+//! truncations take effect in order and whole. A test wraps its workload around a [`Recorder`],
+//! calls [`Recorder::acknowledge`] where a caller would have been told "done", and opens each image
+//! with the real recovery code.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use varve_base::storage::{Entry, EntryKind};
+use varve_base::{MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
+
+#[derive(Clone, Debug)]
+enum Op {
+    Create(PathBuf),
+    Append(PathBuf, Vec<u8>),
+    Truncate(PathBuf, u64),
+    Sync(PathBuf),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+    Acknowledge,
+}
+
+/// Memory with a log of all calls that change it; clones share both.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    memory: MemoryStorage,
+    log: Arc<Mutex<Vec<Op>>>,
+}
+
+/// What a power cut left behind.
+#[derive(Debug)]
+pub struct CrashImage {
+    /// How many times [`Recorder::acknowledge`] had been called by then.
+    pub acknowledged: usize,
+    /// What was cut where, for the message of a failing test.
+    pub cut: String,
+    /// The files.
+    pub storage: MemoryStorage,
+}
+
+#[derive(Clone, Debug, Default)]
+struct FileState {
+    durable: Vec<u8>,
+    pending: Vec<u8>,
+}
+
+impl FileState {
+    fn upto(&self, cut: usize) -> Vec<u8> {
+        [&self.durable[..], &self.pending[..cut]].concat()
+    }
+}
+
+impl Recorder {
+    fn log(&self) -> MutexGuard<'_, Vec<Op>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that the workload told its caller "this is durable".
+    pub fn acknowledge(&self) {
+        self.log().push(Op::Acknowledge);
+    }
+
+    /// Calls `check` with every image; of pending runs longer than `dense` bytes only some cuts
+    /// are made (the first and last bytes and an even spread). Returns how many images there were.
+    pub fn for_each_image(&self, dense: usize, mut check: impl FnMut(CrashImage)) -> usize {
+        let mut files: BTreeMap<PathBuf, FileState> = BTreeMap::new();
+        let (mut acknowledged, mut count) = (0, 0);
+        for (step, op) in self.log().clone().iter().enumerate() {
+            apply(&mut files, op);
+            acknowledged += usize::from(matches!(op, Op::Acknowledge));
+            let mut emit = |files: BTreeMap<PathBuf, Vec<u8>>, cut: String| {
+                count += 1;
+                let storage = MemoryStorage::with_files(files);
+                check(CrashImage {
+                    acknowledged,
+                    cut: format!("step {step}, {cut}"),
+                    storage,
+                });
+            };
+            // Only an append opens new cuts; after other calls two images suffice.
+            let appended = match op {
+                Op::Append(path, _) => Some(path),
+                _ => None,
+            };
+            for others_kept in [true, false] {
+                let rest = |path: &PathBuf, state: &FileState| {
+                    let kept = if others_kept { state.pending.len() } else { 0 };
+                    (path.clone(), state.upto(kept))
+                };
+                let base: BTreeMap<_, _> = files.iter().map(|(p, s)| rest(p, s)).collect();
+                let Some(path) = appended else {
+                    emit(base, format!("pending kept: {others_kept}"));
+                    continue;
+                };
+                let state = &files[path];
+                for cut in cuts(state.pending.len(), dense) {
+                    let mut image = base.clone();
+                    let bytes = state.upto(cut);
+                    let name = path.display();
+                    if cut > 0 {
+                        let mut torn = bytes.clone();
+                        if let Some(last) = torn.last_mut() {
+                            *last ^= 0x80;
+                        }
+                        image.insert(path.clone(), torn);
+                        emit(image.clone(), format!("{name} torn at +{cut}"));
+                    }
+                    image.insert(path.clone(), bytes);
+                    emit(image, format!("{name} cut at +{cut}"));
+                }
+            }
+        }
+        count
+    }
+}
+
+fn cuts(len: usize, dense: usize) -> Vec<usize> {
+    if len <= dense {
+        return (0..=len).collect();
+    }
+    let edge = dense / 4;
+    let stride = (len / (dense / 2).max(1)).max(1);
+    let mut all: Vec<usize> = (0..edge)
+        .chain((edge..len - edge).step_by(stride))
+        .chain(len - edge..=len)
+        .collect();
+    all.dedup();
+    all
+}
+
+fn apply(files: &mut BTreeMap<PathBuf, FileState>, op: &Op) {
+    match op {
+        Op::Create(path) => {
+            files.insert(path.clone(), FileState::default());
+        }
+        Op::Append(path, bytes) => {
+            files
+                .entry(path.clone())
+                .or_default()
+                .pending
+                .extend_from_slice(bytes);
+        }
+        Op::Truncate(path, len) => {
+            let state = files.entry(path.clone()).or_default();
+            let mut all = state.upto(state.pending.len());
+            all.truncate(usize::try_from(*len).unwrap_or(usize::MAX));
+            let kept = state.durable.len().min(all.len());
+            state.pending = all.split_off(kept);
+            state.durable = all;
+        }
+        Op::Sync(path) => {
+            let state = files.entry(path.clone()).or_default();
+            let mut pending = std::mem::take(&mut state.pending);
+            state.durable.append(&mut pending);
+        }
+        Op::Rename(from, to) => {
+            if let Some(state) = files.remove(from) {
+                files.insert(to.clone(), state);
+            }
+        }
+        Op::Remove(path) => {
+            files.remove(path);
+        }
+        Op::Acknowledge => {}
+    }
+}
+
+impl Storage for Recorder {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
+        let inner = self.memory.open(path, mode)?;
+        if mode == OpenMode::CreateNew {
+            self.log().push(Op::Create(path.to_owned()));
+        }
+        Ok(Arc::new(RecordedFile {
+            inner,
+            log: self.log.clone(),
+        }))
+    }
+
+    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
+        self.memory.kind(path)
+    }
+
+    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
+        self.memory.list(folder)
+    }
+
+    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.create_folder(folder)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        self.memory.rename(from, to)?;
+        self.log().push(Op::Rename(from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StorageError> {
+        self.memory.remove(path)?;
+        self.log().push(Op::Remove(path.to_owned()));
+        Ok(())
+    }
+
+    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.sync_folder(folder)
+    }
+}
+
+#[derive(Debug)]
+struct RecordedFile {
+    inner: Arc<dyn StorageFile>,
+    log: Arc<Mutex<Vec<Op>>>,
+}
+
+impl RecordedFile {
+    fn push(&self, op: Op) {
+        self.log
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(op);
+    }
+}
+
+impl StorageFile for RecordedFile {
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+
+    fn len(&self) -> Result<u64, StorageError> {
+        self.inner.len()
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        self.inner.read_at(offset, buf)
+    }
+
+    fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
+        let start = self.inner.append(bytes)?;
+        self.push(Op::Append(self.path().to_owned(), bytes.to_owned()));
+        Ok(start)
+    }
+
+    fn truncate(&self, len: u64) -> Result<(), StorageError> {
+        self.inner.truncate(len)?;
+        self.push(Op::Truncate(self.path().to_owned(), len));
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        self.inner.sync()?;
+        self.push(Op::Sync(self.path().to_owned()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_hold_all_that_was_synced_and_any_prefix_of_the_rest() {
+        let disk = Recorder::default();
+        let file = disk.open(Path::new("f"), OpenMode::CreateNew).unwrap();
+        file.append(b"ab").unwrap();
+        file.sync().unwrap();
+        disk.acknowledge();
+        file.append(b"cd").unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        let count = disk.for_each_image(100, |image| {
+            let bytes = image.storage.open(Path::new("f"), OpenMode::Read).unwrap();
+            let bytes = bytes.read_all().unwrap();
+            assert!(
+                image.acknowledged == 0 || bytes.starts_with(b"ab"),
+                "{}",
+                image.cut
+            );
+            seen.insert(bytes);
+        });
+        assert!(count >= 16, "only {count} images");
+        for expected in [&b""[..], b"a", b"ab", b"abc", b"abcd", b"abc\xe4", b"\xe1"] {
+            assert!(seen.contains(expected), "no image {expected:?} in {seen:?}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! View indexes: building, reduces and queries.
