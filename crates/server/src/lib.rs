@@ -1,1 +1,25 @@
 //! HTTP for both protocols: routing, users, sessions, tasks. The only async crate.
+//!
+//! A request is read by [`http`], its user found by [`auth`], and then answered by one of three
+//! mounts: [`hg`] (repositories), [`couch`] (databases) or [`node`] (the server itself). Storage
+//! work runs on blocking threads; see [`App::blocking`].
+
+pub mod app;
+pub mod auth;
+pub mod couch;
+mod error;
+mod failure;
+pub mod hg;
+pub mod http;
+pub mod node;
+mod registry;
+mod route;
+mod server;
+
+pub use app::App;
+pub use auth::UserContext;
+pub use error::ServerError;
+pub use failure::Failure;
+pub use http::{Answer, Request};
+pub use registry::Registry;
+pub use server::{ServeOptions, Server};

@@ -1,0 +1,1 @@
+//! The binary as its user meets it.

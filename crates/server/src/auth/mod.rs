@@ -1,0 +1,95 @@
+//! Who asks, and what they may do.
+//!
+//! A request without a login is answered as far as everybody may read; nothing is ever written for
+//! it. Admins come from the `[admins]` section of `varve.ini`.
+
+mod security;
+
+pub use security::{Names, Security};
+
+use crate::{App, Failure};
+use hyper::header::HeaderMap;
+use std::sync::Arc;
+
+/// Role of server admins.
+pub const ADMIN_ROLE: &str = "_admin";
+
+/// The user of one request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserContext {
+    /// Name; `None` for a request without a login.
+    pub name: Option<String>,
+    /// Roles; server admins have [`ADMIN_ROLE`].
+    pub roles: Vec<String>,
+}
+
+impl UserContext {
+    /// A server admin.
+    pub fn admin(name: impl Into<String>) -> Self {
+        UserContext {
+            name: Some(name.into()),
+            roles: vec![ADMIN_ROLE.to_owned()],
+        }
+    }
+
+    /// Whether this is a server admin.
+    pub fn is_admin(&self) -> bool {
+        self.roles.iter().any(|role| role == ADMIN_ROLE)
+    }
+
+    /// Refuses everybody but server admins.
+    ///
+    /// # Errors
+    /// 401 or 403 in CouchDB's words.
+    pub fn require_admin(&self) -> Result<(), Failure> {
+        if self.is_admin() {
+            Ok(())
+        } else {
+            Err(self.refused("You are not a server admin."))
+        }
+    }
+
+    /// Refuses a request without a login: nothing is written without a password.
+    ///
+    /// # Errors
+    /// 401.
+    pub fn require_login(&self) -> Result<(), Failure> {
+        match self.name {
+            Some(_) => Ok(()),
+            None => Err(Failure::unauthorized(
+                "Writing needs a login, and this request has none.",
+            )),
+        }
+    }
+
+    /// 401 for those who could still log in, 403 for those who have.
+    fn refused(&self, reason: &str) -> Failure {
+        match self.name {
+            None => Failure::unauthorized(reason),
+            Some(_) => Failure::forbidden(reason),
+        }
+    }
+}
+
+/// What [`Auth::login`] found out.
+#[derive(Clone, Debug, Default)]
+pub struct Login {
+    /// The user.
+    pub user: UserContext,
+    /// How they proved it: `default` (basic) or `cookie`; `None` if they did not.
+    pub by: Option<&'static str>,
+}
+
+/// Users and sessions of one server.
+#[derive(Debug, Default)]
+pub struct Auth {}
+
+impl Auth {
+    /// Finds the user of a request from its headers.
+    ///
+    /// # Errors
+    /// 401 if a login was given and is wrong.
+    pub async fn login(&self, _app: &Arc<App>, _headers: &HeaderMap) -> Result<Login, Failure> {
+        Ok(Login::default())
+    }
+}

@@ -1,0 +1,147 @@
+//! A database's security object: who may read and write it, and who may change its design.
+
+use super::UserContext;
+use crate::Failure;
+
+/// One side of a security object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// User names.
+    pub names: Vec<String>,
+    /// Roles.
+    pub roles: Vec<String>,
+}
+
+impl Names {
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.roles.is_empty()
+    }
+
+    fn include(&self, user: &UserContext) -> bool {
+        let by_name = user.name.as_ref().is_some_and(|n| self.names.contains(n));
+        by_name || user.roles.iter().any(|role| self.roles.contains(role))
+    }
+}
+
+/// What `_security` holds, as far as access is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Security {
+    /// May change design documents and the security object.
+    pub admins: Names,
+    /// May read and write documents; an empty side means everybody.
+    pub members: Names,
+}
+
+impl Default for Security {
+    /// A new database: server admins only, as since CouchDB 3.
+    fn default() -> Self {
+        let admins = Names {
+            names: Vec::new(),
+            roles: vec![super::ADMIN_ROLE.to_owned()],
+        };
+        Security {
+            members: admins.clone(),
+            admins,
+        }
+    }
+}
+
+impl Security {
+    /// Whether the user may read.
+    ///
+    /// # Errors
+    /// 401 without a login, else 403.
+    pub fn check_reader(&self, user: &UserContext) -> Result<(), Failure> {
+        let open = self.members.is_empty();
+        if open || self.members.include(user) || self.is_admin(user) {
+            Ok(())
+        } else {
+            Err(user.refused("You are not authorized to access this db."))
+        }
+    }
+
+    /// Whether the user may write documents: a reader with a login.
+    ///
+    /// # Errors
+    /// 401 without a login, else 403.
+    pub fn check_writer(&self, user: &UserContext) -> Result<(), Failure> {
+        self.check_reader(user)?;
+        user.require_login()
+    }
+
+    /// Whether the user may change design documents and the security object.
+    ///
+    /// # Errors
+    /// 401 without a login, else 403.
+    pub fn check_admin(&self, user: &UserContext) -> Result<(), Failure> {
+        if self.is_admin(user) {
+            Ok(())
+        } else {
+            Err(user.refused("You are not a db or server admin."))
+        }
+    }
+
+    fn is_admin(&self, user: &UserContext) -> bool {
+        user.is_admin() || self.admins.include(user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(name: &str, roles: &[&str]) -> UserContext {
+        UserContext {
+            name: Some(name.to_owned()),
+            roles: roles.iter().map(|&role| role.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_new_database_is_for_server_admins() {
+        let security = Security::default();
+        assert!(security.check_writer(&UserContext::admin("a")).is_ok());
+        assert!(security.check_admin(&UserContext::admin("a")).is_ok());
+        let anonymous = security.check_reader(&UserContext::default()).unwrap_err();
+        assert_eq!(anonymous.status, 401);
+        assert_eq!(
+            anonymous.reason,
+            "You are not authorized to access this db."
+        );
+        assert_eq!(
+            security.check_reader(&user("u", &[])).unwrap_err().status,
+            403
+        );
+    }
+
+    #[test]
+    fn an_open_database_can_be_read_but_not_written_without_a_login() {
+        let security = Security {
+            admins: Names::default(),
+            members: Names::default(),
+        };
+        let anonymous = UserContext::default();
+        assert!(security.check_reader(&anonymous).is_ok());
+        assert_eq!(security.check_writer(&anonymous).unwrap_err().status, 401);
+        assert!(security.check_writer(&user("u", &[])).is_ok());
+        assert_eq!(
+            security.check_admin(&user("u", &[])).unwrap_err().status,
+            403
+        );
+    }
+
+    #[test]
+    fn members_come_by_name_or_role() {
+        let members = Names {
+            names: vec!["ann".into()],
+            roles: vec!["staff".into()],
+        };
+        let security = Security {
+            members,
+            ..Security::default()
+        };
+        assert!(security.check_reader(&user("ann", &[])).is_ok());
+        assert!(security.check_reader(&user("bob", &["staff"])).is_ok());
+        assert!(security.check_reader(&user("bob", &["other"])).is_err());
+    }
+}

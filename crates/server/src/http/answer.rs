@@ -1,0 +1,125 @@
+//! Answers: status, headers, and a body that is whole or comes from a producer while it is sent.
+
+use super::body::{self, BodyClosed, BodyReceiver, BodySender, BodyWriter};
+use hyper::StatusCode;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// What a handler returns.
+#[derive(Debug)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: StatusCode,
+    /// Headers of this answer; the listener adds those that all answers have.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Body,
+}
+
+/// The body of an [`Answer`].
+#[derive(Debug)]
+pub enum Body {
+    /// Sent with a `Content-Length`.
+    Whole(Vec<u8>),
+    /// Sent as it is produced: chunked, unless the handler set `Content-Length`.
+    Stream(BodyReceiver),
+}
+
+impl Answer {
+    /// An answer with a whole body of any type.
+    pub fn whole(status: StatusCode, content_type: &str, body: Vec<u8>) -> Answer {
+        let mut answer = Answer {
+            status,
+            headers: HeaderMap::new(),
+            body: Body::Whole(body),
+        };
+        if !content_type.is_empty() {
+            answer.set_header("content-type", content_type);
+        }
+        answer
+    }
+
+    /// JSON that is already written, with the line end that CouchDB puts behind it.
+    pub fn json(status: StatusCode, body: Vec<u8>) -> Answer {
+        Self::whole(status, "application/json", body)
+    }
+
+    /// `{"ok":true}`.
+    pub fn ok(status: StatusCode) -> Answer {
+        Self::json(status, b"{\"ok\":true}\n".to_vec())
+    }
+
+    /// Plain text.
+    pub fn text(status: StatusCode, text: impl Into<String>) -> Answer {
+        Self::whole(
+            status,
+            "text/plain; charset=utf-8",
+            text.into().into_bytes(),
+        )
+    }
+
+    /// A 200 whose body a blocking thread writes while it is sent. Buffers go out without being
+    /// copied; the producer waits when the client is slow, and gets [`BodyClosed`] when it left.
+    /// A producer that returns an error cuts the connection, so that the client sees the failure.
+    pub fn stream<P, E>(content_type: &str, produce: P) -> Answer
+    where
+        P: FnOnce(&mut BodyWriter) -> Result<(), E> + Send + 'static,
+        E: std::fmt::Display,
+    {
+        Self::of_stream(content_type, body::spawn_blocking(produce))
+    }
+
+    /// A 200 whose body an async task sends, for feeds that wait most of the time.
+    pub fn feed<P, F>(content_type: &str, produce: P) -> Answer
+    where
+        P: FnOnce(BodySender) -> F,
+        F: Future<Output = Result<(), BodyClosed>> + Send + 'static,
+    {
+        Self::of_stream(content_type, body::spawn_feed(produce))
+    }
+
+    fn of_stream(content_type: &str, receiver: BodyReceiver) -> Answer {
+        let mut answer = Self::whole(StatusCode::OK, content_type, Vec::new());
+        answer.body = Body::Stream(receiver);
+        answer
+    }
+
+    /// Sets a header; bytes that no header may have become `?`.
+    pub fn set_header(&mut self, name: &'static str, value: &str) {
+        let value = HeaderValue::from_str(value).unwrap_or_else(|_| {
+            let visible = value.bytes().map(|byte| match byte {
+                b' '..=b'~' => byte,
+                _ => b'?',
+            });
+            HeaderValue::from_bytes(&visible.collect::<Vec<_>>())
+                .unwrap_or_else(|_| HeaderValue::from_static(""))
+        });
+        self.headers.insert(HeaderName::from_static(name), value);
+    }
+
+    /// [`Answer::set_header`] in a chain; `name` is in lower case.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Answer {
+        self.set_header(name, value);
+        self
+    }
+
+    /// The body, if it is whole.
+    pub fn whole_body(&self) -> Option<&[u8]> {
+        match &self.body {
+            Body::Whole(bytes) => Some(bytes),
+            Body::Stream(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_cannot_break_out_of_its_line() {
+        let answer = Answer::ok(StatusCode::OK).with_header("location", "a\r\nset-cookie: x");
+        assert_eq!(answer.headers["location"], "a??set-cookie: x");
+        assert!(answer.headers.get("set-cookie").is_none());
+    }
+}

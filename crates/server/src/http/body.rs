@@ -1,0 +1,238 @@
+//! Streamed bodies: a bounded channel of owned buffers between a producer and the connection.
+
+use bytes::Bytes;
+use hyper::body::Frame;
+use std::fmt::Display;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+/// Small writes are gathered into buffers of this many bytes.
+pub const STREAM_BUFFER: usize = 128 << 10;
+/// Buffers that may wait for a slow client; with 1 MiB each this bounds memory per connection.
+const QUEUED_BUFFERS: usize = 4;
+
+/// The client has gone; nobody reads the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the client closed the connection")]
+pub struct BodyClosed;
+
+/// What travels through the channel. A channel that closes without `End` means that the producer
+/// died, and a cut connection is the only way left to tell the client.
+#[derive(Debug)]
+enum Piece {
+    Data(Bytes),
+    Failed(String),
+    End,
+}
+
+/// The end that the connection reads.
+#[derive(Debug)]
+pub struct BodyReceiver {
+    receiver: mpsc::Receiver<Piece>,
+    ended: bool,
+}
+
+impl hyper::body::Body for BodyReceiver {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        self.receiver.poll_recv(context).map(|piece| match piece {
+            Some(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(Piece::Failed(reason)) => Some(Err(io::Error::other(reason))),
+            Some(Piece::End) => {
+                self.ended = true;
+                None
+            }
+            None => Some(Err(io::Error::other("the producer of the body failed"))),
+        })
+    }
+}
+
+/// Writes a body from a blocking thread.
+#[derive(Debug)]
+pub struct BodyWriter {
+    sender: mpsc::Sender<Piece>,
+    gathered: Vec<u8>,
+}
+
+impl BodyWriter {
+    /// Adds bytes; they are sent once [`STREAM_BUFFER`] of them are gathered.
+    ///
+    /// # Errors
+    /// [`BodyClosed`] if the client has gone.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), BodyClosed> {
+        self.gathered.extend_from_slice(bytes);
+        if self.gathered.len() >= STREAM_BUFFER {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// The buffer that [`BodyWriter::write`] gathers in, to append to it in place; call
+    /// [`BodyWriter::flush_if_full`] between items.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.gathered
+    }
+
+    /// Sends the gathered bytes if they are enough.
+    ///
+    /// # Errors
+    /// [`BodyClosed`] if the client has gone.
+    pub fn flush_if_full(&mut self) -> Result<(), BodyClosed> {
+        self.write(&[])
+    }
+
+    /// Sends what is gathered now.
+    ///
+    /// # Errors
+    /// [`BodyClosed`] if the client has gone.
+    pub fn flush(&mut self) -> Result<(), BodyClosed> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let full = std::mem::replace(&mut self.gathered, Vec::with_capacity(STREAM_BUFFER));
+        let sent = self.sender.blocking_send(Piece::Data(full.into()));
+        sent.map_err(|_| BodyClosed)
+    }
+
+    /// Sends a whole buffer, at best up to 1 MiB, without copying it.
+    ///
+    /// # Errors
+    /// [`BodyClosed`] if the client has gone.
+    pub fn send(&mut self, buffer: Vec<u8>) -> Result<(), BodyClosed> {
+        self.flush()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let sent = self.sender.blocking_send(Piece::Data(buffer.into()));
+        sent.map_err(|_| BodyClosed)
+    }
+}
+
+/// Sends a body from an async task.
+#[derive(Clone, Debug)]
+pub struct BodySender(mpsc::Sender<Piece>);
+
+impl BodySender {
+    /// Sends one buffer, waiting while the client is slow.
+    ///
+    /// # Errors
+    /// [`BodyClosed`] if the client has gone.
+    pub async fn send(&self, buffer: Vec<u8>) -> Result<(), BodyClosed> {
+        let sent = self.0.send(Piece::Data(buffer.into())).await;
+        sent.map_err(|_| BodyClosed)
+    }
+
+    /// Returns once the client has gone.
+    pub async fn closed(&self) {
+        self.0.closed().await;
+    }
+}
+
+/// Runs a producer on a blocking thread.
+pub(super) fn spawn_blocking<P, E>(produce: P) -> BodyReceiver
+where
+    P: FnOnce(&mut BodyWriter) -> Result<(), E> + Send + 'static,
+    E: Display,
+{
+    let (sender, receiver) = mpsc::channel(QUEUED_BUFFERS);
+    tokio::task::spawn_blocking(move || {
+        let gathered = Vec::new();
+        let mut writer = BodyWriter { sender, gathered };
+        let done = produce(&mut writer).map_err(|error| error.to_string());
+        let done = done.and_then(|()| writer.flush().map_err(|closed| closed.to_string()));
+        let last = done.map_or_else(Piece::Failed, |()| Piece::End);
+        // An error means that the client has gone, which is no failure of the producer.
+        let _ = writer.sender.blocking_send(last);
+    });
+    BodyReceiver::new(receiver)
+}
+
+/// Runs a producer as an async task.
+pub(super) fn spawn_feed<P, F>(produce: P) -> BodyReceiver
+where
+    P: FnOnce(BodySender) -> F,
+    F: Future<Output = Result<(), BodyClosed>> + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel(QUEUED_BUFFERS);
+    let work = produce(BodySender(sender.clone()));
+    tokio::spawn(async move {
+        if work.await.is_ok() {
+            // As above: a client that has gone needs no end.
+            let _ = sender.send(Piece::End).await;
+        }
+    });
+    BodyReceiver::new(receiver)
+}
+
+impl BodyReceiver {
+    fn new(receiver: mpsc::Receiver<Piece>) -> Self {
+        BodyReceiver {
+            receiver,
+            ended: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+
+    fn collect(receiver: BodyReceiver) -> Result<Bytes, io::Error> {
+        let runtime = tokio::runtime::Handle::current();
+        tokio::task::block_in_place(|| {
+            runtime.block_on(async { Ok(receiver.collect().await?.to_bytes()) })
+        })
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn small_writes_and_whole_buffers_keep_their_order() {
+        let body = spawn_blocking(|writer| {
+            writer.write(b"a")?;
+            writer.send(b"b".to_vec())?;
+            for _ in 0..STREAM_BUFFER {
+                writer.write(b"cc")?;
+            }
+            writer.write(b"d")
+        });
+        let all = collect(body).unwrap();
+        assert_eq!(all.len(), 3 + 2 * STREAM_BUFFER);
+        assert!(all.starts_with(b"abcc") && all.ends_with(b"ccd"));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_body_that_fails_or_panics_never_looks_complete() {
+        let failed = collect(spawn_blocking(|writer| {
+            writer.write(b"half").unwrap();
+            Err("the file is damaged")
+        }));
+        assert_eq!(failed.unwrap_err().to_string(), "the file is damaged");
+        let died = collect(spawn_blocking(|_| -> Result<(), BodyClosed> {
+            panic!("bug")
+        }));
+        assert!(died.is_err());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_feed_ends_when_its_task_returns() {
+        let feed = spawn_feed(|sender| async move { sender.send(b"one\n".to_vec()).await });
+        assert_eq!(collect(feed).unwrap(), "one\n");
+        let gone = spawn_feed(|sender| async move {
+            let twice = sender.clone();
+            drop(sender);
+            twice.closed().await;
+            Err(BodyClosed)
+        });
+        drop(gone);
+    }
+}

@@ -1,0 +1,82 @@
+//! Taking in a request's body: bounded, and free of its content encoding.
+
+use crate::Failure;
+use flate2::read::MultiGzDecoder;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_ENCODING, HeaderMap};
+use std::io::Read;
+
+/// Memory that a length merely claimed by a header may reserve.
+const TRUSTED_CLAIM: u64 = 1 << 20;
+
+/// Reads the whole body, at most `limit` bytes of it, also after gunzipping.
+///
+/// # Errors
+/// 413 past the limit, 415 for an unknown encoding, 400 for a cut or damaged body.
+pub(crate) async fn read_body(
+    mut incoming: Incoming,
+    headers: &HeaderMap,
+    limit: u64,
+) -> Result<Vec<u8>, Failure> {
+    let claimed = incoming.size_hint().lower();
+    if claimed > limit {
+        return Err(too_large(limit));
+    }
+    let mut body = Vec::with_capacity(usize::try_from(claimed.min(TRUSTED_CLAIM)).unwrap_or(0));
+    while let Some(frame) = incoming.frame().await {
+        let frame =
+            frame.map_err(|e| Failure::bad_request(format!("cannot read the body: {e}")))?;
+        if let Some(data) = frame.data_ref() {
+            if (body.len() + data.len()) as u64 > limit {
+                return Err(too_large(limit));
+            }
+            body.extend_from_slice(data);
+        }
+    }
+    match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
+        None | Some(b"identity") => Ok(body),
+        Some(b"gzip") => gunzip(&body, limit),
+        Some(_) => Err(Failure::new(
+            415,
+            "bad_ctype",
+            "only gzip and identity are known as Content-Encoding of a request",
+        )),
+    }
+}
+
+fn gunzip(packed: &[u8], limit: u64) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let mut bounded = MultiGzDecoder::new(packed).take(limit + 1);
+    let read = bounded.read_to_end(&mut body);
+    read.map_err(|e| Failure::bad_request(format!("the body is no valid gzip: {e}")))?;
+    if body.len() as u64 > limit {
+        return Err(too_large(limit));
+    }
+    Ok(body)
+}
+
+fn too_large(limit: u64) -> Failure {
+    Failure::new(
+        413,
+        "too_large",
+        format!("the request entity is too large: the limit is {limit} bytes"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    #[test]
+    fn a_small_body_cannot_expand_past_the_limit() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&[b'x'; 100_000]).unwrap();
+        let packed = encoder.finish().unwrap();
+        assert_eq!(gunzip(&packed, 100_000).unwrap().len(), 100_000);
+        assert_eq!(gunzip(&packed, 99_999).unwrap_err().status, 413);
+        assert_eq!(gunzip(b"\x1f\x8bnot", 10).unwrap_err().status, 400);
+    }
+}

@@ -1,0 +1,115 @@
+//! Accepting connections, and ending them cleanly when the server stops.
+
+use super::{Answer, Body, Request, body::BodyReceiver, read_body};
+use crate::{App, Failure, route};
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue, SERVER};
+use hyper::service::service_fn;
+use hyper::{Method, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+
+/// A client has this long to send a request's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
+/// Requests that run when the server is told to stop may take this much longer.
+const FINISH_WITHIN: Duration = Duration::from_secs(5);
+/// Pause after a failed accept, so that a shortage of file handles does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// `Server` header of every answer.
+const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
+
+type Outgoing = Either<Full<Bytes>, BodyReceiver>;
+
+/// Answers requests until `stop` completes, then lets running ones finish.
+pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, stop: impl Future<Output = ()>) {
+    let graceful = GracefulShutdown::new();
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _peer)) => connect(stream, &app, &graceful),
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            },
+            () = &mut stop => break,
+        }
+    }
+    drop(listener);
+    app.stop();
+    // Whoever has not finished by then is cut; nothing that was acknowledged can be lost by it.
+    let _ = tokio::time::timeout(FINISH_WITHIN, graceful.shutdown()).await;
+}
+
+fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
+    // Small answers must not wait for the acknowledgement of the ones before.
+    let _ = stream.set_nodelay(true);
+    let app = Arc::clone(app);
+    let service = service_fn(move |request| handle(Arc::clone(&app), request));
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service);
+    let watched = graceful.watch(connection);
+    tokio::spawn(async move {
+        // A connection ends in an error when its client leaves; that concerns nobody here.
+        let _ = watched.await;
+    });
+}
+
+async fn handle(
+    app: Arc<App>,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Outgoing>, Infallible> {
+    let head_only = request.method() == Method::HEAD;
+    let request_id = app.next_request_id();
+    let answer = match take_in(&app, request).await {
+        Ok((request, user)) => route::answer(app, request, user).await,
+        Err(failure) => failure.into(),
+    };
+    Ok(outgoing(answer, head_only, &request_id))
+}
+
+/// Finds the user before the body is read, so that strangers cannot fill the memory.
+async fn take_in(
+    app: &Arc<App>,
+    request: hyper::Request<Incoming>,
+) -> Result<(Request, crate::auth::Login), Failure> {
+    let (parts, incoming) = request.into_parts();
+    let login = app.auth.login(app, &parts.headers).await?;
+    let limit = app.body_limit(&login.user);
+    let body = read_body(incoming, &parts.headers, limit).await?;
+    let request = Request::new(parts.method, &parts.uri, parts.headers, body)?;
+    Ok((request, login))
+}
+
+fn outgoing(answer: Answer, head_only: bool, request_id: &str) -> Response<Outgoing> {
+    let mut headers = answer.headers;
+    let cache = HeaderName::from_static("cache-control");
+    let fixed = headers.entry(cache);
+    fixed.or_insert(HeaderValue::from_static("must-revalidate"));
+    headers.insert(SERVER, HeaderValue::from_static(SERVER_NAME));
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert("x-couch-request-id", id);
+    }
+    headers.insert("x-couchdb-body-time", HeaderValue::from_static("0"));
+    let body = match answer.body {
+        Body::Whole(bytes) => {
+            headers
+                .entry(CONTENT_LENGTH)
+                .or_insert(HeaderValue::from(bytes.len()));
+            let sent = if head_only { Vec::new() } else { bytes };
+            Either::Left(Full::new(Bytes::from(sent)))
+        }
+        Body::Stream(_) if head_only => Either::Left(Full::new(Bytes::new())),
+        Body::Stream(receiver) => Either::Right(receiver),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = headers;
+    response
+}

@@ -1,0 +1,13 @@
+//! HTTP/1.1: the listener, requests as handlers see them, and answers whole or streamed.
+
+mod answer;
+mod body;
+mod intake;
+mod listener;
+mod request;
+
+pub use answer::{Answer, Body};
+pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
+pub(crate) use intake::read_body;
+pub(crate) use listener::serve;
+pub use request::Request;

@@ -1,0 +1,214 @@
+//! A request as handlers see it: path segments and query decoded, body whole.
+
+use crate::Failure;
+use hyper::header::HeaderMap;
+use hyper::{Method, Uri};
+use percent_encoding::percent_decode_str;
+
+/// One request. The body is complete and already free of any `Content-Encoding`.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The method; `X-HTTP-Method-Override` of a POST is already applied.
+    pub method: Method,
+    /// The path as sent, still percent-encoded, so that `%2F` can be told from `/`.
+    pub raw_path: String,
+    /// The query as sent, without the question mark; empty if there was none.
+    pub raw_query: String,
+    /// The path's parts between slashes, percent-decoded, empty ones left out.
+    pub segments: Vec<String>,
+    /// The query's pairs in order, decoded; `+` means a space.
+    pub query: Vec<(String, String)>,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The body; empty if there was none.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// Decodes path and query.
+    ///
+    /// # Errors
+    /// 400 if either is not UTF-8 once it is decoded.
+    pub fn new(
+        method: Method,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Request, Failure> {
+        let method = overridden(method, &headers);
+        let raw_path = uri.path().to_owned();
+        let segments = raw_path
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .map(|part| decode(part, "path"))
+            .collect::<Result<_, _>>()?;
+        let raw_query = uri.query().unwrap_or("").to_owned();
+        let query = parse_query(&raw_query)?;
+        Ok(Request {
+            method,
+            raw_path,
+            raw_query,
+            segments,
+            query,
+            headers,
+            body,
+        })
+    }
+
+    /// The value of the first query pair of this name.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        let pair = self.query.iter().find(|(key, _)| key == name);
+        pair.map(|(_, value)| value.as_str())
+    }
+
+    /// A header's text; `None` if it is missing or not visible ASCII.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Whether the method is GET or HEAD: they share every handler, and the listener drops the
+    /// body of an answer to HEAD.
+    pub fn is_read(&self) -> bool {
+        self.method == Method::GET || self.method == Method::HEAD
+    }
+
+    /// The decoded segments as slices, for matching.
+    pub fn path(&self) -> Vec<&str> {
+        self.segments.iter().map(String::as_str).collect()
+    }
+
+    /// `http://HOST` as the client addressed this server, for `Location` headers.
+    pub fn origin(&self) -> String {
+        let host = self.header("x-forwarded-host").or(self.header("host"));
+        let scheme = match self.header("x-forwarded-proto") {
+            Some("https") => "https",
+            _ => "http",
+        };
+        format!("{scheme}://{}", host.unwrap_or("127.0.0.1"))
+    }
+
+    /// The media type of the body in lower case, without parameters.
+    pub fn content_type(&self) -> Option<String> {
+        let value = self.header("content-type")?;
+        let media = value.split(';').next().unwrap_or("");
+        Some(media.trim().to_ascii_lowercase())
+    }
+
+    /// Whether the `Accept` header names this media type itself.
+    pub fn accepts(&self, media: &str) -> bool {
+        let accept = self.header("accept").unwrap_or("");
+        let mut parts = accept.split(',');
+        parts.any(|part| part.split(';').next().unwrap_or("").trim() == media)
+    }
+
+    /// Refuses a body whose `Content-Type` is not JSON's, as CouchDB does for many a POST.
+    ///
+    /// # Errors
+    /// 415 `bad_content_type`.
+    pub fn require_json(&self) -> Result<(), Failure> {
+        match self.content_type().as_deref() {
+            Some("application/json") => Ok(()),
+            _ => Err(Failure::new(
+                415,
+                "bad_content_type",
+                "Content-Type must be application/json",
+            )),
+        }
+    }
+}
+
+/// POST with `X-HTTP-Method-Override` stands for the method that the header names.
+fn overridden(method: Method, headers: &HeaderMap) -> Method {
+    if method != Method::POST {
+        return method;
+    }
+    let named = headers.get("x-http-method-override");
+    let named = named.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
+    named.unwrap_or(method)
+}
+
+/// Splits `a=1&b=2`, also the body of an HTML form.
+///
+/// # Errors
+/// 400 if a part is not UTF-8 once it is decoded.
+pub fn parse_query(text: &str) -> Result<Vec<(String, String)>, Failure> {
+    text.split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let plain = |part: &str| decode(&part.replace('+', " "), "query");
+            Ok((plain(key)?, plain(value)?))
+        })
+        .collect()
+}
+
+fn decode(part: &str, place: &str) -> Result<String, Failure> {
+    let text = percent_decode_str(part).decode_utf8();
+    let text = text.map_err(|_| Failure::bad_request(format!("invalid UTF-8 in {place}")))?;
+    Ok(text.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: Method, uri: &str, headers: &[(&'static str, &str)]) -> Request {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, value.parse().unwrap());
+        }
+        Request::new(method, &uri.parse().unwrap(), map, Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn an_escaped_slash_stays_inside_its_segment() {
+        let got = request(
+            Method::GET,
+            "/hg%2Fteam//doc%20one/?a=1&b=x%26y&c&a=2&d=e+f",
+            &[],
+        );
+        assert_eq!(got.path(), ["hg/team", "doc one"]);
+        assert_eq!(got.raw_path, "/hg%2Fteam//doc%20one/");
+        assert_eq!(got.query("a"), Some("1"));
+        assert_eq!(got.query("b"), Some("x&y"));
+        assert_eq!(got.query("c"), Some(""));
+        assert_eq!(got.query("d"), Some("e f"));
+        assert_eq!(got.query("zz"), None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused() {
+        let uri: Uri = "/a%ff".parse().unwrap();
+        let got = Request::new(Method::GET, &uri, HeaderMap::new(), Vec::new());
+        assert_eq!(got.unwrap_err().status, 400);
+    }
+
+    #[test]
+    fn only_a_post_can_be_overridden() {
+        let headers = [("x-http-method-override", "PUT")];
+        assert_eq!(request(Method::POST, "/a", &headers).method, Method::PUT);
+        assert_eq!(request(Method::GET, "/a", &headers).method, Method::GET);
+    }
+
+    #[test]
+    fn media_types_are_compared_without_parameters() {
+        let got = request(
+            Method::POST,
+            "/",
+            &[
+                ("content-type", "Application/JSON; charset=utf-8"),
+                ("accept", "text/html, application/json;q=0.9"),
+            ],
+        );
+        assert!(got.require_json().is_ok());
+        assert!(got.accepts("application/json"));
+        assert!(!got.accepts("multipart/mixed"));
+        assert_eq!(
+            request(Method::POST, "/", &[])
+                .require_json()
+                .unwrap_err()
+                .status,
+            415
+        );
+    }
+}

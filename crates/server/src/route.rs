@@ -1,0 +1,21 @@
+//! From a path to the mount that answers it.
+
+use crate::auth::Login;
+use crate::{Answer, App, Failure, Request, couch, hg, node};
+use std::sync::Arc;
+
+/// Answers any request; failures become error answers here and nowhere else.
+pub(crate) async fn answer(app: Arc<App>, request: Request, login: Login) -> Answer {
+    let answered = dispatch(app, request, login).await;
+    answered.unwrap_or_else(Answer::from)
+}
+
+async fn dispatch(app: Arc<App>, request: Request, login: Login) -> Result<Answer, Failure> {
+    if hg::claims(&request) {
+        return hg::route(app, request, login.user).await;
+    }
+    if node::claims(&request) {
+        return node::route(app, request, login).await;
+    }
+    couch::route(app, request, login.user).await
+}

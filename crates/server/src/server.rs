@@ -1,0 +1,98 @@
+//! Starting and stopping: threads, the listening socket, signals.
+
+use crate::{App, ServerError, http};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Stack of every thread: nested JSON and deep trees are read by recursion within limits that
+/// this covers.
+const STACK: usize = 8 << 20;
+
+/// What to serve, and where.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The served folder.
+    pub folder: PathBuf,
+    /// Address and port; port 0 takes any free one.
+    pub address: SocketAddr,
+}
+
+/// A server that listens already.
+#[derive(Debug)]
+pub struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+}
+
+impl Server {
+    /// Opens the folder and listens; connections wait until [`Server::run`].
+    ///
+    /// # Errors
+    /// Any [`ServerError`].
+    pub fn bind(options: &ServeOptions) -> Result<Server, ServerError> {
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_stack_size(STACK)
+            .thread_name("varve")
+            .build()
+            .map_err(|source| ServerError::Threads { source })?;
+        let app = Arc::new(App::open(&options.folder));
+        let address = options.address;
+        let refused = |source| ServerError::Listen { address, source };
+        let listener = runtime
+            .block_on(TcpListener::bind(address))
+            .map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(Server {
+            runtime,
+            listener,
+            address,
+            app,
+        })
+    }
+
+    /// Where it listens, with the port that was really taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What its requests share.
+    pub fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    /// Answers requests until Ctrl-C or SIGTERM; returns after running ones have finished.
+    ///
+    /// # Errors
+    /// [`ServerError::Signals`].
+    pub fn run(self) -> Result<(), ServerError> {
+        let stop = {
+            let _inside = self.runtime.enter();
+            let caught = |kind| signal(kind).map_err(|source| ServerError::Signals { source });
+            let mut interrupt = caught(SignalKind::interrupt())?;
+            let mut terminate = caught(SignalKind::terminate())?;
+            async move {
+                tokio::select! {
+                    _ = interrupt.recv() => (),
+                    _ = terminate.recv() => (),
+                }
+            }
+        };
+        self.run_until(stop);
+        Ok(())
+    }
+
+    /// Answers requests until `stop` completes, for tests and for embedding.
+    pub fn run_until(self, stop: impl Future<Output = ()>) {
+        let serving = http::serve(self.listener, Arc::clone(&self.app), stop);
+        self.runtime.block_on(serving);
+        // Blocking threads that still write to a client that was cut end at their next write.
+        self.runtime.shutdown_background();
+    }
+}

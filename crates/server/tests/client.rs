@@ -1,0 +1,151 @@
+//! A server in this process, and as little of an HTTP client as the tests need.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+use varve_server::{ServeOptions, Server};
+
+/// A server on a free port; stops when dropped.
+pub struct Running {
+    pub address: SocketAddr,
+    pub folder: tempfile::TempDir,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Serves a new folder.
+    pub fn start() -> Running {
+        let folder = tempfile::tempdir().unwrap();
+        let options = ServeOptions {
+            folder: folder.path().to_owned(),
+            address: "127.0.0.1:0".parse().unwrap(),
+        };
+        let server = Server::bind(&options).unwrap();
+        let address = server.address();
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            server.run_until(async {
+                let _ = stopped.await;
+            });
+        });
+        Running {
+            address,
+            folder,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    /// Sends one request on a connection of its own.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut connection = Connection::open(self.address);
+        connection.send(method, path, headers, body)
+    }
+
+    /// GET without headers.
+    pub fn get(&self, path: &str) -> Reply {
+        self.send("GET", path, &[], "")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One keep-alive connection.
+pub struct Connection(BufReader<TcpStream>);
+
+/// An answer, its body put together from chunks.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+impl Connection {
+    pub fn open(address: SocketAddr) -> Connection {
+        Connection(BufReader::new(TcpStream::connect(address).unwrap()))
+    }
+
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Reply {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: varve.test\r\n");
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() {
+            head.push_str(&format!("content-length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
+        head.push_str(body);
+        self.0.get_mut().write_all(head.as_bytes()).unwrap();
+        self.read(method == "HEAD")
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    fn read(&mut self, head_only: bool) -> Reply {
+        let status = self.line();
+        let status = status.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line();
+            let Some((name, value)) = line.split_once(": ") else {
+                break;
+            };
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        let mut reply = Reply {
+            status,
+            headers,
+            body: String::new(),
+        };
+        if !head_only {
+            reply.body = String::from_utf8(self.body(&reply)).unwrap();
+        }
+        reply
+    }
+
+    fn body(&mut self, reply: &Reply) -> Vec<u8> {
+        let mut body = Vec::new();
+        if let Some(len) = reply.header("content-length") {
+            body.resize(len.parse().unwrap(), 0);
+            self.0.read_exact(&mut body).unwrap();
+            return body;
+        }
+        loop {
+            let len = usize::from_str_radix(&self.line(), 16).unwrap();
+            let start = body.len();
+            body.resize(start + len, 0);
+            self.0.read_exact(&mut body[start..]).unwrap();
+            self.line();
+            if len == 0 {
+                return body;
+            }
+        }
+    }
+}

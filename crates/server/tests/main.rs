@@ -1,0 +1,9 @@
+//! The server over a real socket.
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "helpers of tests fail by panicking, and explain themselves"
+)]
+
+mod client;
+mod protocol;
