@@ -1,1 +1,12 @@
 //! Bundles, changegroups, stream clones and the wire commands as functions from request to response.
+#![allow(dead_code)]
+
+mod bundle2;
+mod changegroup;
+mod error;
+mod sink;
+mod uvarint;
+pub mod wire;
+
+pub use error::ExchangeError;
+pub use sink::{ChunkSink, SinkClosed};

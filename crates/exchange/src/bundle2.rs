@@ -1,0 +1,209 @@
+//! Writing bundle2, the container of everything a pull brings.
+//!
+//! ```text
+//! stream: "HG20"  u32 length of stream parameters  parameters   part*   u32 0
+//!
+//! part:   +------------+--------+------+--------+------------+-----------+-----------------------+
+//!         | u32 header | u8     | name | u32 id | u8 number  | u8 number | per parameter: u8 key |
+//!         | length     | length |      |        | mandatory  | advisory  | length, u8 value      |
+//!         |            |        |      |        |            |           | length; then all keys |
+//!         |            |        |      |        |            |           | and values            |
+//!         +------------+--------+------+--------+------------+-----------+-----------------------+
+//!         then payload chunks: i32 length, bytes; length 0 ends the part
+//! ```
+//!
+//! A part whose name has a capital letter must be understood by the reader; parts written here
+//! that carry data do. Source: Mercurial `helptext/internals/bundle2.txt`.
+
+use std::io::{self, Write};
+
+/// First bytes of a bundle2.
+pub(crate) const MAGIC: &[u8; 4] = b"HG20";
+
+/// Payload bytes per chunk, except for payloads that arrive in larger pieces.
+const CHUNK: usize = 128 << 10;
+
+/// Writes one bundle2; parts get their numbers in order.
+pub(crate) struct BundleWriter<W: Write> {
+    out: W,
+    next_part: u32,
+    chunk: Vec<u8>,
+}
+
+/// The parameters of a part, mandatory ones first.
+pub(crate) struct PartParams<'a> {
+    pub(crate) mandatory: &'a [(&'a str, &'a str)],
+    pub(crate) advisory: &'a [(&'a str, &'a str)],
+}
+
+impl<W: Write> BundleWriter<W> {
+    /// Writes the start of a bundle that has no stream parameters.
+    pub(crate) fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(MAGIC)?;
+        out.write_all(&0_u32.to_be_bytes())?;
+        Ok(BundleWriter {
+            out,
+            next_part: 0,
+            chunk: Vec::new(),
+        })
+    }
+
+    /// Starts a part; its payload is what is written to the answer.
+    pub(crate) fn part(
+        &mut self,
+        name: &str,
+        params: &PartParams<'_>,
+    ) -> io::Result<Payload<'_, W>> {
+        let header = part_header(name, self.next_part, params)?;
+        self.next_part += 1;
+        self.out.write_all(&(header.len() as u32).to_be_bytes())?;
+        self.out.write_all(&header)?;
+        self.chunk.clear();
+        Ok(Payload { bundle: self })
+    }
+
+    /// Writes a part whose payload is at hand.
+    pub(crate) fn whole_part(
+        &mut self,
+        name: &str,
+        params: &PartParams<'_>,
+        payload: &[u8],
+    ) -> io::Result<()> {
+        let mut part = self.part(name, params)?;
+        part.write_all(payload)?;
+        part.end()
+    }
+
+    /// Writes the end and gives the writer below back.
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.out.write_all(&0_u32.to_be_bytes())?;
+        Ok(self.out)
+    }
+}
+
+fn length_byte(what: &str, len: usize) -> io::Result<u8> {
+    u8::try_from(len).map_err(|_| {
+        let reason = format!("{what} of {len} bytes in a bundle2 part; at most 255 fit");
+        io::Error::new(io::ErrorKind::InvalidInput, reason)
+    })
+}
+
+fn part_header(name: &str, id: u32, params: &PartParams<'_>) -> io::Result<Vec<u8>> {
+    let mut header = vec![length_byte("a name", name.len())?];
+    header.extend_from_slice(name.as_bytes());
+    header.extend_from_slice(&id.to_be_bytes());
+    header.push(length_byte("a list", params.mandatory.len())?);
+    header.push(length_byte("a list", params.advisory.len())?);
+    let all = || params.mandatory.iter().chain(params.advisory);
+    for (key, value) in all() {
+        header.push(length_byte("a key", key.len())?);
+        header.push(length_byte("a value", value.len())?);
+    }
+    for (key, value) in all() {
+        header.extend_from_slice(key.as_bytes());
+        header.extend_from_slice(value.as_bytes());
+    }
+    Ok(header)
+}
+
+/// The payload of the part being written. [`Payload::end`] must be called.
+pub(crate) struct Payload<'a, W: Write> {
+    bundle: &'a mut BundleWriter<W>,
+}
+
+impl<W: Write> Payload<'_, W> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let BundleWriter { out, .. } = &mut *self.bundle;
+        out.write_all(&(bytes.len() as u32).to_be_bytes())?;
+        out.write_all(bytes)
+    }
+
+    fn send_gathered(&mut self) -> io::Result<()> {
+        if self.bundle.chunk.is_empty() {
+            return Ok(());
+        }
+        let chunk = std::mem::take(&mut self.bundle.chunk);
+        let sent = self.send(&chunk);
+        self.bundle.chunk = chunk;
+        self.bundle.chunk.clear();
+        sent
+    }
+
+    /// Sends what is gathered and the end of the part.
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        self.send_gathered()?;
+        self.bundle.out.write_all(&0_u32.to_be_bytes())
+    }
+}
+
+impl<W: Write> Write for Payload<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bundle.chunk.len() + bytes.len() > CHUNK {
+            self.send_gathered()?;
+        }
+        if bytes.len() >= CHUNK {
+            let piece = bytes.get(..i32::MAX as usize).unwrap_or(bytes);
+            self.send(piece)?;
+            return Ok(piece.len());
+        }
+        self.bundle.chunk.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send_gathered()?;
+        self.bundle.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Start of the answer of a real `hg serve` 7.2.4 to a clone of three changesets.
+    const GOLDEN_START: &[u8] = b"HG20\0\0\0\0\
+        \0\0\0\x29\x0bCHANGEGROUP\0\0\0\0\x01\x01\x07\x02\x09\x01version03nbchanges3";
+
+    #[test]
+    fn golden_header_of_a_changegroup_part() {
+        let mut bundle = BundleWriter::new(Vec::new()).unwrap();
+        let params = PartParams {
+            mandatory: &[("version", "03")],
+            advisory: &[("nbchanges", "3")],
+        };
+        bundle.whole_part("CHANGEGROUP", &params, b"abc").unwrap();
+        let bytes = bundle.finish().unwrap();
+        let rest = bytes.strip_prefix(GOLDEN_START).unwrap();
+        assert_eq!(rest, b"\0\0\0\x03abc\0\0\0\0\0\0\0\0");
+    }
+
+    #[test]
+    fn payloads_are_cut_in_chunks() {
+        let mut bundle = BundleWriter::new(Vec::new()).unwrap();
+        let params = PartParams {
+            mandatory: &[],
+            advisory: &[],
+        };
+        let mut part = bundle.part("X", &params).unwrap();
+        let piece = vec![7; 1000];
+        for _ in 0..200 {
+            part.write_all(&piece).unwrap();
+        }
+        part.write_all(&vec![8; CHUNK + 1]).unwrap();
+        part.end().unwrap();
+        let bytes = bundle.finish().unwrap();
+        let mut rest = &bytes[8 + 4 + 8..];
+        let mut lens = Vec::new();
+        loop {
+            let (len, after) = rest.split_first_chunk::<4>().unwrap();
+            let len = u32::from_be_bytes(*len) as usize;
+            lens.push(len);
+            rest = &after[len..];
+            if len == 0 {
+                break;
+            }
+        }
+        assert_eq!(lens, [131_000, 69_000, CHUNK + 1, 0]);
+        assert_eq!(rest, [0; 4]);
+    }
+}

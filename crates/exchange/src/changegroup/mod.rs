@@ -1,0 +1,3 @@
+//! Changegroups: the revisions that a client lacks, as deltas.
+
+mod framing;
