@@ -1,5 +1,29 @@
-//! For tests only: crash images, drivers for real peers, recorded answers of peers.
+//! For tests only: crash images, drivers for real peers, recorded answers of peers, and the checks
+//! of the source tree itself.
+//!
+//! Everything here panics where it cannot do its work, because that is how a test fails.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a driver that cannot do its work fails the test that called it"
+)]
 
+pub mod http;
+pub mod layering;
+pub mod peers;
+pub mod recorded;
 pub mod recorder;
+pub mod tidy;
+pub mod varve;
 
 pub use recorder::{CrashImage, Recorder};
+
+use std::path::{Path, PathBuf};
+
+/// Root of the workspace, where `./test` lies.
+pub fn workspace_root() -> PathBuf {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let root = crates.and_then(Path::parent);
+    root.expect("the crate lies two folders below the root")
+        .to_owned()
+}

@@ -1,0 +1,151 @@
+//! The layering rule: which crate may import which.
+//!
+//! The table is the one of `ARCHITECTURE.md`; a crate is cut only where an import must be
+//! impossible, so a new line here is a decision and not a repair.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Each crate with the whole list of our crates that it may import, without the `varve-` prefix.
+pub const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("codec", &["base"]),
+    ("config", &["base"]),
+    ("delta", &["base"]),
+    ("revlog", &["base", "codec", "delta"]),
+    ("repo", &["base", "codec", "config", "delta", "revlog"]),
+    (
+        "exchange",
+        &["base", "codec", "config", "delta", "revlog", "repo"],
+    ),
+    ("btree", &["base", "codec"]),
+    ("json", &["base"]),
+    ("docdb", &["base", "codec", "config", "btree", "json"]),
+    ("js", &["base", "json"]),
+    (
+        "views",
+        &["base", "codec", "config", "btree", "json", "docdb", "js"],
+    ),
+    (
+        "replicate",
+        &["base", "codec", "config", "btree", "json", "docdb"],
+    ),
+    (
+        "history",
+        &[
+            "base", "codec", "config", "delta", "revlog", "repo", "btree", "json", "docdb",
+        ],
+    ),
+    (
+        "bench",
+        &[
+            "base",
+            "codec",
+            "config",
+            "delta",
+            "revlog",
+            "repo",
+            "exchange",
+            "btree",
+            "json",
+            "docdb",
+            "js",
+            "views",
+            "replicate",
+            "history",
+        ],
+    ),
+    (
+        "server",
+        &[
+            "base",
+            "codec",
+            "config",
+            "delta",
+            "revlog",
+            "repo",
+            "exchange",
+            "btree",
+            "json",
+            "docdb",
+            "js",
+            "views",
+            "replicate",
+            "history",
+            "bench",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "base",
+            "codec",
+            "config",
+            "delta",
+            "revlog",
+            "repo",
+            "exchange",
+            "btree",
+            "json",
+            "docdb",
+            "js",
+            "views",
+            "replicate",
+            "history",
+            "bench",
+            "server",
+        ],
+    ),
+    ("testkit", &["base"]),
+];
+
+/// Crates that bring an async runtime, and the one crate of ours that may name them.
+const ASYNC: &[&str] = &[
+    "tokio",
+    "hyper",
+    "hyper-util",
+    "http-body-util",
+    "futures",
+    "async-std",
+];
+const ASYNC_OWNER: &str = "server";
+
+/// What is wrong with the imports in the output of `cargo metadata --no-deps`.
+pub fn violations(metadata: &Value) -> Vec<String> {
+    let table: BTreeMap<&str, &[&str]> = MAY_IMPORT.iter().copied().collect();
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let own = name.strip_prefix("varve-").unwrap_or(name);
+        let Some(allowed) = table.get(own) else {
+            found.push(format!("{name} is not in the table of layers"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let to = dependency["name"].as_str().unwrap_or_default();
+            // Normal dependencies have a kind of null.
+            let for_tests = dependency["kind"] == "dev";
+            if ASYNC.contains(&to) && own != ASYNC_OWNER && !for_tests {
+                found.push(format!("{name} imports {to}: only {ASYNC_OWNER} is async"));
+            }
+            let Some(layer) = to.strip_prefix("varve-") else {
+                continue;
+            };
+            let allowed = allowed.contains(&layer) || (for_tests && layer == "testkit");
+            if !allowed {
+                found.push(format!("{name} may not import {to}"));
+            }
+        }
+    }
+    found
+}
+
+/// Names in the table that are nobody's crate, other than those that later issues bring.
+pub fn unknown_layers() -> BTreeSet<&'static str> {
+    let named: BTreeSet<_> = MAY_IMPORT
+        .iter()
+        .flat_map(|(_, to)| to.iter().copied())
+        .collect();
+    let owned: BTreeSet<_> = MAY_IMPORT.iter().map(|(name, _)| *name).collect();
+    named.difference(&owned).copied().collect()
+}

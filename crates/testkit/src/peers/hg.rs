@@ -1,0 +1,80 @@
+//! The real Mercurial, with nobody's configuration.
+
+use super::{Outcome, installed};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs `hg` with no configuration but what the test gives, so that two runs make the same hashes.
+#[derive(Clone, Debug)]
+pub struct Hg {
+    program: PathBuf,
+    config: Vec<String>,
+}
+
+/// The installed Mercurial.
+pub fn hg() -> Hg {
+    Hg {
+        program: installed("venv/bin/hg"),
+        // Commits without -d get this date instead of the clock's.
+        config: vec!["devel.default-date=1700000000 0".to_owned()],
+    }
+}
+
+impl Hg {
+    /// The same with `section.key=value` on every command line.
+    pub fn with_config(&self, settings: &[&str]) -> Hg {
+        let mut hg = self.clone();
+        hg.config.extend(settings.iter().map(|s| (*s).to_owned()));
+        hg
+    }
+
+    /// Runs one command in a folder and waits for its end.
+    pub fn run<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> Outcome {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir(folder).env_clear();
+        for setting in &self.config {
+            command.arg("--config").arg(setting);
+        }
+        command
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", folder)
+            .env("HGRCPATH", "")
+            .env("HGPLAIN", "1")
+            .env("HGUSER", "Ada Lovelace <ada@example.org>")
+            .env("LC_ALL", "C.UTF-8");
+        Outcome::of(&mut command, &self.program)
+    }
+
+    /// Standard output of a command that must succeed.
+    #[track_caller]
+    pub fn ok<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> String {
+        self.run(folder, arguments).success()
+    }
+
+    /// Everything said by a command that must fail.
+    #[track_caller]
+    pub fn fails<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> String {
+        self.run(folder, arguments).failure()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_reproducible() {
+        let ids: Vec<String> = (0..2)
+            .map(|_| {
+                let folder = tempfile::tempdir().unwrap();
+                let hg = hg();
+                hg.ok(folder.path(), &["init"]);
+                std::fs::write(folder.path().join("a"), "a\n").unwrap();
+                hg.ok(folder.path(), &["commit", "-A", "-m", "one"]);
+                hg.ok(folder.path(), &["identify", "-i"])
+            })
+            .collect();
+        assert_eq!(ids[0], ids[1]);
+    }
+}

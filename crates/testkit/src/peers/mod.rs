@@ -1,0 +1,87 @@
+//! The real clients that Varve is tested with: stock `hg`, and PouchDB and nano from npm.
+//!
+//! `./test` installs them into `.peers` (or the folder that `VARVE_PEERS` names). A peer that is
+//! missing fails the test with that advice; nothing is skipped.
+
+mod hg;
+mod node;
+
+pub use hg::{Hg, hg};
+pub use node::run_script;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn folder() -> PathBuf {
+    match std::env::var_os("VARVE_PEERS") {
+        Some(folder) => PathBuf::from(folder),
+        None => crate::workspace_root().join(".peers"),
+    }
+}
+
+fn installed(name: &str) -> PathBuf {
+    let path = folder().join(name);
+    assert!(
+        path.exists(),
+        "the peer {path:?} is missing: run `./test --peers` once, in the root of the workspace"
+    );
+    path
+}
+
+/// What a peer said and how it ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command line, for messages.
+    pub command: String,
+    /// Exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Everything it wrote to its standard output.
+    pub stdout: String,
+    /// Everything it wrote to its standard error.
+    pub stderr: String,
+}
+
+impl Outcome {
+    fn of(command: &mut Command, program: &Path) -> Outcome {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command
+            .output()
+            .unwrap_or_else(|e| panic!("cannot run {program:?}: {e}"));
+        let arguments = command.get_args().map(|arg| arg.to_string_lossy());
+        Outcome {
+            command: arguments.collect::<Vec<_>>().join(" "),
+            code: status.code(),
+            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        }
+    }
+
+    /// Its standard output; panics with everything it said unless it ended with 0.
+    #[track_caller]
+    pub fn success(self) -> String {
+        assert_eq!(self.code, Some(0), "{self}");
+        self.stdout
+    }
+
+    /// Both its outputs together; panics if it ended with 0 or by a signal.
+    #[track_caller]
+    pub fn failure(self) -> String {
+        assert!(self.code.is_some_and(|code| code != 0), "{self}");
+        self.stdout + &self.stderr
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Outcome {
+            command,
+            code,
+            stdout,
+            stderr,
+        } = self;
+        write!(f, "`{command}` ended with {code:?}\n{stdout}\n{stderr}")
+    }
+}

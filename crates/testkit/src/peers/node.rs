@@ -1,0 +1,34 @@
+//! Scripts for Node that use npm clients.
+
+use super::{Outcome, installed};
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a JavaScript file in which PouchDB and nano can be required. It gets `settings` as
+/// environment variables and must end with 0; returns what it printed.
+#[track_caller]
+pub fn run_script(script: &Path, settings: &[(&str, &str)]) -> String {
+    let modules = installed("node_modules");
+    let mut command = Command::new("node");
+    command
+        .arg(script)
+        .env("NODE_PATH", modules)
+        .env("NODE_NO_WARNINGS", "1")
+        .envs(settings.iter().copied());
+    Outcome::of(&mut command, Path::new("node")).success()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_can_require_the_clients_and_read_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("try.js");
+        let text = "for (const m of ['pouchdb', 'pouchdb-adapter-memory', 'nano']) require(m);
+            console.log(process.env.WORD);";
+        std::fs::write(&script, text).unwrap();
+        assert_eq!(run_script(&script, &[("WORD", "varve")]), "varve\n");
+    }
+}

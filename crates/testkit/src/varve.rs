@@ -1,0 +1,225 @@
+//! Starts, kills and stops the real `varve`.
+
+use crate::http::Client;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Name of the administrator that [`Server::start`] configures.
+pub const ADMIN: &str = "admin";
+/// The administrator's password.
+pub const PASSWORD: &str = "layers of silt";
+/// What precedes the address in the line that says the server is ready.
+const READY: &str = "listening on http://";
+/// Far more than a start needs on a busy machine.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// A running `varve serve`; dropping it kills it.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: String,
+    printed: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// How a server ended and everything it printed, standard output and error together.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub printed: String,
+}
+
+impl Server {
+    /// Serves `folder` on a free port and waits until it answers. Unless there is a `varve.ini`,
+    /// one is written that configures [`ADMIN`] with [`PASSWORD`].
+    ///
+    /// `program` is `env!("CARGO_BIN_EXE_varve")` of the calling test.
+    #[track_caller]
+    pub fn start(program: &str, folder: &Path) -> Server {
+        let settings = folder.join("varve.ini");
+        if !settings.exists() {
+            configure(folder, "");
+        }
+        Server::try_start(program, folder).unwrap_or_else(|e| panic!("no start: {e:?}"))
+    }
+
+    /// Serves `folder` as it is, on a free port.
+    ///
+    /// # Errors
+    /// How the server ended, if it ended before it said its address.
+    pub fn try_start(program: &str, folder: &Path) -> Result<Server, Ended> {
+        let mut child = Command::new(program)
+            .arg("serve")
+            .arg(folder)
+            .args(["-p", "0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| panic!("cannot start {program}: {e}"));
+        let printed = Arc::new(Mutex::new(String::new()));
+        let (ready, address) = mpsc::channel();
+        let readers = vec![
+            follow(child.stdout.take(), &printed, ready.clone()),
+            follow(child.stderr.take(), &printed, ready),
+        ];
+        let mut server = Server {
+            child,
+            address: String::new(),
+            printed,
+            readers,
+        };
+        match address.recv_timeout(START_LIMIT) {
+            Ok(address) => {
+                server.address = address;
+                Ok(server)
+            }
+            // Both outputs are closed: it has ended.
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(server.wait()),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                panic!("no line {READY:?} came in time: {}", server.printed())
+            }
+        }
+    }
+
+    /// Address and port, such as `127.0.0.1:41234`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// URL of a path that begins with `/`.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// URL of a path, with the administrator's name and password in it.
+    pub fn admin_url(&self, path: &str) -> String {
+        let password = PASSWORD.replace(' ', "%20");
+        format!("http://{ADMIN}:{password}@{}{path}", self.address)
+    }
+
+    /// A client that is nobody.
+    pub fn anonymous(&self) -> Client {
+        Client::new(&self.address)
+    }
+
+    /// A client that is the administrator.
+    pub fn admin(&self) -> Client {
+        Client::new(&self.address).with_basic(ADMIN, PASSWORD)
+    }
+
+    /// What it has printed so far.
+    pub fn printed(&self) -> String {
+        let printed = self.printed.lock();
+        printed.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it has not ended.
+    pub fn is_running(&mut self) -> bool {
+        let ended = self.child.try_wait();
+        ended.expect("a child can be asked").is_none()
+    }
+
+    /// Ends it as `kill -9` does: nothing of it runs any more.
+    pub fn kill(mut self) -> Ended {
+        self.child.kill().expect("a child can be killed");
+        self.wait()
+    }
+
+    /// Asks it to end with a signal (`TERM` or `INT`) and waits until it has.
+    pub fn stop(mut self, signal: &str) -> Ended {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &id]).status();
+        assert!(sent.expect("there is a kill command").success());
+        self.wait()
+    }
+
+    fn wait(&mut self) -> Ended {
+        let status = self.child.wait().expect("a child can be waited for");
+        for reader in self.readers.drain(..) {
+            reader.join().expect("readers do not panic");
+        }
+        let printed = self.printed();
+        Ended { status, printed }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only if it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Writes a `varve.ini` with the administrator and further lines; returns its path.
+pub fn configure(folder: &Path, more: &str) -> PathBuf {
+    let path = folder.join("varve.ini");
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    let text = format!("[admins]\n{ADMIN} = {PASSWORD}\n{more}");
+    std::fs::write(&path, text).expect("varve.ini can be written");
+    path
+}
+
+fn follow(
+    output: Option<impl Read + Send + 'static>,
+    printed: &Arc<Mutex<String>>,
+    ready: mpsc::Sender<String>,
+) -> JoinHandle<()> {
+    let output = output.expect("the output is a pipe");
+    let printed = printed.clone();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            let Ok(line) = line else { break };
+            let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+            printed.push_str(&line);
+            printed.push('\n');
+            if let Some((_, rest)) = line.split_once(READY) {
+                let address = rest.split(['/', ' ']).next().unwrap_or(rest);
+                // Nobody listens once the address is known.
+                let _ = ready.send(address.to_owned());
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that is in the repository, because one that a test has just written cannot
+    /// always be run: another test's new process may still hold it open.
+    fn stand_in(folder: &Path, script: &str) -> String {
+        std::fs::write(folder.join("script"), script).unwrap();
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stand-in").to_owned()
+    }
+
+    #[test]
+    fn the_address_line_is_found_and_signals_arrive() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "trap 'echo bye; exit 3' TERM
+            echo hello; echo listening on http://127.0.0.1:77/
+            while :; do sleep 0.05; done";
+        let mut server = Server::start(&stand_in(folder.path(), script), folder.path());
+        assert_eq!(server.url("/db"), "http://127.0.0.1:77/db");
+        assert!(server.is_running());
+        let ended = server.stop("TERM");
+        assert_eq!(ended.status.code(), Some(3));
+        assert!(ended.printed.contains("hello") && ended.printed.contains("bye"));
+    }
+
+    #[test]
+    fn a_refused_start_gives_what_was_printed() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = stand_in(folder.path(), "echo varve.ini:3: bad >&2; exit 2");
+        let ended = Server::try_start(&program, folder.path()).unwrap_err();
+        assert_eq!(ended.status.code(), Some(2));
+        assert_eq!(ended.printed, "varve.ini:3: bad\n");
+    }
+}
