@@ -7,3 +7,4 @@
 
 mod client;
 mod protocol;
+mod recorded;
