@@ -1,0 +1,47 @@
+//! Configuration that is refused: where, what was expected, and what was found.
+
+use std::path::PathBuf;
+
+/// A configuration file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A value is not of its setting's type.
+    #[error("{file}:{line}: {key} must be {expected}, not {found:?}", file = file.display())]
+    Value {
+        /// The file.
+        file: PathBuf,
+        /// Line of the key, from 1 on.
+        line: usize,
+        /// Section and key with a dot between them.
+        key: String,
+        /// What would have been right, as a phrase.
+        expected: String,
+        /// The value as written.
+        found: String,
+    },
+    /// A line is neither a section, a setting, a continuation nor a comment.
+    #[error("{file}:{line}: expected {expected}, found {found:?}", file = file.display())]
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1 on.
+        line: usize,
+        /// What would have been right, as a phrase.
+        expected: &'static str,
+        /// The line as written.
+        found: String,
+    },
+    /// No section or key has this name; most likely it is misspelled.
+    #[error("{file}:{line}: there is no setting {key}; did you mean {nearest}?",
+            file = file.display())]
+    Unknown {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1 on.
+        line: usize,
+        /// Section and key with a dot between them.
+        key: String,
+        /// The most similar name.
+        nearest: String,
+    },
+}

@@ -1,0 +1,262 @@
+//! What a server needs to know, typed and checked as a whole before anything starts.
+
+use crate::{ConfigError, Ini, Setting, known};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+/// All settings of one served folder.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `[chttpd] bind_address`; default 127.0.0.1.
+    pub bind_address: IpAddr,
+    /// `[chttpd] port`; default 5984, 0 takes any free one.
+    pub port: u16,
+    /// `[chttpd] max_http_request_size`: bytes of a request's body; default 4 GiB.
+    pub max_request_size: u64,
+    /// `[chttpd] require_valid_user`: nothing but `/_up` and logins without a login.
+    pub require_valid_user: bool,
+    /// `[couchdb] file_compression` as written; the codec table gives it its meaning.
+    pub file_compression: Option<Setting>,
+    /// `[couchdb] max_document_size`: bytes of a document's JSON; default 8,000,000.
+    pub max_document_size: u64,
+    /// `[couchdb] max_attachment_size`: bytes; default 1 GiB.
+    pub max_attachment_size: u64,
+    /// `[couchdb] uuid`: the server's identity.
+    pub uuid: Option<String>,
+    /// `[admins]`: name and password, plain or hashed, each with its place.
+    pub admins: Vec<Setting>,
+    /// Cookies.
+    pub sessions: Sessions,
+    /// `[chttpd] enable_cors` with `[cors]`; `None` if it is off.
+    pub cors: Option<Cors>,
+    /// `[server]`, as Mercurial's servers know it.
+    pub hg: HgServer,
+    /// `[storage] revlog.zlib.level`, 0 to 9.
+    pub revlog_zlib_level: Option<i32>,
+    /// `[storage] revlog.zstd.level`, 0 to 22.
+    pub revlog_zstd_level: Option<i32>,
+}
+
+/// `[chttpd_auth]`, by its older name `[couch_httpd_auth]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sessions {
+    /// `timeout`: how long a cookie is good without being used; default 600 s.
+    pub timeout: Duration,
+    /// `secret`: key of the cookies' signatures; made at the first start.
+    pub secret: Option<String>,
+    /// `iterations` of PBKDF2 for new hashes; default 600,000.
+    pub iterations: u32,
+    /// `allow_persistent_cookies`: whether browsers keep the cookie when they close; default true.
+    pub persistent: bool,
+}
+
+/// `[cors]`: which pages of other sites may use this server from a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cors {
+    /// `origins`; `*` allows all.
+    pub origins: Vec<String>,
+    /// `credentials`: whether cookies may be sent along.
+    pub credentials: bool,
+    /// `headers` that scripts may send, besides those every CouchDB client needs.
+    pub headers: Vec<String>,
+    /// `methods` that scripts may use.
+    pub methods: Vec<String>,
+    /// `max_age` of a permission, in seconds.
+    pub max_age: Duration,
+}
+
+/// `[server]`: how repositories are served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HgServer {
+    /// `uncompressed`: whether stream clones are allowed; default true.
+    pub uncompressed: bool,
+    /// `uncompressedallowsecret`: also when there are secret changesets; default false.
+    pub uncompressed_allow_secret: bool,
+    /// `compressionengines` in order of preference; empty means the default order.
+    pub compression_engines: Vec<String>,
+    /// `zliblevel` of answers, -1 to 9; -1 is zlib's own default.
+    pub zlib_level: i32,
+    /// `zstdlevel` of answers, 1 to 22; default 3.
+    pub zstd_level: i32,
+}
+
+impl Settings {
+    /// Types and checks everything in the file.
+    ///
+    /// # Errors
+    /// The first [`ConfigError`] found.
+    pub fn read(ini: &Ini) -> Result<Settings, ConfigError> {
+        known::check(ini)?;
+        let chttpd = |key| ini.get("chttpd", key);
+        let couchdb = |key| ini.get("couchdb", key);
+        Ok(Settings {
+            bind_address: or(chttpd("bind_address"), address, Ipv4Addr::LOCALHOST.into())?,
+            port: or(chttpd("port"), port, 5984)?,
+            max_request_size: or(chttpd("max_http_request_size"), Setting::size, 4 << 30)?,
+            require_valid_user: or(chttpd("require_valid_user"), Setting::boolean, false)?,
+            file_compression: couchdb("file_compression").cloned(),
+            max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
+            max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
+            uuid: couchdb("uuid").map(|setting| setting.value.clone()),
+            admins: ini.section("admins").into_iter().cloned().collect(),
+            sessions: sessions(ini)?,
+            cors: cors(ini)?,
+            hg: hg_server(ini)?,
+            revlog_zlib_level: level(ini.get("storage", "revlog.zlib.level"), 0, 9)?,
+            revlog_zstd_level: level(ini.get("storage", "revlog.zstd.level"), 0, 22)?,
+        })
+    }
+}
+
+/// The typed value of a setting, or a default if it is not there.
+fn or<T>(
+    setting: Option<&Setting>,
+    read: impl FnOnce(&Setting) -> Result<T, ConfigError>,
+    default: T,
+) -> Result<T, ConfigError> {
+    setting.map_or(Ok(default), read)
+}
+
+fn address(setting: &Setting) -> Result<IpAddr, ConfigError> {
+    let given = match setting.value.as_str() {
+        "any" => "0.0.0.0",
+        "localhost" => "127.0.0.1",
+        text => text.trim_matches(['[', ']']),
+    };
+    given
+        .parse()
+        .map_err(|_| setting.refuse("an IP address such as 127.0.0.1"))
+}
+
+fn port(setting: &Setting) -> Result<u16, ConfigError> {
+    let port = setting.value.parse();
+    port.map_err(|_| setting.refuse("a port number from 0 to 65535"))
+}
+
+fn level(setting: Option<&Setting>, low: i64, high: i64) -> Result<Option<i32>, ConfigError> {
+    let number = setting
+        .map(|setting| setting.number(low..=high))
+        .transpose()?;
+    Ok(number.and_then(|number| i32::try_from(number).ok()))
+}
+
+fn sessions(ini: &Ini) -> Result<Sessions, ConfigError> {
+    let auth = |key| {
+        let newer = ini.get("chttpd_auth", key);
+        newer.or_else(|| ini.get("couch_httpd_auth", key))
+    };
+    let iterations = or(auth("iterations"), |s| s.number(1..=10_000_000), 600_000)?;
+    Ok(Sessions {
+        timeout: or(auth("timeout"), Setting::seconds, Duration::from_secs(600))?,
+        secret: auth("secret").map(|setting| setting.value.clone()),
+        iterations: u32::try_from(iterations).unwrap_or(u32::MAX),
+        persistent: or(auth("allow_persistent_cookies"), Setting::boolean, true)?,
+    })
+}
+
+fn cors(ini: &Ini) -> Result<Option<Cors>, ConfigError> {
+    let cors = |key| ini.get("cors", key);
+    let list = |key| cors(key).map(Setting::list).unwrap_or_default();
+    let settings = Cors {
+        origins: list("origins"),
+        credentials: or(cors("credentials"), Setting::boolean, false)?,
+        headers: list("headers"),
+        methods: list("methods"),
+        max_age: or(cors("max_age"), Setting::seconds, Duration::from_secs(600))?,
+    };
+    let enabled = or(ini.get("chttpd", "enable_cors"), Setting::boolean, false)?;
+    Ok(enabled.then_some(settings))
+}
+
+fn hg_server(ini: &Ini) -> Result<HgServer, ConfigError> {
+    let server = |key| ini.get("server", key);
+    let engines = server("compressionengines");
+    Ok(HgServer {
+        uncompressed: or(server("uncompressed"), Setting::boolean, true)?,
+        uncompressed_allow_secret: or(server("uncompressedallowsecret"), Setting::boolean, false)?,
+        compression_engines: or(engines, known_engines, Vec::new())?,
+        zlib_level: level(server("zliblevel"), -1, 9)?.unwrap_or(-1),
+        zstd_level: level(server("zstdlevel"), 1, 22)?.unwrap_or(3),
+    })
+}
+
+fn known_engines(setting: &Setting) -> Result<Vec<String>, ConfigError> {
+    let engines = setting.list();
+    let known = |name: &String| ["zstd", "zlib", "none"].contains(&name.as_str());
+    if engines.iter().all(known) {
+        Ok(engines)
+    } else {
+        Err(setting.refuse("a list of zstd, zlib and none"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn read(text: &str) -> Result<Settings, String> {
+        let ini = Ini::parse(Path::new("varve.ini"), text).unwrap();
+        Settings::read(&ini).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_empty_file_gives_the_documented_defaults() {
+        let settings = read("").unwrap();
+        assert_eq!(settings.bind_address.to_string(), "127.0.0.1");
+        assert_eq!(settings.port, 5984);
+        assert_eq!(settings.max_document_size, 8_000_000);
+        assert_eq!(settings.sessions.timeout.as_secs(), 600);
+        assert_eq!(settings.sessions.iterations, 600_000);
+        assert!(settings.hg.uncompressed && settings.cors.is_none());
+        assert!(settings.admins.is_empty());
+    }
+
+    #[test]
+    fn both_ancestors_spellings_are_read() {
+        let text = "[chttpd]\nport = 0\nbind_address = ::1\nenable_cors = true\n\
+                    [couch_httpd_auth]\ntimeout = 60\nsecret = s\n[admins]\nann = pw\n\
+                    [couchdb]\nfile_compression = zstd_9\n[cors]\norigins = *\n\
+                    [storage]\nrevlog.zstd.level = 0\n[server]\nuncompressed = no\nzstdlevel = 7\n";
+        let settings = read(text).unwrap();
+        assert_eq!(settings.bind_address.to_string(), "::1");
+        assert_eq!(settings.port, 0);
+        assert_eq!(settings.sessions.timeout.as_secs(), 60);
+        assert_eq!(settings.sessions.secret.as_deref(), Some("s"));
+        assert_eq!(settings.admins[0].value, "pw");
+        assert_eq!(settings.file_compression.unwrap().value, "zstd_9");
+        assert_eq!(settings.cors.unwrap().origins, ["*"]);
+        assert_eq!(settings.revlog_zstd_level, Some(0));
+        assert!(!settings.hg.uncompressed);
+        assert_eq!(settings.hg.zstd_level, 7);
+    }
+
+    #[test]
+    fn the_exact_words_for_bad_values() {
+        let cases = [
+            (
+                "[chttpd]\nport = 99999",
+                "chttpd.port must be a port number from 0 to 65535, not \"99999\"",
+            ),
+            (
+                "[chttpd]\nbind_address = here",
+                "chttpd.bind_address must be an IP address such as 127.0.0.1, not \"here\"",
+            ),
+            (
+                "[storage]\nrevlog.zlib.level = 42",
+                "storage.revlog.zlib.level must be a number from 0 to 9, not \"42\"",
+            ),
+            (
+                "[server]\ncompressionengines = zstd, lzma",
+                "server.compressionengines must be a list of zstd, zlib and none, not \"zstd, lzma\"",
+            ),
+            (
+                "[chttpd_auth]\ntimeout = -1",
+                "chttpd_auth.timeout must be a number of seconds from 1 on, not \"-1\"",
+            ),
+        ];
+        for (text, words) in cases {
+            assert_eq!(read(text).unwrap_err(), format!("varve.ini:2: {words}"));
+        }
+    }
+}
