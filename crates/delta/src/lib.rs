@@ -1,1 +1,12 @@
 //! Line diff into Mercurial's binary patches, folding and application of patches; pure functions.
+//!
+//! A patch says how one text becomes another. Revlogs store chains of them; [`Folder`] joins a
+//! whole chain into one before it is applied, so that the text is copied once however long the
+//! chain is.
+
+mod fold;
+pub mod fuzzing;
+mod patch;
+
+pub use fold::Folder;
+pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, push_hunk};
