@@ -1,1 +1,17 @@
 //! Mercurial's revlog: index and data files, delta chains, reading and appending revisions.
+
+pub mod chunk;
+mod entry;
+mod error;
+mod ids;
+mod index;
+mod nodes;
+mod reader;
+mod revlog;
+
+pub use entry::{ENTRY_LEN, Entry, Header, flag};
+pub use error::RevlogError;
+pub use ids::{Node, Rev};
+pub use nodes::PrefixMatch;
+pub use reader::{Reader, hash};
+pub use revlog::Revlog;

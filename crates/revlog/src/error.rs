@@ -1,0 +1,91 @@
+//! What can go wrong with a revlog.
+
+use crate::{Node, Rev};
+use std::path::PathBuf;
+use varve_base::StorageError;
+use varve_codec::CodecError;
+use varve_delta::PatchError;
+
+/// Reading or writing a revlog failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RevlogError {
+    /// The storage refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The first four bytes announce a format that this program does not read.
+    #[error("{path} has revlog header {header:#010x}; only version 1, inline or not, with general delta or not, is known", path = path.display())]
+    UnknownFormat {
+        /// The index file.
+        path: PathBuf,
+        /// The four bytes.
+        header: u32,
+    },
+    /// The index makes no sense.
+    #[error("{path} is damaged at byte {offset}: {reason}", path = path.display())]
+    DamagedIndex {
+        /// The index file.
+        path: PathBuf,
+        /// Where the entry begins in the file.
+        offset: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A chunk lies outside the file, or does not expand.
+    #[error("{path}: revision {rev} is damaged, chunk at byte {offset}: {reason}", path = path.display())]
+    DamagedChunk {
+        /// The index file.
+        path: PathBuf,
+        /// Which revision.
+        rev: Rev,
+        /// Where the chunk begins among the chunks.
+        offset: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The deltas of a chain do not fit.
+    #[error("{path}: revision {rev} cannot be put together: {source}", path = path.display())]
+    DamagedChain {
+        /// The index file.
+        path: PathBuf,
+        /// Which revision.
+        rev: Rev,
+        /// What does not fit.
+        source: PatchError,
+    },
+    /// The text is not the one that the node names.
+    #[error("{path}: text of revision {rev} does not have the hash {node}", path = path.display())]
+    WrongHash {
+        /// The index file.
+        path: PathBuf,
+        /// Which revision.
+        rev: Rev,
+        /// The hash that it should have.
+        node: Node,
+    },
+    /// The revision is there, but its text is not an ordinary one.
+    #[error("{path}: revision {rev} is {what}, which this program does not read", path = path.display())]
+    Flagged {
+        /// The index file.
+        path: PathBuf,
+        /// Which revision.
+        rev: Rev,
+        /// `censored`, for instance.
+        what: String,
+    },
+    /// A chunk could not be compressed.
+    #[error("cannot compress a revision for {path}: {source}", path = path.display())]
+    Compress {
+        /// The index file.
+        path: PathBuf,
+        /// The codec's reason.
+        source: CodecError,
+    },
+    /// A revision would not fit into the format.
+    #[error("cannot append to {path}: {reason}", path = path.display())]
+    CannotAppend {
+        /// The index file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}

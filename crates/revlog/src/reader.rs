@@ -1,0 +1,340 @@
+//! Reading chunks and texts, with buffers and contexts that are kept from revision to revision.
+
+use crate::entry::{Entry, flag};
+use crate::{Rev, Revlog, RevlogError, chunk};
+use sha1::{Digest, Sha1};
+use std::ops::Range;
+use varve_codec::Expander;
+use varve_delta::Folder;
+
+/// How much a sequential reader takes at once.
+const SPAN: usize = 1 << 20;
+/// Chunks of a chain that lie this close together are read together with what is between them.
+const GAP: u64 = 64 << 10;
+/// One read for a chain is never longer, whatever the chain.
+const LONGEST_READ: u64 = 16 << 20;
+/// Texts that are kept, because the next revision is likely to be stored against one of them.
+const KEPT_TEXTS: usize = 4;
+/// Beyond this only the newest text is kept.
+const KEPT_BYTES: usize = 32 << 20;
+/// Limit for the text of a revision whose writer did not say how long it is.
+const LONGEST_UNKNOWN: usize = 1 << 30;
+
+/// Reads one revlog. Each thread has its own; revisions in ascending order are the fastest.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    revlog: &'a Revlog,
+    state: ReaderState,
+}
+
+/// What a reader keeps between revisions.
+#[derive(Debug, Default)]
+pub(crate) struct ReaderState {
+    window: Vec<u8>,
+    window_start: u64,
+    expander: Expander,
+    folder: Folder,
+    /// Revisions from the wanted one down to the first that is needed.
+    chain: Vec<Rev>,
+    patches: Vec<u8>,
+    ranges: Vec<Range<usize>>,
+    /// Newest first.
+    texts: Vec<(Rev, Vec<u8>)>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(revlog: &'a Revlog) -> Self {
+        Reader {
+            revlog,
+            state: ReaderState::default(),
+        }
+    }
+
+    /// Full text of a revision, checked against its node.
+    ///
+    /// # Errors
+    /// [`RevlogError::Flagged`] for a revision whose text is not an ordinary one, else what is
+    /// damaged.
+    ///
+    /// # Panics
+    /// If the revlog has no such revision.
+    pub fn text(&mut self, rev: Rev) -> Result<&[u8], RevlogError> {
+        self.state.text(self.revlog, rev)
+    }
+
+    /// Replaces `out` by the chunk of a revision, expanded: a patch against
+    /// [`Revlog::delta_parent`], or the full text if that is `None`. Not checked against the node.
+    ///
+    /// # Errors
+    /// What is damaged.
+    ///
+    /// # Panics
+    /// If the revlog has no such revision.
+    pub fn stored_delta(&mut self, rev: Rev, out: &mut Vec<u8>) -> Result<(), RevlogError> {
+        out.clear();
+        let entry = self.revlog.index().entry(rev);
+        self.state.fill(self.revlog, &entry)?;
+        self.state.expand(self.revlog, rev, &entry, out)
+    }
+
+    /// The chunk of a revision as stored, compressed.
+    ///
+    /// # Errors
+    /// If it lies outside the file.
+    ///
+    /// # Panics
+    /// If the revlog has no such revision.
+    pub fn stored_chunk(&mut self, rev: Rev) -> Result<&[u8], RevlogError> {
+        let entry = self.revlog.index().entry(rev);
+        self.state.fill(self.revlog, &entry)?;
+        self.state
+            .chunk(self.revlog, &entry)
+            .ok_or_else(|| outside(self.revlog, rev, &entry))
+    }
+}
+
+fn outside(revlog: &Revlog, rev: Rev, entry: &Entry) -> RevlogError {
+    revlog.damaged_chunk(rev, entry, &"chunk lies outside the file")
+}
+
+impl ReaderState {
+    pub fn text(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
+        refuse_flags(revlog, rev)?;
+        if let Some(at) = self.texts.iter().position(|(kept, _)| *kept == rev) {
+            let found = self.texts.remove(at);
+            self.texts.insert(0, found);
+        } else {
+            let mut text = self.room();
+            self.build(revlog, rev, &mut text)?;
+            check_hash(revlog, rev, &text)?;
+            self.texts.insert(0, (rev, text));
+        }
+        Ok(self.texts.first().map_or(&[], |(_, text)| text))
+    }
+
+    /// A cleared buffer: that of the oldest text, if enough are kept.
+    fn room(&mut self) -> Vec<u8> {
+        let mut buffer = Vec::new();
+        let mut bytes: usize = self.texts.iter().map(|(_, text)| text.len()).sum();
+        while self.texts.len() >= KEPT_TEXTS || (self.texts.len() > 1 && bytes > KEPT_BYTES) {
+            let Some((_, oldest)) = self.texts.pop() else {
+                break;
+            };
+            bytes -= oldest.len();
+            buffer = oldest;
+        }
+        buffer.clear();
+        buffer
+    }
+
+    fn build(&mut self, revlog: &Revlog, rev: Rev, out: &mut Vec<u8>) -> Result<(), RevlogError> {
+        self.chain.clear();
+        let mut at = rev;
+        let base = loop {
+            self.chain.push(at);
+            match revlog.delta_parent(at) {
+                None => break None,
+                Some(below) => {
+                    if let Some(kept) = self.texts.iter().position(|(kept, _)| *kept == below) {
+                        break Some(kept);
+                    }
+                    at = below;
+                }
+            }
+        };
+        self.read_chain(revlog)?;
+        let (base, chain) = match base {
+            Some(kept) => (&self.texts[kept].1[..], &self.ranges[..]),
+            None => {
+                let (base, chain) = self.ranges.split_first().unwrap_or((&(0..0), &[]));
+                (&self.patches[base.clone()], chain)
+            }
+        };
+        self.folder
+            .apply(&self.patches, chain, base, out)
+            .map_err(|source| RevlogError::DamagedChain {
+                path: revlog.path().to_owned(),
+                rev,
+                source,
+            })
+    }
+
+    /// Expands the chunks of `chain`, last one first, into `patches`.
+    fn read_chain(&mut self, revlog: &Revlog) -> Result<(), RevlogError> {
+        self.patches.clear();
+        self.ranges.clear();
+        let chain = std::mem::take(&mut self.chain);
+        let mut patches = std::mem::take(&mut self.patches);
+        let mut result = Ok(());
+        for (left, rev) in chain.iter().enumerate().rev() {
+            let entry = revlog.index().entry(*rev);
+            let from = patches.len();
+            result = self
+                .fill_chain(revlog, &chain[..=left], &entry)
+                .and_then(|()| self.expand(revlog, *rev, &entry, &mut patches));
+            if result.is_err() {
+                break;
+            }
+            self.ranges.push(from..patches.len());
+        }
+        (self.chain, self.patches) = (chain, patches);
+        result
+    }
+
+    /// Makes sure that the chunk of the last of `chain` is in the window, together with as many
+    /// of those before it in the slice as lie close behind in the file.
+    fn fill_chain(
+        &mut self,
+        revlog: &Revlog,
+        chain: &[Rev],
+        entry: &Entry,
+    ) -> Result<(), RevlogError> {
+        if self.holds(entry) || revlog.header().inline {
+            return Ok(());
+        }
+        let mut end = entry.end();
+        for rev in chain.iter().rev().skip(1) {
+            let next = revlog.index().entry(*rev);
+            let close = next.offset >= end && next.offset - end <= GAP;
+            if !close || next.end() - entry.offset > LONGEST_READ {
+                break;
+            }
+            end = next.end();
+        }
+        // A lone chunk right behind the window: somebody reads the texts one after the other.
+        let sequential = chain.len() == 1 && self.is_next(entry);
+        self.read(revlog, entry.offset, end, sequential)
+    }
+
+    /// Makes sure that one chunk is in the window if it is in the file, with those behind it.
+    fn fill(&mut self, revlog: &Revlog, entry: &Entry) -> Result<(), RevlogError> {
+        if self.holds(entry) || revlog.header().inline {
+            return Ok(());
+        }
+        self.read(revlog, entry.offset, entry.end(), true)
+    }
+
+    fn is_next(&self, entry: &Entry) -> bool {
+        let end = self.window_start + self.window.len() as u64;
+        (self.window_start..=end + GAP).contains(&entry.offset)
+    }
+
+    fn holds(&self, entry: &Entry) -> bool {
+        entry.offset >= self.window_start
+            && entry.end() <= self.window_start + self.window.len() as u64
+    }
+
+    fn read(
+        &mut self,
+        revlog: &Revlog,
+        start: u64,
+        end: u64,
+        ahead: bool,
+    ) -> Result<(), RevlogError> {
+        let file = revlog.data_file()?;
+        let file_len = revlog.data_file_len()?;
+        let wanted = if ahead {
+            end.max(start + SPAN as u64)
+        } else {
+            end
+        };
+        let len = wanted.min(file_len).saturating_sub(start);
+        self.window_start = start;
+        // What is there already is not zeroed again; it is read over.
+        self.window
+            .resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+        let got = file.read_at(start, &mut self.window);
+        self.window.truncate(*got.as_ref().unwrap_or(&0));
+        got?;
+        Ok(())
+    }
+
+    fn chunk<'s>(&'s self, revlog: &'s Revlog, entry: &Entry) -> Option<&'s [u8]> {
+        let (source, start) = if revlog.header().inline {
+            (revlog.index().inline_chunks(), 0)
+        } else {
+            (&self.window[..], self.window_start)
+        };
+        let from = usize::try_from(entry.offset.checked_sub(start)?).ok()?;
+        source.get(from..from.checked_add(entry.stored_len as usize)?)
+    }
+
+    fn expand(
+        &mut self,
+        revlog: &Revlog,
+        rev: Rev,
+        entry: &Entry,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RevlogError> {
+        let limit = expanded_limit(revlog, rev, entry);
+        let mut expander = std::mem::take(&mut self.expander);
+        let result = match self.chunk(revlog, entry) {
+            None => Err(outside(revlog, rev, entry)),
+            Some(bytes) => chunk::expand(bytes, limit, &mut expander, out)
+                .map_err(|error| revlog.damaged_chunk(rev, entry, &error)),
+        };
+        self.expander = expander;
+        result
+    }
+}
+
+/// The most bytes that the chunk of a revision may honestly expand to. A patch has at most one
+/// hunk per byte of the old and the new text.
+fn expanded_limit(revlog: &Revlog, rev: Rev, entry: &Entry) -> usize {
+    let known = |len: Option<u32>| len.map_or(LONGEST_UNKNOWN, |len| len as usize);
+    let new = known(entry.raw_len);
+    match revlog.delta_parent(rev) {
+        None => new,
+        Some(base) => {
+            let hunks = new.saturating_add(known(revlog.index().entry(base).raw_len));
+            let headers = hunks
+                .saturating_add(1)
+                .saturating_mul(varve_delta::HUNK_HEADER_LEN);
+            new.saturating_add(headers)
+        }
+    }
+}
+
+fn refuse_flags(revlog: &Revlog, rev: Rev) -> Result<(), RevlogError> {
+    let flags = revlog.flags(rev);
+    let what = if flags & !flag::HINTS == 0 {
+        return Ok(());
+    } else if flags & flag::CENSORED != 0 {
+        "censored".to_owned()
+    } else if flags & flag::ELLIPSIS != 0 {
+        "an ellipsis revision".to_owned()
+    } else if flags & flag::STORED_OUTSIDE != 0 {
+        "stored outside the repository".to_owned()
+    } else {
+        format!("marked with unknown flags {flags:#06x}")
+    };
+    Err(RevlogError::Flagged {
+        path: revlog.path().to_owned(),
+        rev,
+        what,
+    })
+}
+
+fn check_hash(revlog: &Revlog, rev: Rev, text: &[u8]) -> Result<(), RevlogError> {
+    let node = revlog.node(rev);
+    let [p1, p2] = revlog
+        .parents(rev)
+        .map(|parent| revlog.node_or_null(parent));
+    if hash(&p1, &p2, text) == node {
+        return Ok(());
+    }
+    Err(RevlogError::WrongHash {
+        path: revlog.path().to_owned(),
+        rev,
+        node,
+    })
+}
+
+/// The node of a text with these parents.
+pub fn hash(p1: &crate::Node, p2: &crate::Node, text: &[u8]) -> crate::Node {
+    let mut sha = Sha1::new();
+    sha.update(p1.min(p2).0);
+    sha.update(p1.max(p2).0);
+    sha.update(text);
+    crate::Node(sha.finalize().into())
+}

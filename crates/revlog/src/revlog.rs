@@ -1,0 +1,224 @@
+//! One revlog, opened for reading.
+
+use crate::entry::{Entry, Header};
+use crate::index::Index;
+use crate::nodes::{NodeTable, PrefixMatch};
+use crate::reader::{Reader, ReaderState};
+use crate::{Node, Rev, RevlogError};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use varve_base::{OpenMode, Storage, StorageFile};
+
+/// Below this many revisions a node is searched one by one.
+const FEW: usize = 32;
+
+/// One revlog as it was when it was opened; what is appended later does not show.
+///
+/// Threads share it. Methods that take a [`Rev`] panic if the revlog has no such revision;
+/// numbers from elsewhere go through [`Revlog::rev_at`] first.
+#[derive(Debug)]
+pub struct Revlog {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    index: Index,
+    nodes: OnceLock<NodeTable>,
+    data: OnceLock<(Arc<dyn StorageFile>, u64)>,
+    reader: Mutex<ReaderState>,
+}
+
+impl Revlog {
+    /// Reads and checks the index at `path` (`….i`). The data file is opened when first needed.
+    ///
+    /// # Errors
+    /// A missing file is an error ([`varve_base::StorageError::is_not_found`]); else what is
+    /// damaged or unknown.
+    pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Revlog, RevlogError> {
+        let bytes = storage.open(path, OpenMode::Read)?.read_all()?;
+        Ok(Revlog::with_index(
+            storage,
+            path,
+            Index::parse(bytes, path)?,
+        ))
+    }
+
+    /// As [`Revlog::open`], but a missing file is a revlog without revisions: Mercurial makes the
+    /// files with the first commit.
+    ///
+    /// # Errors
+    /// What is damaged or unknown.
+    pub fn open_or_empty(storage: &Arc<dyn Storage>, path: &Path) -> Result<Revlog, RevlogError> {
+        match Revlog::open(storage, path) {
+            Err(RevlogError::Storage(error)) if error.is_not_found() => {
+                Ok(Revlog::with_index(storage, path, Index::empty()))
+            }
+            other => other,
+        }
+    }
+
+    fn with_index(storage: &Arc<dyn Storage>, path: &Path, index: Index) -> Revlog {
+        Revlog {
+            storage: storage.clone(),
+            path: path.to_owned(),
+            index,
+            nodes: OnceLock::new(),
+            data: OnceLock::new(),
+            reader: Mutex::default(),
+        }
+    }
+
+    /// Forgets all revisions from `len` on, so that the revlog is as it was at an earlier moment.
+    pub fn cut(&mut self, len: usize) {
+        if len < self.len() {
+            self.index.cut(len);
+            self.nodes = OnceLock::new();
+        }
+    }
+
+    /// The index file, relative to the storage.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Number of revisions.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there are no revisions.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All revisions, oldest first.
+    pub fn revs(&self) -> impl DoubleEndedIterator<Item = Rev> + ExactSizeIterator + use<> {
+        (0..self.len() as u32).map(Rev)
+    }
+
+    /// The newest revision.
+    pub fn tip(&self) -> Option<Rev> {
+        (self.len() as u32).checked_sub(1).map(Rev)
+    }
+
+    /// The revision with this number, if there is one.
+    pub fn rev_at(&self, number: i64) -> Option<Rev> {
+        let rev = u32::try_from(number).ok().map(Rev)?;
+        (rev.index() < self.len()).then_some(rev)
+    }
+
+    /// Name of a revision.
+    pub fn node(&self, rev: Rev) -> Node {
+        self.index.node(rev)
+    }
+
+    /// Name of a revision or [`Node::NULL`].
+    pub fn node_or_null(&self, rev: Option<Rev>) -> Node {
+        rev.map_or(Node::NULL, |rev| self.node(rev))
+    }
+
+    /// The revision of this name. The first call on a long revlog sorts all nodes.
+    pub fn rev(&self, node: &Node) -> Option<Rev> {
+        if self.len() <= FEW {
+            return self.revs().find(|rev| self.node(*rev) == *node);
+        }
+        self.nodes().rev(&self.index, node)
+    }
+
+    /// The revision whose node begins with these hexadecimal digits.
+    pub fn rev_by_prefix(&self, hex: &[u8]) -> PrefixMatch {
+        self.nodes().prefix(&self.index, hex)
+    }
+
+    fn nodes(&self) -> &NodeTable {
+        self.nodes.get_or_init(|| NodeTable::new(&self.index))
+    }
+
+    /// Both parents, in the order in which they are stored; always older than `rev`.
+    pub fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
+        let entry = self.index.entry(rev);
+        [entry.p1, entry.p2]
+    }
+
+    /// Number of the changeset that introduced a revision, as stored and unchecked:
+    /// [`Revlog::rev_at`] of the changelog checks it.
+    pub fn linkrev(&self, rev: Rev) -> i64 {
+        i64::from(self.index.entry(rev).link)
+    }
+
+    /// Bits of [`crate::flag`].
+    pub fn flags(&self, rev: Rev) -> u16 {
+        self.index.entry(rev).flags
+    }
+
+    /// What the stored delta of a revision is against; `None` if it is stored as a full text.
+    pub fn delta_parent(&self, rev: Rev) -> Option<Rev> {
+        self.index.delta_parent(rev)
+    }
+
+    /// All fields of a revision's entry.
+    pub fn entry(&self, rev: Rev) -> Entry {
+        self.index.entry(rev)
+    }
+
+    /// What the file's header says.
+    pub fn header(&self) -> Header {
+        self.index.header()
+    }
+
+    /// Bytes of all chunks, as stored.
+    pub fn data_len(&self) -> u64 {
+        self.index.data_len()
+    }
+
+    /// A reader of its own, for one thread that reads many revisions.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(self)
+    }
+
+    /// Full text of a revision, checked against its node. For many revisions, [`Revlog::reader`]
+    /// copies less.
+    ///
+    /// # Errors
+    /// See [`Reader::text`].
+    pub fn text(&self, rev: Rev) -> Result<Vec<u8>, RevlogError> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.text(self, rev).map(<[u8]>::to_vec)
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    pub(crate) fn data_file(&self) -> Result<&dyn StorageFile, RevlogError> {
+        Ok(self.data()?.0.as_ref())
+    }
+
+    /// Length of the data file when it was opened.
+    pub(crate) fn data_file_len(&self) -> Result<u64, RevlogError> {
+        Ok(self.data()?.1)
+    }
+
+    fn data(&self) -> Result<&(Arc<dyn StorageFile>, u64), RevlogError> {
+        if let Some(data) = self.data.get() {
+            return Ok(data);
+        }
+        let path = self.path.with_extension("d");
+        let file = self.storage.open(&path, OpenMode::Read)?;
+        let len = file.len()?;
+        Ok(self.data.get_or_init(|| (file, len)))
+    }
+
+    pub(crate) fn damaged_chunk(
+        &self,
+        rev: Rev,
+        entry: &Entry,
+        reason: &dyn fmt::Display,
+    ) -> RevlogError {
+        RevlogError::DamagedChunk {
+            path: self.path.clone(),
+            rev,
+            offset: entry.offset,
+            reason: reason.to_string(),
+        }
+    }
+}

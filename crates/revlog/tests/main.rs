@@ -1,0 +1,9 @@
+//! Revlogs that Mercurial wrote, and damaged ones.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests are not test functions"
+)]
+
+mod damaged;
+mod golden;
