@@ -275,6 +275,8 @@ def main():
         settings = [word for value in options.config for word in ("--config", value)]
         env = dict(os.environ, HGRCPATH="", HGPLAIN="1")
         subprocess.run([hg, "init", options.folder, *settings], check=True, env=env)
+        # The bundle's deltas replace whole files; hg is to find its own, as in a grown repository.
+        settings += ["--config", "storage.revlog.reuse-external-delta=no"]
         unbundle = [hg, "-R", options.folder, "unbundle", "-q", bundle, *settings]
         subprocess.run(unbundle, check=True, env=env)
     merges = sum(1 for c in writer.changesets if c[2] != NULL)
