@@ -1,1 +1,39 @@
 //! The JavaScript engine that runs map, reduce, filter and validate functions within limits.
+//!
+//! Scripts see the language, `emit`, `log`, `sum`, `isArray` and `toJSON`, and nothing else: no
+//! files, no network, no timers. An engine belongs to one thread; a caller with several workers
+//! makes one for each.
+//!
+//! # What one document can do to the next
+//! Rows must depend on their document alone, or two workers would build two different indexes. So
+//! built-in objects and their prototypes are frozen before the first script runs, built-in names
+//! cannot be assigned, and globals that a script leaves behind (a forgotten `var`) are removed
+//! after each call. What stays possible is a function that keeps state in its own closure, as in
+//! `(function () { var n = 0; return function (doc) { emit(n++); }; })()`: it can spoil its own
+//! rows and nobody else's. The functions of one group share the parsed document, as in CouchDB,
+//! so that a change one of them makes to it is seen by those after it.
+
+mod error;
+mod filter;
+mod limits;
+mod map;
+mod reduce;
+mod sandbox;
+mod validate;
+
+pub use error::JsError;
+pub use filter::FilterEngine;
+pub use limits::Limits;
+pub use map::{Emission, Emitted, MapEngine};
+pub use reduce::ReduceEngine;
+pub use validate::{Refusal, ValidateEngine, Verdict};
+
+use sandbox::Sandbox;
+
+/// Whether `source` is the text of one function.
+///
+/// # Errors
+/// [`JsError::Compile`] if it is not; a limit if running the text reaches one.
+pub fn check_source(source: &str, limits: Limits) -> Result<(), JsError> {
+    Sandbox::compile(&[source], limits).map(|_| ())
+}

@@ -1,0 +1,101 @@
+//! Map functions: a document in, rows out.
+
+use crate::sandbox::{Argument, Driver, Sandbox};
+use crate::{JsError, Limits};
+
+/// The map functions of one view group, for one thread.
+#[derive(Debug)]
+pub struct MapEngine {
+    sandbox: Sandbox,
+    said: String,
+}
+
+impl MapEngine {
+    /// Compiles the functions of a group. A source is the text of one function, with or without
+    /// a name, with comments and semicolons around it.
+    ///
+    /// # Errors
+    /// [`JsError::Compile`] names the first source that is not a function.
+    pub fn compile(sources: &[&str], limits: Limits) -> Result<Self, JsError> {
+        Ok(MapEngine {
+            sandbox: Sandbox::compile(sources, limits)?,
+            said: String::new(),
+        })
+    }
+
+    /// Runs every function over one document, which is given as JSON text.
+    ///
+    /// A function that throws has no rows for this document and is reported as
+    /// [`Emission::Failed`]; the others go on.
+    ///
+    /// # Errors
+    /// A limit that was reached, or a document that is not JSON: then nothing is known about the
+    /// document's rows. The engine stays usable.
+    pub fn map(&mut self, document: &[u8]) -> Result<Emitted<'_>, JsError> {
+        self.said.clear();
+        let document = [Argument::Json("the document", document)];
+        self.sandbox.call(Driver::Map, &document, &mut self.said)?;
+        Ok(Emitted {
+            lines: self.said.split_terminator('\n'),
+            function: 0,
+        })
+    }
+}
+
+/// One thing that happened while a document was mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emission<'a> {
+    /// A row of the function at position `function`.
+    Row {
+        /// Position of the function among those compiled.
+        function: usize,
+        /// JSON text.
+        key: &'a str,
+        /// JSON text.
+        value: &'a str,
+    },
+    /// The function threw and has no rows; `reason` is a JSON string.
+    Failed {
+        /// Position of the function among those compiled.
+        function: usize,
+        /// JSON text of a string.
+        reason: &'a str,
+    },
+    /// The script called `log`; JSON text of a string.
+    Logged(&'a str),
+}
+
+/// What a document's functions emitted: rows by function, each in the order of `emit`.
+#[derive(Clone, Debug)]
+pub struct Emitted<'a> {
+    lines: std::str::SplitTerminator<'a, char>,
+    function: usize,
+}
+
+impl<'a> Iterator for Emitted<'a> {
+    type Item = Emission<'a>;
+
+    fn next(&mut self) -> Option<Emission<'a>> {
+        loop {
+            let line = self.lines.next()?;
+            let function = self.function;
+            match line.as_bytes().first() {
+                Some(b'.') => self.function += 1,
+                Some(b'!') => {
+                    self.function += 1;
+                    let reason = &line[1..];
+                    return Some(Emission::Failed { function, reason });
+                }
+                Some(b'#') => return Some(Emission::Logged(&line[1..])),
+                _ => {
+                    let (key, value) = (line, self.lines.next()?);
+                    return Some(Emission::Row {
+                        function,
+                        key,
+                        value,
+                    });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+// Runs once in every new engine and evaluates to the driver: the functions that Rust calls.
+//
+// Everything the driver needs is captured here, before foreign code runs, and everything that
+// foreign code shares between two documents is frozen here or put back by `restore`.
+(function (global) {
+    'use strict';
+    const { stringify } = JSON;
+    const { freeze, keys, getPrototypeOf, getOwnPropertyDescriptors, defineProperty } = Object;
+    const { ownKeys } = Reflect;
+    const { isArray } = Array;
+    const ErrorType = Error;
+    const InternalErrorType = InternalError;
+    const MapType = Map;
+    const text = String;
+
+    // What the running call has said so far, one line per item:
+    //   KEY \n VALUE   a row, both as JSON text
+    //   #TEXT          a call of log(), as a JSON string
+    //   .              this function is done, its rows hold
+    //   !TEXT          this function failed, its rows do not hold; reason as a JSON string
+    let said = '';
+
+    function json(value) {
+        const written = stringify(value);
+        return written === undefined ? 'null' : written;
+    }
+
+    function emit(key, value) {
+        said += json(key) + '\n' + json(value) + '\n';
+    }
+
+    function log(message) {
+        said += '#' + stringify(typeof message === 'string' ? message : json(message)) + '\n';
+    }
+
+    function sum(values) {
+        let total = 0;
+        for (let i = 0; i < values.length; i++) total += values[i];
+        return total;
+    }
+
+    // What scripts may assign to (many forget `var`), put back after every call.
+    const helpers = { emit, log, sum, isArray, toJSON: json };
+    const names = keys(helpers);
+
+    function restore() {
+        for (let i = 0; i < names.length; i++) global[names[i]] = helpers[names[i]];
+        const leaked = keys(global);
+        for (let i = 0; i < leaked.length; i++) delete global[leaked[i]];
+    }
+
+    function describe(error) {
+        try {
+            return error instanceof ErrorType || typeof error !== 'object' ? text(error) : json(error);
+        } catch {
+            return 'an error that cannot be shown';
+        }
+    }
+
+    // A function that ran out of memory says nothing about its document: the whole call fails.
+    // The engine throws null when there is no memory even for the error.
+    function rethrowIfExhausted(error) {
+        if (error === null) throw error;
+        if (error instanceof InternalErrorType && error.message === 'out of memory') throw error;
+    }
+
+    const functions = [];
+
+    const driver = {
+        add(candidate) {
+            restore();
+            if (typeof candidate !== 'function') return false;
+            functions[functions.length] = candidate;
+            return true;
+        },
+        map(doc) {
+            said = '';
+            for (let i = 0; i < functions.length; i++) {
+                const before = said;
+                try {
+                    (0, functions[i])(doc);
+                    said += '.\n';
+                } catch (error) {
+                    rethrowIfExhausted(error);
+                    said = before + '!' + stringify(describe(error)) + '\n';
+                }
+            }
+            restore();
+            return said;
+        },
+        // The next three answer '=' and a result, or a letter for the kind of failure and its text.
+        reduce(index, keysOrNull, values, rereduce) {
+            try {
+                return '=' + json((0, functions[index])(keysOrNull, values, rereduce));
+            } catch (error) {
+                rethrowIfExhausted(error);
+                return '!' + describe(error);
+            } finally {
+                restore();
+            }
+        },
+        filter(doc, request) {
+            try {
+                return (0, functions[0])(doc, request) ? '=true' : '=false';
+            } catch (error) {
+                rethrowIfExhausted(error);
+                return '!' + describe(error);
+            } finally {
+                restore();
+            }
+        },
+        validate(doc, previous, user, security) {
+            try {
+                (0, functions[0])(doc, previous, user, security);
+                return '=';
+            } catch (error) {
+                rethrowIfExhausted(error);
+                return refusal(error);
+            } finally {
+                restore();
+            }
+        },
+    };
+
+    function refusal(error) {
+        if (error !== null && typeof error === 'object') {
+            if (error.forbidden !== undefined) return 'F' + reason(error.forbidden);
+            if (error.unauthorized !== undefined) return 'U' + reason(error.unauthorized);
+        }
+        return '!' + describe(error);
+    }
+
+    function reason(value) {
+        return typeof value === 'string' ? value : json(value);
+    }
+
+    // A frozen prototype would make `object.toString = ...` do nothing on every object. So the
+    // members of these become accessors whose setter makes the member an own one.
+    function allowOverriding(prototype) {
+        const members = getOwnPropertyDescriptors(prototype);
+        for (const name of ownKeys(members)) {
+            const member = members[name];
+            if (!member.configurable || !('value' in member)) continue;
+            defineProperty(prototype, name, {
+                enumerable: false,
+                configurable: false,
+                get() {
+                    return member.value;
+                },
+                set(value) {
+                    if (this === prototype) return;
+                    defineProperty(this, name, {
+                        value,
+                        enumerable: true,
+                        writable: true,
+                        configurable: true,
+                    });
+                },
+            });
+        }
+    }
+
+    function freezeAll(roots) {
+        const seen = new MapType();
+        const waiting = roots;
+        while (waiting.length > 0) {
+            const object = waiting.pop();
+            if (object === null || object === undefined || object === global) continue;
+            if (typeof object !== 'object' && typeof object !== 'function') continue;
+            if (seen.has(object)) continue;
+            seen.set(object, true);
+            waiting.push(getPrototypeOf(object));
+            const members = getOwnPropertyDescriptors(object);
+            for (const name of ownKeys(members)) {
+                const { value, get, set } = members[name];
+                waiting.push(value, get, set);
+            }
+            freeze(object);
+        }
+    }
+
+    for (const name of names) {
+        defineProperty(global, name, {
+            value: helpers[name],
+            enumerable: false,
+            writable: true,
+            configurable: false,
+        });
+    }
+    allowOverriding(Object.prototype);
+    for (const name of ownKeys(global)) {
+        const { value } = Object.getOwnPropertyDescriptor(global, name);
+        const inherits = typeof value === 'function' && value.prototype;
+        if (inherits && (value === ErrorType || getPrototypeOf(value) === ErrorType)) {
+            allowOverriding(value.prototype);
+        }
+    }
+    const roots = [];
+    for (const name of ownKeys(global)) {
+        const member = Object.getOwnPropertyDescriptor(global, name);
+        roots.push(member.value);
+        if (names.includes(name) || name === 'Promise' || !member.configurable) continue;
+        defineProperty(global, name, { writable: false, configurable: false });
+    }
+    // Reachable only through syntax.
+    roots.push([][Symbol.iterator]());
+    roots.push(''[Symbol.iterator]());
+    roots.push(new MapType()[Symbol.iterator]());
+    roots.push(new Set()[Symbol.iterator]());
+    roots.push('a'.matchAll(/a/g));
+    roots.push(function* () {});
+    roots.push(async function () {});
+    roots.push(async function* () {});
+    roots.push((function* () {})());
+    freezeAll(roots);
+    delete global.Promise;
+    return driver;
+})(globalThis);

@@ -1,0 +1,269 @@
+//! One engine with its limits, and the driver functions that every kind of script goes through.
+
+use crate::{JsError, Limits};
+use rquickjs::context::{EvalOptions, intrinsic};
+use rquickjs::function::Args;
+use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Runtime, Value};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What scripts find. The engine's own async functions need `Promise`; `prelude.js` hides it.
+type Language = (
+    intrinsic::Eval,
+    intrinsic::Promise,
+    intrinsic::RegExpCompiler,
+    intrinsic::RegExp,
+    intrinsic::Json,
+    intrinsic::MapSet,
+    intrinsic::TypedArrays,
+    intrinsic::Date,
+    intrinsic::Proxy,
+);
+
+/// Garbage with cycles is rare (a parsed document has none), so a collection waits for this much.
+const COLLECT_ABOVE: usize = 8 << 20;
+
+/// Source of the driver.
+const PRELUDE: &str = include_str!("prelude.js");
+
+/// The functions of the driver, in `prelude.js`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Driver {
+    Map,
+    Reduce,
+    Filter,
+    Validate,
+}
+
+/// Names of the driver's functions, in the order of [`Driver`].
+const DRIVERS: [&str; 4] = ["map", "reduce", "filter", "validate"];
+
+/// One argument of a driver function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument<'a> {
+    /// JSON text, and what it is, for messages.
+    Json(&'static str, &'a [u8]),
+    /// The position of a compiled function.
+    Index(usize),
+    Bool(bool),
+    Null,
+}
+
+/// An engine with compiled functions.
+pub(crate) struct Sandbox {
+    // Before `context`: values must go before the engine they live in.
+    drivers: Vec<Persistent<Function<'static>>>,
+    context: Context,
+    deadline: Rc<Cell<Instant>>,
+    limits: Limits,
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sandbox({:?})", self.limits)
+    }
+}
+
+impl Sandbox {
+    /// Makes an engine and compiles `sources` in it.
+    pub(crate) fn compile(sources: &[&str], limits: Limits) -> Result<Self, JsError> {
+        let start = |error: Error| JsError::Start {
+            reason: error.to_string(),
+        };
+        let runtime = Runtime::new().map_err(start)?;
+        runtime.set_memory_limit(limits.memory);
+        runtime.set_max_stack_size(limits.stack);
+        runtime.set_gc_threshold(COLLECT_ABOVE.min(limits.memory / 2));
+        let deadline = Rc::new(Cell::new(Instant::now() + limits.time));
+        let watched = Rc::clone(&deadline);
+        runtime.set_interrupt_handler(Some(Box::new(move || Instant::now() >= watched.get())));
+        let context = Context::custom::<Language>(&runtime).map_err(start)?;
+        let mut sandbox = Sandbox {
+            drivers: Vec::new(),
+            context,
+            deadline,
+            limits,
+        };
+        sandbox.start(sources)?;
+        Ok(sandbox)
+    }
+
+    /// Runs the prelude and hands it the functions.
+    fn start(&mut self, sources: &[&str]) -> Result<(), JsError> {
+        let limits = Watch::new(&self.deadline, self.limits);
+        self.drivers = self.context.with(|ctx| {
+            let start = |error: Error| JsError::Start {
+                reason: limits.failure(&ctx, error).to_string(),
+            };
+            let driver: Object = ctx.eval(PRELUDE).map_err(start)?;
+            let add: Function = driver.get("add").map_err(start)?;
+            for (index, source) in sources.iter().enumerate() {
+                limits.begin();
+                let function = evaluate(&ctx, source)
+                    .map_err(|error| in_source(limits.failure(&ctx, error), index, source))?;
+                let added: bool = add
+                    .call((function,))
+                    .map_err(|error| limits.failure(&ctx, error))?;
+                if !added {
+                    let message = "Expression does not eval to a function.".to_owned();
+                    return Err(in_source(JsError::Thrown { message }, index, source));
+                }
+            }
+            DRIVERS
+                .iter()
+                .map(|name| driver.get(*name))
+                .map(|found| found.map(|f: Function| Persistent::save(&ctx, f)))
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(start)
+        })?;
+        Ok(())
+    }
+
+    /// Calls a driver function and appends the text that it returns to `answer`.
+    pub(crate) fn call(
+        &self,
+        driver: Driver,
+        arguments: &[Argument<'_>],
+        answer: &mut String,
+    ) -> Result<(), JsError> {
+        let limits = Watch::new(&self.deadline, self.limits);
+        limits.begin();
+        let outcome = self.context.with(|ctx| {
+            let mut passed = Args::new(ctx.clone(), arguments.len());
+            for argument in arguments {
+                push(&ctx, &mut passed, argument, limits)?;
+            }
+            let function = self.drivers[driver as usize].clone();
+            function
+                .restore(&ctx)
+                .and_then(|function| passed.apply::<rquickjs::String>(&function))
+                .and_then(rquickjs::String::to_cstring)
+                .map(|text| answer.push_str(text.as_str()))
+                .map_err(|error| limits.failure(&ctx, error))
+        });
+        if outcome.is_err() {
+            self.context.runtime().run_gc();
+        }
+        outcome.and_then(|()| self.settle())
+    }
+
+    /// Runs what async functions left to be done later, within the time of the same call. It
+    /// comes too late to say anything, but waiting work would fill the heap.
+    fn settle(&self) -> Result<(), JsError> {
+        let runtime = self.context.runtime();
+        while runtime.is_job_pending() {
+            // What a job throws, nobody waits for.
+            let _ = runtime.execute_pending_job();
+            if Instant::now() >= self.deadline.get() {
+                let limit = self.limits.time;
+                return Err(JsError::Time { limit });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The limits of the running call.
+#[derive(Clone, Copy)]
+struct Watch<'a> {
+    deadline: &'a Cell<Instant>,
+    limits: Limits,
+}
+
+impl<'a> Watch<'a> {
+    fn new(deadline: &'a Cell<Instant>, limits: Limits) -> Self {
+        Watch { deadline, limits }
+    }
+
+    /// A call begins: its time runs from now.
+    fn begin(self) {
+        self.deadline.set(Instant::now() + self.limits.time);
+    }
+
+    /// What `error` means; takes the pending exception.
+    fn failure(self, ctx: &Ctx<'_>, error: Error) -> JsError {
+        let message = match error {
+            Error::Exception => describe(&ctx.catch()),
+            other => other.to_string(),
+        };
+        let limits = self.limits;
+        if message.contains("interrupted") && Instant::now() >= self.deadline.get() {
+            return JsError::Time { limit: limits.time };
+        }
+        match message.as_str() {
+            "InternalError: out of memory" | "null" => JsError::Memory {
+                limit: limits.memory,
+            },
+            "RangeError: Maximum call stack size exceeded" | "InternalError: stack overflow" => {
+                JsError::Stack {
+                    limit: limits.stack,
+                }
+            }
+            _ => JsError::Thrown { message },
+        }
+    }
+}
+
+/// Evaluates the text of a function. In an assignment, a function without a name is an expression
+/// whatever comments stand before it and whatever semicolons and comments follow.
+fn evaluate<'js>(ctx: &Ctx<'js>, source: &str) -> Result<Value<'js>, Error> {
+    let mut options = EvalOptions::default();
+    options.strict = false;
+    ctx.eval_with_options(format!("Object().f = {source}\n"), options)
+}
+
+/// An error while compiling, with the source it is about. Limits stay what they are.
+fn in_source(error: JsError, index: usize, source: &str) -> JsError {
+    match error {
+        JsError::Thrown { message } => JsError::Compile {
+            index,
+            reason: message,
+            source_text: source.to_owned(),
+        },
+        other => other,
+    }
+}
+
+fn push<'js>(
+    ctx: &Ctx<'js>,
+    passed: &mut Args<'js>,
+    argument: &Argument<'_>,
+    limits: Watch<'_>,
+) -> Result<(), JsError> {
+    let value = match *argument {
+        Argument::Json(what, text) => {
+            ctx.json_parse(text)
+                .map_err(|error| match limits.failure(ctx, error) {
+                    JsError::Thrown { message } => JsError::Argument {
+                        what,
+                        reason: message,
+                    },
+                    limit => limit,
+                })?
+        }
+        Argument::Index(index) => Value::new_number(ctx.clone(), index as f64),
+        Argument::Bool(flag) => Value::new_bool(ctx.clone(), flag),
+        Argument::Null => Value::new_null(ctx.clone()),
+    };
+    passed
+        .push_arg(value)
+        .map_err(|error| limits.failure(ctx, error))
+}
+
+/// A thrown value as text: `Name: message` for errors.
+fn describe(thrown: &Value<'_>) -> String {
+    let Some(object) = thrown.as_object() else {
+        return match thrown.get::<rquickjs::convert::Coerced<String>>() {
+            Ok(text) => text.0,
+            Err(_) => "an error that cannot be shown".to_owned(),
+        };
+    };
+    let member = |name: &str| object.get::<_, String>(name).unwrap_or_default();
+    let (name, message) = (member("name"), member("message"));
+    if message.is_empty() {
+        name
+    } else {
+        format!("{name}: {message}")
+    }
+}

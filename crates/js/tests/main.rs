@@ -1,0 +1,32 @@
+//! Scripts within limits: every kind of function, every limit, and what documents cannot do to
+//! each other.
+#![allow(clippy::unwrap_used)]
+
+mod isolation;
+mod limits;
+mod map;
+mod others;
+
+use varve_js::{Emission, Limits, MapEngine};
+
+/// Rows of one document as `function key value`, failures as `function !reason`.
+fn said(engine: &mut MapEngine, document: &str) -> Vec<String> {
+    let emitted = engine.map(document.as_bytes()).unwrap();
+    emitted
+        .map(|emission| match emission {
+            Emission::Row {
+                function,
+                key,
+                value,
+            } => format!("{function} {key} {value}"),
+            Emission::Failed { function, reason } => format!("{function} !{reason}"),
+            Emission::Logged(text) => format!("log {text}"),
+        })
+        .collect()
+}
+
+/// What one map function says about one document.
+fn one(source: &str, document: &str) -> Vec<String> {
+    let mut engine = MapEngine::compile(&[source], Limits::default()).unwrap();
+    said(&mut engine, document)
+}
