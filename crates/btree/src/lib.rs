@@ -1,1 +1,36 @@
-//! The append-only copy-on-write B+tree file: chunks, commits, recovery, reductions.
+//! One append-only file with several copy-on-write B+trees and free-standing chunks.
+//!
+//! A [`TreeFile`] grows by commits. Each is one append: chunks, the rewritten nodes of the trees,
+//! and at its end a commit record with the roots. A [`Snapshot`] is one commit, seen for ever and
+//! without locks; a [`Transaction`] prepares the next commit. The format is described in
+//! `docs/formats/tree-file.md`.
+
+mod cache;
+mod chunk;
+mod commit;
+mod edit;
+mod error;
+mod file;
+pub mod fuzzing;
+mod header;
+mod loader;
+mod node;
+mod pages;
+mod range;
+mod read;
+mod recover;
+mod reducer;
+mod snapshot;
+mod transaction;
+mod varint;
+
+pub use cache::NodeCache;
+pub use chunk::{ChunkRef, EncodedChunk, MAX_RAW};
+pub use error::TreeError;
+pub use file::{Options, Recovery, Sizes, TreeFile};
+pub use loader::Loader;
+pub use node::{MAX_KEY, MAX_VALUE};
+pub use range::{Bounds, Direction, Item, Range};
+pub use reducer::{NoReduction, Reducer};
+pub use snapshot::Snapshot;
+pub use transaction::Transaction;

@@ -1,0 +1,214 @@
+//! A chunk: a run of bytes compressed on its own.
+//!
+//! ```text
+//! byte 0             4       5          13
+//!      +-------------+-------+----------+------------------+
+//!      | payload len | codec | checksum | payload …        |
+//!      | u32         | u8    | xxh3 u64 | len bytes        |
+//!      +-------------+-------+----------+------------------+
+//! ```
+//! Numbers are little-endian. Codec: 0 none, 1 snappy, 2 zlib, 3 zstd. The checksum covers the
+//! payload, seeded with the five bytes before it as a number. A payload that compression would
+//! not make shorter is stored with codec none.
+
+use crate::TreeError;
+use crate::error::check_len;
+use std::path::Path;
+use varve_codec::{CodecId, Compressor, Expander};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+mod at {
+    pub const LEN: usize = 0;
+    pub const CODEC: usize = LEN + 4;
+    pub const CHECKSUM: usize = CODEC + 1;
+}
+
+/// Length of what stands before the payload.
+pub(crate) const CHUNK_HEAD: usize = at::CHECKSUM + 8;
+const _: () = assert!(CHUNK_HEAD == 13);
+
+/// Longest content of one chunk, in bytes before compression.
+pub const MAX_RAW: usize = 256 << 20;
+
+/// Where a chunk stands in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChunkRef {
+    /// Position of its first byte in the file.
+    pub offset: u64,
+    /// Length in bytes as stored, with the chunk's head.
+    pub len: u32,
+}
+
+impl ChunkRef {
+    /// The position behind the chunk; `None` on overflow, which means damage.
+    pub(crate) fn end(self) -> Option<u64> {
+        self.offset.checked_add(u64::from(self.len))
+    }
+}
+
+/// A chunk ready to be appended; any thread can make it before the writer sees it.
+#[derive(Clone, Debug)]
+pub struct EncodedChunk {
+    bytes: Vec<u8>,
+}
+
+impl EncodedChunk {
+    /// Compresses `raw`.
+    ///
+    /// # Errors
+    /// [`TreeError::TooLong`] past [`MAX_RAW`], [`TreeError::Compress`] if the codec refuses.
+    pub fn encode(compressor: &mut Compressor, raw: &[u8]) -> Result<Self, TreeError> {
+        let mut bytes = Vec::new();
+        encode_into(compressor, raw, &mut bytes)?;
+        Ok(EncodedChunk { bytes })
+    }
+
+    /// Length in bytes as it will be stored.
+    pub fn stored_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The bytes as they will stand in the file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Appends `raw` as a chunk to `out`; returns the chunk's length.
+pub(crate) fn encode_into(
+    compressor: &mut Compressor,
+    raw: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<u32, TreeError> {
+    check_len("chunk", raw.len(), MAX_RAW)?;
+    let start = out.len();
+    let payload_at = start + CHUNK_HEAD;
+    out.resize(payload_at, 0);
+    let mut codec = compressor.setting().codec();
+    if codec != CodecId::None {
+        compressor.compress(raw, out).map_err(TreeError::Compress)?;
+        if out.len() - payload_at >= raw.len() {
+            out.truncate(payload_at);
+            codec = CodecId::None;
+        }
+    }
+    if codec == CodecId::None {
+        out.extend_from_slice(raw);
+    }
+    // `raw` is at most MAX_RAW and the payload is not longer.
+    let len = (out.len() - payload_at) as u32;
+    let tag = tag_of(codec);
+    let checksum = xxh3_64_with_seed(&out[payload_at..], seed(len, tag));
+    let head = &mut out[start..payload_at];
+    head[at::LEN..at::CODEC].copy_from_slice(&len.to_le_bytes());
+    head[at::CODEC] = tag;
+    head[at::CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
+    Ok(len + CHUNK_HEAD as u32)
+}
+
+/// The checksum's seed: length and codec cannot be damaged unseen either.
+fn seed(len: u32, tag: u8) -> u64 {
+    u64::from(len) | u64::from(tag) << 32
+}
+
+fn tag_of(codec: CodecId) -> u8 {
+    match codec {
+        CodecId::None => 0,
+        CodecId::Snappy => 1,
+        CodecId::Zlib => 2,
+        CodecId::Zstd => 3,
+    }
+}
+
+fn codec_of(tag: u8) -> Option<CodecId> {
+    [CodecId::None, CodecId::Snappy, CodecId::Zlib, CodecId::Zstd]
+        .into_iter()
+        .find(|&codec| tag_of(codec) == tag)
+}
+
+/// Appends the content of the chunk `stored` to `out`. `path` and `offset` are for messages.
+pub(crate) fn decode(
+    stored: &[u8],
+    expander: &mut Expander,
+    (path, offset): (&Path, u64),
+    out: &mut Vec<u8>,
+) -> Result<(), TreeError> {
+    let damaged = |reason| TreeError::damaged(path, offset, reason);
+    let (head, payload) = stored
+        .split_first_chunk::<CHUNK_HEAD>()
+        .ok_or_else(|| damaged("a chunk is shorter than its head"))?;
+    let len = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
+    if len as usize != payload.len() {
+        return Err(damaged(
+            "a chunk has another length than its reference says",
+        ));
+    }
+    let tag = head[at::CODEC];
+    let checksum = xxh3_64_with_seed(payload, seed(len, tag));
+    if head[at::CHECKSUM..] != checksum.to_le_bytes() {
+        return Err(damaged("a chunk's checksum does not match"));
+    }
+    let codec = codec_of(tag)
+        .ok_or_else(|| damaged("a chunk has a codec that this build does not know"))?;
+    expander
+        .expand(codec, payload, MAX_RAW, out)
+        .map_err(|source| TreeError::Expand {
+            path: path.to_owned(),
+            offset,
+            source,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_codec::EngineSetting;
+
+    fn expand(stored: &[u8]) -> Result<Vec<u8>, TreeError> {
+        let mut out = Vec::new();
+        decode(stored, &mut Expander::new(), (Path::new("f"), 7), &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn every_codec_comes_back_and_never_grows() {
+        for setting in [
+            EngineSetting::NONE,
+            EngineSetting::SNAPPY,
+            EngineSetting::ZLIB,
+            EngineSetting::ZSTD,
+        ] {
+            let mut compressor = Compressor::new(setting).unwrap();
+            for raw in [&b""[..], b"x", &[7; 5000]] {
+                let chunk = EncodedChunk::encode(&mut compressor, raw).unwrap();
+                assert!(chunk.stored_len() <= raw.len() + CHUNK_HEAD, "{setting}");
+                assert_eq!(expand(chunk.bytes()).unwrap(), raw, "{setting}");
+            }
+        }
+    }
+
+    #[test]
+    fn golden_chunk() {
+        let mut compressor = Compressor::new(EngineSetting::NONE).unwrap();
+        let chunk = EncodedChunk::encode(&mut compressor, b"abc").unwrap();
+        assert_eq!(chunk.bytes()[..5], [3, 0, 0, 0, 0]);
+        assert_eq!(&chunk.bytes()[13..], b"abc");
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_seen() {
+        let mut compressor = Compressor::new(EngineSetting::ZSTD).unwrap();
+        let chunk = EncodedChunk::encode(&mut compressor, &b"varve ".repeat(20)).unwrap();
+        for bit in 0..chunk.stored_len() * 8 {
+            let mut bytes = chunk.bytes().to_vec();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let error = expand(&bytes).unwrap_err();
+            assert!(
+                error.to_string().starts_with("f is damaged at byte 7: "),
+                "{error}"
+            );
+        }
+        for len in 0..chunk.stored_len() {
+            assert!(expand(&chunk.bytes()[..len]).is_err(), "cut at {len}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Opening, creating and sharing a tree file.
+
+use crate::chunk::ChunkRef;
+use crate::commit::{self, Commit, Root};
+use crate::header::Header;
+use crate::pages::Pages;
+use crate::reducer::Reducer;
+use crate::snapshot::{Snapshot, State};
+use crate::transaction::Transaction;
+use crate::{NodeCache, TreeError, recover};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use varve_base::{OpenMode, Storage, StorageFile};
+use varve_codec::{Compressor, EngineSetting};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How to open or create a file.
+#[derive(Clone)]
+pub struct Options {
+    /// What the file is for, in ASCII, filled up with zeros; another kind is refused.
+    pub kind: [u8; 8],
+    /// One for each tree, at most 255; another number of trees is refused.
+    pub reducers: Vec<Arc<dyn Reducer>>,
+    /// How nodes are compressed from now on; it may differ each time the file is opened.
+    pub setting: EngineSetting,
+    /// Where decoded nodes are kept; shared by all files that have a clone of it.
+    pub cache: NodeCache,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, trees) = (Header::kind_name(&self.kind), self.reducers.len());
+        write!(f, "Options({kind}, {trees} trees, {})", self.setting)
+    }
+}
+
+/// Sizes of a file in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// The file up to its newest commit.
+    pub file: u64,
+    /// Of that, what the newest commit's trees and record take. Chunks are known only to those
+    /// who appended them.
+    pub nodes: u64,
+}
+
+/// What opening found behind the newest whole commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// Length in bytes of the torn append that is ignored; usually 0.
+    pub ignored: u64,
+}
+
+/// What the writer keeps from transaction to transaction.
+pub(crate) struct Writer {
+    pub(crate) compressor: Compressor,
+    pub(crate) buffer: Vec<u8>,
+    pub(crate) raw: Vec<u8>,
+    /// Everything before this position survives a power cut.
+    pub(crate) durable: u64,
+    /// Whether there may be bytes behind the newest commit.
+    pub(crate) torn: bool,
+    /// Whether the last sync failed, so that bytes behind `durable` may be lost although they can
+    /// still be read.
+    pub(crate) in_doubt: bool,
+    /// Commits that are being written a second time because of that.
+    rescue: Option<Vec<u8>>,
+}
+
+/// An open file. Share it behind an [`Arc`]; snapshots outlive it.
+pub struct TreeFile {
+    pages: Arc<Pages>,
+    newest: RwLock<Arc<State>>,
+    /// `None` if open for reading only.
+    writer: Option<Mutex<Writer>>,
+    recovery: Recovery,
+}
+
+impl fmt::Debug for TreeFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TreeFile({})", self.pages.path().display())
+    }
+}
+
+impl TreeFile {
+    /// Makes a file with empty trees; durable when this returns.
+    ///
+    /// # Errors
+    /// What the storage answers, among it that the file is there already.
+    pub fn create(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
+        crate::error::check_len("list of trees", options.reducers.len(), 255)?;
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|_| TreeError::NoRandom {
+            path: path.to_owned(),
+        })?;
+        let header = Header {
+            kind: options.kind,
+            trees: options.reducers.len() as u8,
+            id,
+        };
+        let mut bytes = header.encode().to_vec();
+        bytes.resize(bytes.len() + commit::padding(bytes.len() as u64), 0);
+        let commit = Commit {
+            previous: 0,
+            durable: 0,
+            span: 0,
+            span_sum: xxh3_64(&bytes),
+            roots: vec![Root::default(); options.reducers.len()],
+            user_header: Vec::new(),
+        };
+        let at = bytes.len() as u64;
+        commit.encode(&header, at, &mut bytes)?;
+        let end = bytes.len() as u64;
+        let file = storage.open(path, OpenMode::CreateNew)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        file.append(&bytes)
+            .and_then(|_| file.sync())
+            .and_then(|()| storage.sync_folder(folder))
+            .inspect_err(|_| {
+                // Nobody was told of the file; if this fails as well, opening says "unfinished".
+                let _ = storage.remove(path);
+            })?;
+        let state = State { commit, at, end };
+        TreeFile::make(file, header, options, state, Some(end), 0)
+    }
+
+    /// Opens a file for reading and writing; a torn append at its end is cut off.
+    ///
+    /// # Errors
+    /// [`TreeError::Foreign`], [`TreeError::Version`], [`TreeError::WrongKind`],
+    /// [`TreeError::Unfinished`], [`TreeError::Damaged`], or what the storage answers.
+    pub fn open(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
+        let file = storage.open(path, OpenMode::Append)?;
+        let (header, state, ignored) = examine(file.as_ref(), &options)?;
+        if ignored > 0 {
+            file.truncate(state.end)?;
+        }
+        // Whether the newest commit was synced is not known; its own record says what was.
+        let durable = state.commit.durable;
+        TreeFile::make(file, header, options, state, Some(durable), ignored)
+    }
+
+    /// Opens a file for reading; it is not changed.
+    ///
+    /// # Errors
+    /// See [`TreeFile::open`].
+    pub fn open_read_only(
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+    ) -> Result<Self, TreeError> {
+        let file = storage.open(path, OpenMode::Read)?;
+        let (header, state, ignored) = examine(file.as_ref(), &options)?;
+        TreeFile::make(file, header, options, state, None, ignored)
+    }
+
+    /// `durable` is `None` for reading only.
+    fn make(
+        file: Arc<dyn StorageFile>,
+        header: Header,
+        options: Options,
+        state: State,
+        durable: Option<u64>,
+        ignored: u64,
+    ) -> Result<Self, TreeError> {
+        let writer = |durable| -> Result<_, TreeError> {
+            Ok(Mutex::new(Writer {
+                compressor: Compressor::new(options.setting).map_err(TreeError::Compress)?,
+                buffer: Vec::new(),
+                raw: Vec::new(),
+                durable,
+                torn: false,
+                in_doubt: false,
+                rescue: None,
+            }))
+        };
+        let writer = durable.map(writer).transpose()?;
+        let number = options.cache.new_file();
+        Ok(TreeFile {
+            pages: Arc::new(Pages {
+                file,
+                header,
+                reducers: options.reducers,
+                cache: options.cache,
+                number,
+            }),
+            newest: RwLock::new(Arc::new(state)),
+            writer,
+            recovery: Recovery { ignored },
+        })
+    }
+
+    /// What opening had to leave out.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
+    /// The newest commit.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            pages: self.pages.clone(),
+            state: self
+                .newest
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+        }
+    }
+
+    pub(crate) fn publish(&self, state: State) -> Snapshot {
+        *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        self.snapshot()
+    }
+
+    /// Starts the next commit; waits until a transaction that was started before is done.
+    ///
+    /// # Errors
+    /// [`TreeError::ReadOnly`]; what the storage answers when it is to remove what a failed
+    /// transaction left.
+    pub fn begin(&self) -> Result<Transaction<'_>, TreeError> {
+        let writer = self.writer.as_ref().ok_or_else(|| TreeError::ReadOnly {
+            path: self.pages.path().to_owned(),
+        })?;
+        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.repair(&mut writer)?;
+        Ok(Transaction::new(self, writer))
+    }
+
+    /// Makes everything that was committed durable.
+    ///
+    /// # Errors
+    /// See [`TreeFile::begin`].
+    pub fn sync(&self) -> Result<(), TreeError> {
+        let txn = self.begin()?;
+        txn.sync_base()
+    }
+
+    /// Removes what a failed transaction left. After a failed sync the system may have dropped
+    /// bytes that it still shows, so commits that were not synced before are written once more.
+    fn repair(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<(), TreeError> {
+        let file = &self.pages.file;
+        let end = self.snapshot().state.end;
+        if writer.in_doubt && writer.durable < end && writer.rescue.is_none() {
+            // At most UNSYNCED bytes.
+            let len = usize::try_from(end - writer.durable).unwrap_or(usize::MAX);
+            writer.rescue = Some(file.read_vec(writer.durable, len)?);
+        }
+        if let Some(bytes) = &writer.rescue {
+            file.truncate(writer.durable)?;
+            file.append(bytes)?;
+        } else if writer.torn {
+            file.truncate(end)?;
+        }
+        writer.rescue = None;
+        // A failed transaction may have synced bytes that are gone now.
+        writer.durable = writer.durable.min(end);
+        writer.torn = false;
+        writer.in_doubt = false;
+        Ok(())
+    }
+
+    /// Sizes as of the newest commit.
+    pub fn sizes(&self) -> Sizes {
+        let state = self.snapshot().state;
+        let stored = state.commit.roots.iter().map(|root| root.stored);
+        Sizes {
+            file: state.end,
+            nodes: stored.fold(state.end - state.at, u64::saturating_add),
+        }
+    }
+}
+
+/// Reads the header, compares it with what is wanted, and finds the newest commit. Also returns
+/// how many bytes stand behind it.
+fn examine(file: &dyn StorageFile, options: &Options) -> Result<(Header, State, u64), TreeError> {
+    let header = Header::read(file)?;
+    if header.kind != options.kind || usize::from(header.trees) != options.reducers.len() {
+        return Err(TreeError::WrongKind {
+            path: file.path().to_owned(),
+            found: Header::kind_name(&header.kind),
+            found_trees: header.trees.into(),
+            expected: Header::kind_name(&options.kind),
+            expected_trees: options.reducers.len(),
+        });
+    }
+    let len = file.len()?;
+    let state = recover::newest_commit(file, &header, len)?;
+    let roots = &state.commit.roots;
+    let outside = |at: ChunkRef| at.end().is_none_or(|end| end > state.at);
+    if roots.iter().filter_map(|root| root.node).any(outside) {
+        let reason = "a commit record's root points behind the record";
+        return Err(TreeError::damaged(file.path(), state.at, reason));
+    }
+    let ignored = len - state.end;
+    Ok((header, state, ignored))
+}

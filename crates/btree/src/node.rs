@@ -1,0 +1,415 @@
+//! Tree nodes: the form in memory and the form in a chunk.
+//!
+//! ```text
+//!      +-------+--------+---------------------------------------------------------------+
+//!      | level | count  | count entries, keys ascending                                 |
+//!      | u8    | varint |                                                               |
+//!      +-------+--------+---------------------------------------------------------------+
+//! entry, level 0 (a leaf's item)
+//!      +--------+-----------------------------+-----------------------+
+//!      | shared | rest of the key             | value                 |
+//!      | varint | varint length + bytes       | varint length + bytes |
+//!      +--------+-----------------------------+-----------------------+
+//! entry, level n > 0 (a child of level n - 1; the key is not after any key below it)
+//!      +--------+-----------------------------+--------+--------+--------+--------+-----------------------+
+//!      | shared | rest of the key             | offset | len    | count  | stored | reduction             |
+//!      | varint | varint length + bytes       | varint | varint | varint | varint | varint length + bytes |
+//!      +--------+-----------------------------+--------+--------+--------+--------+-----------------------+
+//! ```
+//! `shared` bytes of the key are those of the key before it (0 in the first entry). `offset` and
+//! `len` are the child's chunk, `count` the items and `stored` the stored node bytes below it, both
+//! with the child itself.
+
+use crate::chunk::ChunkRef;
+use crate::varint::{self, Reader};
+
+/// Nodes are cut so that their encoded form is not longer than this, if their items allow it.
+pub(crate) const MAX_NODE: usize = 8 << 10;
+/// A node that lost items and is now shorter than this joins a neighbour.
+pub(crate) const MIN_NODE: usize = MAX_NODE / 4;
+/// Nodes are also cut where their keys without compression would take more than this.
+pub(crate) const MAX_DECODED: usize = 16 * MAX_NODE;
+/// Longest key in bytes.
+pub const MAX_KEY: usize = 8 << 20;
+/// Longest value in bytes.
+pub const MAX_VALUE: usize = 64 << 20;
+/// Highest level of a node; with two children a node this is more items than a file has bytes.
+pub(crate) const MAX_LEVEL: u8 = 48;
+
+/// No honest node takes more memory: at most two of the longest entries.
+const DECODE_LIMIT: usize = 2 * (MAX_KEY + MAX_VALUE) + MAX_DECODED;
+/// Numbers of an entry beside its key and value, encoded, at most: two lengths and `shared`.
+const LEAF_COST: usize = 6;
+/// The same for inner nodes.
+const INNER_COST: usize = 22;
+
+/// One entry: its key and value stand one behind the other in the node's bytes.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key_at: usize,
+    key_len: u32,
+    value_len: u32,
+    /// How much of the key is the beginning of the key before it.
+    shared: u32,
+}
+
+/// What an inner node knows about a child, besides key and reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Child {
+    pub(crate) at: ChunkRef,
+    pub(crate) count: u64,
+    pub(crate) stored: u64,
+}
+
+/// A node in memory. Entries of inner nodes have the reduction in the place of the value.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    level: u8,
+    bytes: Vec<u8>,
+    slots: Vec<Slot>,
+    /// Inner nodes: one for each slot.
+    children: Vec<Child>,
+    /// Inner nodes: items before each child, and at the end of all.
+    before: Vec<u64>,
+    /// Upper bound of the encoded length.
+    cost: usize,
+}
+
+impl Node {
+    pub(crate) fn new(level: u8) -> Self {
+        Node {
+            level,
+            bytes: Vec::new(),
+            slots: Vec::new(),
+            children: Vec::new(),
+            before: vec![0],
+            cost: 1 + 3,
+        }
+    }
+
+    pub(crate) fn level(&self) -> u8 {
+        self.level
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    pub(crate) fn cost(&self) -> usize {
+        self.cost
+    }
+
+    pub(crate) fn key(&self, index: usize) -> &[u8] {
+        let slot = self.slots[index];
+        &self.bytes[slot.key_at..][..slot.key_len as usize]
+    }
+
+    /// Leaf: the value. Inner node: the child's reduction.
+    pub(crate) fn value(&self, index: usize) -> &[u8] {
+        let slot = self.slots[index];
+        &self.bytes[slot.key_at + slot.key_len as usize..][..slot.value_len as usize]
+    }
+
+    pub(crate) fn child(&self, index: usize) -> Child {
+        self.children[index]
+    }
+
+    /// Items of the leaf, or below the inner node.
+    pub(crate) fn count(&self) -> u64 {
+        match self.level {
+            0 => self.slots.len() as u64,
+            _ => self.before.last().copied().unwrap_or(0),
+        }
+    }
+
+    /// Items below the children before child `index`.
+    pub(crate) fn before(&self, index: usize) -> u64 {
+        self.before[index]
+    }
+
+    /// Stored bytes of the children and everything below them.
+    pub(crate) fn stored_below(&self) -> u64 {
+        self.children
+            .iter()
+            .fold(0, |sum, child| sum.saturating_add(child.stored))
+    }
+
+    /// Memory that the node takes.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Node>()
+            + self.bytes.capacity()
+            + self.slots.capacity() * size_of::<Slot>()
+            + self.children.capacity() * (size_of::<Child>() + size_of::<u64>())
+    }
+
+    /// Index of the first key that is not before `key`, and whether it is `key`.
+    pub(crate) fn search(&self, key: &[u8]) -> Result<usize, usize> {
+        self.search_from(0, key)
+    }
+
+    /// The same, where all entries before index `from` are known to come before `key`.
+    pub(crate) fn search_from(&self, from: usize, key: &[u8]) -> Result<usize, usize> {
+        let (mut low, mut high) = (from, self.slots.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.key(middle).cmp(key) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Err(low)
+    }
+
+    /// Inner node: the child below which `key` is, if anywhere.
+    pub(crate) fn child_for(&self, key: &[u8]) -> usize {
+        match self.search(key) {
+            Ok(index) => index,
+            Err(index) => index.saturating_sub(1),
+        }
+    }
+
+    /// Inner node: the child that has the item with number `rank` below it.
+    pub(crate) fn child_at(&self, rank: u64) -> usize {
+        self.before[1..]
+            .partition_point(|&end| end <= rank)
+            .min(self.slots.len() - 1)
+    }
+
+    /// Leaf: adds an item behind the others.
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
+        let shared = match self.slots.is_empty() {
+            true => 0,
+            false => shared_len(self.key(self.slots.len() - 1), key),
+        };
+        self.push_slot(key, value, shared, LEAF_COST);
+    }
+
+    /// Inner node: adds a child behind the others.
+    pub(crate) fn push_child(&mut self, key: &[u8], child: Child, reduction: &[u8]) {
+        let shared = match self.slots.is_empty() {
+            true => 0,
+            false => shared_len(self.key(self.slots.len() - 1), key),
+        };
+        self.push_slot(key, reduction, shared, INNER_COST);
+        self.children.push(child);
+        self.before.push(self.count().saturating_add(child.count));
+    }
+
+    fn push_slot(&mut self, key: &[u8], value: &[u8], shared: usize, overhead: usize) {
+        self.cost += overhead + key.len() - shared + value.len();
+        // Key and value lengths were checked against MAX_KEY and MAX_VALUE.
+        self.slots.push(Slot {
+            key_at: self.bytes.len(),
+            key_len: key.len() as u32,
+            value_len: value.len() as u32,
+            shared: shared as u32,
+        });
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+    }
+
+    /// Adds entry `index` of a node of the same level behind the others.
+    pub(crate) fn push_from(&mut self, other: &Node, index: usize) {
+        if self.level == 0 {
+            self.push(other.key(index), other.value(index));
+        } else {
+            self.push_child(other.key(index), other.child(index), other.value(index));
+        }
+    }
+
+    pub(crate) fn extend(&mut self, other: &Node) {
+        for index in 0..other.len() {
+            self.push_from(other, index);
+        }
+    }
+
+    /// Whether the node is long enough that the next entry belongs into another one.
+    pub(crate) fn is_full_for(&self, key: &[u8], value: &[u8]) -> bool {
+        let least = if self.level == 0 { 1 } else { 2 };
+        let more = key.len() + value.len();
+        self.len() >= least
+            && (self.bytes.len() + more > MAX_DECODED || {
+                let shared = shared_len(self.key(self.len() - 1), key);
+                let overhead = if self.level == 0 {
+                    LEAF_COST
+                } else {
+                    INNER_COST
+                };
+                self.cost + overhead + more - shared > MAX_NODE
+            })
+    }
+
+    /// Takes all entries but the last, if they should not stay together with it.
+    pub(crate) fn overflow(&mut self) -> Option<Node> {
+        if self.cost <= MAX_NODE && self.bytes.len() <= MAX_DECODED || self.len() <= 2 {
+            return None;
+        }
+        let last = self.len() - 1;
+        let mut next = Node::new(self.level);
+        next.push_from(self, last);
+        let mut full = std::mem::replace(self, next);
+        full.pop();
+        Some(full)
+    }
+
+    /// Removes the last entry.
+    fn pop(&mut self) {
+        let Some(slot) = self.slots.pop() else { return };
+        let overhead = if self.level == 0 {
+            LEAF_COST
+        } else {
+            INNER_COST
+        };
+        self.cost -= overhead + (slot.key_len - slot.shared + slot.value_len) as usize;
+        self.bytes.truncate(slot.key_at);
+        if self.children.pop().is_some() {
+            self.before.pop();
+        }
+    }
+
+    /// Cuts a node of any length into nodes that are not too long: filled from the left if keys
+    /// arrive in order, else evenly, so that all have room.
+    pub(crate) fn split(self, in_order: bool) -> Vec<Node> {
+        if self.cost <= MAX_NODE && self.bytes.len() <= MAX_DECODED {
+            return if self.is_empty() {
+                Vec::new()
+            } else {
+                vec![self]
+            };
+        }
+        let target = match in_order {
+            true => MAX_NODE,
+            false => self.cost / self.cost.div_ceil(MAX_NODE),
+        };
+        let least = if self.level == 0 { 1 } else { 2 };
+        let mut nodes = Vec::new();
+        let mut open = Node::new(self.level);
+        for index in 0..self.len() {
+            let full = open.is_full_for(self.key(index), self.value(index));
+            if full || (open.len() >= least && open.cost >= target) {
+                nodes.push(std::mem::replace(&mut open, Node::new(self.level)));
+            }
+            open.push_from(&self, index);
+        }
+        nodes.push(open);
+        nodes
+    }
+
+    /// Appends the form that goes into a chunk.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.push(self.level);
+        varint::put(self.slots.len() as u64, out);
+        for (index, slot) in self.slots.iter().enumerate() {
+            varint::put(u64::from(slot.shared), out);
+            varint::put_counted(&self.key(index)[slot.shared as usize..], out);
+            if let Some(child) = self.children.get(index) {
+                varint::put(child.at.offset, out);
+                varint::put(u64::from(child.at.len), out);
+                varint::put(child.count, out);
+                varint::put(child.stored, out);
+            }
+            varint::put_counted(self.value(index), out);
+        }
+    }
+
+    /// Reads what [`Node::encode`] wrote.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Node, &'static str> {
+        const SHORT: &str = "a node ends in the middle of an entry";
+        let mut reader = Reader::new(bytes);
+        let level = reader.byte().ok_or(SHORT)?;
+        if level > MAX_LEVEL {
+            return Err("a node's level is too high");
+        }
+        let mut node = Node::new(level);
+        let count = reader.len().ok_or(SHORT)?;
+        // An entry takes three bytes at least, so a claim is no reason to reserve memory.
+        node.slots.reserve_exact(count.min(bytes.len() / 3));
+        node.bytes.reserve(bytes.len());
+        for _ in 0..count {
+            node.decode_entry(&mut reader)?;
+        }
+        if node.is_empty() || !reader.is_empty() {
+            return Err("a node's count does not fit its bytes");
+        }
+        Ok(node)
+    }
+
+    fn decode_entry(&mut self, reader: &mut Reader<'_>) -> Result<(), &'static str> {
+        const SHORT: &str = "a node ends in the middle of an entry";
+        let shared = reader.len().ok_or(SHORT)?;
+        let rest = reader.counted().ok_or(SHORT)?;
+        let last = self.slots.last().copied();
+        let last_len = last.map_or(0, |slot| slot.key_len as usize);
+        if shared > last_len {
+            return Err("a key shares more bytes than the key before it has");
+        }
+        let key_len = shared.saturating_add(rest.len());
+        if let Some(last) = last {
+            let replaced = &self.bytes[last.key_at + shared..last.key_at + last_len];
+            if replaced >= rest {
+                return Err("a node's keys are not in order");
+            }
+        }
+        let child = match self.level {
+            0 => None,
+            _ => Some(decode_child(reader).ok_or(SHORT)?),
+        };
+        let value = reader.counted().ok_or(SHORT)?;
+        let grown = self
+            .bytes
+            .len()
+            .saturating_add(key_len)
+            .saturating_add(value.len());
+        if grown > DECODE_LIMIT || key_len > MAX_KEY || value.len() > MAX_VALUE {
+            return Err("a node is longer than any node may be");
+        }
+        let key_at = self.bytes.len();
+        if let Some(last) = last {
+            self.bytes
+                .extend_from_within(last.key_at..last.key_at + shared);
+        }
+        self.bytes.extend_from_slice(rest);
+        self.bytes.extend_from_slice(value);
+        let overhead = if self.level == 0 {
+            LEAF_COST
+        } else {
+            INNER_COST
+        };
+        self.cost += overhead + rest.len() + value.len();
+        self.slots.push(Slot {
+            key_at,
+            key_len: key_len as u32,
+            value_len: value.len() as u32,
+            shared: shared as u32,
+        });
+        if let Some(child) = child {
+            let before = self.count();
+            self.children.push(child);
+            let after = before.checked_add(child.count);
+            self.before
+                .push(after.ok_or("a node counts more items than there can be")?);
+        }
+        Ok(())
+    }
+}
+
+fn decode_child(reader: &mut Reader<'_>) -> Option<Child> {
+    let at = ChunkRef {
+        offset: reader.u64()?,
+        len: reader.u32()?,
+    };
+    let (count, stored) = (reader.u64()?, reader.u64()?);
+    Some(Child { at, count, stored })
+}
+
+fn shared_len(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}

@@ -1,0 +1,175 @@
+//! Reading chunks and nodes of an open file.
+
+use crate::TreeError;
+use crate::chunk::{self, CHUNK_HEAD, ChunkRef};
+use crate::header::{HEADER_LEN, Header};
+use crate::node::{Child, Node};
+use crate::reducer::Reducer;
+use crate::{NodeCache, commit::Root};
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::StorageFile;
+use varve_codec::Expander;
+
+/// What all snapshots and the writer of one open file share.
+pub(crate) struct Pages {
+    pub(crate) file: Arc<dyn StorageFile>,
+    pub(crate) header: Header,
+    pub(crate) reducers: Vec<Arc<dyn Reducer>>,
+    pub(crate) cache: NodeCache,
+    /// The file's number in the cache.
+    pub(crate) number: u64,
+}
+
+/// Contexts and buffers that a thread keeps from chunk to chunk.
+#[derive(Default)]
+struct Scratch {
+    expander: Expander,
+    stored: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Buffers that grew longer than this are given back.
+const KEEP: usize = 1 << 20;
+
+/// Something that finds nodes: a snapshot's file, or a transaction with its unwritten bytes.
+pub(crate) trait NodeSource {
+    fn pages(&self) -> &Pages;
+
+    /// The node at `at`, which must be of this level and count as many items.
+    fn node(&self, at: ChunkRef, level: u8, count: u64) -> Result<Arc<Node>, TreeError>;
+
+    fn child_node(&self, parent: &Node, child: Child) -> Result<Arc<Node>, TreeError> {
+        // Decoding gave a node with children a level above 0.
+        self.node(child.at, parent.level() - 1, child.count)
+    }
+
+    /// The root node; `None` for a tree without items.
+    fn root_node(&self, root: &Root) -> Result<Option<Arc<Node>>, TreeError> {
+        match root.node {
+            Some(at) => self.node(at, root.level, root.count).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Pages {
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    pub(crate) fn damaged(&self, offset: u64, reason: &'static str) -> TreeError {
+        TreeError::damaged(self.path(), offset, reason)
+    }
+
+    /// Whether a tree of that number exists.
+    pub(crate) fn check_tree(&self, tree: usize) -> Result<(), TreeError> {
+        let trees = self.reducers.len();
+        if tree < trees {
+            return Ok(());
+        }
+        let path = self.path().to_owned();
+        Err(TreeError::NoTree { path, tree, trees })
+    }
+
+    /// Appends the content of the chunk to `out`. Chunks end before `limit`.
+    pub(crate) fn read_chunk(
+        &self,
+        at: ChunkRef,
+        limit: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TreeError> {
+        self.with_stored(at, limit, |stored, expander, _| {
+            chunk::decode(stored, expander, (self.path(), at.offset), out)
+        })
+    }
+
+    /// Appends the content of a chunk that is in memory to `out`.
+    pub(crate) fn decode_chunk(
+        &self,
+        stored: &[u8],
+        offset: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TreeError> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            chunk::decode(stored, &mut scratch.expander, (self.path(), offset), out)
+        })
+    }
+
+    /// A node from the file, past the cache.
+    pub(crate) fn read_node(&self, at: ChunkRef, limit: u64) -> Result<Node, TreeError> {
+        self.with_stored(at, limit, |stored, expander, raw| {
+            self.decode_node(stored, at.offset, expander, raw)
+        })
+    }
+
+    /// A node whose chunk is in memory.
+    pub(crate) fn node_of(&self, stored: &[u8], offset: u64) -> Result<Node, TreeError> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let Scratch { expander, raw, .. } = scratch;
+            self.decode_node(stored, offset, expander, raw)
+        })
+    }
+
+    fn decode_node(
+        &self,
+        stored: &[u8],
+        offset: u64,
+        expander: &mut Expander,
+        raw: &mut Vec<u8>,
+    ) -> Result<Node, TreeError> {
+        raw.clear();
+        chunk::decode(stored, expander, (self.path(), offset), raw)?;
+        let node = Node::decode(raw).map_err(|reason| self.damaged(offset, reason));
+        raw.shrink_to(KEEP);
+        node
+    }
+
+    fn with_stored<T>(
+        &self,
+        at: ChunkRef,
+        limit: u64,
+        decode: impl FnOnce(&[u8], &mut Expander, &mut Vec<u8>) -> Result<T, TreeError>,
+    ) -> Result<T, TreeError> {
+        let fits = at.end().is_some_and(|end| end <= limit);
+        if !fits || at.offset < HEADER_LEN as u64 || (at.len as usize) < CHUNK_HEAD {
+            return Err(self.damaged(at.offset, "a reference points outside of what is committed"));
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            let Scratch {
+                expander,
+                stored,
+                raw,
+            } = scratch;
+            // The limit is within the file, so this is no claim.
+            stored.resize(at.len as usize, 0);
+            self.file.read_exact_at(at.offset, stored)?;
+            let done = decode(stored, expander, raw);
+            stored.truncate(KEEP);
+            stored.shrink_to(KEEP);
+            done
+        })
+    }
+
+    /// Refuses a node that is not what its parent says, which also ends every cycle.
+    pub(crate) fn check_node(
+        &self,
+        node: &Node,
+        at: ChunkRef,
+        level: u8,
+        count: u64,
+    ) -> Result<(), TreeError> {
+        if node.level() != level {
+            return Err(self.damaged(at.offset, "a node has another level than its parent says"));
+        }
+        if node.count() != count {
+            return Err(self.damaged(at.offset, "a node counts other items than its parent says"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! What inner nodes remember about the items below them.
+
+/// Summaries of a tree's items. Counting needs none: nodes always carry counts.
+///
+/// A summary of no items is `combine(&[])`. Results must not depend on how items are grouped.
+pub trait Reducer: Send + Sync {
+    /// The summary of some neighbouring items, each key with its value, in order.
+    fn leaf(&self, items: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Vec<u8>;
+    /// The summary of summaries, in order.
+    fn combine(&self, parts: &[&[u8]]) -> Vec<u8>;
+}
+
+/// For trees that need counts only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoReduction;
+
+impl Reducer for NoReduction {
+    fn leaf(&self, _items: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn combine(&self, _parts: &[&[u8]]) -> Vec<u8> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,403 @@
+//! Preparing the next commit.
+
+use crate::TreeError;
+use crate::chunk::{self, ChunkRef, EncodedChunk};
+use crate::commit::{self, Commit, Root};
+use crate::edit::{self, Change};
+use crate::error::check_len;
+use crate::file::{TreeFile, Writer};
+use crate::node::{Child, MAX_KEY, MAX_VALUE, Node};
+use crate::pages::{NodeSource, Pages};
+use crate::range::Item;
+use crate::read;
+use crate::snapshot::{Snapshot, State, check_ascending};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, MutexGuard};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes are handed to the file, without sync, once so many wait in memory.
+const SPILL: usize = 8 << 20;
+
+/// Commits without sync are followed by one after so many bytes, so that opening the file never
+/// has more than this to check.
+const UNSYNCED: u64 = 64 << 20;
+
+/// The next commit in the making; there is one at a time for a file. Dropping it aborts it.
+pub struct Transaction<'f> {
+    file: &'f TreeFile,
+    writer: MutexGuard<'f, Writer>,
+    base: Snapshot,
+    roots: Vec<Root>,
+    user_header: Vec<u8>,
+    /// Bytes already handed to the file.
+    spilled: u64,
+    /// Over the bytes since `span`.
+    hash: Xxh3,
+    /// Where `hash` begins.
+    span: u64,
+    /// Nodes written here that are still in the buffer.
+    fresh: HashMap<u64, Arc<Node>>,
+}
+
+impl fmt::Debug for Transaction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Transaction({} on {:?})", self.position(), self.base)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        self.writer.buffer.clear();
+        self.writer.torn |= self.spilled > 0;
+    }
+}
+
+impl NodeSource for Transaction<'_> {
+    fn pages(&self) -> &Pages {
+        &self.base.pages
+    }
+
+    fn node(&self, at: ChunkRef, level: u8, count: u64) -> Result<Arc<Node>, TreeError> {
+        if at.offset < self.base.state.end {
+            return self.base.node(at, level, count);
+        }
+        if let Some(node) = self.fresh.get(&at.offset) {
+            return Ok(node.clone());
+        }
+        let in_file = self.base.state.end + self.spilled;
+        let node = match at.offset.checked_sub(in_file) {
+            None => self.pages().read_node(at, in_file)?,
+            Some(start) => {
+                let stored = &self.writer.buffer[start as usize..][..at.len as usize];
+                self.pages().node_of(stored, at.offset)?
+            }
+        };
+        self.pages().check_node(&node, at, level, count)?;
+        Ok(Arc::new(node))
+    }
+}
+
+impl<'f> Transaction<'f> {
+    pub(crate) fn new(file: &'f TreeFile, writer: MutexGuard<'f, Writer>) -> Self {
+        let base = file.snapshot();
+        Transaction {
+            file,
+            writer,
+            roots: base.state.commit.roots.clone(),
+            user_header: base.state.commit.user_header.clone(),
+            spilled: 0,
+            hash: Xxh3::new(),
+            span: base.state.end,
+            fresh: HashMap::new(),
+            base,
+        }
+    }
+
+    /// The commit that this one follows.
+    pub fn base(&self) -> &Snapshot {
+        &self.base
+    }
+
+    /// Where the next byte will stand.
+    fn position(&self) -> u64 {
+        self.base.state.end + self.spilled + self.writer.buffer.len() as u64
+    }
+
+    /// Adds a chunk and returns where it will stand once committed.
+    ///
+    /// # Errors
+    /// What the storage answers; the transaction is then of no further use.
+    pub fn append_chunk(&mut self, chunk: &EncodedChunk) -> Result<ChunkRef, TreeError> {
+        let offset = self.position();
+        self.writer.buffer.extend_from_slice(chunk.bytes());
+        // A chunk's payload is at most MAX_RAW.
+        let len = chunk.stored_len() as u32;
+        self.spill_if_long()?;
+        Ok(ChunkRef { offset, len })
+    }
+
+    /// Applies changes, each a key with its new value or `None` to remove it, in one pass over the
+    /// tree. Keys must ascend, each once. Removing a key that is not there changes nothing.
+    ///
+    /// # Errors
+    /// [`TreeError::Unsorted`] and [`TreeError::TooLong`] before anything was changed; damage; what
+    /// the storage answers.
+    pub fn update<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        tree: usize,
+        changes: &[(K, Option<V>)],
+    ) -> Result<(), TreeError> {
+        self.check_tree(tree)?;
+        let borrowed = |(key, value): &'_ (K, Option<V>)| -> Result<(), TreeError> {
+            check_len("key", key.as_ref().len(), MAX_KEY)?;
+            let len = value.as_ref().map_or(0, |value| value.as_ref().len());
+            check_len("value", len, MAX_VALUE)
+        };
+        changes.iter().try_for_each(borrowed)?;
+        let changes: Vec<Change<'_>> = changes
+            .iter()
+            .map(|(key, value)| (key.as_ref(), value.as_ref().map(AsRef::as_ref)))
+            .collect();
+        let wrong = changes.windows(2).position(|pair| pair[0].0 >= pair[1].0);
+        if let Some(before) = wrong {
+            let position = before as u64 + 1;
+            return Err(TreeError::Unsorted { tree, position });
+        }
+        if !changes.is_empty() {
+            let root = self.roots[tree].clone();
+            self.roots[tree] = edit::apply(self, tree, &root, &changes)?;
+        }
+        Ok(())
+    }
+
+    /// The item with this key as changed so far.
+    ///
+    /// # Errors
+    /// See [`Snapshot::get`].
+    pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<Item>, TreeError> {
+        self.check_tree(tree)?;
+        read::get(self, &self.roots[tree], key)
+    }
+
+    /// The items with these keys as changed so far; see [`Snapshot::get_many`].
+    ///
+    /// # Errors
+    /// See [`Snapshot::get_many`].
+    pub fn get_many<K: AsRef<[u8]>>(
+        &self,
+        tree: usize,
+        keys: &[K],
+    ) -> Result<Vec<Option<Item>>, TreeError> {
+        self.check_tree(tree)?;
+        check_ascending(tree, keys)?;
+        read::get_many(self, &self.roots[tree], keys)
+    }
+
+    /// How many items a tree has as changed so far.
+    ///
+    /// # Errors
+    /// [`TreeError::NoTree`].
+    pub fn len(&self, tree: usize) -> Result<u64, TreeError> {
+        self.check_tree(tree)?;
+        Ok(self.roots[tree].count)
+    }
+
+    /// The summary of all items of a tree as changed so far.
+    ///
+    /// # Errors
+    /// [`TreeError::NoTree`].
+    pub fn reduce_all(&self, tree: usize) -> Result<Vec<u8>, TreeError> {
+        self.check_tree(tree)?;
+        Ok(match self.roots[tree].node {
+            Some(_) => self.roots[tree].reduction.clone(),
+            None => self.pages().reducers[tree].combine(&[]),
+        })
+    }
+
+    /// Appends the content of a chunk, committed or of this transaction, to `out`.
+    ///
+    /// # Errors
+    /// See [`Snapshot::read_chunk`].
+    pub fn read_chunk(&self, at: ChunkRef, out: &mut Vec<u8>) -> Result<(), TreeError> {
+        let in_file = self.base.state.end + self.spilled;
+        let Some(start) = at.offset.checked_sub(in_file) else {
+            return self.pages().read_chunk(at, in_file, out);
+        };
+        let stored = usize::try_from(start)
+            .ok()
+            .and_then(|start| self.writer.buffer.get(start..)?.get(..at.len as usize))
+            .ok_or_else(|| {
+                self.pages()
+                    .damaged(at.offset, "a reference points behind the file")
+            })?;
+        self.pages().decode_chunk(stored, at.offset, out)
+    }
+
+    /// Empties a tree.
+    ///
+    /// # Errors
+    /// [`TreeError::NoTree`].
+    pub fn clear(&mut self, tree: usize) -> Result<(), TreeError> {
+        self.check_tree(tree)?;
+        self.roots[tree] = Root::default();
+        Ok(())
+    }
+
+    /// Sets the bytes that the commit record carries beside the roots; without this call they stay
+    /// as they were. They are written with every commit, so they should be few.
+    pub fn set_user_header(&mut self, bytes: &[u8]) {
+        self.user_header.clear();
+        self.user_header.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn check_tree(&self, tree: usize) -> Result<(), TreeError> {
+        self.pages().check_tree(tree)
+    }
+
+    pub(crate) fn set_root(&mut self, tree: usize, root: Root) {
+        self.roots[tree] = root;
+    }
+
+    /// Writes a node and enters it into its parent; it will be read again soon.
+    pub(crate) fn write_node(
+        &mut self,
+        tree: usize,
+        node: Node,
+        parent: &mut Node,
+    ) -> Result<(), TreeError> {
+        let child = self.encode_node(tree, &node, parent)?;
+        self.fresh.insert(child.at.offset, Arc::new(node));
+        self.spill_if_long()
+    }
+
+    /// Writes a node that is not expected to be read soon.
+    pub(crate) fn write_loaded(
+        &mut self,
+        tree: usize,
+        node: Node,
+        parent: &mut Node,
+    ) -> Result<(), TreeError> {
+        self.check_tree(tree)?;
+        self.encode_node(tree, &node, parent)?;
+        self.spill_if_long()
+    }
+
+    /// Writes a tree's topmost node.
+    pub(crate) fn write_root(&mut self, tree: usize, node: Node) -> Result<Root, TreeError> {
+        let level = node.level();
+        let mut above = Node::new(level + 1);
+        self.write_node(tree, node, &mut above)?;
+        Ok(edit::root_of(&above, level))
+    }
+
+    fn encode_node(
+        &mut self,
+        tree: usize,
+        node: &Node,
+        parent: &mut Node,
+    ) -> Result<Child, TreeError> {
+        let offset = self.position();
+        let Writer {
+            compressor,
+            buffer,
+            raw,
+            ..
+        } = &mut *self.writer;
+        raw.clear();
+        node.encode(raw);
+        let len = chunk::encode_into(compressor, raw, buffer)?;
+        let reducer = &self.base.pages.reducers[tree];
+        let mut entries = (0..node.len()).map(|index| (node.key(index), node.value(index)));
+        let reduction = match node.level() {
+            0 => reducer.leaf(&mut entries),
+            _ => reducer.combine(&entries.map(|(_, part)| part).collect::<Vec<_>>()),
+        };
+        check_len("reduction", reduction.len(), MAX_VALUE)?;
+        let child = Child {
+            at: ChunkRef { offset, len },
+            count: node.count(),
+            stored: node.stored_below() + u64::from(len),
+        };
+        parent.push_child(node.key(0), child, &reduction);
+        Ok(child)
+    }
+
+    fn spill_if_long(&mut self) -> Result<(), TreeError> {
+        if self.writer.buffer.len() < SPILL {
+            return Ok(());
+        }
+        self.hand_over()
+    }
+
+    /// Gives the buffer to the file.
+    fn hand_over(&mut self) -> Result<(), TreeError> {
+        self.hash.update(&self.writer.buffer);
+        let expected = self.base.state.end + self.spilled;
+        self.writer.torn = true;
+        let start = self.pages().file.append(&self.writer.buffer)?;
+        if start != expected {
+            return Err(self
+                .pages()
+                .damaged(start, "somebody else appended to the file"));
+        }
+        self.spilled += self.writer.buffer.len() as u64;
+        self.writer.buffer.clear();
+        self.fresh.clear();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), TreeError> {
+        self.writer.in_doubt = true;
+        self.pages().file.sync()?;
+        self.writer.in_doubt = false;
+        self.writer.durable = self.base.state.end + self.spilled;
+        Ok(())
+    }
+
+    /// Makes earlier commits durable and ends without a new one.
+    pub(crate) fn sync_base(mut self) -> Result<(), TreeError> {
+        match self.writer.durable < self.base.state.end {
+            true => self.sync(),
+            false => Ok(()),
+        }
+    }
+
+    /// Commits: everything is durable when this returns. One append and one sync, or two if the
+    /// transaction was longer than fits in memory.
+    ///
+    /// # Errors
+    /// What the storage answers; nothing is committed then, and the next transaction starts from
+    /// the same commit as this one.
+    pub fn commit(self) -> Result<Snapshot, TreeError> {
+        self.finish(true)
+    }
+
+    /// Commits for this process; a power cut may lose it, and then loses all commits after it. For
+    /// indexes that can be made again.
+    ///
+    /// # Errors
+    /// See [`Transaction::commit`].
+    pub fn commit_unsynced(self) -> Result<Snapshot, TreeError> {
+        self.finish(false)
+    }
+
+    fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {
+        if self.spilled > 0 {
+            // What was spilled is made durable first, so that opening need not check it.
+            self.hand_over()?;
+            self.sync()?;
+            self.span = self.position();
+            self.hash = Xxh3::new();
+        }
+        let padding = commit::padding(self.position());
+        let padded = self.writer.buffer.len() + padding;
+        self.writer.buffer.resize(padded, 0);
+        self.hash.update(&self.writer.buffer);
+        let at = self.position();
+        let commit = Commit {
+            previous: self.base.state.at,
+            durable: self.writer.durable,
+            span: self.span,
+            span_sum: self.hash.digest(),
+            roots: std::mem::take(&mut self.roots),
+            user_header: std::mem::take(&mut self.user_header),
+        };
+        let header = self.base.pages.header;
+        commit.encode(&header, at, &mut self.writer.buffer)?;
+        let fresh = std::mem::take(&mut self.fresh);
+        self.hand_over()?;
+        let end = self.position();
+        if wanted || end - self.writer.durable > UNSYNCED {
+            self.sync()?;
+        }
+        let pages = self.pages();
+        for (offset, node) in &fresh {
+            pages.cache.put((pages.number, *offset), node);
+        }
+        let snapshot = self.file.publish(State { commit, at, end });
+        self.writer.torn = false;
+        self.spilled = 0;
+        Ok(snapshot)
+    }
+}

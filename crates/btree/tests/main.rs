@@ -1,0 +1,4 @@
+//! Tests of the tree file from outside.
+
+mod common;
+mod model;
