@@ -13,6 +13,7 @@ pub mod layering;
 pub mod peers;
 pub mod recorded;
 pub mod recorder;
+pub mod repos;
 pub mod tidy;
 pub mod varve;
 

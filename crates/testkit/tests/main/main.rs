@@ -3,6 +3,7 @@
 
 mod fuzz_targets;
 mod layering;
+mod repos;
 mod tidy;
 
 use serde_json::Value;
