@@ -97,6 +97,11 @@ const AUTH_KEYS: &[&str] = &[
 /// Sections in which every key is a name of the user's.
 const FREE: &[&str] = &["admins"];
 
+/// Whether Varve reads this section, so that its keys are checked.
+pub fn is_known_section(section: &str) -> bool {
+    FREE.contains(&section) || SECTIONS.iter().any(|(name, _)| *name == section)
+}
+
 /// Names that differ in at most this many letters are taken for one another.
 const MISSPELLED_WITHIN: usize = 2;
 

@@ -13,6 +13,7 @@ mod settings;
 
 pub use error::ConfigError;
 pub use ini::Ini;
+pub use known::is_known_section;
 pub use setting::Setting;
 pub use settings::{Cors, HgServer, Sessions, Settings};
 

@@ -1,12 +1,16 @@
 //! What all requests share.
 
-use crate::Failure;
 use crate::auth::{Auth, UserContext};
+use crate::folder::{DATABASES, Folder};
+use crate::node::{NodeConfig, Uuids};
+use crate::tasks::Tasks;
+use crate::{Failure, ServerError, databases};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
-use varve_base::{DiskStorage, Storage};
+use varve_base::Storage;
+use varve_config::Settings;
 
 /// Largest body that a request without a login may send: arguments of reads, no data.
 const ANONYMOUS_BODY: u64 = 8 << 20;
@@ -14,23 +18,43 @@ const ANONYMOUS_BODY: u64 = 8 << 20;
 /// One running server.
 #[derive(Debug)]
 pub struct App {
-    /// The served folder; paths are relative to it.
-    pub storage: Arc<dyn Storage>,
+    /// The served folder, locked for this process.
+    pub folder: Folder,
     /// Users and sessions.
     pub auth: Auth,
+    /// What runs for longer.
+    pub tasks: Tasks,
+    pub(crate) uuids: Uuids,
+    pub(crate) config: NodeConfig,
     stopping: watch::Sender<bool>,
     requests: AtomicU64,
 }
 
 impl App {
-    /// Opens a folder; nothing below it is read before somebody asks for it.
-    pub fn open(folder: &Path) -> App {
-        App {
-            storage: Arc::new(DiskStorage::new(folder)),
-            auth: Auth::default(),
+    /// Serves a folder; nothing below it is read before somebody asks for it.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`].
+    pub(crate) fn new(folder: Folder) -> Result<App, ServerError> {
+        Ok(App {
+            auth: Auth::new(&folder.settings)?,
+            tasks: Tasks::default(),
+            uuids: Uuids::new()?,
+            config: NodeConfig::of(&folder.ini),
+            folder,
             stopping: watch::Sender::new(false),
             requests: AtomicU64::new(0),
-        }
+        })
+    }
+
+    /// The served folder's files; paths are relative to it.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.folder.storage
+    }
+
+    /// What `varve.ini` says.
+    pub fn settings(&self) -> &Settings {
+        &self.folder.settings
     }
 
     /// Runs storage work on a blocking thread.
@@ -46,6 +70,24 @@ impl App {
         done.unwrap_or_else(|_| Err(Failure::internal("the handler of this request failed")))
     }
 
+    /// A new document id.
+    pub fn new_uuid(&self) -> String {
+        self.uuids.next()
+    }
+
+    /// Names of all databases, in order.
+    ///
+    /// # Errors
+    /// 500 if the folder cannot be listed.
+    pub fn database_names(&self) -> Result<Vec<String>, Failure> {
+        let entries = self.storage().list(Path::new(DATABASES));
+        let entries = entries.map_err(Failure::internal)?.into_iter();
+        let names = entries.filter_map(|entry| databases::name_of(entry.name.to_str()?));
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// Becomes `true` when the server stops: feeds then end.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
@@ -57,9 +99,10 @@ impl App {
 
     /// Bytes that a request of this user may have as its body.
     pub(crate) fn body_limit(&self, user: &UserContext) -> u64 {
+        let limit = self.settings().max_request_size;
         match user.name {
-            Some(_) => 4 << 30,
-            None => ANONYMOUS_BODY,
+            Some(_) => limit,
+            None => limit.min(ANONYMOUS_BODY),
         }
     }
 

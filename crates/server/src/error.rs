@@ -2,11 +2,52 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// A server could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
+    /// The configuration is wrong; the message names file and line.
+    #[error(transparent)]
+    Config(#[from] varve_config::ConfigError),
+    /// The configuration is no text.
+    #[error("{file} is not UTF-8 text", file = file.display())]
+    ConfigText {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The folder could not be made, read or written.
+    #[error(transparent)]
+    Storage(#[from] varve_base::StorageError),
+    /// The configuration could not be kept from other users of the machine.
+    #[error("cannot make {file} readable by its owner only: {source}", file = file.display())]
+    Protect {
+        /// The file.
+        file: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The lock file could not be made.
+    #[error("cannot lock {file}: {source}", file = file.display())]
+    Lock {
+        /// The lock file.
+        file: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Another server has the folder.
+    #[error("{folder} is served by another process", folder = folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The system gives no random bytes for passwords and keys.
+    #[error("the system gives no random bytes: {source}")]
+    Random {
+        /// The system's reason.
+        source: getrandom::Error,
+    },
     /// The system gave no threads.
     #[error("cannot start the threads of the server: {source}")]
     Threads {

@@ -7,14 +7,17 @@
 pub mod app;
 pub mod auth;
 pub mod couch;
+pub mod databases;
 mod error;
 mod failure;
+pub mod folder;
 pub mod hg;
 pub mod http;
 pub mod node;
 mod registry;
 mod route;
 mod server;
+mod tasks;
 
 pub use app::App;
 pub use auth::UserContext;
@@ -23,3 +26,4 @@ pub use failure::Failure;
 pub use http::{Answer, Request};
 pub use registry::Registry;
 pub use server::{ServeOptions, Server};
+pub use tasks::{RunningTask, Tasks};

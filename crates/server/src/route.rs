@@ -6,8 +6,15 @@ use std::sync::Arc;
 
 /// Answers any request; failures become error answers here and nowhere else.
 pub(crate) async fn answer(app: Arc<App>, request: Request, login: Login) -> Answer {
+    let refreshed = login.refreshed.clone();
     let answered = dispatch(app, request, login).await;
-    answered.unwrap_or_else(Answer::from)
+    let mut answer = answered.unwrap_or_else(Answer::from);
+    if let Some(cookie) = refreshed
+        && !answer.headers.contains_key("set-cookie")
+    {
+        answer.set_header("set-cookie", &cookie);
+    }
+    answer
 }
 
 async fn dispatch(app: Arc<App>, request: Request, login: Login) -> Result<Answer, Failure> {

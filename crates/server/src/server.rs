@@ -1,7 +1,8 @@
 //! Starting and stopping: threads, the listening socket, signals.
 
+use crate::folder::Folder;
 use crate::{App, ServerError, http};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -17,8 +18,10 @@ const STACK: usize = 8 << 20;
 pub struct ServeOptions {
     /// The served folder.
     pub folder: PathBuf,
-    /// Address and port; port 0 takes any free one.
-    pub address: SocketAddr,
+    /// Takes the place of `[chttpd] bind_address`.
+    pub address: Option<IpAddr>,
+    /// Takes the place of `[chttpd] port`; 0 takes any free one.
+    pub port: Option<u16>,
 }
 
 /// A server that listens already.
@@ -31,19 +34,22 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the folder and listens; connections wait until [`Server::run`].
+    /// Takes the folder and listens; connections wait until [`Server::run`].
     ///
     /// # Errors
     /// Any [`ServerError`].
     pub fn bind(options: &ServeOptions) -> Result<Server, ServerError> {
+        let folder = Folder::open(&options.folder)?;
+        let ip = options.address.unwrap_or(folder.settings.bind_address);
+        let port = options.port.unwrap_or(folder.settings.port);
+        let address = SocketAddr::new(ip, port);
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_stack_size(STACK)
             .thread_name("varve")
             .build()
             .map_err(|source| ServerError::Threads { source })?;
-        let app = Arc::new(App::open(&options.folder));
-        let address = options.address;
+        let app = Arc::new(App::new(folder)?);
         let refused = |source| ServerError::Listen { address, source };
         let listener = runtime
             .block_on(TcpListener::bind(address))

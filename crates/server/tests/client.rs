@@ -6,6 +6,12 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use varve_server::{ServeOptions, Server};
 
+/// One admin, whose password is quickly checked.
+const SETTINGS: &str = "[admins]\nadm = pass\n[chttpd_auth]\niterations = 2\n";
+
+/// The admin's basic login.
+pub const ADMIN: (&str, &str) = ("authorization", "Basic YWRtOnBhc3M=");
+
 /// A server on a free port; stops when dropped.
 pub struct Running {
     pub address: SocketAddr,
@@ -18,9 +24,11 @@ impl Running {
     /// Serves a new folder.
     pub fn start() -> Running {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("varve.ini"), SETTINGS).unwrap();
         let options = ServeOptions {
             folder: folder.path().to_owned(),
-            address: "127.0.0.1:0".parse().unwrap(),
+            address: None,
+            port: Some(0),
         };
         let server = Server::bind(&options).unwrap();
         let address = server.address();

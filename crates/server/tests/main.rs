@@ -6,5 +6,6 @@
 )]
 
 mod client;
+mod node;
 mod protocol;
 mod recorded;

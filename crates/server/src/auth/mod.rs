@@ -3,73 +3,31 @@
 //! A request without a login is answered as far as everybody may read; nothing is ever written for
 //! it. Admins come from the `[admins]` section of `varve.ini`.
 
+pub(crate) mod cookie;
+pub(crate) mod password;
 mod security;
+mod user;
+mod verified;
 
 pub use security::{Names, Security};
+pub use user::{ADMIN_ROLE, UserContext};
 
-use crate::{App, Failure};
-use hyper::header::HeaderMap;
-use std::sync::Arc;
+use crate::{App, Failure, ServerError};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cookie::Claim;
+use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
+use password::Stored;
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::Semaphore;
+use varve_config::Settings;
+use verified::Verified;
 
-/// Role of server admins.
-pub const ADMIN_ROLE: &str = "_admin";
-
-/// The user of one request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UserContext {
-    /// Name; `None` for a request without a login.
-    pub name: Option<String>,
-    /// Roles; server admins have [`ADMIN_ROLE`].
-    pub roles: Vec<String>,
-}
-
-impl UserContext {
-    /// A server admin.
-    pub fn admin(name: impl Into<String>) -> Self {
-        UserContext {
-            name: Some(name.into()),
-            roles: vec![ADMIN_ROLE.to_owned()],
-        }
-    }
-
-    /// Whether this is a server admin.
-    pub fn is_admin(&self) -> bool {
-        self.roles.iter().any(|role| role == ADMIN_ROLE)
-    }
-
-    /// Refuses everybody but server admins.
-    ///
-    /// # Errors
-    /// 401 or 403 in CouchDB's words.
-    pub fn require_admin(&self) -> Result<(), Failure> {
-        if self.is_admin() {
-            Ok(())
-        } else {
-            Err(self.refused("You are not a server admin."))
-        }
-    }
-
-    /// Refuses a request without a login: nothing is written without a password.
-    ///
-    /// # Errors
-    /// 401.
-    pub fn require_login(&self) -> Result<(), Failure> {
-        match self.name {
-            Some(_) => Ok(()),
-            None => Err(Failure::unauthorized(
-                "Writing needs a login, and this request has none.",
-            )),
-        }
-    }
-
-    /// 401 for those who could still log in, 403 for those who have.
-    fn refused(&self, reason: &str) -> Failure {
-        match self.name {
-            None => Failure::unauthorized(reason),
-            Some(_) => Failure::forbidden(reason),
-        }
-    }
-}
+const WRONG: &str = "Name or password is incorrect.";
+/// Passwords that are checked at a time. One check takes a good part of a second of CPU, and
+/// strangers must not be able to keep every core busy with guesses.
+const CHECKS_AT_A_TIME: usize = 1;
 
 /// What [`Auth::login`] found out.
 #[derive(Clone, Debug, Default)]
@@ -78,18 +36,214 @@ pub struct Login {
     pub user: UserContext,
     /// How they proved it: `default` (basic) or `cookie`; `None` if they did not.
     pub by: Option<&'static str>,
+    /// A `Set-Cookie` value that prolongs a session which is being used.
+    pub(crate) refreshed: Option<String>,
 }
 
 /// Users and sessions of one server.
-#[derive(Debug, Default)]
-pub struct Auth {}
+#[derive(Debug)]
+pub struct Auth {
+    admins: HashMap<String, Stored>,
+    secret: String,
+    timeout: u64,
+    persistent: bool,
+    verified: Verified,
+    checks: Semaphore,
+}
 
 impl Auth {
-    /// Finds the user of a request from its headers.
+    /// Takes admins and session settings from a configuration whose passwords are hashed.
     ///
     /// # Errors
-    /// 401 if a login was given and is wrong.
-    pub async fn login(&self, _app: &Arc<App>, _headers: &HeaderMap) -> Result<Login, Failure> {
-        Ok(Login::default())
+    /// [`ServerError::Random`].
+    pub(crate) fn new(settings: &Settings) -> Result<Auth, ServerError> {
+        let admins = settings.admins.iter();
+        let admins = admins.filter_map(|admin| {
+            let stored = Stored::parse(&admin.value)?;
+            Some((admin.key.clone(), stored))
+        });
+        let sessions = &settings.sessions;
+        let secret = match &sessions.secret {
+            Some(secret) => secret.clone(),
+            None => password::random_hex(32)?,
+        };
+        Ok(Auth {
+            admins: admins.collect(),
+            secret,
+            timeout: sessions.timeout.as_secs(),
+            persistent: sessions.persistent,
+            verified: Verified::new()?,
+            checks: Semaphore::new(CHECKS_AT_A_TIME),
+        })
+    }
+
+    /// Finds the user of a request from its headers: a good cookie counts first, then basic login.
+    ///
+    /// # Errors
+    /// 401 if a name and password are given and wrong, 400 if the cookie is malformed.
+    pub async fn login(&self, headers: &HeaderMap) -> Result<Login, Failure> {
+        if let Some(login) = self.by_cookie(headers)? {
+            return Ok(login);
+        }
+        let Some((name, password)) = basic(headers) else {
+            return Ok(Login::default());
+        };
+        let user = self.check(&name, &password).await?;
+        Ok(Login {
+            user,
+            by: Some("default"),
+            refreshed: None,
+        })
+    }
+
+    /// The user of that name, if the password is right.
+    ///
+    /// # Errors
+    /// 401.
+    pub(crate) async fn check(&self, name: &str, password: &str) -> Result<UserContext, Failure> {
+        let wrong = || Failure::unauthorized(WRONG);
+        let stored = self.admins.get(name).ok_or_else(wrong)?;
+        if self.verified.knows(name, password) {
+            return Ok(UserContext::admin(name));
+        }
+        let permit = self.checks.acquire().await;
+        let permit = permit.map_err(Failure::internal)?;
+        let (stored, given) = (stored.clone(), password.to_owned());
+        let right = App::blocking(move || Ok(stored.verify(&given))).await?;
+        drop(permit);
+        if !right {
+            return Err(wrong());
+        }
+        self.verified.remember(name, password);
+        Ok(UserContext::admin(name))
+    }
+
+    /// A `Set-Cookie` value that logs the user in from now on.
+    pub(crate) fn new_cookie(&self, name: &str) -> String {
+        let now = now();
+        let salt = self.admins.get(name).map_or("", Stored::salt);
+        let value = cookie::make(name, now, &self.secret, salt);
+        cookie::header(&value, now, self.kept())
+    }
+
+    /// A `Set-Cookie` value that logs out.
+    pub(crate) fn no_cookie(&self) -> String {
+        cookie::header("", now(), self.kept())
+    }
+
+    fn kept(&self) -> Option<u64> {
+        self.persistent.then_some(self.timeout)
+    }
+
+    fn by_cookie(&self, headers: &HeaderMap) -> Result<Option<Login>, Failure> {
+        let Some(value) = session_cookie(headers).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        let claim = Claim::parse(value).ok_or_else(|| {
+            Failure::bad_request("Malformed AuthSession cookie. Please clear your cookies.")
+        })?;
+        let Some(stored) = self.admins.get(&claim.name) else {
+            return Ok(None);
+        };
+        let age = now().saturating_sub(claim.made);
+        if age >= self.timeout || !claim.is_signed(&self.secret, stored.salt()) {
+            return Ok(None);
+        }
+        // A new cookie for every request would be noise; one for the last nine tenths is enough.
+        let refreshed = (age > self.timeout / 10).then(|| self.new_cookie(&claim.name));
+        Ok(Some(Login {
+            user: UserContext::admin(claim.name),
+            by: Some("cookie"),
+            refreshed,
+        }))
+    }
+}
+
+/// Name and password of `Authorization: Basic`.
+fn basic(headers: &HeaderMap) -> Option<(String, String)> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, encoded) = value.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let plain = STANDARD.decode(encoded.trim()).ok()?;
+    let plain = String::from_utf8(plain).ok()?;
+    let (name, password) = plain.split_once(':')?;
+    Some((name.to_owned(), password.to_owned()))
+}
+
+fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter();
+    let mut pairs = cookies
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'));
+    pairs.find_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        (name == cookie::NAME).then_some(value.trim_matches('"'))
+    })
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |duration| duration.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use varve_config::Ini;
+
+    fn auth() -> Auth {
+        let hashed = password::hash("pass:word", 2).unwrap();
+        let text = format!("[admins]\nadm = {hashed}\n[chttpd_auth]\nsecret = s\ntimeout = 600\n");
+        let ini = Ini::parse(Path::new("t.ini"), &text).unwrap();
+        Auth::new(&Settings::read(&ini).unwrap()).unwrap()
+    }
+
+    fn headers(name: hyper::header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    }
+
+    fn basic_header(plain: &str) -> HeaderMap {
+        headers(AUTHORIZATION, &format!("Basic {}", STANDARD.encode(plain)))
+    }
+
+    #[tokio::test]
+    async fn basic_login_is_right_wrong_or_absent() {
+        let auth = auth();
+        for _ in 0..2 {
+            let login = auth.login(&basic_header("adm:pass:word")).await.unwrap();
+            assert_eq!(login.user, UserContext::admin("adm"));
+            assert_eq!(login.by, Some("default"));
+        }
+        for wrong in ["adm:pass", "eve:pass:word", "adm:"] {
+            let refused = auth.login(&basic_header(wrong)).await.unwrap_err();
+            assert_eq!((refused.status, refused.reason.as_str()), (401, WRONG));
+        }
+        let nobody = auth.login(&HeaderMap::new()).await.unwrap();
+        assert_eq!((nobody.user.name, nobody.by), (None, None));
+    }
+
+    #[tokio::test]
+    async fn a_cookie_logs_in_until_it_is_old_and_is_refreshed_on_the_way() {
+        let auth = auth();
+        let stored = &auth.admins["adm"];
+        let aged = |age| cookie::make("adm", now() - age, "s", stored.salt());
+        let login = |value: String| {
+            let headers = headers(COOKIE, &format!("other=1; AuthSession={value}"));
+            auth.by_cookie(&headers).unwrap()
+        };
+        let fresh = login(aged(0)).unwrap();
+        assert_eq!((fresh.by, fresh.refreshed), (Some("cookie"), None));
+        assert!(login(aged(300)).unwrap().refreshed.is_some());
+        assert!(login(aged(600)).is_none());
+        assert!(login(cookie::make("adm", now(), "s", "old salt")).is_none());
+        assert!(login(cookie::make("eve", now(), "s", "")).is_none());
+        let malformed = auth
+            .by_cookie(&headers(COOKIE, "AuthSession=x"))
+            .unwrap_err();
+        assert_eq!(malformed.status, 400);
     }
 }

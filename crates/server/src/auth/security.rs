@@ -37,7 +37,7 @@ impl Default for Security {
     fn default() -> Self {
         let admins = Names {
             names: Vec::new(),
-            roles: vec![super::ADMIN_ROLE.to_owned()],
+            roles: vec![super::user::ADMIN_ROLE.to_owned()],
         };
         Security {
             members: admins.clone(),

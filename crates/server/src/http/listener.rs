@@ -80,7 +80,7 @@ async fn take_in(
     request: hyper::Request<Incoming>,
 ) -> Result<(Request, crate::auth::Login), Failure> {
     let (parts, incoming) = request.into_parts();
-    let login = app.auth.login(app, &parts.headers).await?;
+    let login = app.auth.login(&parts.headers).await?;
     let limit = app.body_limit(&login.user);
     let body = read_body(incoming, &parts.headers, limit).await?;
     let request = Request::new(parts.method, &parts.uri, parts.headers, body)?;

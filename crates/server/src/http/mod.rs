@@ -10,4 +10,4 @@ pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
 pub(crate) use intake::read_body;
 pub(crate) use listener::serve;
-pub use request::Request;
+pub use request::{Request, parse_query};

@@ -1,26 +1,91 @@
-//! What concerns the whole server: welcome, sessions, lists, tasks.
+//! What concerns the whole server: welcome, sessions, lists, tasks, configuration.
+
+mod config;
+mod databases;
+mod session;
+mod uuids;
+mod welcome;
+
+pub(crate) use config::NodeConfig;
+pub(crate) use uuids::Uuids;
 
 use crate::auth::Login;
 use crate::{Answer, App, Failure, Request};
 use hyper::StatusCode;
 use std::sync::Arc;
+use varve_json::Value;
 
-/// Whether the request is for the server itself and not for a database.
+/// First path segments that belong to the server and not to a database.
+const OWN: &[&str] = &[
+    "_active_tasks",
+    "_all_dbs",
+    "_dbs_info",
+    "_membership",
+    "_node",
+    "_session",
+    "_up",
+    "_uuids",
+    "_utils",
+    "favicon.ico",
+];
+
+/// Whether the request is for the server itself.
 pub(crate) fn claims(request: &Request) -> bool {
-    matches!(request.path().as_slice(), [] | ["_up"])
+    let first = request.segments.first();
+    first.is_none_or(|first| OWN.contains(&first.as_str()))
 }
 
 /// Answers requests that [`claims`] took.
 pub(crate) async fn route(
-    _app: Arc<App>,
+    app: Arc<App>,
     request: Request,
-    _login: Login,
+    login: Login,
 ) -> Result<Answer, Failure> {
-    match request.path().as_slice() {
-        ["_up"] => Ok(Answer::json(
-            StatusCode::OK,
-            b"{\"status\":\"ok\",\"seeds\":{}}\n".to_vec(),
-        )),
-        _ => Ok(Answer::ok(StatusCode::OK)),
+    let path = request.path();
+    match path.as_slice() {
+        [] => welcome::welcome(&app, &request),
+        ["_up"] => welcome::up(&request),
+        ["favicon.ico"] => welcome::favicon(&request),
+        ["_uuids"] => uuids::route(&app, &request),
+        ["_session"] => session::route(&app, &request, login).await,
+        ["_all_dbs"] => databases::all(app, request, &login.user).await,
+        ["_dbs_info"] => databases::info(app, request, login.user).await,
+        ["_active_tasks"] => {
+            read_only(&request)?;
+            login.user.require_admin()?;
+            Ok(json(&app.tasks.list()))
+        }
+        ["_membership"] => {
+            read_only(&request)?;
+            login.user.require_admin()?;
+            Ok(welcome::membership())
+        }
+        ["_node", node, rest @ ..] => {
+            login.user.require_admin()?;
+            if !["_local", NODE_NAME].contains(node) {
+                return Err(Failure::not_found(format!("no such node: {node}")));
+            }
+            config::route(&app, &request, rest)
+        }
+        _ => Err(Failure::not_found("missing")),
+    }
+}
+
+/// This server's name where CouchDB's answers name a node of a cluster.
+pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
+
+/// A 200 with JSON and its line end.
+fn json(value: &Value) -> Answer {
+    let mut body = Vec::new();
+    varve_json::write(value, &mut body);
+    body.push(b'\n');
+    Answer::json(StatusCode::OK, body)
+}
+
+fn read_only(request: &Request) -> Result<(), Failure> {
+    if request.is_read() {
+        Ok(())
+    } else {
+        Err(Failure::method_not_allowed("GET,HEAD"))
     }
 }
