@@ -1,4 +1,8 @@
 //! Tests of the tree file from outside.
 
 mod common;
+mod crash;
+mod damage;
+mod faults;
+mod loading;
 mod model;
