@@ -1,7 +1,7 @@
 //! Decoded nodes, kept within a budget and shared by all files and snapshots.
 
 use crate::node::Node;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,19 +19,17 @@ pub struct NodeCache {
     files: Arc<AtomicU64>,
 }
 
-/// Eviction is by the clock algorithm: a hand goes round and takes what was not used since its
-/// last visit.
+/// First in, first out, except that a node that was used since it came goes round once more.
 #[derive(Default)]
 struct Shard {
     budget: usize,
     used: usize,
-    hand: usize,
-    places: HashMap<Place, usize>,
-    ring: Vec<Kept>,
+    nodes: HashMap<Place, Kept>,
+    /// Every place in `nodes` once, the next to go first.
+    queue: VecDeque<Place>,
 }
 
 struct Kept {
-    place: Place,
     node: Arc<Node>,
     memory: usize,
     used: bool,
@@ -73,8 +71,7 @@ impl NodeCache {
             .shard(place)
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let index = *shard.places.get(&place)?;
-        let kept = &mut shard.ring[index];
+        let kept = shard.nodes.get_mut(&place)?;
         kept.used = true;
         Some(kept.node.clone())
     }
@@ -85,37 +82,37 @@ impl NodeCache {
             .shard(place)
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if memory > shard.budget || shard.places.contains_key(&place) {
+        if memory > shard.budget || shard.nodes.contains_key(&place) {
             return;
         }
         shard.make_room(memory);
-        let index = shard.ring.len();
-        shard.places.insert(place, index);
-        shard.ring.push(Kept {
-            place,
+        let kept = Kept {
             node: node.clone(),
             memory,
             used: false,
-        });
+        };
+        shard.nodes.insert(place, kept);
+        shard.queue.push_back(place);
         shard.used += memory;
     }
 }
 
 impl Shard {
     fn make_room(&mut self, memory: usize) {
-        while self.used + memory > self.budget && !self.ring.is_empty() {
-            if self.hand >= self.ring.len() {
-                self.hand = 0;
-            }
-            if std::mem::take(&mut self.ring[self.hand].used) {
-                self.hand += 1;
-                continue;
-            }
-            let gone = self.ring.swap_remove(self.hand);
-            self.used -= gone.memory;
-            self.places.remove(&gone.place);
-            if let Some(moved) = self.ring.get(self.hand) {
-                self.places.insert(moved.place, self.hand);
+        while self.used + memory > self.budget {
+            let Some(place) = self.queue.pop_front() else {
+                return;
+            };
+            match self.nodes.get_mut(&place) {
+                Some(kept) if kept.used => {
+                    kept.used = false;
+                    self.queue.push_back(place);
+                }
+                Some(kept) => {
+                    self.used -= kept.memory;
+                    self.nodes.remove(&place);
+                }
+                None => {}
             }
         }
     }
@@ -136,11 +133,16 @@ mod tests {
         for offset in 2..5000 {
             cache.put((file, offset), &node);
             assert!(cache.get((file, 1)).is_some(), "lost at {offset}");
+            let newest = cache.shard((file, offset)).lock().unwrap();
+            assert!(
+                newest.nodes.contains_key(&(file, offset)),
+                "{offset} did not stay"
+            );
         }
         for shard in cache.shards.iter() {
             let shard = shard.lock().unwrap();
             assert!(shard.used <= shard.budget && shard.used > shard.budget / 2);
-            assert_eq!(shard.places.len(), shard.ring.len());
+            assert_eq!(shard.nodes.len(), shard.queue.len());
         }
         assert!(cache.get((cache.new_file(), 1)).is_none());
     }

@@ -9,7 +9,9 @@ use varve_codec::EngineSetting;
 use varve_testkit::Recorder;
 
 /// Everything that can be seen of a commit: both trees and the user header.
-fn content(snapshot: &Snapshot) -> (BTreeMap<Vec<u8>, Vec<u8>>, u64, Vec<u8>) {
+type Content = (BTreeMap<Vec<u8>, Vec<u8>>, u64, Vec<u8>);
+
+fn content(snapshot: &Snapshot) -> Content {
     let all = (Unbounded, Unbounded);
     let items = snapshot.range(0, all, Direction::Forward).unwrap();
     let items = items.map(|item| {
@@ -47,11 +49,7 @@ fn commit(file: &TreeFile, step: u32, synced: bool) -> Snapshot {
 }
 
 /// Which of the recorded states an image holds; panics if it is none of them.
-fn found(
-    storage: &dyn varve_base::Storage,
-    states: &[(BTreeMap<Vec<u8>, Vec<u8>>, u64, Vec<u8>)],
-    cut: &str,
-) -> Option<usize> {
+fn found(storage: &dyn varve_base::Storage, states: &[Content], cut: &str) -> Option<usize> {
     let opened = TreeFile::open(
         storage,
         Path::new(PATH),

@@ -1,5 +1,7 @@
 //! Tests of the tree file from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
 mod common;
 mod crash;
 mod damage;

@@ -1,27 +1,8 @@
-//! Tree nodes: the form in memory and the form in a chunk.
-//!
-//! ```text
-//!      +-------+--------+---------------------------------------------------------------+
-//!      | level | count  | count entries, keys ascending                                 |
-//!      | u8    | varint |                                                               |
-//!      +-------+--------+---------------------------------------------------------------+
-//! entry, level 0 (a leaf's item)
-//!      +--------+-----------------------------+-----------------------+
-//!      | shared | rest of the key             | value                 |
-//!      | varint | varint length + bytes       | varint length + bytes |
-//!      +--------+-----------------------------+-----------------------+
-//! entry, level n > 0 (a child of level n - 1; the key is not after any key below it)
-//!      +--------+-----------------------------+--------+--------+--------+--------+-----------------------+
-//!      | shared | rest of the key             | offset | len    | count  | stored | reduction             |
-//!      | varint | varint length + bytes       | varint | varint | varint | varint | varint length + bytes |
-//!      +--------+-----------------------------+--------+--------+--------+--------+-----------------------+
-//! ```
-//! `shared` bytes of the key are those of the key before it (0 in the first entry). `offset` and
-//! `len` are the child's chunk, `count` the items and `stored` the stored node bytes below it, both
-//! with the child itself.
+//! Tree nodes in memory: looking things up in them, filling and cutting them.
+
+mod encoding;
 
 use crate::chunk::ChunkRef;
-use crate::varint::{self, Reader};
 
 /// Nodes are cut so that their encoded form is not longer than this, if their items allow it.
 pub(crate) const MAX_NODE: usize = 8 << 10;
@@ -36,8 +17,6 @@ pub const MAX_VALUE: usize = 64 << 20;
 /// Highest level of a node; with two children a node this is more items than a file has bytes.
 pub(crate) const MAX_LEVEL: u8 = 48;
 
-/// No honest node takes more memory: at most two of the longest entries.
-const DECODE_LIMIT: usize = 2 * (MAX_KEY + MAX_VALUE) + MAX_DECODED;
 /// Numbers of an entry beside its key and value, encoded, at most: two lengths and `shared`.
 const LEAF_COST: usize = 6;
 /// The same for inner nodes.
@@ -299,115 +278,6 @@ impl Node {
         nodes.push(open);
         nodes
     }
-
-    /// Appends the form that goes into a chunk.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.push(self.level);
-        varint::put(self.slots.len() as u64, out);
-        for (index, slot) in self.slots.iter().enumerate() {
-            varint::put(u64::from(slot.shared), out);
-            varint::put_counted(&self.key(index)[slot.shared as usize..], out);
-            if let Some(child) = self.children.get(index) {
-                varint::put(child.at.offset, out);
-                varint::put(u64::from(child.at.len), out);
-                varint::put(child.count, out);
-                varint::put(child.stored, out);
-            }
-            varint::put_counted(self.value(index), out);
-        }
-    }
-
-    /// Reads what [`Node::encode`] wrote.
-    ///
-    /// # Errors
-    /// What does not fit.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Node, &'static str> {
-        const SHORT: &str = "a node ends in the middle of an entry";
-        let mut reader = Reader::new(bytes);
-        let level = reader.byte().ok_or(SHORT)?;
-        if level > MAX_LEVEL {
-            return Err("a node's level is too high");
-        }
-        let mut node = Node::new(level);
-        let count = reader.len().ok_or(SHORT)?;
-        // An entry takes three bytes at least, so a claim is no reason to reserve memory.
-        node.slots.reserve_exact(count.min(bytes.len() / 3));
-        node.bytes.reserve(bytes.len());
-        for _ in 0..count {
-            node.decode_entry(&mut reader)?;
-        }
-        if node.is_empty() || !reader.is_empty() {
-            return Err("a node's count does not fit its bytes");
-        }
-        Ok(node)
-    }
-
-    fn decode_entry(&mut self, reader: &mut Reader<'_>) -> Result<(), &'static str> {
-        const SHORT: &str = "a node ends in the middle of an entry";
-        let shared = reader.len().ok_or(SHORT)?;
-        let rest = reader.counted().ok_or(SHORT)?;
-        let last = self.slots.last().copied();
-        let last_len = last.map_or(0, |slot| slot.key_len as usize);
-        if shared > last_len {
-            return Err("a key shares more bytes than the key before it has");
-        }
-        let key_len = shared.saturating_add(rest.len());
-        if let Some(last) = last {
-            let replaced = &self.bytes[last.key_at + shared..last.key_at + last_len];
-            if replaced >= rest {
-                return Err("a node's keys are not in order");
-            }
-        }
-        let child = match self.level {
-            0 => None,
-            _ => Some(decode_child(reader).ok_or(SHORT)?),
-        };
-        let value = reader.counted().ok_or(SHORT)?;
-        let grown = self
-            .bytes
-            .len()
-            .saturating_add(key_len)
-            .saturating_add(value.len());
-        if grown > DECODE_LIMIT || key_len > MAX_KEY || value.len() > MAX_VALUE {
-            return Err("a node is longer than any node may be");
-        }
-        let key_at = self.bytes.len();
-        if let Some(last) = last {
-            self.bytes
-                .extend_from_within(last.key_at..last.key_at + shared);
-        }
-        self.bytes.extend_from_slice(rest);
-        self.bytes.extend_from_slice(value);
-        let overhead = if self.level == 0 {
-            LEAF_COST
-        } else {
-            INNER_COST
-        };
-        self.cost += overhead + rest.len() + value.len();
-        self.slots.push(Slot {
-            key_at,
-            key_len: key_len as u32,
-            value_len: value.len() as u32,
-            shared: shared as u32,
-        });
-        if let Some(child) = child {
-            let before = self.count();
-            self.children.push(child);
-            let after = before.checked_add(child.count);
-            self.before
-                .push(after.ok_or("a node counts more items than there can be")?);
-        }
-        Ok(())
-    }
-}
-
-fn decode_child(reader: &mut Reader<'_>) -> Option<Child> {
-    let at = ChunkRef {
-        offset: reader.u64()?,
-        len: reader.u32()?,
-    };
-    let (count, stored) = (reader.u64()?, reader.u64()?);
-    Some(Child { at, count, stored })
 }
 
 fn shared_len(a: &[u8], b: &[u8]) -> usize {

@@ -1,0 +1,185 @@
+//! How a transaction's nodes and bytes get into the file.
+
+use super::Transaction;
+use crate::TreeError;
+use crate::chunk::{self, ChunkRef};
+use crate::commit::{self, Commit, Root};
+use crate::edit;
+use crate::error::check_len;
+use crate::file::Writer;
+use crate::node::{Child, MAX_VALUE, Node};
+use crate::pages::NodeSource;
+use crate::snapshot::{Snapshot, State};
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes are handed to the file, without sync, once so many wait in memory.
+const SPILL: usize = 8 << 20;
+
+/// Commits without sync are followed by one after so many bytes, so that opening the file never
+/// has more than this to check.
+const UNSYNCED: u64 = 64 << 20;
+
+impl Transaction<'_> {
+    /// Writes a node and enters it into its parent; it will be read again soon.
+    pub(crate) fn write_node(
+        &mut self,
+        tree: usize,
+        node: Node,
+        parent: &mut Node,
+    ) -> Result<(), TreeError> {
+        let child = self.encode_node(tree, &node, parent)?;
+        self.fresh.insert(child.at.offset, Arc::new(node));
+        self.spill_if_long()
+    }
+
+    /// Writes a node that is not expected to be read soon.
+    pub(crate) fn write_loaded(
+        &mut self,
+        tree: usize,
+        node: Node,
+        parent: &mut Node,
+    ) -> Result<(), TreeError> {
+        self.check_tree(tree)?;
+        self.encode_node(tree, &node, parent)?;
+        self.spill_if_long()
+    }
+
+    /// Writes a tree's topmost node.
+    pub(crate) fn write_root(&mut self, tree: usize, node: Node) -> Result<Root, TreeError> {
+        let level = node.level();
+        let mut above = Node::new(level + 1);
+        self.write_node(tree, node, &mut above)?;
+        Ok(edit::root_of(&above, level))
+    }
+
+    fn encode_node(
+        &mut self,
+        tree: usize,
+        node: &Node,
+        parent: &mut Node,
+    ) -> Result<Child, TreeError> {
+        let offset = self.position();
+        let Writer {
+            compressor,
+            buffer,
+            raw,
+            ..
+        } = &mut *self.writer;
+        raw.clear();
+        node.encode(raw);
+        let len = chunk::encode_into(compressor, raw, buffer)?;
+        let reducer = &self.base.pages.reducers[tree];
+        let mut entries = (0..node.len()).map(|index| (node.key(index), node.value(index)));
+        let reduction = match node.level() {
+            0 => reducer.leaf(&mut entries),
+            _ => reducer.combine(&entries.map(|(_, part)| part).collect::<Vec<_>>()),
+        };
+        check_len("reduction", reduction.len(), MAX_VALUE)?;
+        let child = Child {
+            at: ChunkRef { offset, len },
+            count: node.count(),
+            stored: node.stored_below().saturating_add(u64::from(len)),
+        };
+        parent.push_child(node.key(0), child, &reduction);
+        Ok(child)
+    }
+
+    pub(super) fn spill_if_long(&mut self) -> Result<(), TreeError> {
+        if self.writer.buffer.len() < SPILL {
+            return Ok(());
+        }
+        self.hand_over()
+    }
+
+    /// Gives the buffer to the file.
+    fn hand_over(&mut self) -> Result<(), TreeError> {
+        self.hash.update(&self.writer.buffer);
+        let expected = self.base.state.end + self.spilled;
+        self.writer.torn = true;
+        let start = self.pages().file.append(&self.writer.buffer)?;
+        if start != expected {
+            return Err(self
+                .pages()
+                .damaged(start, "somebody else appended to the file"));
+        }
+        self.spilled += self.writer.buffer.len() as u64;
+        self.writer.buffer.clear();
+        self.fresh.clear();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), TreeError> {
+        self.writer.in_doubt = true;
+        self.pages().file.sync()?;
+        self.writer.in_doubt = false;
+        self.writer.durable = self.base.state.end + self.spilled;
+        Ok(())
+    }
+
+    /// Makes earlier commits durable and ends without a new one.
+    pub(crate) fn sync_base(mut self) -> Result<(), TreeError> {
+        match self.writer.durable < self.base.state.end {
+            true => self.sync(),
+            false => Ok(()),
+        }
+    }
+
+    /// Commits: everything is durable when this returns. One append and one sync, or two if the
+    /// transaction was longer than fits in memory.
+    ///
+    /// # Errors
+    /// What the storage answers; nothing is committed then, and the next transaction starts from
+    /// the same commit as this one.
+    pub fn commit(self) -> Result<Snapshot, TreeError> {
+        self.finish(true)
+    }
+
+    /// Commits for this process; a power cut may lose it, and then loses all commits after it. For
+    /// indexes that can be made again.
+    ///
+    /// # Errors
+    /// See [`Transaction::commit`].
+    pub fn commit_unsynced(self) -> Result<Snapshot, TreeError> {
+        self.finish(false)
+    }
+
+    fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {
+        if self.spilled > 0 {
+            // What was spilled is made durable first, so that opening need not check it.
+            self.hand_over()?;
+            self.sync()?;
+            self.span = self.position();
+            self.hash = Xxh3::new();
+        }
+        let padding = commit::padding(self.position());
+        let padded = self.writer.buffer.len() + padding;
+        self.writer.buffer.resize(padded, 0);
+        self.hash.update(&self.writer.buffer);
+        let at = self.position();
+        let commit = Commit {
+            previous: self.base.state.at,
+            durable: self.writer.durable,
+            span: self.span,
+            span_sum: self.hash.digest(),
+            roots: std::mem::take(&mut self.roots),
+            user_header: std::mem::take(&mut self.user_header),
+        };
+        let header = self.base.pages.header;
+        commit.encode(&header, at, &mut self.writer.buffer)?;
+        let fresh = std::mem::take(&mut self.fresh);
+        self.hand_over()?;
+        let end = self.position();
+        if wanted || end - self.writer.durable > UNSYNCED {
+            self.sync()?;
+        }
+        let pages = self.pages();
+        for (offset, node) in &fresh {
+            pages.cache.put((pages.number, *offset), node);
+        }
+        let snapshot = self.file.publish(State { commit, at, end });
+        self.writer.torn = false;
+        self.spilled = 0;
+        Ok(snapshot)
+    }
+}
