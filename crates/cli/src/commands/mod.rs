@@ -1,0 +1,3 @@
+//! One file per command: arguments, one library call, printing.
+
+pub(crate) mod serve;

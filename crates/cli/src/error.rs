@@ -1,0 +1,40 @@
+//! What a command can fail with, and the exit code of each.
+
+use std::io;
+use varve_server::ServerError;
+
+/// A command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    /// The results could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+    /// The server did not start.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+}
+
+/// Wrong arguments or configuration; clap uses the same.
+const WRONG_INPUT: u8 = 2;
+/// Everything else.
+const FAILED: u8 = 1;
+
+impl CliError {
+    /// The only place where errors become exit codes.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            CliError::Server(ServerError::Config(_) | ServerError::ConfigText { .. }) => {
+                WRONG_INPUT
+            }
+            CliError::Output(_) | CliError::Server(_) => FAILED,
+        }
+    }
+
+    /// A reader that has seen enough, such as `head`, is no failure.
+    pub(crate) fn unless_broken_pipe(self) -> Result<(), CliError> {
+        match self {
+            CliError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => Err(other),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Starting, being asked, and stopping.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+fn serve(folder: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_varve"))
+        .args(["serve", "-p", "0"])
+        .arg(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn address_line(child: &mut Child) -> (String, BufReader<std::process::ChildStdout>) {
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let address = line.strip_prefix("listening on http://127.0.0.1:").unwrap();
+    (address.trim_end().trim_end_matches('/').to_owned(), out)
+}
+
+#[test]
+fn it_answers_and_ends_cleanly_on_sigterm() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(
+        dir.path().join("varve.ini"),
+        "[admins]\nann = secret\n[chttpd_auth]\niterations = 2\n",
+    )
+    .unwrap();
+    let mut child = serve(dir.path());
+    let (port, _out) = address_line(&mut child);
+    let mut connection = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    connection
+        .write_all(b"GET /_up HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut reply = String::new();
+    connection.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
+    let kill = Command::new("kill")
+        .arg(child.id().to_string())
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_bad_setting_is_told_with_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("varve.ini"), "[chttpd]\nport = many\n").unwrap();
+    let run = serve(dir.path()).wait_with_output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    let error = String::from_utf8(run.stderr).unwrap();
+    let words = "varve.ini:2: chttpd.port must be a port number from 0 to 65535, not \"many\"\n";
+    assert!(
+        error.starts_with("varve: ") && error.ends_with(words),
+        "{error}"
+    );
+}
