@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 use varve_base::storage::{Entry, EntryKind};
 use varve_base::{MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
 
@@ -182,6 +183,10 @@ impl Storage for Recorder {
 
     fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
         self.memory.kind(path)
+    }
+
+    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
+        self.memory.modified(folder)
     }
 
     fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {

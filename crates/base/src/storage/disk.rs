@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Files below one folder of the local disk.
 #[derive(Clone, Debug)]
@@ -74,6 +75,15 @@ impl Storage for DiskStorage {
         let full = self.at(path);
         match fs::symlink_metadata(&full) {
             Ok(found) => Ok(Some(kind_of(found.file_type()))),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(StorageError::io("stat", &full, error)),
+        }
+    }
+
+    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
+        let full = self.at(folder);
+        match fs::metadata(&full).and_then(|found| found.modified()) {
+            Ok(time) => Ok(Some(time)),
             Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(StorageError::io("stat", &full, error)),
         }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
 
 type Content = Arc<RwLock<Vec<u8>>>;
 
@@ -16,6 +17,8 @@ pub struct MemoryStorage(Arc<Mutex<Tree>>);
 struct Tree {
     files: BTreeMap<PathBuf, Content>,
     folders: BTreeSet<PathBuf>,
+    /// How often a name came, went or changed its file.
+    changes: u64,
 }
 
 impl MemoryStorage {
@@ -57,6 +60,7 @@ impl Storage for MemoryStorage {
                     return Err(not_found("create", path));
                 }
                 let content = Content::default();
+                tree.changes += 1;
                 tree.files.insert(path.to_owned(), content.clone());
                 content
             }
@@ -80,6 +84,16 @@ impl Storage for MemoryStorage {
         } else {
             None
         })
+    }
+
+    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
+        if self.kind(folder)? != Some(EntryKind::Folder) {
+            return Ok(None);
+        }
+        // One count for all folders: a change is never missed, at times seen where none was.
+        Ok(Some(
+            SystemTime::UNIX_EPOCH + Duration::from_millis(self.tree().changes),
+        ))
     }
 
     fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
@@ -116,6 +130,7 @@ impl Storage for MemoryStorage {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
         let mut tree = self.tree();
+        tree.changes += 1;
         if let Some(content) = tree.files.remove(from) {
             tree.files.insert(to.to_owned(), content);
             return Ok(());
@@ -138,7 +153,9 @@ impl Storage for MemoryStorage {
     }
 
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
-        let removed = self.tree().files.remove(path);
+        let mut tree = self.tree();
+        tree.changes += 1;
+        let removed = tree.files.remove(path);
         removed.map(|_| ()).ok_or_else(|| not_found("remove", path))
     }
 

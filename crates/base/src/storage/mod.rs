@@ -12,6 +12,7 @@ use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 pub use disk::DiskStorage;
 pub use memory::MemoryStorage;
@@ -110,6 +111,10 @@ pub trait Storage: Send + Sync + Debug {
 
     /// What stands at `path`; `None` if nothing does.
     fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError>;
+
+    /// When a name in this folder last came, went or changed its file; `None` if there is no such
+    /// folder. Only good for telling whether something happened between two looks.
+    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError>;
 
     /// The entries of a folder, in no particular order.
     fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError>;
@@ -284,7 +289,11 @@ mod tests {
     /// Continues [`check_storage`] with renames, listings and removals.
     fn check_names(storage: &dyn Storage, reader: &dyn StorageFile) {
         let path = Path::new("a/b/file");
+        let before = storage.modified(Path::new("a")).unwrap().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
         replace(storage, Path::new("a/small"), b"one").unwrap();
+        assert!(storage.modified(Path::new("a")).unwrap().unwrap() > before);
+        assert_eq!(storage.modified(Path::new("none")).unwrap(), None);
         replace(storage, Path::new("a/small"), b"two").unwrap();
         assert_eq!(
             read_if_there(storage, Path::new("a/small"))
