@@ -1,1 +1,35 @@
 //! A Mercurial repository: requirements, store, changelog, manifest, filelogs, phases, bookmarks.
+//!
+//! [`Repository::open`] looks only at what the repository requires; [`Repository::view`] gives it
+//! as it is at one moment, without taking Mercurial's locks, and everything else hangs on that
+//! [`RepoView`].
+
+mod bookmarks;
+mod branches;
+mod changeset;
+mod error;
+mod file_text;
+mod fncache;
+mod lookup;
+mod manifest;
+mod obsolete;
+mod phases;
+mod repository;
+mod requirements;
+mod store_files;
+mod store_path;
+mod tags;
+mod view;
+
+pub use branches::{BranchHeads, Branches};
+pub use changeset::{Changeset, DEFAULT_BRANCH};
+pub use error::{LookupError, RepoError};
+pub use file_text::FileText;
+pub use manifest::{FileKind, ManifestEntries, ManifestEntry};
+pub use phases::{Phase, Phases};
+pub use repository::Repository;
+pub use requirements::Requirements;
+pub use store_files::StoreFile;
+pub use store_path::encode_folders;
+pub use varve_revlog::{Node, PrefixMatch, Rev, Revlog, RevlogError};
+pub use view::RepoView;

@@ -185,6 +185,10 @@ impl Storage for Recorder {
         self.memory.kind(path)
     }
 
+    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
+        self.memory.file_len(path)
+    }
+
     fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
         self.memory.modified(folder)
     }

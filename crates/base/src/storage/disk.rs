@@ -80,6 +80,15 @@ impl Storage for DiskStorage {
         }
     }
 
+    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
+        let full = self.at(path);
+        match fs::metadata(&full) {
+            Ok(found) => Ok(found.is_file().then_some(found.len())),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(StorageError::io("stat", &full, error)),
+        }
+    }
+
     fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
         let full = self.at(folder);
         match fs::metadata(&full).and_then(|found| found.modified()) {

@@ -86,6 +86,15 @@ impl Storage for MemoryStorage {
         })
     }
 
+    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
+        let content = self.tree().files.get(path).cloned();
+        let len = |content: Content| {
+            let bytes = content.read().unwrap_or_else(PoisonError::into_inner);
+            bytes.len() as u64
+        };
+        Ok(content.map(len))
+    }
+
     fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
         if self.kind(folder)? != Some(EntryKind::Folder) {
             return Ok(None);

@@ -112,6 +112,9 @@ pub trait Storage: Send + Sync + Debug {
     /// What stands at `path`; `None` if nothing does.
     fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError>;
 
+    /// Length of a file without opening it; `None` if there is no such file.
+    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError>;
+
     /// When a name in this folder last came, went or changed its file; `None` if there is no such
     /// folder. Only good for telling whether something happened between two looks.
     fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError>;
@@ -282,6 +285,9 @@ mod tests {
         assert_eq!(file.append(b"!").unwrap(), 5);
         let reader = storage.open(path, OpenMode::Read).unwrap();
         assert_eq!(reader.read_all().unwrap(), b"hello!");
+        assert_eq!(storage.file_len(path).unwrap(), Some(6));
+        assert_eq!(storage.file_len(Path::new("a/c")).unwrap(), None);
+        assert_eq!(storage.file_len(Path::new("a")).unwrap(), None);
         assert!(reader.append(b"no").is_err());
         check_names(storage, reader.as_ref());
     }

@@ -1,0 +1,122 @@
+//! What can go wrong with a repository.
+
+use std::path::PathBuf;
+use varve_base::StorageError;
+use varve_revlog::{Node, Rev, RevlogError};
+
+/// Reading or writing a repository failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RepoError {
+    /// The storage refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A revlog is damaged or cannot be read.
+    #[error(transparent)]
+    Revlog(#[from] RevlogError),
+    /// There is no `.hg` folder.
+    #[error("no repository at {path}", path = path.display())]
+    NotFound {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The repository was made with features that this program does not have.
+    #[error("repository {path} requires features unknown to this Varve: {features}", path = path.display())]
+    UnknownRequirements {
+        /// The repository.
+        path: PathBuf,
+        /// Their names, joined by commas.
+        features: String,
+    },
+    /// The repository lacks a feature without which its files lie elsewhere.
+    #[error("repository {path} has no {feature} requirement, which this Varve needs to find its files", path = path.display())]
+    TooOld {
+        /// The repository.
+        path: PathBuf,
+        /// The feature.
+        feature: &'static str,
+    },
+    /// A changeset's text is not one.
+    #[error("changeset {rev} of {path} is damaged: {reason}", path = path.display())]
+    DamagedChangeset {
+        /// The repository.
+        path: PathBuf,
+        /// Which changeset.
+        rev: Rev,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A manifest's text is not one.
+    #[error("manifest {node} of {path} is damaged at byte {offset}: {reason}", path = path.display())]
+    DamagedManifest {
+        /// The repository.
+        path: PathBuf,
+        /// Which manifest.
+        node: Node,
+        /// Where in its text.
+        offset: usize,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A small file of the repository has a line that cannot be read.
+    #[error("{path} is damaged in line {line}: {reason}", path = path.display())]
+    DamagedLine {
+        /// Which file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Something refers to a revision that is not there.
+    #[error("{what} {node} is missing from {path}", path = path.display())]
+    MissingNode {
+        /// `manifest`, for instance.
+        what: &'static str,
+        /// Its name.
+        node: Node,
+        /// The revlog.
+        path: PathBuf,
+    },
+    /// Others wrote to the repository all the time while it was read.
+    #[error("repository {path} is being written to; no consistent state was seen in {tries} tries", path = path.display())]
+    Busy {
+        /// The repository.
+        path: PathBuf,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// The repository is locked, or an interrupted transaction was left behind.
+    #[error("repository {path} cannot be written to: {reason}", path = path.display())]
+    Locked {
+        /// The repository.
+        path: PathBuf,
+        /// What stands in the way.
+        reason: String,
+    },
+    /// A commit cannot be stored as it was given.
+    #[error("cannot commit to {path}: {reason}", path = path.display())]
+    Commit {
+        /// The repository.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A key names no revision, or not one that may be shown. The texts are those that Mercurial
+/// clients know.
+#[derive(Debug, thiserror::Error)]
+pub enum LookupError {
+    /// Nothing has this name.
+    #[error("unknown revision '{0}'")]
+    Unknown(String),
+    /// Several nodes begin with it.
+    #[error("00changelog@{0}: ambiguous identifier")]
+    Ambiguous(String),
+    /// The changeset is there, but secret or obsolete.
+    #[error("filtered revision '{0}' (not in 'served' subset)")]
+    Hidden(String),
+    /// The repository cannot be read.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+}

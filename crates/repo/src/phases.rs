@@ -1,0 +1,121 @@
+//! Phases: what is public, what is still draft, and what stays secret.
+//!
+//! `store/phaseroots` has lines `<phase> <node>`: the changeset and all its descendants have at
+//! least this phase. Without a line, or without the file, a changeset is public.
+
+use crate::RepoError;
+use std::path::Path;
+use varve_base::Storage;
+use varve_base::storage::read_if_there;
+use varve_revlog::{Node, Rev, Revlog};
+
+/// How far a changeset has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Seen by others; never changed again.
+    #[default]
+    Public,
+    /// May be pulled and may still change.
+    Draft,
+    /// Not shown to others.
+    Secret,
+}
+
+impl Phase {
+    /// The number on disk and wire.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+/// The phases of a repository's changesets at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Phases {
+    /// Changesets where a phase begins, as they stand in the file; unknown ones left out.
+    roots: Vec<(Phase, Rev)>,
+    /// One per changeset from `first` on; before it all are public.
+    phases: Vec<Phase>,
+    first: usize,
+}
+
+impl Phases {
+    pub(crate) fn read(
+        storage: &dyn Storage,
+        store: &Path,
+        changelog: &Revlog,
+    ) -> Result<Phases, RepoError> {
+        let path = store.join("phaseroots");
+        let bytes = read_if_there(storage, &path)?.unwrap_or_default();
+        let mut roots = Vec::new();
+        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
+            let (phase, node) = parse_line(line).ok_or(RepoError::DamagedLine {
+                path: path.clone(),
+                line: number + 1,
+                reason: "neither a phase nor a node",
+            })?;
+            // Mercurial, too, passes over roots that are not in the changelog (any more).
+            roots.extend(changelog.rev(&node).map(|rev| (phase, rev)));
+        }
+        Ok(Phases::from_roots(roots, changelog))
+    }
+
+    fn from_roots(mut roots: Vec<(Phase, Rev)>, changelog: &Revlog) -> Phases {
+        roots.retain(|(phase, _)| *phase != Phase::Public);
+        roots.sort_by_key(|(phase, rev)| (*rev, *phase));
+        let Some((_, first)) = roots.first().copied() else {
+            return Phases::default();
+        };
+        let first = first.index();
+        let mut phases = vec![Phase::Public; changelog.len() - first];
+        for (phase, rev) in &roots {
+            phases[rev.index() - first] = *phase;
+        }
+        for rev in first..changelog.len() {
+            for parent in changelog.parents(Rev(rev as u32)).into_iter().flatten() {
+                if parent.index() >= first {
+                    let above = phases[parent.index() - first];
+                    phases[rev - first] = phases[rev - first].max(above);
+                }
+            }
+        }
+        Phases {
+            roots,
+            phases,
+            first,
+        }
+    }
+
+    /// Phase of a changeset.
+    pub fn of(&self, rev: Rev) -> Phase {
+        let above = rev.index().checked_sub(self.first);
+        above
+            .and_then(|at| self.phases.get(at))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Changesets where draft or secret history begins, oldest first.
+    pub fn roots(&self) -> &[(Phase, Rev)] {
+        &self.roots
+    }
+
+    /// Whether any changeset is secret.
+    pub fn any_secret(&self) -> bool {
+        self.roots.iter().any(|(phase, _)| *phase == Phase::Secret)
+    }
+}
+
+fn parse_line(line: &[u8]) -> Option<(Phase, Node)> {
+    let space = line.iter().position(|byte| *byte == b' ')?;
+    let number: u32 = std::str::from_utf8(&line[..space]).ok()?.parse().ok()?;
+    // Phases above secret (archived, internal) are hidden just as well.
+    let phase = match number {
+        0 => Phase::Public,
+        1 => Phase::Draft,
+        _ => Phase::Secret,
+    };
+    Some((phase, Node::from_hex(line[space + 1..].trim_ascii_end())?))
+}

@@ -1,0 +1,309 @@
+//! A repository at one moment.
+
+use crate::branches::{self, Branches};
+use crate::changeset::Changeset;
+use crate::phases::{Phase, Phases};
+use crate::repository::{Shared, Stamp};
+use crate::requirements::Requirements;
+use crate::{RepoError, bookmarks, fncache, obsolete, tags};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use varve_base::Storage;
+use varve_base::storage::read_if_there;
+use varve_revlog::{ENTRY_LEN, Node, Rev, Revlog};
+
+/// A repository as it was when [`crate::Repository::view`] was called: the changelog does not
+/// grow, and of the other revlogs only what belongs to its changesets counts.
+///
+/// "Visible" is what others may see: neither secret nor hidden because obsolete.
+#[derive(Debug)]
+pub struct RepoView {
+    pub(crate) shared: Arc<Shared>,
+    changelog: Revlog,
+    manifest: OnceLock<Revlog>,
+    phases: Phases,
+    bookmarks: BTreeMap<Vec<u8>, Node>,
+    /// One per changeset; empty if all are visible.
+    hidden: Vec<bool>,
+    branches: OnceLock<Branches>,
+}
+
+impl RepoView {
+    /// Reads what must be of one moment; the caller makes sure that it was.
+    pub(crate) fn read(shared: Arc<Shared>, stamp: &Stamp) -> Result<RepoView, RepoError> {
+        let (storage, store) = (&shared.storage, shared.store());
+        let mut changelog = Revlog::open_or_empty(storage, &store.join("00changelog.i"))?;
+        if stamp.journal
+            && let Some(len) = journaled_len(storage.as_ref(), &store, &changelog)?
+        {
+            changelog.cut(len);
+        }
+        let phases = Phases::read(storage.as_ref(), &store, &changelog)?;
+        let bookmarks = bookmarks::read(
+            storage.as_ref(),
+            &shared.hg(),
+            &shared.requirements,
+            &changelog,
+        )?;
+        let mut view = RepoView {
+            changelog,
+            manifest: OnceLock::new(),
+            phases,
+            bookmarks,
+            hidden: Vec::new(),
+            branches: OnceLock::new(),
+            shared,
+        };
+        view.hidden = view.compute_hidden(&store)?;
+        view.bookmarks.retain(|_, node| {
+            view.changelog
+                .rev(node)
+                .is_some_and(|rev| is_shown(&view.hidden, rev))
+        });
+        Ok(view)
+    }
+
+    fn compute_hidden(&self, store: &Path) -> Result<Vec<bool>, RepoError> {
+        let old = obsolete::read(self.storage(), store)?;
+        if old.is_empty() && !self.phases.any_secret() {
+            return Ok(Vec::new());
+        }
+        let mut hidden = vec![false; self.changelog.len()];
+        let mutable = |rev: Rev| self.phases.of(rev) > Phase::Public;
+        for rev in old.iter().filter_map(|node| self.changelog.rev(node)) {
+            hidden[rev.index()] = mutable(rev);
+        }
+        // What something visible builds on, or a bookmark or the working folder points at, shows.
+        let working = self.working_parents()?;
+        for node in self.bookmarks.values().chain(&working) {
+            if let Some(rev) = self.changelog.rev(node) {
+                hidden[rev.index()] = false;
+            }
+        }
+        for rev in self.changelog.revs().rev() {
+            if !hidden[rev.index()] && mutable(rev) {
+                for parent in self.changelog.parents(rev).into_iter().flatten() {
+                    hidden[parent.index()] = false;
+                }
+            }
+        }
+        for rev in self.changelog.revs() {
+            hidden[rev.index()] |= self.phases.of(rev) == Phase::Secret;
+        }
+        Ok(hidden)
+    }
+
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        self.shared.storage.as_ref()
+    }
+
+    /// The folder that holds `.hg`.
+    pub fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    /// What a program must know to work on this repository.
+    pub fn requirements(&self) -> &Requirements {
+        &self.shared.requirements
+    }
+
+    /// The changesets, visible or not.
+    pub fn changelog(&self) -> &Revlog {
+        &self.changelog
+    }
+
+    /// The manifests; may have revisions that belong to later changesets than this view has.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn manifest(&self) -> Result<&Revlog, RepoError> {
+        if let Some(manifest) = self.manifest.get() {
+            return Ok(manifest);
+        }
+        let path = self.shared.store().join("00manifest.i");
+        let manifest = Revlog::open_or_empty(&self.shared.storage, &path)?;
+        Ok(self.manifest.get_or_init(|| manifest))
+    }
+
+    /// The history of one file; may have revisions that belong to later changesets.
+    ///
+    /// # Errors
+    /// A file that was never tracked is a storage error "not found"; else what is damaged.
+    pub fn filelog(&self, file: &[u8]) -> Result<Revlog, RepoError> {
+        let path = self.shared.filelog_path(file);
+        Ok(Revlog::open(&self.shared.storage, &path)?)
+    }
+
+    /// Every file that was ever tracked, sorted bytewise.
+    ///
+    /// # Errors
+    /// If the list is damaged.
+    pub fn tracked_files(&self) -> Result<Vec<Vec<u8>>, RepoError> {
+        let names = self.store_names()?;
+        let mut files: Vec<Vec<u8>> = names
+            .iter()
+            .filter_map(|name| name.strip_prefix(b"data/")?.strip_suffix(b".i"))
+            .map(<[u8]>::to_vec)
+            .collect();
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    /// Names of the store's files below `data/`, without any encoding.
+    pub(crate) fn store_names(&self) -> Result<Vec<Vec<u8>>, RepoError> {
+        if self.requirements().has("fncache") {
+            fncache::read(self.storage(), &self.shared.store())
+        } else {
+            crate::store_files::walk(self.storage(), &self.shared.store())
+        }
+    }
+
+    /// Phases of all changesets.
+    pub fn phases(&self) -> &Phases {
+        &self.phases
+    }
+
+    /// Visible bookmarks.
+    pub fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
+        &self.bookmarks
+    }
+
+    /// Whether others may see a changeset.
+    pub fn is_visible(&self, rev: Rev) -> bool {
+        is_shown(&self.hidden, rev)
+    }
+
+    /// Whether any changeset is hidden from others.
+    pub fn hides_anything(&self) -> bool {
+        self.hidden.contains(&true)
+    }
+
+    /// Visible changesets without visible children, newest first. None in an empty repository.
+    pub fn heads(&self) -> Vec<Rev> {
+        let mut has_child = vec![false; self.changelog.len()];
+        let mut heads = Vec::new();
+        for rev in self.changelog.revs().rev() {
+            if !self.is_visible(rev) {
+                continue;
+            }
+            if !has_child[rev.index()] {
+                heads.push(rev);
+            }
+            for parent in self.changelog.parents(rev).into_iter().flatten() {
+                has_child[parent.index()] = true;
+            }
+        }
+        heads
+    }
+
+    /// The newest visible changeset.
+    pub fn tip(&self) -> Option<Rev> {
+        self.changelog
+            .revs()
+            .rev()
+            .find(|rev| self.is_visible(*rev))
+    }
+
+    /// Named branches of visible changesets. The first call reads all changesets.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn branchmap(&self) -> Result<&Branches, RepoError> {
+        if let Some(branches) = self.branches.get() {
+            return Ok(branches);
+        }
+        let branches = branches::read(self)?;
+        Ok(self.branches.get_or_init(|| branches))
+    }
+
+    /// Tags of all visible heads and local ones, whose changesets are visible.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn tags(&self) -> Result<BTreeMap<Vec<u8>, Node>, RepoError> {
+        tags::read(self)
+    }
+
+    /// Takes a changeset's text apart and gives it to `read`.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn with_changeset<T>(
+        &self,
+        rev: Rev,
+        read: impl FnOnce(Changeset<'_>) -> T,
+    ) -> Result<T, RepoError> {
+        let text = self.changelog.text(rev)?;
+        Ok(read(self.parse_changeset(rev, &text)?))
+    }
+
+    /// Takes the text of changeset `rev` apart.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn parse_changeset<'a>(
+        &self,
+        rev: Rev,
+        text: &'a [u8],
+    ) -> Result<Changeset<'a>, RepoError> {
+        Changeset::parse(text).map_err(|reason| RepoError::DamagedChangeset {
+            path: self.root().to_owned(),
+            rev,
+            reason,
+        })
+    }
+
+    /// Parents of the working folder, as far as `.hg/dirstate` tells.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn working_parents(&self) -> Result<Vec<Node>, RepoError> {
+        let path = self.shared.hg().join("dirstate");
+        let bytes = read_if_there(self.storage(), &path)?.unwrap_or_default();
+        // Version 2 has a magic line and room for 32 bytes per node.
+        let (start, width) = if bytes.starts_with(b"dirstate-v2\n") {
+            (12, 32)
+        } else {
+            (0, Node::LEN)
+        };
+        let parents = [start, start + width].into_iter().filter_map(|at| {
+            let mut node = Node::NULL;
+            node.0.copy_from_slice(bytes.get(at..at + Node::LEN)?);
+            (!node.is_null()).then_some(node)
+        });
+        Ok(parents.collect())
+    }
+}
+
+fn is_shown(hidden: &[bool], rev: Rev) -> bool {
+    hidden.get(rev.index()).is_none_or(|hidden| !hidden)
+}
+
+/// How many changesets there were before the transaction that `store/journal` tells of. A
+/// transaction that has not touched the changelog yet changes nothing.
+fn journaled_len(
+    storage: &dyn Storage,
+    store: &Path,
+    changelog: &Revlog,
+) -> Result<Option<usize>, RepoError> {
+    let journal = read_if_there(storage, &store.join("journal"))?.unwrap_or_default();
+    let mut lines = journal.split(|byte| *byte == b'\n');
+    let Some(offset) = lines.find_map(|line| line.strip_prefix(b"00changelog.i\0")) else {
+        return Ok(None);
+    };
+    let offset = std::str::from_utf8(offset).ok();
+    let Some(offset) = offset.and_then(|text| text.parse::<u64>().ok()) else {
+        return Ok(None);
+    };
+    let before = |rev: &Rev| {
+        let entries = (rev.index() as u64 + 1) * ENTRY_LEN as u64;
+        let chunks = if changelog.header().inline {
+            changelog.entry(*rev).end()
+        } else {
+            0
+        };
+        entries + chunks <= offset
+    };
+    Ok(Some(changelog.revs().take_while(before).count()))
+}
