@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn golden_copy_is_read() {
-        let text = b"\x01\ncopy: a\ncopyrev: bd554056ddb9bd554056ddb9bd554056ddb9bd554056ddb9\n\x01\nhello";
+        let text = b"\x01\ncopy: a\ncopyrev: bd554056ddb9bd554056ddb9bd554056ddb9bd55\n\x01\nhello";
         let parsed = FileText::parse(text);
         assert_eq!(parsed.copied_from.unwrap().0, b"a");
         assert_eq!(parsed.content, b"hello");

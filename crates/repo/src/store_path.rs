@@ -258,3 +258,52 @@ fn hashed(name: &[u8], dotencode: bool) -> Vec<u8> {
     path.extend_from_slice(&extension);
     path
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn unquote(text: &str) -> Vec<u8> {
+        let mut parts = text.split('%');
+        let mut out = parts.next().unwrap().as_bytes().to_vec();
+        for part in parts {
+            out.push(u8::from_str_radix(&part[..2], 16).unwrap());
+            out.extend_from_slice(&part.as_bytes()[2..]);
+        }
+        out
+    }
+
+    #[test]
+    fn golden_names_are_encoded_as_mercurial_encodes_them() {
+        let golden = include_str!("../tests/golden/store-paths.txt");
+        let mut count = 0;
+        for line in golden.lines().skip(1) {
+            let columns: Vec<_> = line.split('\t').map(unquote).collect();
+            let [name, dotencode, listed, plain] = &columns[..] else {
+                panic!("{line}");
+            };
+            let shown = String::from_utf8_lossy;
+            assert_eq!(shown(&encode(name, true)), shown(dotencode), "{line}");
+            assert_eq!(shown(&encode(name, false)), shown(listed), "{line}");
+            let path = StoreLayout::Plain.path(name);
+            assert_eq!(shown(path.as_os_str().as_bytes()), shown(plain), "{line}");
+            count += 1;
+        }
+        assert!(count > 20, "only {count} names");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_reversible_comes_back(name in "data/([a-cA-C_~. é]{1,4}(\\.i|\\.d|\\.hg)?/){0,3}[a-c_A]{1,3}") {
+            let name = name.as_bytes();
+            prop_assert_eq!(decode_folders(&encode_folders(name)).into_owned(), name);
+            prop_assert_eq!(unescape(&escape(name, true)), Some(name.to_vec()));
+        }
+
+        #[test]
+        fn no_name_panics(name in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = (encode(&name, true), encode(&name, false), unescape(&name));
+        }
+    }
+}

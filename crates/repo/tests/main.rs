@@ -1,1 +1,7 @@
 //! Repositories that a real `hg` made, and repositories of ours that it reads.
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests are not test functions"
+)]
+
+mod reading;
