@@ -104,6 +104,12 @@ impl Storage for Failing {
     fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
         self.memory.kind(path)
     }
+    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
+        self.memory.file_len(path)
+    }
+    fn modified(&self, folder: &Path) -> Result<Option<std::time::SystemTime>, StorageError> {
+        self.memory.modified(folder)
+    }
     fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
         self.memory.list(folder)
     }
