@@ -62,16 +62,9 @@ impl<W: Write> BundleWriter<W> {
         Ok(Payload { bundle: self })
     }
 
-    /// Writes a part whose payload is at hand.
-    pub(crate) fn whole_part(
-        &mut self,
-        name: &str,
-        params: &PartParams<'_>,
-        payload: &[u8],
-    ) -> io::Result<()> {
-        let mut part = self.part(name, params)?;
-        part.write_all(payload)?;
-        part.end()
+    /// The writer below, for a payload that is cut in chunks already.
+    pub(crate) fn get_mut(&mut self) -> &mut W {
+        &mut self.out
     }
 
     /// Writes the end and gives the writer below back.
@@ -129,6 +122,12 @@ impl<W: Write> Payload<'_, W> {
         sent
     }
 
+    /// Writes all of a payload.
+    pub(crate) fn whole(mut self, payload: &[u8]) -> io::Result<()> {
+        self.write_all(payload)?;
+        self.end()
+    }
+
     /// Sends what is gathered and the end of the part.
     pub(crate) fn end(mut self) -> io::Result<()> {
         self.send_gathered()?;
@@ -156,6 +155,30 @@ impl<W: Write> Write for Payload<'_, W> {
     }
 }
 
+/// A part whose payload is at hand, with at most the one parameter that such parts have.
+pub(crate) struct SmallPart {
+    pub(crate) name: &'static str,
+    pub(crate) namespace: Option<String>,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// Writes small parts in order.
+pub(crate) fn write_small_parts<W: Write>(
+    parts: &[SmallPart],
+    bundle: &mut BundleWriter<W>,
+) -> io::Result<()> {
+    for part in parts {
+        let namespace = part.namespace.as_deref();
+        let mandatory = namespace.map(|name| ("namespace", name));
+        let params = PartParams {
+            mandatory: mandatory.as_slice(),
+            advisory: &[],
+        };
+        bundle.part(part.name, &params)?.whole(&part.payload)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +194,8 @@ mod tests {
             mandatory: &[("version", "03")],
             advisory: &[("nbchanges", "3")],
         };
-        bundle.whole_part("CHANGEGROUP", &params, b"abc").unwrap();
+        let part = bundle.part("CHANGEGROUP", &params).unwrap();
+        part.whole(b"abc").unwrap();
         let bytes = bundle.finish().unwrap();
         let rest = bytes.strip_prefix(GOLDEN_START).unwrap();
         assert_eq!(rest, b"\0\0\0\x03abc\0\0\0\0\0\0\0\0");

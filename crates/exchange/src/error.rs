@@ -1,6 +1,9 @@
 //! What can go wrong between a request and its answer.
 
 use crate::SinkClosed;
+use std::io;
+use varve_repo::RepoError;
+use varve_revlog::{Node, RevlogError};
 
 /// A request could not be answered.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +57,28 @@ pub enum ExchangeError {
     /// The client wants changesets that this repository does not show.
     #[error("unknown revision '{0}'")]
     UnknownRevision(String),
+    /// Stream clones are switched off, or would show secret changesets.
+    #[error("this server does not allow a stream clone of this repository")]
+    NoStreamClone,
+    /// A manifest cannot be read.
+    #[error("manifest {node} is damaged at byte {offset}: {reason}")]
+    DamagedManifest {
+        /// Its name.
+        node: Node,
+        /// Where in its text.
+        offset: usize,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The repository cannot be read.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+    /// A revlog cannot be read.
+    #[error(transparent)]
+    Revlog(#[from] RevlogError),
+    /// The answer could not be put together.
+    #[error("cannot write the answer")]
+    Write(#[source] io::Error),
     /// The client left.
     #[error("the client closed the connection")]
     Closed(#[from] SinkClosed),
@@ -68,17 +93,25 @@ pub enum ExchangeError {
 impl ExchangeError {
     /// Whether the request is to blame and not the server: the text is for the client's user.
     pub fn is_clients_fault(&self) -> bool {
-        match self {
+        matches!(
+            self,
             ExchangeError::TooLong { .. }
-            | ExchangeError::BadRequest { .. }
-            | ExchangeError::MissingArgument { .. }
-            | ExchangeError::BadArgument { .. }
-            | ExchangeError::UnknownCommand { .. }
-            | ExchangeError::ReadOnly
-            | ExchangeError::UnknownRevision(_) => true,
-            ExchangeError::Closed(_) | ExchangeError::Compress(_) | ExchangeError::Storage(_) => {
-                false
-            }
+                | ExchangeError::BadRequest { .. }
+                | ExchangeError::MissingArgument { .. }
+                | ExchangeError::BadArgument { .. }
+                | ExchangeError::UnknownCommand { .. }
+                | ExchangeError::ReadOnly
+                | ExchangeError::NoStreamClone
+                | ExchangeError::UnknownRevision(_)
+        )
+    }
+}
+
+impl From<io::Error> for ExchangeError {
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<SinkClosed>() {
+            Ok(closed) => ExchangeError::Closed(closed),
+            Err(error) => ExchangeError::Write(error),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Bundles, changegroups, stream clones and the wire commands as functions from request to response.
-#![allow(dead_code)]
 
 mod bundle2;
 mod changegroup;
 mod error;
 mod sink;
+mod stream;
 mod uvarint;
 pub mod wire;
 

@@ -22,9 +22,6 @@ use std::io::{self, Write};
 /// A node as it travels: the SHA-1 of parents and text.
 pub(crate) type NodeBytes = [u8; 20];
 
-/// The null node: no parent, empty text.
-pub(crate) const NULL: NodeBytes = [0; 20];
-
 /// Which form of changegroup is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -153,9 +150,9 @@ mod tests {
         let node = node("d1ac084ee6413cd4e8451631c6606d4d4e1e5c3b");
         DeltaHeader {
             node,
-            p1: NULL,
-            p2: NULL,
-            base: NULL,
+            p1: [0; 20],
+            p2: [0; 20],
+            base: [0; 20],
             changeset: node,
             flags: 0,
         }

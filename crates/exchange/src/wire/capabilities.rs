@@ -1,23 +1,19 @@
 //! What this server says that it can do.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-/// Bytes that hg leaves as they are when it quotes.
-const QUOTED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'/')
-    .remove(b'~');
+use super::WireSettings;
+use super::answers::QUOTED;
+use crate::stream::StreamClone;
+use percent_encoding::utf8_percent_encode;
+use varve_repo::RepoView;
 
 /// Everything but bundle2 and the needs of a stream clone. `pushkey` makes clients ask for
 /// bookmarks and phases, `unbundle` makes them send what they push, so that they get a clear no.
-const FIXED: &str = "batch branchmap changegroupsubset compression=zstd,zlib getbundle \
+const FIXED: &str = "batch branchmap compression=zstd,zlib getbundle \
     httpheader=1024 httpmediatype=0.1rx,0.1tx,0.2tx known lookup pushkey \
     unbundle=HG10GZ,HG10BZ,HG10UN";
 
 /// What bundle2 parts and features there are, one per line before quoting.
-const BUNDLE2: [&str; 10] = [
+const BUNDLE2: [&str; 9] = [
     "HG20",
     "bookmarks",
     "changegroup=01,02,03",
@@ -27,45 +23,31 @@ const BUNDLE2: [&str; 10] = [
     "listkeys",
     "phases=heads",
     "pushkey",
-    "stream=v2",
 ];
-
-/// Requirements that say how a client keeps its own files, not what the streamed files hold.
-const OWN_TO_EACH_SIDE: [&str; 13] = [
-    "bookmarksinstore",
-    "dirstate-tracked-key-v1",
-    "dirstate-v2",
-    "dotencode",
-    "exp-sparse",
-    "fileindex-v1",
-    "fncache",
-    "persistent-nodemap",
-    "plain-encode",
-    "relshared",
-    "share-safe",
-    "shared",
-    "store",
-];
-
-/// The requirements that a client must know in order to use the streamed files, sorted, with
-/// commas between.
-pub(crate) fn stream_requirements<'a>(all: impl Iterator<Item = &'a str>) -> String {
-    let mut needed: Vec<&str> = all.filter(|r| !OWN_TO_EACH_SIDE.contains(r)).collect();
-    needed.sort_unstable();
-    needed.join(",")
-}
 
 /// The answer to `capabilities`: words with blanks between.
-pub(super) fn capabilities<'a>(requirements: impl Iterator<Item = &'a str>) -> String {
-    let bundle2 = BUNDLE2.join("\n");
+pub(super) fn capabilities(view: &RepoView, settings: &WireSettings) -> String {
+    let requirements = view.requirements().streamed().collect();
+    let streams = StreamClone::is_allowed(view, settings);
+    join_capabilities(streams.then_some(requirements))
+}
+
+/// `requirements` are what a client must know to use the files of a stream clone; `None` if there
+/// are no stream clones.
+fn join_capabilities(requirements: Option<Vec<&str>>) -> String {
+    let mut bundle2 = BUNDLE2.to_vec();
+    if requirements.is_some() {
+        bundle2.push("stream=v2");
+    }
+    let bundle2 = bundle2.join("\n");
     let quoted = utf8_percent_encode(&bundle2, QUOTED);
-    let streamed = stream_requirements(requirements);
-    // Old clients want the short word where a revlog of version 1 is all that is needed.
-    let stream = match streamed.as_str() {
-        "revlogv1" => "stream".to_owned(),
-        _ => format!("streamreqs={streamed}"),
+    let stream = match requirements.as_deref() {
+        None => String::new(),
+        // Old clients want the short word where a revlog of version 1 is all that is needed.
+        Some(["revlogv1"]) => " stream".to_owned(),
+        Some(needed) => format!(" streamreqs={}", needed.join(",")),
     };
-    format!("{FIXED} bundle2={quoted} {stream}")
+    format!("{FIXED} bundle2={quoted}{stream}")
 }
 
 #[cfg(test)]
@@ -74,9 +56,13 @@ mod tests {
 
     #[test]
     fn a_default_repository() {
-        let requirements = "dotencode fncache generaldelta revlog-compression-zstd revlogv1 \
-            share-safe sparserevlog store";
-        let text = capabilities(requirements.split_ascii_whitespace());
+        let streamed = [
+            "generaldelta",
+            "revlog-compression-zstd",
+            "revlogv1",
+            "sparserevlog",
+        ];
+        let text = join_capabilities(Some(streamed.to_vec()));
         let words: Vec<&str> = text.split(' ').collect();
         let needs = "streamreqs=generaldelta,revlog-compression-zstd,revlogv1,sparserevlog";
         assert!(words.contains(&needs), "{text}");
@@ -90,8 +76,9 @@ mod tests {
     }
 
     #[test]
-    fn an_old_repository() {
-        let text = capabilities(["revlogv1", "store"].into_iter());
+    fn an_old_repository_and_one_with_secrets() {
+        let text = join_capabilities(Some(vec!["revlogv1"]));
         assert!(text.ends_with(" stream"), "{text}");
+        assert!(!join_capabilities(None).contains("stream"));
     }
 }

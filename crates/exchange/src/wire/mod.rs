@@ -1,35 +1,22 @@
 //! Mercurial's wire protocol: [`WireRequest`] in, [`WireResponse`] out. HTTP itself is elsewhere.
 
+mod answers;
 mod batch;
+mod bundle_caps;
 mod capabilities;
+mod getbundle;
 mod media;
 mod request;
 
+use crate::stream::StreamClone;
 use crate::{ChunkSink, ExchangeError};
+use std::error::Error;
+use varve_repo::Repository;
 
+pub(crate) use answers::QUOTED;
+pub(crate) use media::StreamMedia;
 pub use media::{ClientMedia, TYPE_01, TYPE_02, TYPE_ERROR};
 pub use request::{Args, WireRequest};
-
-/// What makes the body of a streamed answer, on the thread that calls it.
-pub type StreamBody = Box<dyn FnOnce(&mut dyn ChunkSink) -> Result<(), ExchangeError> + Send>;
-
-/// The answer to a [`WireRequest`].
-pub enum WireResponse {
-    /// A short answer.
-    Whole {
-        /// Value of the `Content-Type` header.
-        content_type: &'static str,
-        /// All of it.
-        body: Vec<u8>,
-    },
-    /// An answer that is made while it is sent.
-    Stream {
-        /// Value of the `Content-Type` header.
-        content_type: &'static str,
-        /// Makes the body.
-        body: StreamBody,
-    },
-}
 
 /// What the server's configuration says about answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,5 +30,95 @@ impl Default for WireSettings {
         WireSettings {
             stream_clones: true,
         }
+    }
+}
+
+/// What makes the body of a streamed answer, on the thread that calls it.
+pub type StreamBody = Box<dyn FnOnce(&mut dyn ChunkSink) -> Result<(), ExchangeError> + Send>;
+
+/// The answer to a [`WireRequest`].
+pub enum WireResponse {
+    /// A short answer.
+    Whole {
+        /// Value of the `Content-Type` header.
+        content_type: &'static str,
+        /// All of it.
+        body: Vec<u8>,
+    },
+    /// An answer that is made while it is sent. After an error the connection must be cut, so
+    /// that the client does not take what it got for everything.
+    Stream {
+        /// Value of the `Content-Type` header.
+        content_type: &'static str,
+        /// Makes the body.
+        body: StreamBody,
+    },
+}
+
+impl WireResponse {
+    fn plain(body: Vec<u8>) -> Self {
+        WireResponse::Whole {
+            content_type: TYPE_01,
+            body,
+        }
+    }
+
+    /// A text that `hg` shows as the server's words before it stops, with all its causes.
+    pub fn refusal(error: &ExchangeError) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text.push('\n');
+        WireResponse::Whole {
+            content_type: TYPE_ERROR,
+            body: text.into_bytes(),
+        }
+    }
+}
+
+/// Answers one request. What the client did wrong is an answer too, [`WireResponse::refusal`].
+///
+/// # Errors
+/// What went wrong here: damage, storage, a repository that is always being written to.
+pub fn respond(
+    repo: &Repository,
+    request: &WireRequest,
+    settings: &WireSettings,
+) -> Result<WireResponse, ExchangeError> {
+    match dispatch(repo, request, settings) {
+        Err(error) if error.is_clients_fault() => Ok(WireResponse::refusal(&error)),
+        other => other,
+    }
+}
+
+fn dispatch(
+    repo: &Repository,
+    request: &WireRequest,
+    settings: &WireSettings,
+) -> Result<WireResponse, ExchangeError> {
+    let view = repo.view()?;
+    match request.command.as_str() {
+        "batch" => answers::answer_batch(&view, request, settings).map(WireResponse::plain),
+        "getbundle" => getbundle::respond(repo, view, request, settings),
+        "stream_out" => match StreamClone::plan(repo, &view, settings) {
+            // The number 1 is this command's own word for "not allowed".
+            Err(ExchangeError::NoStreamClone) => Ok(WireResponse::plain(b"1\n".to_vec())),
+            Err(error) => Err(error),
+            Ok(clone) => Ok(WireResponse::Stream {
+                content_type: TYPE_01,
+                body: Box::new(move |sink| clone.send_v1(sink)),
+            }),
+        },
+        "unbundle" => Err(ExchangeError::ReadOnly),
+        _ => match answers::answer(&view, request, settings)? {
+            Some(body) => Ok(WireResponse::plain(body)),
+            None => Err(ExchangeError::UnknownCommand {
+                command: request.command.clone(),
+            }),
+        },
     }
 }

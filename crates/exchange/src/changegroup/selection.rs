@@ -1,0 +1,105 @@
+//! Which changesets travel: all ancestors of the heads that are no ancestors of the common ones.
+
+use varve_revlog::{Rev, Revlog};
+
+/// What a client gets and has, by changeset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Selection {
+    states: Vec<State>,
+    sent: usize,
+    foreign: usize,
+}
+
+/// What a changeset is for one exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Neither sent nor at the client: hidden, or on a branch nobody asked for.
+    Foreign,
+    /// An ancestor of a head.
+    Sent,
+    /// At the client already.
+    Common,
+}
+
+impl Selection {
+    /// Selects among the changesets of `changelog`. The client has `common` and their ancestors;
+    /// all `heads` and their ancestors may be shown to it.
+    pub(crate) fn new(changelog: &Revlog, heads: &[Rev], common: &[Rev]) -> Self {
+        let mut states = vec![State::Foreign; changelog.len()];
+        let mut mark = |revs: &[Rev], state| {
+            for rev in revs {
+                if let Some(place) = states.get_mut(rev.index()) {
+                    *place = state;
+                }
+            }
+        };
+        mark(heads, State::Sent);
+        mark(common, State::Common);
+        // Parents come before children: one pass from the newest on reaches every ancestor.
+        for rev in changelog.revs().rev() {
+            let state = states[rev.index()];
+            if state == State::Foreign {
+                continue;
+            }
+            for parent in changelog.parents(rev).into_iter().flatten() {
+                let place = &mut states[parent.index()];
+                if *place != State::Common {
+                    *place = state;
+                }
+            }
+        }
+        let count = |wanted| states.iter().filter(|state| **state == wanted).count();
+        Selection {
+            sent: count(State::Sent),
+            foreign: count(State::Foreign),
+            states,
+        }
+    }
+
+    /// Number of changesets sent.
+    pub(crate) fn sent_len(&self) -> usize {
+        self.sent
+    }
+
+    /// Whether every changeset is sent: a clone of everything.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.sent == self.states.len()
+    }
+
+    /// Whether there are changesets that are neither sent nor at the client.
+    pub(crate) fn has_foreign(&self) -> bool {
+        self.foreign > 0
+    }
+
+    /// The changesets sent, oldest first.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = Rev> + '_ {
+        self.all_in(State::Sent)
+    }
+
+    /// The changesets that are neither sent nor at the client, oldest first.
+    pub(crate) fn foreign(&self) -> impl Iterator<Item = Rev> + '_ {
+        self.all_in(State::Foreign)
+    }
+
+    fn all_in(&self, wanted: State) -> impl Iterator<Item = Rev> + '_ {
+        let numbered = (0..).map(Rev).zip(&self.states);
+        numbered.filter_map(move |(rev, state)| (*state == wanted).then_some(rev))
+    }
+
+    /// The changeset of a link, if it is sent.
+    pub(crate) fn sent_link(&self, link: i64) -> Option<Rev> {
+        self.link_in(link, State::Sent)
+    }
+
+    /// Whether the client has the changeset of a link, and so what it introduced.
+    pub(crate) fn client_has_link(&self, link: i64) -> bool {
+        self.link_in(link, State::Common).is_some()
+    }
+
+    /// Links past the end are of a commit that was not done when the changelog was read.
+    fn link_in(&self, link: i64, state: State) -> Option<Rev> {
+        let number = u32::try_from(link).ok()?;
+        let found = self.states.get(number as usize)?;
+        (*found == state).then_some(Rev(number))
+    }
+}

@@ -1,0 +1,148 @@
+//! Stream clones: the files of the store as they are.
+//!
+//! ```text
+//! version 1:  "0\n"  files " " bytes "\n"   then per file   name \0 size \n  contents
+//!
+//! version 2, the payload of a bundle2 part STREAM2, per file:
+//! +-----+---------------------+--------------+------+----------
+//! | "s" | uvarint name length | uvarint size | name | contents
+//! +-----+---------------------+--------------+------+----------
+//! ```
+//!
+//! Names have their folders encoded in version 1, as in `fncache`, and nothing in version 2. The
+//! files only grow: of each, as many bytes are sent as it had at the moment that was chosen.
+//!
+//! Source: Mercurial `streamclone.py` (the format only).
+
+mod frames;
+
+use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
+use crate::sink::CompressedWriter;
+use crate::wire::{QUOTED, StreamMedia, WireSettings};
+use crate::{ChunkSink, ExchangeError, uvarint};
+use frames::Frames;
+use percent_encoding::utf8_percent_encode;
+use std::sync::Arc;
+use varve_base::{OpenMode, Storage};
+use varve_codec::CodecId;
+use varve_repo::{RepoView, Repository, StoreFile, encode_folders};
+
+/// A stream clone that is ready to be sent.
+pub(crate) struct StreamClone {
+    storage: Arc<dyn Storage>,
+    requirements: String,
+    files: Vec<StoreFile>,
+}
+
+impl StreamClone {
+    /// Whether the files may be shown: they hold all changesets, secret ones too.
+    pub(crate) fn is_allowed(view: &RepoView, settings: &WireSettings) -> bool {
+        settings.stream_clones && !view.phases().any_secret()
+    }
+
+    /// Lists and measures the files.
+    ///
+    /// # Errors
+    /// [`ExchangeError::NoStreamClone`], or what cannot be read.
+    pub(crate) fn plan(
+        repo: &Repository,
+        view: &RepoView,
+        settings: &WireSettings,
+    ) -> Result<Self, ExchangeError> {
+        if !Self::is_allowed(view, settings) {
+            return Err(ExchangeError::NoStreamClone);
+        }
+        let mut files = repo.store_files()?;
+        files.retain(|file| file.len > 0);
+        let requirements: Vec<&str> = view.requirements().streamed().collect();
+        Ok(StreamClone {
+            storage: repo.storage().clone(),
+            requirements: requirements.join(","),
+            files,
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.len).sum()
+    }
+
+    /// Sends version 2 in a bundle2, with `parts` behind.
+    pub(crate) fn send_bundle(
+        &self,
+        media: StreamMedia,
+        parts: &[SmallPart],
+        sink: &mut dyn ChunkSink,
+    ) -> Result<(), ExchangeError> {
+        if media.codec == CodecId::None {
+            sink.send(media.prefix.to_vec())?;
+            return self.send_parts(parts, sink);
+        }
+        let mut compressing = CompressedWriter::new(media, sink)?;
+        self.send_parts(parts, &mut compressing)?;
+        compressing.finish()
+    }
+
+    fn send_parts(
+        &self,
+        parts: &[SmallPart],
+        sink: &mut dyn ChunkSink,
+    ) -> Result<(), ExchangeError> {
+        let requirements = utf8_percent_encode(&self.requirements, QUOTED).to_string();
+        let bytes = self.bytes().to_string();
+        let count = self.files.len().to_string();
+        let params = PartParams {
+            mandatory: &[
+                ("bytecount", &bytes),
+                ("filecount", &count),
+                ("requirements", &requirements),
+            ],
+            advisory: &[],
+        };
+        let mut bundle = BundleWriter::new(Vec::new())?;
+        bundle.part("STREAM2", &params)?;
+        sink.send(std::mem::take(bundle.get_mut()))?;
+        self.send_files(Frames::new(true), header_v2, sink)?;
+        bundle.get_mut().extend_from_slice(&0_u32.to_be_bytes());
+        write_small_parts(parts, &mut bundle)?;
+        Ok(sink.send(bundle.finish()?)?)
+    }
+
+    /// Sends version 1.
+    pub(crate) fn send_v1(&self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
+        let mut frames = Frames::new(false);
+        let head = format!("0\n{} {}\n", self.files.len(), self.bytes());
+        frames.put(head.as_bytes());
+        self.send_files(frames, header_v1, sink)
+    }
+
+    fn send_files(
+        &self,
+        mut frames: Frames,
+        header: fn(&StoreFile, &mut Vec<u8>),
+        sink: &mut dyn ChunkSink,
+    ) -> Result<(), ExchangeError> {
+        let mut bytes = Vec::new();
+        for file in &self.files {
+            bytes.clear();
+            header(file, &mut bytes);
+            frames.put(&bytes);
+            let open = self.storage.open(&file.path, OpenMode::Read)?;
+            frames.put_file(open.as_ref(), file.len, sink)?;
+        }
+        frames.finish(sink)
+    }
+}
+
+fn header_v1(file: &StoreFile, out: &mut Vec<u8>) {
+    out.extend_from_slice(&encode_folders(&file.name));
+    out.push(0);
+    out.extend_from_slice(file.len.to_string().as_bytes());
+    out.push(b'\n');
+}
+
+fn header_v2(file: &StoreFile, out: &mut Vec<u8>) {
+    out.push(b's');
+    uvarint::put(out, file.name.len() as u64);
+    uvarint::put(out, file.len);
+    out.extend_from_slice(&file.name);
+}

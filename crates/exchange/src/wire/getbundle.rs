@@ -1,0 +1,206 @@
+//! `getbundle`: everything that a client lacks, in one bundle.
+
+use super::answers::{encode_keys, list_keys, visible_rev};
+use super::bundle_caps::{self, BundleCaps};
+use super::request::WireRequest;
+use super::{WireResponse, WireSettings};
+use crate::ExchangeError;
+use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
+use crate::changegroup::{Selection, Version, write_changegroup};
+use crate::sink::CompressedWriter;
+use crate::stream::StreamClone;
+use std::io::Write;
+use std::sync::Arc;
+use varve_repo::{RepoView, Repository};
+use varve_revlog::{Node, Rev};
+
+/// The phase of everything that a publishing server sends.
+const PUBLIC: u32 = 0;
+
+/// Plans the answer. Everything that the request may be refused for is found here, before the
+/// first byte leaves.
+pub(super) fn respond(
+    repo: &Repository,
+    view: Arc<RepoView>,
+    request: &WireRequest,
+    settings: &WireSettings,
+) -> Result<WireResponse, ExchangeError> {
+    let caps = bundle_caps::parse(request.get("bundlecaps").unwrap_or_default());
+    if let Some(caps) = caps
+        .as_ref()
+        .filter(|_| request.get("stream") == Some(b"1"))
+    {
+        let clone = StreamClone::plan(repo, &view, settings)?;
+        let parts = small_parts(&view, request, caps, &view.heads())?;
+        let media = request.accepts.uncompressed();
+        return Ok(WireResponse::Stream {
+            content_type: media.content_type,
+            body: Box::new(move |sink| clone.send_bundle(media, &parts, sink)),
+        });
+    }
+    let media = request.accepts.compressed();
+    let bundle = Bundle::plan(view, request, caps)?;
+    Ok(WireResponse::Stream {
+        content_type: media.content_type,
+        body: Box::new(move |sink| {
+            let out = CompressedWriter::new(media, sink)?;
+            bundle.write(out)?.finish()
+        }),
+    })
+}
+
+/// A bundle that is ready to be written.
+struct Bundle {
+    view: Arc<RepoView>,
+    selection: Selection,
+    /// `None` for a client that reads only bundle1: then nothing but a changegroup is sent.
+    parts: Option<Parts>,
+}
+
+/// What a bundle2 holds.
+struct Parts {
+    changegroup: Option<Version>,
+    small: Vec<SmallPart>,
+}
+
+impl Bundle {
+    fn plan(
+        view: Arc<RepoView>,
+        request: &WireRequest,
+        caps: Option<BundleCaps>,
+    ) -> Result<Self, ExchangeError> {
+        let heads = requested_heads(&view, request)?;
+        let common = request.nodes("common")?.unwrap_or_default();
+        // Nodes that this repository does not have are no news to it.
+        let common = common
+            .iter()
+            .filter_map(|node| visible_rev(&view, &Node(*node)));
+        let common: Vec<Rev> = common.collect();
+        let selection = Selection::new(view.changelog(), &heads, &common);
+        let parts = match caps {
+            Some(caps) => Some(Parts::plan(&view, request, &caps, &selection, &heads)?),
+            None => None,
+        };
+        Ok(Bundle {
+            view,
+            selection,
+            parts,
+        })
+    }
+
+    fn write<W: Write>(&self, mut out: W) -> Result<W, ExchangeError> {
+        let Some(parts) = &self.parts else {
+            write_changegroup(&self.view, &self.selection, Version::V1, &mut out)?;
+            return Ok(out);
+        };
+        let mut bundle = BundleWriter::new(out)?;
+        if let Some(version) = parts.changegroup {
+            self.write_changegroup_part(version, &mut bundle)?;
+        }
+        write_small_parts(&parts.small, &mut bundle)?;
+        Ok(bundle.finish()?)
+    }
+
+    fn write_changegroup_part<W: Write>(
+        &self,
+        version: Version,
+        bundle: &mut BundleWriter<W>,
+    ) -> Result<(), ExchangeError> {
+        let count = self.selection.sent_len().to_string();
+        let params = PartParams {
+            mandatory: &[("version", version.name())],
+            advisory: &[("nbchanges", &count)],
+        };
+        let mut payload = bundle.part("CHANGEGROUP", &params)?;
+        write_changegroup(&self.view, &self.selection, version, &mut payload)?;
+        Ok(payload.end()?)
+    }
+}
+
+impl Parts {
+    fn plan(
+        view: &RepoView,
+        request: &WireRequest,
+        caps: &BundleCaps,
+        selection: &Selection,
+        heads: &[Rev],
+    ) -> Result<Self, ExchangeError> {
+        let wants_changes = request.get("cg").is_none() || request.flag("cg")?;
+        let sends_changes = wants_changes && selection.sent_len() > 0;
+        let version = Version::best_of(caps.values("changegroup")).unwrap_or(Version::V1);
+        Ok(Parts {
+            changegroup: sends_changes.then_some(version),
+            small: small_parts(view, request, caps, heads)?,
+        })
+    }
+}
+
+/// The parts behind the changegroup or stream, as far as the client asks for them and knows them.
+fn small_parts(
+    view: &RepoView,
+    request: &WireRequest,
+    caps: &BundleCaps,
+    heads: &[Rev],
+) -> Result<Vec<SmallPart>, ExchangeError> {
+    let mut parts = Vec::new();
+    let plain = |name, payload| SmallPart {
+        name,
+        namespace: None,
+        payload,
+    };
+    if request.flag("bookmarks")? && caps.knows("bookmarks") {
+        parts.push(plain("BOOKMARKS", encode_bookmarks(view)));
+    }
+    if caps.knows("listkeys") {
+        let namespaces = request.get("listkeys").unwrap_or_default();
+        for namespace in namespaces.split(|&b| b == b',').filter(|n| !n.is_empty()) {
+            parts.push(SmallPart {
+                name: "LISTKEYS",
+                namespace: Some(String::from_utf8_lossy(namespace).into_owned()),
+                payload: encode_keys(&list_keys(view, namespace)),
+            });
+        }
+    }
+    if request.flag("phases")? && caps.values("phases").any(|value| value == "heads") {
+        parts.push(plain("PHASE-HEADS", encode_phase_heads(view, heads)));
+    }
+    Ok(parts)
+}
+
+/// The heads asked for, or all that may be seen.
+fn requested_heads(view: &RepoView, request: &WireRequest) -> Result<Vec<Rev>, ExchangeError> {
+    let Some(nodes) = request.nodes("heads")? else {
+        return Ok(view.heads());
+    };
+    let asked = nodes.into_iter().map(Node).filter(|node| !node.is_null());
+    asked
+        .map(|node| {
+            let visible = visible_rev(view, &node);
+            visible.ok_or_else(|| ExchangeError::UnknownRevision(node.to_string()))
+        })
+        .collect()
+}
+
+/// Per bookmark: node, u16 length of the name, name.
+fn encode_bookmarks(view: &RepoView) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, node) in view.bookmarks() {
+        let Ok(len) = u16::try_from(name.len()) else {
+            continue;
+        };
+        out.extend_from_slice(&node.0);
+        out.extend_from_slice(&len.to_be_bytes());
+        out.extend_from_slice(name);
+    }
+    out
+}
+
+/// Per head: u32 phase, node.
+fn encode_phase_heads(view: &RepoView, heads: &[Rev]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for head in heads {
+        out.extend_from_slice(&PUBLIC.to_be_bytes());
+        out.extend_from_slice(&view.changelog().node(*head).0);
+    }
+    out
+}
