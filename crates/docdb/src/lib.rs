@@ -1,1 +1,32 @@
 //! Databases: documents, revision trees, attachments, snapshots, changes.
+//!
+//! A [`Database`] takes [`Edit`]s, many requesters sharing one commit, and gives [`Snapshot`]s: one
+//! commit each, seen for ever, read without locks. The values in the file are described in
+//! `docs/formats/database.md`.
+
+mod database;
+mod edit;
+mod error;
+pub mod fuzzing;
+mod gzip;
+mod read;
+mod record;
+mod render;
+mod rev;
+mod revtree;
+mod varint;
+mod watch;
+mod write;
+
+pub use database::{DEFAULT_REVS_LIMIT, Database, DatabaseOptions, Sizes};
+pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
+pub use error::{DocdbError, EditError};
+pub use read::{
+    AllDocs, AllDocsRow, Changes, Document, IdRange, Info, LocalDocument, LocalDocuments, Snapshot,
+};
+pub use record::{Attachment, Change, Leaf};
+pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};
+pub use rev::{Digest, Rev, RevError};
+pub use revtree::{Node, RevTree, Stored};
+pub use varve_btree::{Direction, NodeCache};
+pub use watch::Subscription;

@@ -75,6 +75,13 @@ impl Object {
         Some(self.members.remove(at).1)
     }
 
+    /// Takes out the members whose names `wanted` approves, in order.
+    pub fn extract(&mut self, mut wanted: impl FnMut(&str) -> bool) -> Vec<(String, Value)> {
+        self.members
+            .extract_if(.., |(name, _)| wanted(name))
+            .collect()
+    }
+
     /// Keeps the members that `keep` approves.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &Value) -> bool) {
         self.members.retain(|(name, value)| keep(name, value));

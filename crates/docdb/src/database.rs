@@ -1,0 +1,289 @@
+//! One open database.
+
+use crate::edit::{Edit, EditOutcome, Mode, Preparer};
+use crate::record::{DocumentReducer, Header, TREES};
+use crate::watch::Watch;
+use crate::write::{Group, Job, Outcomes, commit};
+use crate::{DocdbError, Snapshot, Subscription};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use varve_base::Storage;
+use varve_btree::{NoReduction, NodeCache, Options, Reducer, TreeFile};
+use varve_codec::EngineSetting;
+
+const KIND: [u8; 8] = *b"database";
+
+/// How many ancestors of a leaf are remembered in a new database.
+pub const DEFAULT_REVS_LIMIT: u64 = 1000;
+
+/// How to open or create a database.
+#[derive(Clone, Debug)]
+pub struct DatabaseOptions {
+    /// How bodies and tree nodes are compressed from now on.
+    pub setting: EngineSetting,
+    /// Where decoded tree nodes are kept; databases that share a clone share its bytes.
+    pub cache: NodeCache,
+}
+
+/// Sizes of a database in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// The file.
+    pub file: u64,
+    /// Of that, what the newest commit needs: leaves' bodies and attachments, tree nodes.
+    pub active: u64,
+    /// The leaves' JSON texts and attachments before compression.
+    pub external: u64,
+}
+
+/// An open database; clones share it. All calls may be made from any thread, and reading never
+/// waits for writing.
+#[derive(Clone, Debug)]
+pub struct Database {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    file: TreeFile,
+    preparer: Preparer,
+    group: Group<Job, Outcomes>,
+    newest: RwLock<Snapshot>,
+    watch: Watch,
+    is_deleted: AtomicBool,
+    next_id: AtomicU64,
+}
+
+fn options(options: &DatabaseOptions) -> Options {
+    let counts = || Arc::new(NoReduction) as Arc<dyn Reducer>;
+    let mut reducers = vec![counts(); TREES];
+    reducers[crate::record::BY_ID] = Arc::new(DocumentReducer);
+    Options {
+        kind: KIND,
+        reducers,
+        setting: options.setting,
+        cache: options.cache.clone(),
+    }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|_| DocdbError::NoRandom)?;
+    Ok(bytes)
+}
+
+impl Database {
+    /// Makes a new database; durable when this returns.
+    ///
+    /// # Errors
+    /// [`DocdbError::is_already_there`] if something stands at `path`; what the storage answers.
+    pub fn create(
+        storage: Arc<dyn Storage>,
+        path: &Path,
+        wanted: &DatabaseOptions,
+    ) -> Result<Database, DocdbError> {
+        let file = TreeFile::create(storage.as_ref(), path, options(wanted))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let header = Header {
+            uuid: random()?,
+            created: now.map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX)),
+            update_seq: 0,
+            purge_seq: 0,
+            revs_limit: DEFAULT_REVS_LIMIT,
+            security: None,
+        };
+        let mut txn = file.begin()?;
+        txn.set_user_header(&header.encode());
+        txn.commit()?;
+        Database::make(storage, path, wanted, file)
+    }
+
+    /// Opens a database; what was not acknowledged before a crash may be gone, all else is there.
+    ///
+    /// # Errors
+    /// [`DocdbError::is_not_found`]; damage, naming file, offset and reason.
+    pub fn open(
+        storage: Arc<dyn Storage>,
+        path: &Path,
+        wanted: &DatabaseOptions,
+    ) -> Result<Database, DocdbError> {
+        let file = TreeFile::open(storage.as_ref(), path, options(wanted))?;
+        Database::make(storage, path, wanted, file)
+    }
+
+    fn make(
+        storage: Arc<dyn Storage>,
+        path: &Path,
+        wanted: &DatabaseOptions,
+        file: TreeFile,
+    ) -> Result<Database, DocdbError> {
+        let newest = Snapshot::new(file.snapshot(), path)?;
+        let shared = Shared {
+            storage,
+            path: path.to_owned(),
+            file,
+            preparer: Preparer::new(wanted.setting),
+            group: Group::new(),
+            watch: Watch::new(newest.update_seq()),
+            newest: RwLock::new(newest),
+            is_deleted: AtomicBool::new(false),
+            next_id: AtomicU64::new(u64::from_le_bytes(random()?) >> 24),
+        };
+        Ok(Database {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// The path that it was opened with.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// The newest commit.
+    pub fn snapshot(&self) -> Snapshot {
+        let newest = self.shared.newest.read();
+        newest.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Edits documents, in as few commits as there are calls at the same time. Everything that was
+    /// accepted is durable when this returns; outcomes have the order of the edits. Edits without
+    /// an id get one.
+    ///
+    /// # Errors
+    /// What makes the whole commit fail; then nothing of it is done.
+    pub fn update(&self, mut edits: Vec<Edit>, mode: Mode) -> Result<Vec<EditOutcome>, DocdbError> {
+        if edits.is_empty() {
+            return Ok(Vec::new());
+        }
+        for edit in edits.iter_mut().filter(|edit| edit.id.is_empty()) {
+            edit.id = self.new_id();
+        }
+        let snapshot = self.snapshot();
+        let prepared = self.shared.preparer.prepare(edits, mode, &snapshot)?;
+        drop(snapshot);
+        self.submit(Job::Edits(prepared))
+    }
+
+    /// Edits one document.
+    ///
+    /// # Errors
+    /// As [`Database::update`].
+    pub fn update_one(&self, edit: Edit, mode: Mode) -> Result<EditOutcome, DocdbError> {
+        let outcomes = self.update(vec![edit], mode)?;
+        let outcome = outcomes.into_iter().next();
+        outcome.ok_or_else(|| self.snapshot().abandoned())
+    }
+
+    /// Replaces the security object.
+    ///
+    /// # Errors
+    /// As [`Database::update`].
+    pub fn set_security(&self, security: &varve_json::Object) -> Result<(), DocdbError> {
+        let mut text = Vec::new();
+        varve_json::write_object(security, &mut text);
+        let chunk = self.shared.preparer.chunk(&text)?;
+        self.submit(Job::Security(chunk)).map(drop)
+    }
+
+    /// Sets how many ancestors of a leaf are remembered, at least 1; documents are cut when they
+    /// are edited next.
+    ///
+    /// # Errors
+    /// As [`Database::update`].
+    pub fn set_revs_limit(&self, limit: u64) -> Result<(), DocdbError> {
+        self.submit(Job::RevsLimit(limit.max(1))).map(drop)
+    }
+
+    fn submit(&self, job: Job) -> Result<Outcomes, DocdbError> {
+        let shared = &self.shared;
+        let abandoned = DocdbError::Abandoned {
+            path: shared.path.clone(),
+        };
+        shared.group.submit(job, abandoned, |jobs| {
+            if self.is_deleted() {
+                return Err(self.deleted());
+            }
+            let (snapshot, outcomes) = commit(&shared.file, &shared.path, jobs)?;
+            if let Some(snapshot) = snapshot {
+                let seq = snapshot.update_seq();
+                *shared
+                    .newest
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner) = snapshot;
+                shared.watch.publish(seq);
+            }
+            Ok(outcomes)
+        })
+    }
+
+    /// An id for a document without one: ids that are made one after the other sort so too.
+    pub fn new_id(&self) -> String {
+        let uuid = u64::from_le_bytes(self.snapshot().uuid_bytes());
+        let number = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
+        format!("{uuid:016x}{number:016x}")
+    }
+
+    /// Sizes as of the newest commit.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn sizes(&self) -> Result<Sizes, DocdbError> {
+        let file = self.shared.file.sizes();
+        let info = self.snapshot().info()?;
+        Ok(Sizes {
+            file: file.file,
+            active: info
+                .documents_active
+                .saturating_add(file.nodes)
+                .min(file.file),
+            external: info.external,
+        })
+    }
+
+    /// Waits until the update sequence is above `since`, the time is over, or the database is
+    /// deleted; returns the sequence.
+    pub fn wait_beyond(&self, since: u64, timeout: Duration) -> u64 {
+        self.shared.watch.wait_beyond(since, timeout)
+    }
+
+    /// Calls back with the update sequence after every commit, and once more when the database is
+    /// deleted, until the subscription is dropped. The call must be short: the writer waits for it.
+    pub fn on_commit(&self, call: impl Fn(u64) + Send + Sync + 'static) -> Subscription {
+        self.shared.watch.subscribe(Box::new(call))
+    }
+
+    /// Removes the database's file. Handles that are still open refuse edits with
+    /// [`DocdbError::Deleted`]; snapshots can be read to their end.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn delete(&self) -> Result<(), DocdbError> {
+        let shared = &self.shared;
+        // Nothing can be committed between the mark and the removal: a writer holds this.
+        let writer = shared.file.begin()?;
+        if shared.is_deleted.swap(true, Ordering::AcqRel) {
+            return Err(self.deleted());
+        }
+        shared.storage.remove(&shared.path)?;
+        let folder = shared.path.parent().unwrap_or(Path::new(""));
+        shared.storage.sync_folder(folder)?;
+        drop(writer);
+        shared.watch.close();
+        Ok(())
+    }
+
+    /// Whether it was deleted, through this handle or another.
+    pub fn is_deleted(&self) -> bool {
+        self.shared.is_deleted.load(Ordering::Acquire)
+    }
+
+    fn deleted(&self) -> DocdbError {
+        DocdbError::Deleted {
+            path: self.shared.path.clone(),
+        }
+    }
+}

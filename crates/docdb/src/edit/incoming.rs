@@ -1,0 +1,104 @@
+//! Attachments as clients send them.
+
+use crate::{Attachment, EditError};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use varve_json::{Object, Value};
+
+/// One member of `_attachments`.
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    pub(crate) name: String,
+    pub(crate) content_type: String,
+    /// 0 if the revision to come counts.
+    pub(crate) revpos: u64,
+    pub(crate) content: Content,
+}
+
+/// Where an attachment's data comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// It is here.
+    Data(Vec<u8>, Coding),
+    /// A later part of the request brings it.
+    Follows(Coding),
+    /// The parent revision has it.
+    Stub,
+    /// It is in the file already.
+    Kept(Attachment),
+}
+
+/// How data comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// As it is.
+    Identity,
+    /// As gzip; the length before that is known if the client said so.
+    Gzip(Option<u64>),
+}
+
+impl Incoming {
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(self.content, Content::Follows(_))
+    }
+
+    pub(crate) fn bring(&mut self, data: Vec<u8>) -> Result<(), EditError> {
+        if let Content::Follows(coding) = self.content {
+            self.content = Content::Data(data, coding);
+        }
+        Ok(())
+    }
+}
+
+/// Reads the whole of `_attachments`.
+pub(crate) fn all(list: Object) -> Result<Vec<Incoming>, EditError> {
+    list.into_iter()
+        .map(|(name, value)| one(name, &value))
+        .collect()
+}
+
+fn one(name: String, value: &Value) -> Result<Incoming, EditError> {
+    if name.starts_with('_') {
+        return Err(EditError::AttachmentName(name));
+    }
+    if value.as_object().is_none() {
+        return Err(EditError::BadMember("_attachments".to_owned()));
+    }
+    let says = |member: &str| value.get(member).and_then(Value::as_bool) == Some(true);
+    let coding = match value.get("encoding").and_then(Value::as_str) {
+        Some("gzip") => Coding::Gzip(value.get("length").and_then(Value::as_u64)),
+        _ => Coding::Identity,
+    };
+    let content = if says("stub") {
+        Content::Stub
+    } else if says("follows") {
+        Content::Follows(coding)
+    } else {
+        let text = value.get("data").and_then(Value::as_str);
+        let data = text.and_then(decode_base64);
+        Content::Data(
+            data.ok_or_else(|| EditError::AttachmentData(name.clone()))?,
+            coding,
+        )
+    };
+    let content_type = value.get("content_type").and_then(Value::as_str);
+    Ok(Incoming {
+        content_type: content_type
+            .unwrap_or("application/octet-stream")
+            .to_owned(),
+        revpos: value.get("revpos").and_then(Value::as_u64).unwrap_or(0),
+        content,
+        name,
+    })
+}
+
+/// Decodes base64, which may be broken into lines.
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok().or_else(|| {
+        let joined: Vec<u8> = text
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        STANDARD.decode(joined).ok()
+    })
+}

@@ -1,0 +1,302 @@
+//! Edits as clients send them: a document with its special members taken apart.
+
+mod incoming;
+mod prepare;
+
+pub(crate) use incoming::{Coding, Content, Incoming};
+pub(crate) use prepare::{Prepared, Preparer, Text};
+
+use crate::{EditError, Rev, RevError};
+use varve_json::{JsonError, Object, Value};
+
+/// How edits are merged into a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The database gives the next revision; an edit that does not continue a leaf is refused.
+    Interactive,
+    /// The edit brings its revision (`new_edits: false`); branches become conflicts.
+    Replicated,
+}
+
+/// What became of an accepted edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The document.
+    pub id: String,
+    /// Its revision; `0-N` for a local document.
+    pub rev: Rev,
+    /// Whether the revision was not there before.
+    pub is_new: bool,
+}
+
+/// What became of one edit.
+pub type EditOutcome = Result<Accepted, EditError>;
+
+/// What precedes the ids of local documents.
+pub const LOCAL_PREFIX: &str = "_local/";
+/// What precedes the ids of design documents.
+pub const DESIGN_PREFIX: &str = "_design/";
+
+/// One edit of one document.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    pub(crate) id: String,
+    /// The revision that is edited (interactive) or made (replicated), then its ancestors.
+    pub(crate) revs: Vec<Rev>,
+    /// For a local document, the number behind `0-`.
+    pub(crate) local_rev: u64,
+    pub(crate) deleted: bool,
+    pub(crate) body: Object,
+    pub(crate) attachments: Vec<Incoming>,
+}
+
+impl Edit {
+    /// Takes a document apart. `id` is the id from elsewhere, such as a URL; without it `_id`
+    /// counts, and without both the id is empty until [`Edit::set_id`].
+    ///
+    /// # Errors
+    /// The first special member that is wrong.
+    pub fn new(id: Option<&str>, mut document: Object) -> Result<Edit, EditError> {
+        let special = document.extract(is_special);
+        let mut edit = Edit {
+            id: String::new(),
+            revs: Vec::new(),
+            local_rev: 0,
+            deleted: false,
+            body: document,
+            attachments: Vec::new(),
+        };
+        match (id, special.iter().find(|(name, _)| name == "_id")) {
+            (Some(id), _) => edit.set_id(id.to_owned())?,
+            (None, Some((_, Value::String(id)))) => edit.set_id(id.clone())?,
+            (None, Some(_)) => return Err(EditError::IdNotAString),
+            (None, None) => {}
+        }
+        let mut rev = None;
+        for (name, value) in special {
+            check_member(&name)?;
+            match (name.as_str(), value) {
+                ("_rev", Value::String(text)) => rev = Some(text),
+                ("_rev", _) => return Err(RevError.into()),
+                ("_revisions", value) => edit.revs = revisions(&value)?,
+                ("_deleted", Value::Bool(deleted)) => edit.deleted = deleted,
+                ("_attachments", Value::Object(list)) => edit.attachments = incoming::all(list)?,
+                ("_deleted" | "_attachments", _) => return Err(EditError::BadMember(name)),
+                _ => {}
+            }
+        }
+        if let Some(rev) = rev {
+            edit.set_rev(&rev)?;
+        }
+        Ok(edit)
+    }
+
+    /// Reads and takes apart a document's JSON text.
+    ///
+    /// # Errors
+    /// [`EditError::Json`], [`EditError::NotAnObject`], or as [`Edit::new`].
+    pub fn parse(id: Option<&str>, text: &[u8]) -> Result<Edit, EditError> {
+        match varve_json::parse_object(text) {
+            Ok(document) => Edit::new(id, document),
+            Err(JsonError::NotAnObject { .. }) => Err(EditError::NotAnObject),
+            Err(error) => Err(EditError::Json(error)),
+        }
+    }
+
+    /// An edit that deletes a revision.
+    ///
+    /// # Errors
+    /// As [`Edit::set_id`] and [`Edit::set_rev`].
+    pub fn deletion(id: &str, rev: &str) -> Result<Edit, EditError> {
+        let mut edit = Edit::new(Some(id), Object::new())?;
+        edit.deleted = true;
+        edit.set_rev(rev)?;
+        Ok(edit)
+    }
+
+    /// The document's id; empty if none was given yet.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Gives the document its id.
+    ///
+    /// # Errors
+    /// [`EditError::IdEmpty`], [`EditError::IdReserved`].
+    pub fn set_id(&mut self, id: String) -> Result<(), EditError> {
+        if id.is_empty() {
+            return Err(EditError::IdEmpty);
+        }
+        let reserved = id.starts_with(LOCAL_PREFIX) || id.starts_with(DESIGN_PREFIX);
+        if id.starts_with('_') && !reserved {
+            return Err(EditError::IdReserved);
+        }
+        self.id = id;
+        Ok(())
+    }
+
+    /// Whether this is a local document, which has no history.
+    pub fn is_local(&self) -> bool {
+        self.id.starts_with(LOCAL_PREFIX)
+    }
+
+    /// Whether the edit deletes.
+    pub fn is_deletion(&self) -> bool {
+        self.deleted
+    }
+
+    /// The revision that the edit names first.
+    pub fn rev(&self) -> Option<&Rev> {
+        self.revs.first()
+    }
+
+    /// Names the revision that is edited, as `rev` in a query does. Known ancestors stay if they
+    /// begin with it.
+    ///
+    /// # Errors
+    /// [`EditError::InvalidRev`].
+    pub fn set_rev(&mut self, text: &str) -> Result<(), EditError> {
+        if self.is_local() {
+            let number = text
+                .strip_prefix("0-")
+                .and_then(|number| number.parse().ok());
+            // Half the range is left, so that no chain of edits overflows.
+            let number = number.filter(|number| *number < u64::MAX / 2);
+            self.local_rev = number.ok_or(RevError)?;
+            return Ok(());
+        }
+        let rev: Rev = text.parse()?;
+        if self.revs.first() != Some(&rev) {
+            self.revs = vec![rev];
+        }
+        Ok(())
+    }
+
+    /// The document without its special members.
+    pub fn body(&self) -> &Object {
+        &self.body
+    }
+
+    /// Names of the attachments that a multipart request must bring, in order.
+    pub fn awaited(&self) -> impl Iterator<Item = &str> {
+        let awaited = self
+            .attachments
+            .iter()
+            .filter(|attachment| attachment.is_awaited());
+        awaited.map(|attachment| attachment.name.as_str())
+    }
+
+    /// Brings the data of an attachment that `follows`. Data for another name is ignored.
+    ///
+    /// # Errors
+    /// [`EditError::AttachmentData`] if it is not of the coding that was announced.
+    pub fn bring(&mut self, name: &str, data: Vec<u8>) -> Result<(), EditError> {
+        let mut awaited = self
+            .attachments
+            .iter_mut()
+            .filter(|attachment| attachment.is_awaited());
+        match awaited.find(|attachment| attachment.name == name) {
+            Some(attachment) => attachment.bring(data),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a member is taken out of the body. What replicators keep in their documents stays.
+fn is_special(name: &str) -> bool {
+    name.starts_with('_') && !name.starts_with("_replication_")
+}
+
+/// Reads `{"start": 3, "ids": ["c…", "b…", "a…"]}`.
+fn revisions(value: &Value) -> Result<Vec<Rev>, EditError> {
+    let bad = || EditError::BadMember("_revisions".to_owned());
+    let start = value.get("start").and_then(Value::as_u64).ok_or_else(bad)?;
+    let ids = value.get("ids").and_then(Value::as_array).ok_or_else(bad)?;
+    let mut revs = Vec::with_capacity(ids.len());
+    for (age, id) in (0u64..).zip(ids) {
+        let generation = start.checked_sub(age).filter(|generation| *generation > 0);
+        revs.push(Rev {
+            generation: generation.ok_or_else(bad)?,
+            digest: id.as_str().ok_or_else(bad)?.parse()?,
+        });
+    }
+    Ok(revs)
+}
+
+/// Refuses members that begin with `_` and mean nothing.
+fn check_member(name: &str) -> Result<(), EditError> {
+    const KNOWN: [&str; 11] = [
+        "_id",
+        "_rev",
+        "_revisions",
+        "_deleted",
+        "_attachments",
+        "_revs_info",
+        "_conflicts",
+        "_deleted_conflicts",
+        "_local_seq",
+        "_removed",
+        "_access",
+    ];
+    match KNOWN.contains(&name) {
+        true => Ok(()),
+        false => Err(EditError::BadMember(name.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_documents_are_refused_in_the_peers_words() {
+        for (text, reason) in [
+            ("[]", "Document must be a JSON object"),
+            (r#"{"_foo":1}"#, "Bad special document member: _foo"),
+            (r#"{"_rev":"x"}"#, "Invalid rev format"),
+            (
+                r#"{"_attachments":1}"#,
+                "Bad special document member: _attachments",
+            ),
+            (
+                r#"{"_deleted":"yes"}"#,
+                "Bad special document member: _deleted",
+            ),
+            (r#"{"_id":1}"#, "Document id must be a string"),
+            (r#"{"_id":""}"#, "Document id must not be empty"),
+            (
+                r#"{"_id":"_bad"}"#,
+                "Only reserved document ids may start with underscore.",
+            ),
+            (
+                r#"{"_attachments":{"_x":{"data":""}}}"#,
+                "Attachment name '_x' starts with prohibited character '_'",
+            ),
+            (
+                r#"{"_attachments":{"x":{"data":"%%%"}}}"#,
+                "Invalid attachment data for x",
+            ),
+            (
+                r#"{"_revisions":{"start":1,"ids":["a","b"]}}"#,
+                "Bad special document member: _revisions",
+            ),
+        ] {
+            assert_eq!(
+                Edit::parse(None, text.as_bytes()).unwrap_err().to_string(),
+                reason,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn special_members_leave_the_body() {
+        let text =
+            br#"{"_id":"_local/x","a":1,"_rev":"0-3","_replication_id":"r","b":2,"_deleted":true}"#;
+        let edit = Edit::parse(None, text).unwrap();
+        assert!(edit.is_local() && edit.is_deletion());
+        assert_eq!(edit.local_rev, 3);
+        let names: Vec<_> = edit.body().iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["a", "_replication_id", "b"]);
+    }
+}

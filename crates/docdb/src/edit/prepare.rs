@@ -1,0 +1,330 @@
+//! What can be done for an edit before the writer sees it: text, digest and compression, on the
+//! requester's thread and, for many edits, on all cores.
+
+use super::{Coding, Content, Edit, Incoming, Mode};
+use crate::gzip;
+use crate::record::Attachment;
+use crate::{Digest, DocdbError, EditError, Snapshot};
+use md5::Digest as _;
+use md5::Md5;
+use std::sync::{Mutex, PoisonError};
+use varve_btree::EncodedChunk;
+use varve_codec::{Compressor, EngineSetting};
+use varve_json::term::{AttachmentTerm, revision_digest};
+
+/// Fewer edits than this are not worth a thread.
+const EDITS_PER_THREAD: usize = 64;
+/// Attachments are stored in pieces of this many bytes, so that ranges can be read.
+const PIECE: usize = 1 << 20;
+
+/// An edit that the writer can append as it is.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) edit: Edit,
+    pub(crate) mode: Mode,
+    /// The digest of the revision that an interactive edit makes of the revision it names.
+    pub(crate) digest: Digest,
+    /// The body's JSON text.
+    pub(crate) text: Text,
+    /// Length of the JSON text.
+    pub(crate) external: u64,
+    pub(crate) attachments: Vec<PreparedAttachment>,
+    /// Why the edit cannot be done whatever the tree says.
+    pub(crate) refused: Option<EditError>,
+}
+
+/// The text of a body, as it will be stored.
+#[derive(Debug)]
+pub(crate) enum Text {
+    /// A chunk of its own.
+    Chunk(EncodedChunk),
+    /// In the tree of local documents.
+    Inline(Vec<u8>),
+}
+
+/// An attachment whose data is ready, or stored already.
+#[derive(Debug)]
+pub(crate) struct PreparedAttachment {
+    /// `chunks` is empty for new data.
+    pub(crate) record: Attachment,
+    pub(crate) pieces: Vec<EncodedChunk>,
+}
+
+impl Prepared {
+    /// The digest of the revision that this edit makes of `parent`.
+    pub(crate) fn digest_after(&self, parent: Option<&crate::Rev>) -> Digest {
+        digest(&self.edit, parent, &self.attachments)
+    }
+}
+
+/// Prepares edits; keeps compressors with their contexts.
+#[derive(Debug)]
+pub(crate) struct Preparer {
+    setting: EngineSetting,
+    workers: Mutex<Vec<Worker>>,
+    threads: usize,
+}
+
+/// What one thread needs.
+#[derive(Debug)]
+struct Worker {
+    compressor: Compressor,
+    stored: Compressor,
+    text: Vec<u8>,
+}
+
+impl Preparer {
+    pub(crate) fn new(setting: EngineSetting) -> Self {
+        let threads = std::thread::available_parallelism();
+        Preparer {
+            setting,
+            workers: Mutex::default(),
+            threads: threads.map_or(1, usize::from),
+        }
+    }
+
+    /// Prepares edits in order.
+    pub(crate) fn prepare(
+        &self,
+        edits: Vec<Edit>,
+        mode: Mode,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<Prepared>, DocdbError> {
+        let threads = (edits.len() / EDITS_PER_THREAD).clamp(1, self.threads);
+        let share = edits.len().div_ceil(threads);
+        let mut shares = Vec::with_capacity(threads);
+        let mut rest = edits.into_iter();
+        for _ in 0..threads {
+            shares.push(rest.by_ref().take(share).collect::<Vec<_>>());
+        }
+        std::thread::scope(|scope| {
+            let own = shares.pop().unwrap_or_default();
+            let work = |share| self.prepare_share(share, mode, snapshot);
+            let others: Vec<_> = shares
+                .into_iter()
+                .map(|share| scope.spawn(move || work(share)))
+                .collect();
+            let own = work(own);
+            let mut all = Vec::new();
+            for handle in others {
+                let share = handle.join().map_err(|_| snapshot.abandoned())?;
+                all.append(&mut share?);
+            }
+            all.append(&mut own?);
+            Ok(all)
+        })
+    }
+
+    fn prepare_share(
+        &self,
+        edits: Vec<Edit>,
+        mode: Mode,
+        snapshot: &Snapshot,
+    ) -> Result<Vec<Prepared>, DocdbError> {
+        let mut worker = self.worker()?;
+        let prepared = edits
+            .into_iter()
+            .map(|edit| worker.prepare(edit, mode, snapshot));
+        let prepared = prepared.collect();
+        self.lock().push(worker);
+        prepared
+    }
+
+    /// Compresses one text.
+    pub(crate) fn chunk(&self, text: &[u8]) -> Result<EncodedChunk, DocdbError> {
+        let mut worker = self.worker()?;
+        let chunk = EncodedChunk::encode(&mut worker.compressor, text);
+        self.lock().push(worker);
+        Ok(chunk?)
+    }
+
+    fn worker(&self) -> Result<Worker, DocdbError> {
+        let kept = self.lock().pop();
+        kept.map_or_else(|| Worker::new(self.setting), Ok)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Worker {
+    fn new(setting: EngineSetting) -> Result<Self, DocdbError> {
+        let make = |setting| Compressor::new(setting).map_err(varve_btree::TreeError::Compress);
+        Ok(Worker {
+            compressor: make(setting)?,
+            stored: make(EngineSetting::NONE)?,
+            text: Vec::new(),
+        })
+    }
+
+    fn prepare(
+        &mut self,
+        mut edit: Edit,
+        mode: Mode,
+        snapshot: &Snapshot,
+    ) -> Result<Prepared, DocdbError> {
+        let mut refused = None;
+        if mode == Mode::Replicated && edit.revs.is_empty() && !edit.is_local() {
+            refused = Some(EditError::RevNeeded);
+        }
+        let mut attachments = Vec::new();
+        if !edit.attachments.is_empty() && refused.is_none() {
+            match self.attachments(&mut edit, mode, snapshot)? {
+                Ok(ready) => attachments = ready,
+                Err(error) => refused = Some(error),
+            }
+        }
+        self.text.clear();
+        varve_json::write_object(&edit.body, &mut self.text);
+        let digest = match mode {
+            Mode::Interactive if !edit.is_local() => digest(&edit, edit.rev(), &attachments),
+            _ => Digest::from([0; 16]),
+        };
+        let inline = edit.is_local() && crate::record::LocalBody::is_inline(self.text.len());
+        let text = match inline {
+            true => Text::Inline(self.text.clone()),
+            false => Text::Chunk(EncodedChunk::encode(&mut self.compressor, &self.text)?),
+        };
+        Ok(Prepared {
+            mode,
+            digest,
+            external: self.text.len() as u64,
+            text,
+            attachments,
+            refused,
+            edit,
+        })
+    }
+
+    fn attachments(
+        &mut self,
+        edit: &mut Edit,
+        mode: Mode,
+        snapshot: &Snapshot,
+    ) -> Result<Result<Vec<PreparedAttachment>, EditError>, DocdbError> {
+        let incoming = std::mem::take(&mut edit.attachments);
+        let has_stubs = incoming
+            .iter()
+            .any(|item| matches!(item.content, Content::Stub));
+        let mut known = Vec::new();
+        if has_stubs {
+            match known_attachments(edit, mode, snapshot)? {
+                Ok(found) => known = found,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        let mut ready = Vec::with_capacity(incoming.len());
+        for item in incoming {
+            match self.attachment(&edit.id, item, &known)? {
+                Ok(attachment) => ready.push(attachment),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(ready))
+    }
+
+    fn attachment(
+        &mut self,
+        id: &str,
+        item: Incoming,
+        known: &[Attachment],
+    ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {
+        let kept = |record| PreparedAttachment {
+            record,
+            pieces: Vec::new(),
+        };
+        let (data, coding) = match item.content {
+            Content::Data(data, coding) => (data, coding),
+            Content::Kept(record) => return Ok(Ok(kept(record))),
+            Content::Follows(_) => return Ok(Err(EditError::AttachmentData(item.name))),
+            Content::Stub => {
+                let found = known.iter().find(|record| record.name == item.name);
+                return Ok(found
+                    .cloned()
+                    .map(kept)
+                    .ok_or_else(|| EditError::MissingStub {
+                        id: id.to_owned(),
+                        name: item.name,
+                    }));
+            }
+        };
+        let Some((stored, length, is_gzip)) = stored_form(data, coding, &item.content_type) else {
+            return Ok(Err(EditError::AttachmentData(item.name)));
+        };
+        let pieces = stored
+            .chunks(PIECE)
+            .map(|piece| EncodedChunk::encode(&mut self.stored, piece));
+        Ok(Ok(PreparedAttachment {
+            pieces: pieces.collect::<Result<_, _>>()?,
+            record: Attachment {
+                name: item.name,
+                content_type: item.content_type,
+                md5: Md5::digest(&stored).into(),
+                revpos: item.revpos,
+                is_gzip,
+                length,
+                stored_length: stored.len() as u64,
+                chunks: Vec::new(),
+            },
+        }))
+    }
+}
+
+/// The bytes to be stored, their length before coding, and whether they are gzip; `None` if they
+/// are not of the coding they claim.
+fn stored_form(data: Vec<u8>, coding: Coding, content_type: &str) -> Option<(Vec<u8>, u64, bool)> {
+    let length = data.len() as u64;
+    Some(match coding {
+        Coding::Gzip(Some(length)) => (data, length, true),
+        Coding::Gzip(None) => {
+            let length = gzip::expanded_len(&data)?;
+            (data, length, true)
+        }
+        Coding::Identity if gzip::is_compressible(content_type) => {
+            (gzip::compress(&data), length, true)
+        }
+        Coding::Identity => (data, length, false),
+    })
+}
+
+/// The attachments that stubs of this edit can mean.
+fn known_attachments(
+    edit: &Edit,
+    mode: Mode,
+    snapshot: &Snapshot,
+) -> Result<Result<Vec<Attachment>, EditError>, DocdbError> {
+    let document = snapshot.document(&edit.id)?;
+    let node = match (&document, edit.rev()) {
+        (Some(document), Some(rev)) if mode == Mode::Interactive => {
+            match document.tree().leaf(rev) {
+                Some(leaf) => Some(leaf),
+                None => return Ok(Err(EditError::Conflict)),
+            }
+        }
+        (Some(document), _) => {
+            let known = edit.revs.iter().filter_map(|rev| document.tree().find(rev));
+            known
+                .filter(|node| node.stored.is_some())
+                .max_by_key(|node| node.rev.generation)
+        }
+        (None, _) => None,
+    };
+    match node.and_then(|node| node.stored.as_ref()) {
+        Some(stored) => Ok(Ok(snapshot.attachments(stored)?)),
+        None => Ok(Ok(Vec::new())),
+    }
+}
+
+fn digest(edit: &Edit, parent: Option<&crate::Rev>, attachments: &[PreparedAttachment]) -> Digest {
+    let terms: Vec<_> = attachments
+        .iter()
+        .map(|attachment| AttachmentTerm {
+            name: &attachment.record.name,
+            content_type: &attachment.record.content_type,
+            md5: &attachment.record.md5,
+        })
+        .collect();
+    let parent = parent.map(|rev| (rev.generation, rev.digest.as_bytes()));
+    Digest::from(revision_digest(edit.deleted, parent, &edit.body, &terms))
+}

@@ -1,0 +1,129 @@
+//! What can go wrong with a database, and with one edit of it.
+
+use crate::RevError;
+use std::path::PathBuf;
+use std::sync::Arc;
+use varve_base::StorageError;
+use varve_btree::TreeError;
+use varve_json::JsonError;
+
+/// A call on a database failed as a whole.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DocdbError {
+    /// The file could not be read or written; shared by all requests of one commit.
+    #[error(transparent)]
+    Tree(Arc<TreeError>),
+    /// The storage refused.
+    #[error(transparent)]
+    Storage(Arc<StorageError>),
+    /// A value in a tree is not what this version writes.
+    #[error("{path} is damaged: the {what} of {key:?} does not decode", path = path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// What was read, such as `document`.
+        what: &'static str,
+        /// Of which document, or at which sequence.
+        key: String,
+    },
+    /// The stored JSON text of a revision does not parse.
+    #[error("{path} is damaged: the body of {id:?} is no JSON: {source}", path = path.display())]
+    Body {
+        /// Which file.
+        path: PathBuf,
+        /// Which document.
+        id: String,
+        /// Where it ends to be JSON.
+        source: JsonError,
+    },
+    /// The database was deleted while this handle was open.
+    #[error("database {path} was deleted", path = path.display())]
+    Deleted {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A commit panicked; what it was asked is not done.
+    #[error("the commit of {path} was abandoned", path = path.display())]
+    Abandoned {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The system has no random bytes for an id.
+    #[error("no random bytes")]
+    NoRandom,
+}
+
+impl From<TreeError> for DocdbError {
+    fn from(error: TreeError) -> Self {
+        DocdbError::Tree(Arc::new(error))
+    }
+}
+
+impl From<StorageError> for DocdbError {
+    fn from(error: StorageError) -> Self {
+        DocdbError::Storage(Arc::new(error))
+    }
+}
+
+impl DocdbError {
+    /// Whether creating found the file already there.
+    pub fn is_already_there(&self) -> bool {
+        matches!(self, DocdbError::Tree(error)
+            if matches!(&**error, TreeError::Storage(error) if error.is_already_there()))
+    }
+
+    /// Whether opening found no file.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, DocdbError::Tree(error)
+            if matches!(&**error, TreeError::Storage(error) if error.is_not_found()))
+    }
+}
+
+/// One edit was refused; the others of its request are not touched by that. `Display` is the
+/// reason that CouchDB gives.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// The edit does not continue a leaf of the document.
+    #[error("Document update conflict.")]
+    Conflict,
+    /// Bytes that are no JSON object.
+    #[error("{0}")]
+    Json(#[from] JsonError),
+    /// JSON, but not an object.
+    #[error("Document must be a JSON object")]
+    NotAnObject,
+    /// A member that begins with `_` and is unknown, or of the wrong type.
+    #[error("Bad special document member: {0}")]
+    BadMember(String),
+    /// `_id` is not a string.
+    #[error("Document id must be a string")]
+    IdNotAString,
+    /// `_id` is empty.
+    #[error("Document id must not be empty")]
+    IdEmpty,
+    /// An `_id` that begins with `_` without being reserved.
+    #[error("Only reserved document ids may start with underscore.")]
+    IdReserved,
+    /// `_rev` or `_revisions` holds no revision id.
+    #[error(transparent)]
+    InvalidRev(#[from] RevError),
+    /// A replicated edit without revision.
+    #[error("When `new_edits: false`, the document needs `_rev` or `_revisions` specified")]
+    RevNeeded,
+    /// An attachment's name begins with `_`.
+    #[error("Attachment name '{0}' starts with prohibited character '_'")]
+    AttachmentName(String),
+    /// An attachment's data is not base64, or not of the coding it claims.
+    #[error("Invalid attachment data for {0}")]
+    AttachmentData(String),
+    /// A stub of an attachment that the parent revision does not have.
+    #[error("Invalid attachment stub in {id} for {name}")]
+    MissingStub {
+        /// The document.
+        id: String,
+        /// The attachment.
+        name: String,
+    },
+}

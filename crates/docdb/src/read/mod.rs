@@ -1,0 +1,288 @@
+//! Reading: one commit, seen for ever.
+
+mod all_docs;
+mod attachments;
+mod changes;
+mod local;
+
+pub use all_docs::{AllDocs, AllDocsRow, IdRange};
+pub use changes::Changes;
+pub use local::{LocalDocument, LocalDocuments};
+
+use crate::record::{Attachment, BY_ID, DocumentRecord, Header, Totals, decode_attachments};
+use crate::revtree::{Node, RevTree, Stored};
+use crate::{DocdbError, Rev};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The database as one commit left it. Clones are cheap; no call waits for the writer.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    tree: varve_btree::Snapshot,
+    shared: Arc<About>,
+}
+
+#[derive(Debug)]
+struct About {
+    header: Header,
+    path: PathBuf,
+}
+
+/// What a database says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Documents whose winner is not deleted.
+    pub doc_count: u64,
+    /// Documents whose winner is deleted.
+    pub doc_del_count: u64,
+    /// Number of the last update.
+    pub update_seq: u64,
+    /// Number of the last purge.
+    pub purge_seq: u64,
+    /// How many ancestors of a leaf are remembered.
+    pub revs_limit: u64,
+    /// Bytes of the leaves' JSON texts and attachments before compression.
+    pub external: u64,
+    /// Bytes in the file of the leaves' bodies and attachments.
+    pub documents_active: u64,
+    /// When the database was created, in microseconds since 1970.
+    pub created: u64,
+    /// Tells this incarnation of the database from every other: 32 hex digits.
+    pub uuid: String,
+}
+
+/// One document with all that is known of its revisions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    id: String,
+    record: DocumentRecord,
+}
+
+impl Document {
+    /// The document's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The document's last update.
+    pub fn seq(&self) -> u64 {
+        self.record.seq
+    }
+
+    /// Its revisions.
+    pub fn tree(&self) -> &RevTree {
+        &self.record.tree
+    }
+
+    /// The leaf that stands for the document, and its content.
+    pub fn winner(&self) -> Option<(&Rev, &Stored)> {
+        let winner = self.record.tree.winner()?;
+        Some((&winner.rev, winner.stored.as_ref()?))
+    }
+
+    /// Whether the winner is deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.record.tree.is_deleted()
+    }
+
+    /// A revision whose content is still there.
+    pub fn revision(&self, rev: &Rev) -> Option<(&Rev, &Stored)> {
+        let node: &Node = self.record.tree.find(rev)?;
+        Some((&node.rev, node.stored.as_ref()?))
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn new(tree: varve_btree::Snapshot, path: &Path) -> Result<Snapshot, DocdbError> {
+        let header = Header::decode(tree.user_header()).map_err(|_| DocdbError::Damaged {
+            path: path.to_owned(),
+            what: "header",
+            key: format!("the commit at byte {}", tree.position()),
+        })?;
+        Ok(Snapshot {
+            tree,
+            shared: Arc::new(About {
+                header,
+                path: path.to_owned(),
+            }),
+        })
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.shared.header
+    }
+
+    pub(crate) fn abandoned(&self) -> DocdbError {
+        DocdbError::Abandoned {
+            path: self.shared.path.clone(),
+        }
+    }
+
+    pub(crate) fn uuid_bytes(&self) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.header().uuid[..8]);
+        bytes
+    }
+
+    fn damaged(&self, what: &'static str, key: &[u8]) -> DocdbError {
+        DocdbError::Damaged {
+            path: self.shared.path.clone(),
+            what,
+            key: String::from_utf8_lossy(key).into_owned(),
+        }
+    }
+
+    /// Number of the last update.
+    pub fn update_seq(&self) -> u64 {
+        self.header().update_seq
+    }
+
+    /// How many ancestors of a leaf are remembered.
+    pub fn revs_limit(&self) -> u64 {
+        self.header().revs_limit
+    }
+
+    /// Counts, sizes and names.
+    ///
+    /// # Errors
+    /// Damage; so for all calls below.
+    pub fn info(&self) -> Result<Info, DocdbError> {
+        let totals = self.totals((Bound::Unbounded, Bound::Unbounded))?;
+        let header = self.header();
+        Ok(Info {
+            doc_count: totals.live,
+            doc_del_count: totals.deleted,
+            update_seq: header.update_seq,
+            purge_seq: header.purge_seq,
+            revs_limit: header.revs_limit,
+            external: totals.external,
+            documents_active: totals.active,
+            created: header.created,
+            uuid: header
+                .uuid
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect(),
+        })
+    }
+
+    fn totals(&self, bounds: varve_btree::Bounds<'_>) -> Result<Totals, DocdbError> {
+        let reduction = self.tree.reduce(BY_ID, bounds)?;
+        Totals::decode(&reduction).map_err(|_| self.damaged("sum", b"documents"))
+    }
+
+    /// One document, deleted or not; `None` if nothing was ever known of it.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn document(&self, id: &str) -> Result<Option<Document>, DocdbError> {
+        let item = self.tree.get(BY_ID, id.as_bytes())?;
+        item.map(|item| self.document_of(id, &item)).transpose()
+    }
+
+    /// Many documents, in the order of `ids`, which need not be sorted.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn documents<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<Option<Document>>, DocdbError> {
+        let mut sorted: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let items = self.tree.get_many(BY_ID, &sorted)?;
+        let found = ids.iter().map(|id| {
+            let at = sorted.binary_search(&id.as_ref());
+            let item = at.ok().and_then(|at| items[at].as_ref());
+            item.map(|item| self.document_of(id.as_ref(), item))
+                .transpose()
+        });
+        found.collect()
+    }
+
+    fn document_of(&self, id: &str, item: &varve_btree::Item) -> Result<Document, DocdbError> {
+        let record = DocumentRecord::decode(item.value());
+        Ok(Document {
+            id: id.to_owned(),
+            record: record.map_err(|_| self.damaged("document", id.as_bytes()))?,
+        })
+    }
+
+    /// Appends a revision's JSON text, without the members that begin with `_`.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn body(&self, stored: &Stored, out: &mut Vec<u8>) -> Result<(), DocdbError> {
+        Ok(self.tree.read_chunk(stored.body, out)?)
+    }
+
+    /// A revision's attachments, in the order in which they are listed.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn attachments(&self, stored: &Stored) -> Result<Vec<Attachment>, DocdbError> {
+        let Some(at) = stored.attachments else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = Vec::new();
+        self.tree.read_chunk(at, &mut bytes)?;
+        let key = format!("update {}", stored.seq);
+        decode_attachments(&bytes).map_err(|_| self.damaged("list of attachments", key.as_bytes()))
+    }
+
+    /// The security object's JSON text; `None` where none was ever set.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn security(&self) -> Result<Option<Vec<u8>>, DocdbError> {
+        let Some(at) = self.header().security else {
+            return Ok(None);
+        };
+        let mut text = Vec::new();
+        self.tree.read_chunk(at, &mut text)?;
+        Ok(Some(text))
+    }
+
+    /// Calls `visit` with each run of bytes that the database compresses on its own, as it was
+    /// before that: leaves' bodies and tree nodes. For measuring codecs.
+    ///
+    /// # Errors
+    /// Damage; an error of `visit` ends the walk.
+    pub fn visit_chunks<E: From<DocdbError>>(
+        &self,
+        visit: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut text = Vec::new();
+        for change in self.changes(0, varve_btree::Direction::Forward)? {
+            text.clear();
+            self.body(&change?.stored, &mut text)?;
+            visit(&text)?;
+        }
+        for tree in 0..crate::record::TREES {
+            let mut result = Ok(());
+            let walked = self.tree.visit_nodes(tree, &mut |node| {
+                result = visit(node);
+                match result {
+                    Ok(()) => Ok(()),
+                    Err(_) => Err(Stop::Visitor),
+                }
+            });
+            match walked {
+                Err(Stop::Tree(error)) => return Err(E::from(error.into())),
+                _ => result?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a walk over nodes ended early.
+enum Stop {
+    Tree(varve_btree::TreeError),
+    Visitor,
+}
+
+impl From<varve_btree::TreeError> for Stop {
+    fn from(error: varve_btree::TreeError) -> Self {
+        Stop::Tree(error)
+    }
+}

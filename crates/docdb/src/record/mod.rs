@@ -1,0 +1,44 @@
+//! The values in each tree, and the user header. Numbers are varints unless said otherwise.
+
+mod attachment;
+mod change;
+mod document;
+mod header;
+mod local;
+mod reduction;
+
+pub use attachment::Attachment;
+pub(crate) use attachment::{decode_attachments, encode_attachments};
+pub use change::{Change, Leaf};
+pub(crate) use document::DocumentRecord;
+pub(crate) use header::Header;
+pub(crate) use local::{LocalBody, LocalRecord};
+pub(crate) use reduction::{DocumentReducer, Totals};
+
+use crate::varint::{self, Malformed, Reader};
+use crate::{Digest, Rev};
+
+/// Documents by id.
+pub(crate) const BY_ID: usize = 0;
+/// Changes by update sequence; keys are big-endian numbers of 64 bits.
+pub(crate) const BY_SEQ: usize = 1;
+/// Local documents by what follows `_local/`.
+pub(crate) const LOCAL: usize = 2;
+/// Purges; empty in this version.
+pub(crate) const PURGES: usize = 3;
+/// How many trees a database has.
+pub(crate) const TREES: usize = PURGES + 1;
+const _: () = assert!(BY_ID == 0 && BY_SEQ == 1 && LOCAL == 2 && TREES == 4);
+
+/// Appends generation, length of the digest, digest.
+fn put_rev(rev: &Rev, out: &mut Vec<u8>) {
+    varint::put(rev.generation, out);
+    varint::put_bytes(rev.digest.as_bytes(), out);
+}
+
+fn read_rev(reader: &mut Reader<'_>) -> Result<Rev, Malformed> {
+    Ok(Rev {
+        generation: reader.number()?,
+        digest: Digest::from_bytes(reader.bytes()?),
+    })
+}

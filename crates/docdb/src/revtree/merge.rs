@@ -1,0 +1,273 @@
+//! Adding revisions to a tree, and cutting old ones off.
+
+use super::{Node, RevTree, Stored};
+use crate::Rev;
+
+impl RevTree {
+    /// Adds a revision with its known ancestors, newest first; only the newest brings content.
+    ///
+    /// Returns whether the newest was unknown before. Whatever the order in which the revisions of
+    /// one history come in, the tree becomes the same.
+    pub fn merge(&mut self, path: &[Rev], stored: Stored) -> bool {
+        let Some(newest) = path.first() else {
+            return false;
+        };
+        let known = path.iter().position(|rev| self.index(rev).is_some());
+        let mut edit = Editing::new(std::mem::take(&mut self.nodes));
+        let mut child = None;
+        for rev in &path[..known.unwrap_or(path.len())] {
+            let at = edit.add(rev);
+            edit.link(child, at);
+            child = Some(at);
+        }
+        if let Some(known) = known {
+            edit.join(child, &path[known..]);
+        }
+        let is_new = known != Some(0);
+        if is_new && let Some(node) = edit.nodes.iter_mut().find(|node| node.rev == *newest) {
+            node.stored = Some(stored);
+        }
+        *self = edit.finish();
+        is_new
+    }
+
+    /// Drops what is further than `limit` revisions from every leaf.
+    pub fn stem(&mut self, limit: u64) {
+        if self.nodes.len() as u64 <= limit {
+            return;
+        }
+        // The distance to the nearest leaf; children stand before their parents.
+        let mut distance = vec![u64::MAX; self.nodes.len()];
+        for index in 0..self.nodes.len() {
+            if self.is_leaf[index] {
+                distance[index] = 0;
+            }
+            if let Some(parent) = self.nodes[index].parent {
+                let through_here = distance[index].saturating_add(1);
+                let nearest = &mut distance[parent as usize];
+                *nearest = through_here.min(*nearest);
+            }
+        }
+        let mut edit = Editing::new(std::mem::take(&mut self.nodes));
+        edit.keep(|index| distance[index] < limit.max(1));
+        *self = edit.finish();
+    }
+}
+
+/// Nodes in no order, while links between them change.
+struct Editing {
+    nodes: Vec<Node>,
+}
+
+impl Editing {
+    fn new(nodes: Vec<Node>) -> Self {
+        Editing { nodes }
+    }
+
+    fn add(&mut self, rev: &Rev) -> u32 {
+        self.nodes.push(Node {
+            rev: rev.clone(),
+            parent: None,
+            stored: None,
+        });
+        (self.nodes.len() - 1) as u32
+    }
+
+    fn find(&self, rev: &Rev) -> Option<u32> {
+        let at = self.nodes.iter().position(|node| node.rev == *rev);
+        at.map(|at| at as u32)
+    }
+
+    fn link(&mut self, child: Option<u32>, parent: u32) {
+        if let Some(child) = child {
+            self.nodes[child as usize].parent = Some(parent);
+        }
+    }
+
+    /// Hangs `child` below the first of `known`, and adds what the rest tells of its ancestors.
+    fn join(&mut self, child: Option<u32>, known: &[Rev]) {
+        let Some(mut at) = known.first().and_then(|rev| self.find(rev)) else {
+            return;
+        };
+        self.link(child, at);
+        for older in &known[1..] {
+            match self.nodes[at as usize].parent {
+                Some(parent) if self.nodes[parent as usize].rev == *older => at = parent,
+                // Another history of the same revision: the one that came first stays.
+                Some(_) => return,
+                None => {
+                    let found = self.find(older);
+                    let parent = found.unwrap_or_else(|| self.add(older));
+                    self.link(Some(at), parent);
+                    at = parent;
+                }
+            }
+        }
+    }
+
+    /// Drops nodes by index; their children become roots.
+    fn keep(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut moved = Vec::with_capacity(self.nodes.len());
+        let mut count = 0u32;
+        for index in 0..self.nodes.len() {
+            moved.push(keep(index).then_some(count));
+            count += u32::from(keep(index));
+        }
+        let mut index = 0;
+        self.nodes.retain(|_| {
+            index += 1;
+            moved[index - 1].is_some()
+        });
+        for node in &mut self.nodes {
+            node.parent = node.parent.and_then(|parent| moved[parent as usize]);
+        }
+    }
+
+    /// Sorts the nodes, newest first.
+    fn finish(self) -> RevTree {
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        order.sort_by(|a, b| {
+            self.nodes[*b as usize]
+                .rev
+                .cmp(&self.nodes[*a as usize].rev)
+        });
+        let mut moved = vec![0; order.len()];
+        for (new, old) in (0u32..).zip(&order) {
+            moved[*old as usize] = new;
+        }
+        let mut slots: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
+        let sorted = order.iter().filter_map(|old| slots[*old as usize].take());
+        let relinked = sorted.map(|mut node| {
+            node.parent = node.parent.map(|parent| moved[parent as usize]);
+            node
+        });
+        RevTree::from_nodes(relinked.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Digest;
+    use proptest::prelude::*;
+    use varve_btree::ChunkRef;
+
+    fn stored(deleted: bool) -> Stored {
+        Stored {
+            deleted,
+            body: ChunkRef { offset: 7, len: 1 },
+            attachments: None,
+            seq: 1,
+            active: 1,
+            external: 1,
+        }
+    }
+
+    fn revs(text: &str) -> Vec<Rev> {
+        text.split(' ').map(|rev| rev.parse().unwrap()).collect()
+    }
+
+    fn tree(paths: &[&str]) -> RevTree {
+        let mut tree = RevTree::default();
+        for path in paths {
+            tree.merge(&revs(path), stored(false));
+        }
+        tree
+    }
+
+    fn texts<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Vec<String> {
+        nodes.into_iter().map(|node| node.rev.to_string()).collect()
+    }
+
+    #[test]
+    fn branches_conflict_and_the_greatest_leaf_wins() {
+        let mut tree = tree(&["2-b 1-a", "2-c 1-a", "1-z"]);
+        assert_eq!(texts(tree.ranked_leaves()), ["2-c", "2-b", "1-z"]);
+        tree.merge(&revs("3-d 2-c"), stored(true));
+        assert_eq!(texts(tree.ranked_leaves()), ["2-b", "1-z", "3-d"]);
+        assert_eq!(texts(tree.conflicts()), ["1-z"]);
+        assert_eq!(texts(tree.deleted_conflicts()), ["3-d"]);
+        assert_eq!(texts(tree.path(&revs("3-d")[0])), ["3-d", "2-c", "1-a"]);
+        assert_eq!(texts(tree.leaves_above(&revs("1-a")[0])), ["3-d", "2-b"]);
+    }
+
+    #[test]
+    fn a_known_revision_changes_nothing_and_older_history_is_added() {
+        let mut tree = tree(&["5-e 4-d"]);
+        assert!(!tree.merge(&revs("4-d"), stored(false)));
+        assert!(tree.merge(&revs("6-f 5-e 4-d 3-c 2-b"), stored(false)));
+        assert_eq!(tree.history(&revs("6-f")[0]).len(), 5);
+        assert!(tree.merge(&revs("4-x 3-c"), stored(false)));
+        assert_eq!(texts(tree.leaves()), ["6-f", "4-x"]);
+        assert_eq!(texts(tree.path(&revs("4-x")[0])), ["4-x", "3-c", "2-b"]);
+    }
+
+    #[test]
+    fn stemming_counts_from_every_leaf() {
+        let mut tree = tree(&["5-e 4-d 3-c 2-b 1-a", "3-x 2-b"]);
+        tree.stem(3);
+        assert_eq!(
+            texts(tree.path(&revs("5-e")[0])),
+            ["5-e", "4-d", "3-c", "2-b", "1-a"]
+        );
+        tree.stem(2);
+        assert_eq!(texts(tree.path(&revs("5-e")[0])), ["5-e", "4-d"]);
+        assert_eq!(texts(tree.path(&revs("3-x")[0])), ["3-x", "2-b"]);
+        tree.stem(1);
+        assert_eq!(texts(tree.leaves()), ["5-e", "3-x"]);
+        assert_eq!(tree.len(), 2);
+    }
+
+    /// A random history: each revision's parent is an earlier one, or none.
+    fn history() -> impl Strategy<Value = Vec<Vec<Rev>>> {
+        prop::collection::vec((any::<prop::sample::Index>(), 0..8u8), 1..25).prop_map(|picks| {
+            let mut paths: Vec<Vec<Rev>> = Vec::new();
+            for (number, (pick, root)) in picks.iter().enumerate() {
+                let parent = match (root, paths.is_empty()) {
+                    (0, _) | (_, true) => Vec::new(),
+                    _ => pick.get(&paths).clone(),
+                };
+                let rev = Rev {
+                    generation: parent.len() as u64 + 1,
+                    digest: Digest::from([number as u8; 16]),
+                };
+                paths.push([vec![rev], parent].concat());
+            }
+            paths
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn replicas_agree_whatever_the_order(
+            paths in history(),
+            order in any::<u64>(),
+            cut in 1..4usize,
+        ) {
+            let mut whole = RevTree::default();
+            for path in &paths {
+                whole.merge(path, stored(path.len() % 3 == 0));
+            }
+            // Shuffled, some of it twice, some without its oldest ancestors first.
+            let mut shuffled = paths.clone();
+            shuffled.sort_by_key(|path| {
+                let byte = u64::from(path[0].digest.as_bytes()[0]) + 1;
+                order.wrapping_mul(byte.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(17)
+            });
+            let mut replica = RevTree::default();
+            for path in &shuffled {
+                let deleted = path.len() % 3 == 0;
+                replica.merge(&path[..path.len().min(cut)], stored(deleted));
+            }
+            for path in &shuffled {
+                replica.merge(path, stored(path.len() % 3 == 0));
+            }
+            let leaves = |tree: &RevTree| {
+                let paths = tree.ranked_leaves().into_iter().map(|leaf| tree.history(&leaf.rev));
+                paths.collect::<Vec<_>>()
+            };
+            prop_assert_eq!(leaves(&replica), leaves(&whole));
+            prop_assert_eq!(replica.winner().map(|node| &node.rev), whole.winner().map(|node| &node.rev));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Who waits for commits.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+type Call = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// The newest update sequence, and those who want to know.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    state: Arc<Mutex<State>>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    seq: u64,
+    is_closed: bool,
+    calls: BTreeMap<u64, Call>,
+    next: u64,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seq {}, {} subscriptions", self.seq, self.calls.len())
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watch {
+    pub(crate) fn new(seq: u64) -> Self {
+        let state = State {
+            seq,
+            ..State::default()
+        };
+        Watch {
+            state: Arc::new(Mutex::new(state)),
+            changed: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn publish(&self, seq: u64) {
+        lock(&self.state).seq = seq;
+        self.wake();
+    }
+
+    pub(crate) fn close(&self) {
+        lock(&self.state).is_closed = true;
+        self.wake();
+    }
+
+    fn wake(&self) {
+        let (seq, calls) = {
+            let state = lock(&self.state);
+            (state.seq, state.calls.values().cloned().collect::<Vec<_>>())
+        };
+        self.changed.notify_all();
+        // Outside the lock: a call may unsubscribe.
+        for call in calls {
+            call(seq);
+        }
+    }
+
+    pub(crate) fn wait_beyond(&self, since: u64, timeout: Duration) -> u64 {
+        // Far enough for every clock.
+        let timeout = timeout.min(Duration::from_secs(1 << 30));
+        let end = Instant::now() + timeout;
+        let mut state = lock(&self.state);
+        while state.seq <= since && !state.is_closed {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.seq
+    }
+
+    pub(crate) fn subscribe(&self, call: Box<dyn Fn(u64) + Send + Sync>) -> Subscription {
+        let mut state = lock(&self.state);
+        let number = state.next;
+        state.next += 1;
+        state.calls.insert(number, call.into());
+        Subscription {
+            state: Arc::downgrade(&self.state),
+            number,
+        }
+    }
+}
+
+/// Keeps a callback registered; dropping it ends that.
+#[derive(Debug)]
+#[must_use = "dropping the subscription ends it"]
+pub struct Subscription {
+    state: Weak<Mutex<State>>,
+    number: u64,
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.upgrade() {
+            lock(&state).calls.remove(&self.number);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! One commit: all jobs of a group in one transaction.
+
+use super::documents::Documents;
+use crate::edit::{EditOutcome, Prepared};
+use crate::record::{BY_ID, BY_SEQ, Header, LOCAL};
+use crate::{DocdbError, Snapshot};
+use std::collections::BTreeMap;
+use varve_btree::{EncodedChunk, Transaction, TreeFile};
+
+/// What one requester wants.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Edits of documents.
+    Edits(Vec<Prepared>),
+    /// A security object, as JSON text.
+    Security(EncodedChunk),
+    /// Another limit of kept ancestors.
+    RevsLimit(u64),
+}
+
+/// One outcome for each edit of a job; none for other jobs.
+pub(crate) type Outcomes = Vec<EditOutcome>;
+
+/// Does all jobs and returns once they are durable. Without any change nothing is written.
+pub(crate) fn commit(
+    file: &TreeFile,
+    path: &std::path::Path,
+    jobs: &[Job],
+) -> Result<(Option<Snapshot>, Vec<Outcomes>), DocdbError> {
+    let txn = file.begin()?;
+    let before = Snapshot::new(txn.base().clone(), path)?;
+    let mut work = Work {
+        txn,
+        header: before.header().clone(),
+        path,
+    };
+    for job in jobs {
+        match job {
+            Job::Edits(_) => {}
+            Job::Security(text) => work.header.security = Some(work.txn.append_chunk(text)?),
+            Job::RevsLimit(limit) => work.header.revs_limit = *limit,
+        }
+    }
+    let (outcomes, has_changes) = work.edits(jobs)?;
+    if !has_changes && work.header == *before.header() {
+        return Ok((None, outcomes));
+    }
+    work.txn.set_user_header(&work.header.encode());
+    let snapshot = Snapshot::new(work.txn.commit()?, path)?;
+    Ok((Some(snapshot), outcomes))
+}
+
+/// A transaction with what its jobs share.
+pub(super) struct Work<'f> {
+    pub(super) txn: Transaction<'f>,
+    pub(super) header: Header,
+    pub(super) path: &'f std::path::Path,
+}
+
+/// An edit and where its outcome belongs.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'j> {
+    pub(super) edit: &'j Prepared,
+    job: usize,
+    index: usize,
+}
+
+impl Work<'_> {
+    /// Does all edits; also returns whether anything changed.
+    fn edits(&mut self, jobs: &[Job]) -> Result<(Vec<Outcomes>, bool), DocdbError> {
+        let mut entries = Vec::new();
+        let mut outcomes: Vec<Vec<Option<EditOutcome>>> = Vec::with_capacity(jobs.len());
+        for (job, edits) in jobs.iter().enumerate() {
+            let edits = match edits {
+                Job::Edits(edits) => &edits[..],
+                _ => &[],
+            };
+            outcomes.push(vec![None; edits.len()]);
+            for (index, edit) in edits.iter().enumerate() {
+                entries.push(Entry { edit, job, index });
+            }
+        }
+        // Stable: edits of one document stay in the order in which they came.
+        entries.sort_by(|a, b| a.edit.edit.id.cmp(&b.edit.edit.id));
+        let (local, entries): (Vec<_>, Vec<_>) = entries
+            .into_iter()
+            .partition(|entry| entry.edit.edit.is_local());
+        let mut settle =
+            |entry: &Entry<'_>, outcome| outcomes[entry.job][entry.index] = Some(outcome);
+        let mut has_changes = self.local(&local, &mut settle)?;
+        let mut documents = Documents::default();
+        for (position, same_id) in documents.read(self, &entries)?.into_iter().enumerate() {
+            documents.apply(self, position, same_id, &mut settle)?;
+        }
+        has_changes |= documents.write(self)?;
+        let unsettled = || Err(crate::EditError::Conflict);
+        let settled = outcomes.into_iter().map(|job| {
+            job.into_iter()
+                .map(|outcome| outcome.unwrap_or_else(unsettled))
+                .collect()
+        });
+        Ok((settled.collect(), has_changes))
+    }
+
+    /// Local documents: no history, the last edit counts.
+    fn local(
+        &mut self,
+        entries: &[Entry<'_>],
+        settle: &mut dyn FnMut(&Entry<'_>, EditOutcome),
+    ) -> Result<bool, DocdbError> {
+        let mut changes: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
+        for entry in entries {
+            let (key, value, outcome) = self.local_edit(entry.edit)?;
+            changes.insert(key, value);
+            settle(entry, Ok(outcome));
+        }
+        let changes: Vec<_> = changes.into_iter().collect();
+        self.txn.update(LOCAL, &changes)?;
+        Ok(!changes.is_empty())
+    }
+
+    pub(super) fn update_trees(
+        &mut self,
+        by_id: &[(&str, Option<Vec<u8>>)],
+        by_seq: &[([u8; 8], Option<Vec<u8>>)],
+    ) -> Result<(), DocdbError> {
+        self.txn.update(BY_ID, by_id)?;
+        self.txn.update(BY_SEQ, by_seq)?;
+        Ok(())
+    }
+}

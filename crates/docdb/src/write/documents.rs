@@ -1,0 +1,246 @@
+//! Applying edits to documents.
+
+use super::commit::{Entry, Work};
+use crate::edit::{Accepted, EditOutcome, LOCAL_PREFIX, Mode, Prepared, Text};
+use crate::record::{BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, encode_attachments};
+use crate::revtree::Stored;
+use crate::{Digest, DocdbError, EditError, Rev};
+use varve_btree::{ChunkRef, EncodedChunk};
+use varve_codec::{Compressor, EngineSetting};
+
+/// The documents that a commit touches, in order of their ids.
+#[derive(Default)]
+pub(super) struct Documents<'j> {
+    states: Vec<State<'j>>,
+}
+
+struct State<'j> {
+    id: &'j str,
+    record: DocumentRecord,
+    /// The update before this commit; 0 for a new document.
+    old_seq: u64,
+    is_changed: bool,
+}
+
+type Settle<'a, 'j> = dyn FnMut(&Entry<'j>, EditOutcome) + 'a;
+
+impl<'j> Documents<'j> {
+    /// Reads the documents of the sorted entries, and returns the entries of each.
+    pub(super) fn read<'e>(
+        &mut self,
+        work: &Work<'_>,
+        entries: &'e [Entry<'j>],
+    ) -> Result<Vec<&'e [Entry<'j>]>, DocdbError> {
+        let runs = entries.chunk_by(|a, b| a.edit.edit.id == b.edit.edit.id);
+        let runs: Vec<_> = runs.collect();
+        let ids: Vec<&'j str> = runs
+            .iter()
+            .map(|run| run[0].edit.edit.id.as_str())
+            .collect();
+        for (id, item) in ids.iter().zip(work.txn.get_many(BY_ID, &ids)?) {
+            let record = match item {
+                Some(item) => {
+                    DocumentRecord::decode(item.value()).map_err(|_| DocdbError::Damaged {
+                        path: work.path.to_owned(),
+                        what: "document",
+                        key: (*id).to_owned(),
+                    })?
+                }
+                None => DocumentRecord::default(),
+            };
+            self.states.push(State {
+                id,
+                old_seq: record.seq,
+                record,
+                is_changed: false,
+            });
+        }
+        Ok(runs)
+    }
+
+    /// Applies the edits of one document.
+    pub(super) fn apply(
+        &mut self,
+        work: &mut Work<'_>,
+        position: usize,
+        entries: &[Entry<'j>],
+        settle: &mut Settle<'_, 'j>,
+    ) -> Result<(), DocdbError> {
+        let state = &mut self.states[position];
+        for entry in entries {
+            let outcome = state.apply(work, entry.edit)?;
+            settle(entry, outcome);
+        }
+        Ok(())
+    }
+
+    /// Writes what changed; returns whether anything did.
+    pub(super) fn write(self, work: &mut Work<'_>) -> Result<bool, DocdbError> {
+        let limit = work.header.revs_limit;
+        let mut by_id = Vec::new();
+        let (mut by_seq, mut added) = (Vec::new(), Vec::new());
+        for mut state in self.states.into_iter().filter(|state| state.is_changed) {
+            state.record.tree.stem(limit);
+            let mut value = Vec::new();
+            state.record.encode(&mut value);
+            by_id.push((state.id, Some(value)));
+            if state.old_seq > 0 {
+                by_seq.push((state.old_seq.to_be_bytes(), None));
+            }
+            if let Some(change) = Change::of(state.id, state.record.seq, &state.record.tree) {
+                let mut value = Vec::new();
+                change.encode(&mut value);
+                added.push((state.record.seq.to_be_bytes(), Some(value)));
+            }
+        }
+        by_seq.sort_by_key(|(seq, _)| *seq);
+        // Every new sequence is above every old one, and they were given in order.
+        by_seq.append(&mut added);
+        work.update_trees(&by_id, &by_seq)?;
+        Ok(!by_id.is_empty())
+    }
+}
+
+impl State<'_> {
+    fn apply(&mut self, work: &mut Work<'_>, edit: &Prepared) -> Result<EditOutcome, DocdbError> {
+        if let Some(error) = &edit.refused {
+            return Ok(Err(error.clone()));
+        }
+        let path = match edit.mode {
+            Mode::Interactive => match self.next_revision(edit) {
+                Ok(path) => path,
+                Err(error) => return Ok(Err(error)),
+            },
+            Mode::Replicated => edit.edit.revs.clone(),
+        };
+        let Some(rev) = path.first().cloned() else {
+            return Ok(Err(EditError::RevNeeded));
+        };
+        let is_new = self.record.tree.find(&rev).is_none();
+        if is_new {
+            if !self.is_changed {
+                work.header.update_seq += 1;
+                self.record.seq = work.header.update_seq;
+                self.is_changed = true;
+            }
+            let stored = work.store(edit, rev.generation, self.record.seq)?;
+            self.record.tree.merge(&path, stored);
+        }
+        Ok(Ok(Accepted {
+            id: self.id.to_owned(),
+            rev,
+            is_new,
+        }))
+    }
+
+    /// The revision that an interactive edit makes, and its parent.
+    fn next_revision(&self, edit: &Prepared) -> Result<Vec<Rev>, EditError> {
+        let tree = &self.record.tree;
+        let (parent, digest) = match (tree.winner(), edit.edit.rev()) {
+            (None, None) => (None, edit.digest.clone()),
+            // A deleted document begins anew on its last revision.
+            (Some(winner), None) if winner.is_deleted() && !edit.edit.deleted => {
+                (Some(winner), edit.digest_after(Some(&winner.rev)))
+            }
+            (Some(winner), Some(rev)) if !winner.is_deleted() => {
+                let leaf = tree.leaf(rev).ok_or(EditError::Conflict)?;
+                (Some(leaf), edit.digest.clone())
+            }
+            _ => return Err(EditError::Conflict),
+        };
+        let parent = parent.map(|node| node.rev.clone());
+        let generation = parent.as_ref().map_or(0, |rev| rev.generation) + 1;
+        let rev = Rev { generation, digest };
+        // The same edit of a branch may be there already.
+        match tree.find(&rev) {
+            Some(_) => Err(EditError::Conflict),
+            None => Ok(std::iter::once(rev).chain(parent).collect()),
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Appends what an edit brings.
+    fn store(&mut self, edit: &Prepared, generation: u64, seq: u64) -> Result<Stored, DocdbError> {
+        let body = self.text_chunk(&edit.text)?;
+        let mut stored = Stored {
+            deleted: edit.edit.deleted,
+            body,
+            attachments: None,
+            seq,
+            active: u64::from(body.len),
+            external: edit.external,
+        };
+        if edit.attachments.is_empty() {
+            return Ok(stored);
+        }
+        let mut records = Vec::with_capacity(edit.attachments.len());
+        for attachment in &edit.attachments {
+            let mut record = attachment.record.clone();
+            for piece in &attachment.pieces {
+                record.chunks.push(self.txn.append_chunk(piece)?);
+            }
+            if record.revpos == 0 || edit.mode == Mode::Interactive && !attachment.pieces.is_empty()
+            {
+                record.revpos = generation;
+            }
+            stored.active = stored.active.saturating_add(record.active());
+            stored.external = stored.external.saturating_add(record.length);
+            records.push(record);
+        }
+        let mut list = Vec::new();
+        encode_attachments(&records, &mut list);
+        let mut plain =
+            Compressor::new(EngineSetting::NONE).map_err(varve_btree::TreeError::Compress)?;
+        let at = self
+            .txn
+            .append_chunk(&EncodedChunk::encode(&mut plain, &list)?)?;
+        stored.active = stored.active.saturating_add(u64::from(at.len));
+        stored.attachments = Some(at);
+        Ok(stored)
+    }
+
+    fn text_chunk(&mut self, text: &Text) -> Result<ChunkRef, DocdbError> {
+        match text {
+            Text::Chunk(chunk) => Ok(self.txn.append_chunk(chunk)?),
+            Text::Inline(text) => {
+                let mut plain = Compressor::new(EngineSetting::NONE)
+                    .map_err(varve_btree::TreeError::Compress)?;
+                Ok(self
+                    .txn
+                    .append_chunk(&EncodedChunk::encode(&mut plain, text)?)?)
+            }
+        }
+    }
+
+    /// The key and value that an edit of a local document amounts to, and its outcome.
+    pub(super) fn local_edit<'j>(
+        &mut self,
+        edit: &'j Prepared,
+    ) -> Result<(&'j str, Option<Vec<u8>>, Accepted), DocdbError> {
+        let id = edit.edit.id.as_str();
+        let key = id.strip_prefix(LOCAL_PREFIX).unwrap_or(id);
+        let number = match edit.edit.deleted {
+            true => 0,
+            false => edit.edit.local_rev + 1,
+        };
+        let accepted = Accepted {
+            id: id.to_owned(),
+            rev: Rev {
+                generation: 0,
+                digest: Digest::from_bytes(number.to_string().as_bytes()),
+            },
+            is_new: true,
+        };
+        if edit.edit.deleted {
+            return Ok((key, None, accepted));
+        }
+        let body = match &edit.text {
+            Text::Inline(text) => LocalBody::Inline(text.clone()),
+            Text::Chunk(chunk) => LocalBody::Chunk(self.txn.append_chunk(chunk)?),
+        };
+        let mut value = Vec::new();
+        LocalRecord { rev: number, body }.encode(&mut value);
+        Ok((key, Some(value), accepted))
+    }
+}

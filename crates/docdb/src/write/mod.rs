@@ -1,0 +1,8 @@
+//! Committing: requests that come in while a commit is under way share the next one.
+
+mod commit;
+mod documents;
+mod group;
+
+pub(crate) use commit::{Job, Outcomes, commit};
+pub(crate) use group::Group;

@@ -1,0 +1,56 @@
+//! Every state a power cut could have left.
+
+use crate::{PATH, create, edit, options};
+use std::path::Path;
+use std::sync::Arc;
+use varve_docdb::{Database, Mode};
+use varve_testkit::Recorder;
+
+const COMMITS: usize = 6;
+const PER_COMMIT: usize = 3;
+
+#[test]
+fn no_cut_loses_what_was_acknowledged() {
+    let disk = Recorder::default();
+    let db = create(disk.clone());
+    disk.acknowledge();
+    for commit in 0..COMMITS {
+        let edits =
+            (0..PER_COMMIT).map(|number| edit(&format!(r#"{{"_id":"{commit}-{number}"}}"#)));
+        for outcome in db.update(edits.collect(), Mode::Interactive).unwrap() {
+            outcome.unwrap();
+        }
+        disk.acknowledge();
+    }
+    let images = disk.for_each_image(400, |image| {
+        let opened = Database::open(Arc::new(image.storage), Path::new(PATH), &options());
+        let db = match opened {
+            Ok(db) => db,
+            Err(error) => {
+                assert_eq!(image.acknowledged, 0, "{error}: {}", image.cut);
+                return;
+            }
+        };
+        let info = db.snapshot().info().unwrap();
+        let found = usize::try_from(info.doc_count).unwrap();
+        let commits = image.acknowledged.saturating_sub(1);
+        assert_eq!(found % PER_COMMIT, 0, "half a commit: {}", image.cut);
+        assert!(
+            found >= commits * PER_COMMIT,
+            "found {found} documents: {}",
+            image.cut
+        );
+        assert!(
+            found <= (commits + 1) * PER_COMMIT,
+            "found {found} documents: {}",
+            image.cut
+        );
+        // It goes on from there.
+        let outcome = db
+            .update_one(edit(r#"{"_id":"after"}"#), Mode::Interactive)
+            .unwrap();
+        outcome.unwrap();
+        assert_eq!(db.snapshot().update_seq(), found as u64 + 1);
+    });
+    assert!(images > 1000, "only {images} images");
+}
