@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Name of the administrator that [`Server::start`] configures.
 pub const ADMIN: &str = "admin";
 /// The administrator's password.
-pub const PASSWORD: &str = "layers of silt";
+pub const PASSWORD: &str = "layers-of-silt";
 /// What precedes the address in the line that says the server is ready.
 const READY: &str = "listening on http://";
 /// Far more than a start needs on a busy machine.
@@ -100,8 +100,7 @@ impl Server {
 
     /// URL of a path, with the administrator's name and password in it.
     pub fn admin_url(&self, path: &str) -> String {
-        let password = PASSWORD.replace(' ', "%20");
-        format!("http://{ADMIN}:{password}@{}{path}", self.address)
+        format!("http://{ADMIN}:{PASSWORD}@{}{path}", self.address)
     }
 
     /// A client that is nobody.
@@ -118,6 +117,21 @@ impl Server {
     pub fn printed(&self) -> String {
         let printed = self.printed.lock();
         printed.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What it has printed as soon as `text` is in it.
+    #[track_caller]
+    pub fn printed_with(&self, text: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let printed = self.printed();
+            if printed.contains(text) {
+                return printed;
+            }
+            let waiting = begun.elapsed() < START_LIMIT;
+            assert!(waiting, "{text:?} was not printed: {printed}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Whether it has not ended.
