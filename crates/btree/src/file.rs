@@ -155,6 +155,22 @@ impl TreeFile {
         TreeFile::make(file, header, options, state, None, ignored)
     }
 
+    /// Kind and number of trees of the tree file at `path`; `None` if something else is there.
+    ///
+    /// # Errors
+    /// [`TreeError::Version`], [`TreeError::Damaged`], or what the storage answers.
+    pub fn kind_of(
+        storage: &dyn Storage,
+        path: &Path,
+    ) -> Result<Option<([u8; 8], usize)>, TreeError> {
+        let file = storage.open(path, OpenMode::Read)?;
+        match Header::read(file.as_ref()) {
+            Ok(header) => Ok(Some((header.kind, header.trees.into()))),
+            Err(TreeError::Foreign { .. } | TreeError::Unfinished { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// `durable` is `None` for reading only.
     fn make(
         file: Arc<dyn StorageFile>,

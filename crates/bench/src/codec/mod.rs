@@ -1,0 +1,210 @@
+//! Measures codecs, levels and dictionaries on the chunks that would really be compressed.
+//!
+//! A repository gives the deltas and full texts that its revlogs hold; a database or view index
+//! its document bodies and tree nodes; a file of JSON lines its lines; any other file pieces of up
+//! to 1 MiB.
+
+mod corpus;
+mod measure;
+mod render;
+mod sources;
+
+use crate::{BenchError, Spread};
+use corpus::Corpus;
+use std::path::PathBuf;
+use std::sync::Arc;
+use varve_base::{Interrupt, Progress, Storage, Unit};
+use varve_codec::{CodecId, Dictionary, EngineSetting};
+
+pub use render::{csv, json, table};
+
+/// What to measure, and how often.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which codecs at which levels, in the order of the report.
+    pub settings: Vec<EngineSetting>,
+    /// Sizes in bytes of the dictionaries that each zstd setting is also measured with.
+    pub dictionaries: Vec<usize>,
+    /// How often each measurement is made; at least 3.
+    pub runs: usize,
+    /// At most about so many bytes of chunks are measured; of more, an even sample.
+    pub max_bytes: usize,
+}
+
+impl Default for Options {
+    /// All codecs at the levels between which people choose, dictionaries of 16 and 64 KiB, five
+    /// runs, 64 MiB.
+    fn default() -> Self {
+        let zlib = [1, 6, 9].map(|level| (CodecId::Zlib, level));
+        let zstd = [1, 3, 6, 9, 12, 15, 19, 22].map(|level| (CodecId::Zstd, level));
+        let plain = [(CodecId::None, 0), (CodecId::Snappy, 0)];
+        let all = plain.into_iter().chain(zlib).chain(zstd);
+        Options {
+            settings: all
+                .filter_map(|(codec, level)| EngineSetting::new(codec, level).ok())
+                .collect(),
+            dictionaries: vec![16 << 10, 64 << 10],
+            runs: 5,
+            max_bytes: 64 << 20,
+        }
+    }
+}
+
+/// What a path turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A Mercurial repository.
+    Repository,
+    /// A Varve database or view index.
+    Database,
+    /// A file with one JSON value a line.
+    JsonLines,
+    /// Any other file.
+    File,
+}
+
+impl SourceKind {
+    /// Name for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceKind::Repository => "repository",
+            SourceKind::Database => "database",
+            SourceKind::JsonLines => "JSON lines",
+            SourceKind::File => "file",
+        }
+    }
+}
+
+/// One file, repository or database that chunks came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: SourceKind,
+    /// How many chunks it has.
+    pub chunks: u64,
+    /// Their bytes before compression.
+    pub bytes: u64,
+}
+
+/// One codec at one level, with or without a dictionary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Codec and level.
+    pub setting: EngineSetting,
+    /// Length in bytes of the dictionary, if there is one.
+    pub dictionary: Option<usize>,
+    /// How many chunks were compressed.
+    pub chunks: usize,
+    /// How many of them became no shorter, and would be stored as they are.
+    pub incompressible: usize,
+    /// Bytes before compression.
+    pub bytes_in: u64,
+    /// Bytes after, with the dictionary.
+    pub bytes_out: u64,
+    /// Speed of compressing, in bytes before compression.
+    pub compress: Spread,
+    /// Speed of expanding, in bytes before compression.
+    pub expand: Spread,
+}
+
+impl Row {
+    /// How many bytes one stored byte stands for.
+    pub fn ratio(&self) -> f64 {
+        self.bytes_in as f64 / self.bytes_out.max(1) as f64
+    }
+}
+
+/// What was measured, on what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Where the chunks came from.
+    pub sources: Vec<Source>,
+    /// One in how many chunks was measured; 1 if all were.
+    pub sampled: u64,
+    /// How many chunks were measured.
+    pub chunks: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How often each measurement was made.
+    pub runs: usize,
+    /// Speed of copying the chunks, which no codec can beat.
+    pub memcpy: Spread,
+    /// The measurements.
+    pub rows: Vec<Row>,
+    /// Sizes of dictionaries that could not be trained, because there are too few chunks for them.
+    pub untrained: Vec<usize>,
+}
+
+/// Collects the chunks of `paths` and measures.
+///
+/// # Errors
+/// [`BenchError`]: a path that cannot be read, damage, too few runs, or the interrupt.
+pub fn run(
+    storage: &Arc<dyn Storage>,
+    paths: &[PathBuf],
+    options: &Options,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Report, BenchError> {
+    if options.runs < 3 {
+        return Err(BenchError::TooFewRuns { runs: options.runs });
+    }
+    let mut corpus = Corpus::new(options.max_bytes);
+    progress.begin("reading chunks", Unit::Bytes, None);
+    let sources = sources::collect(storage, paths, &mut corpus, progress, interrupt)?;
+    progress.end();
+    if corpus.is_empty() {
+        return Err(BenchError::Nothing);
+    }
+    let (trained, untrained) = train(&corpus, options);
+    let zstd = options
+        .settings
+        .iter()
+        .filter(|setting| setting.codec() == CodecId::Zstd);
+    let with_dictionary = trained.iter().flat_map(|dictionary| {
+        zstd.clone()
+            .map(move |&setting| (setting, Some(dictionary)))
+    });
+    let plain = options.settings.iter().map(|&setting| (setting, None));
+    let tasks: Vec<_> = plain.chain(with_dictionary).collect();
+    progress.begin("measuring", Unit::Items, Some(tasks.len() as u64));
+    let bench = measure::Bench::new(&corpus, options.runs, interrupt);
+    let memcpy = bench.memcpy()?;
+    let mut rows = Vec::with_capacity(tasks.len());
+    for (setting, dictionary) in tasks {
+        rows.push(bench.row(setting, dictionary)?);
+        progress.advance(1);
+    }
+    progress.end();
+    Ok(Report {
+        sources,
+        sampled: corpus.stride(),
+        chunks: corpus.len(),
+        bytes: corpus.bytes(),
+        runs: options.runs,
+        memcpy,
+        rows,
+        untrained,
+    })
+}
+
+/// The dictionaries, and the sizes for which there is too little to learn from.
+fn train(corpus: &Corpus, options: &Options) -> (Vec<Dictionary>, Vec<usize>) {
+    /// zstd's own advice: about a hundred times the dictionary's size.
+    const SAMPLES: usize = 100;
+    let (mut trained, mut untrained) = (Vec::new(), Vec::new());
+    let any_zstd = options
+        .settings
+        .iter()
+        .any(|setting| setting.codec() == CodecId::Zstd);
+    for &size in options.dictionaries.iter().filter(|_| any_zstd) {
+        let samples = corpus.sample(size.saturating_mul(SAMPLES));
+        match Dictionary::train(&samples, size) {
+            Ok(dictionary) => trained.push(dictionary),
+            Err(_) => untrained.push(size),
+        }
+    }
+    (trained, untrained)
+}

@@ -1,0 +1,60 @@
+//! What can go wrong while measuring.
+
+use std::path::PathBuf;
+use varve_base::{Interrupted, StorageError};
+use varve_btree::TreeError;
+use varve_codec::{CodecError, EngineSetting};
+use varve_revlog::RevlogError;
+
+/// A measurement could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// A file or folder could not be read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A revlog is damaged or of a kind that this build does not read.
+    #[error(transparent)]
+    Revlog(#[from] RevlogError),
+    /// A database or view index is damaged or cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Nothing is at a path.
+    #[error("{path} is neither a file nor a folder", path = path.display())]
+    NoSource {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// There is not a single byte to compress.
+    #[error("there is nothing to measure in the given paths")]
+    Nothing,
+    /// A codec refused a chunk.
+    #[error("{setting} cannot {op} chunk {chunk}: {source}")]
+    Codec {
+        /// The codec with its level.
+        setting: EngineSetting,
+        /// `compress` or `expand`.
+        op: &'static str,
+        /// The chunk's number.
+        chunk: usize,
+        /// The codec's reason.
+        source: CodecError,
+    },
+    /// A chunk did not come back as it was.
+    #[error("{setting}: chunk {chunk} expands to other bytes than were compressed")]
+    RoundTrip {
+        /// The codec with its level.
+        setting: EngineSetting,
+        /// The chunk's number.
+        chunk: usize,
+    },
+    /// Too few runs for a median.
+    #[error("{runs} runs are too few for a median; at least 3 are needed")]
+    TooFewRuns {
+        /// How many were asked for.
+        runs: usize,
+    },
+    /// The caller asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}

@@ -1,0 +1,4 @@
+//! Tests of the measuring library from outside.
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+mod codec;
