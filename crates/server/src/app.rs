@@ -2,9 +2,10 @@
 
 use crate::auth::{Auth, UserContext};
 use crate::folder::{DATABASES, Folder};
+use crate::hg::OpenRepository;
 use crate::node::{NodeConfig, Uuids};
 use crate::tasks::Tasks;
-use crate::{Failure, ServerError, databases};
+use crate::{Failure, Registry, ServerError, databases};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,9 @@ use varve_config::Settings;
 /// Largest body that a request without a login may send: arguments of reads, no data.
 const ANONYMOUS_BODY: u64 = 8 << 20;
 
+/// Repositories that stay open although nobody asks for them at the moment.
+const IDLE_REPOSITORIES: usize = 64;
+
 /// One running server.
 #[derive(Debug)]
 pub struct App {
@@ -24,6 +28,7 @@ pub struct App {
     pub auth: Auth,
     /// What runs for longer.
     pub tasks: Tasks,
+    pub(crate) repositories: Registry<OpenRepository>,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
     stopping: watch::Sender<bool>,
@@ -39,6 +44,7 @@ impl App {
         Ok(App {
             auth: Auth::new(&folder.settings)?,
             tasks: Tasks::default(),
+            repositories: Registry::new(IDLE_REPOSITORIES),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             folder,

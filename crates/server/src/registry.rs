@@ -61,11 +61,6 @@ impl<V> Registry<V> {
         lock(&slot.value).take()
     }
 
-    /// Names of everything that is open, in no particular order.
-    pub fn names(&self) -> Vec<String> {
-        lock(&self.slots).keys().cloned().collect()
-    }
-
     fn slot(&self, name: &str) -> Arc<Slot<V>> {
         use std::sync::atomic::{AtomicU64, Ordering};
         static TICK: AtomicU64 = AtomicU64::new(0);

@@ -6,6 +6,7 @@
 )]
 
 mod client;
+mod hg;
 mod node;
 mod protocol;
 mod recorded;

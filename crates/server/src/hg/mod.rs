@@ -1,18 +1,153 @@
-//! Repositories: Mercurial's wire protocol below `/hg/`.
+//! Repositories: Mercurial's wire protocol below `/hg/`, and plain pages for browsers.
+//!
+//! Everybody may read whatever stands below `repos/`, as with `hg serve`, unless
+//! `[chttpd] require_valid_user` asks for a login. Nobody may write yet.
 
-use crate::{Answer, App, Failure, Request, UserContext};
+mod find;
+mod page;
+
+use crate::{Answer, App, Failure, Request};
+use find::Found;
+use hyper::{Method, StatusCode, Uri};
+use page::Summary;
+use std::path::Path;
 use std::sync::Arc;
+use varve_base::storage::read_if_there;
+use varve_exchange::wire::{self, StreamBody, TYPE_ERROR, WireRequest, WireResponse, WireSettings};
+use varve_exchange::{ChunkSink, ExchangeError, SinkClosed};
+use varve_repo::Repository;
+
+use crate::http::BodyWriter;
 
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
 pub(crate) fn claims(request: &Request) -> bool {
     request.raw_path == "/hg" || request.raw_path.starts_with("/hg/")
 }
 
+/// Whether the request's body is of no use: a push is refused whatever it brings.
+pub(crate) fn discards_body(uri: &Uri) -> bool {
+    let mut pairs = uri.query().unwrap_or("").split('&');
+    uri.path().starts_with("/hg/") && pairs.any(|pair| pair == "cmd=unbundle")
+}
+
+/// A repository that is kept open.
+#[derive(Debug)]
+pub(crate) struct OpenRepository {
+    repository: Repository,
+    /// `.hg/requires` as it was when the repository was opened: another one means that another
+    /// repository stands there now. Everything else is noticed by the repository itself.
+    requires: Option<Vec<u8>>,
+}
+
 /// Answers everything below `/hg`.
-pub(crate) async fn route(
-    _app: Arc<App>,
-    _request: Request,
-    _user: UserContext,
-) -> Result<Answer, Failure> {
-    Err(Failure::not_found("no such repository"))
+pub(crate) async fn route(app: Arc<App>, request: Request) -> Result<Answer, Failure> {
+    if !request.is_read() && request.method != Method::POST {
+        return Err(Failure::method_not_allowed("GET,HEAD,POST"));
+    }
+    App::blocking(move || answer(&app, &request)).await
+}
+
+fn answer(app: &App, request: &Request) -> Result<Answer, Failure> {
+    let storage = app.storage().as_ref();
+    let segments = &request.segments[1..];
+    if segments.is_empty() {
+        let names = find::list(storage).map_err(Failure::internal)?;
+        return Ok(page::index(&names));
+    }
+    let found = find::find(storage, segments).map_err(Failure::internal)?;
+    let Some(found) = found else {
+        let missing = format!("there is no repository {:?}\n", segments.join("/"));
+        return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
+    };
+    let repository = match open(app, &found) {
+        Ok(repository) => repository,
+        Err(error) => return Ok(refuse(&error.to_string())),
+    };
+    if request.query("cmd").is_some() || request.headers.contains_key("x-hgargs-post") {
+        return Ok(respond(app, &repository.repository, request));
+    }
+    browse(&repository.repository, &found, request)
+}
+
+/// The repository, opened anew if another one stands in its place.
+fn open(app: &App, found: &Found) -> Result<Arc<OpenRepository>, OpenError> {
+    let requires = read_if_there(app.storage().as_ref(), &found.folder.join(".hg/requires"))?;
+    if let Some(known) = app.repositories.get(&found.name)
+        && known.requires != requires
+    {
+        app.repositories.forget(&found.name);
+    }
+    app.repositories.get_or_open(&found.name, || {
+        let repository = Repository::open(Arc::clone(app.storage()), Path::new(&found.folder))?;
+        Ok(OpenRepository {
+            repository,
+            requires,
+        })
+    })
+}
+
+/// Why a repository cannot be served.
+#[derive(Debug, thiserror::Error)]
+enum OpenError {
+    #[error(transparent)]
+    Storage(#[from] varve_base::StorageError),
+    #[error(transparent)]
+    Repository(#[from] varve_repo::RepoError),
+}
+
+fn respond(app: &App, repository: &Repository, request: &Request) -> Answer {
+    let headers = request.headers.iter();
+    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let query = request.raw_query.as_bytes();
+    let response = WireRequest::parse(headers, query, &request.body)
+        .and_then(|wire| wire::respond(repository, &wire, &settings(app)));
+    match response.unwrap_or_else(|error| WireResponse::refusal(&error)) {
+        WireResponse::Whole { content_type, body } => {
+            Answer::whole(StatusCode::OK, content_type, body)
+        }
+        WireResponse::Stream { content_type, body } => stream(content_type, body),
+    }
+}
+
+fn settings(app: &App) -> WireSettings {
+    WireSettings {
+        stream_clones: app.settings().hg.uncompressed,
+    }
+}
+
+fn stream(content_type: &str, body: StreamBody) -> Answer {
+    Answer::stream(content_type, move |writer| -> Result<(), ExchangeError> {
+        body(&mut Sink(writer))
+    })
+}
+
+/// Hands the buffers of an exchange on to the connection.
+struct Sink<'a>(&'a mut BodyWriter);
+
+impl ChunkSink for Sink<'_> {
+    fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
+        self.0.send(bytes).map_err(|_closed| SinkClosed)
+    }
+}
+
+/// A text that `hg` shows to its user before it stops.
+fn refuse(reason: &str) -> Answer {
+    Answer::whole(
+        StatusCode::OK,
+        TYPE_ERROR,
+        format!("{reason}\n").into_bytes(),
+    )
+}
+
+fn browse(repository: &Repository, found: &Found, request: &Request) -> Result<Answer, Failure> {
+    let view = repository.view().map_err(Failure::internal)?;
+    let changelog = view.changelog();
+    let tip = view.tip().map(|rev| format!("{}", changelog.node(rev)));
+    let summary = Summary {
+        name: found.name.clone(),
+        origin: request.origin(),
+        changesets: changelog.len(),
+        tip,
+    };
+    Ok(page::repository(&summary))
 }

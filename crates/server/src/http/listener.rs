@@ -1,7 +1,7 @@
 //! Accepting connections, and ending them cleanly when the server stops.
 
-use super::{Answer, Body, Request, body::BodyReceiver, read_body};
-use crate::{App, Failure, route};
+use super::{Answer, Body, Request, body::BodyReceiver, discard_body, read_body};
+use crate::{App, Failure, hg, route};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue, SERVER};
@@ -81,8 +81,13 @@ async fn take_in(
 ) -> Result<(Request, crate::auth::Login), Failure> {
     let (parts, incoming) = request.into_parts();
     let login = app.auth.login(&parts.headers).await?;
-    let limit = app.body_limit(&login.user);
-    let body = read_body(incoming, &parts.headers, limit).await?;
+    let body = if hg::discards_body(&parts.uri) {
+        discard_body(incoming, app.settings().max_request_size).await;
+        Vec::new()
+    } else {
+        let limit = app.body_limit(&login.user);
+        read_body(incoming, &parts.headers, limit).await?
+    };
     let request = Request::new(parts.method, &parts.uri, parts.headers, body)?;
     Ok((request, login))
 }

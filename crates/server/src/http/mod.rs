@@ -2,12 +2,13 @@
 
 mod answer;
 mod body;
+pub(crate) mod cors;
 mod intake;
 mod listener;
 mod request;
 
 pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
-pub(crate) use intake::read_body;
+pub(crate) use intake::{discard_body, read_body};
 pub(crate) use listener::serve;
 pub use request::{Request, parse_query};

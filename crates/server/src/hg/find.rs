@@ -1,0 +1,156 @@
+//! From the path behind `/hg/` to a repository below the served folder.
+//!
+//! Nothing is scanned at the start: a repository is there as soon as its folder is. Symbolic links
+//! are not followed, neither on the way nor at the end: a working copy may hold links that its
+//! committers chose.
+
+use crate::folder::REPOSITORIES;
+use std::path::{Path, PathBuf};
+use varve_base::storage::EntryKind;
+use varve_base::{Storage, StorageError};
+
+/// Folders between `repos/` and a repository that a listing goes down.
+const LISTED_DEPTH: usize = 5;
+/// Repositories that a listing names at most.
+const LISTED: usize = 10_000;
+
+/// A repository's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Its path below `repos/`, with slashes.
+    pub(super) name: String,
+    /// Its folder, relative to the served one.
+    pub(super) folder: PathBuf,
+}
+
+/// The repository that the decoded path segments name: the longest prefix of them that is one.
+///
+/// # Errors
+/// [`StorageError`] if the disk fails; a name that cannot be is simply not found.
+pub(super) fn find(
+    storage: &dyn Storage,
+    segments: &[String],
+) -> Result<Option<Found>, StorageError> {
+    if !segments.iter().all(|segment| is_plain(segment)) {
+        return Ok(None);
+    }
+    let mut folder = PathBuf::from(REPOSITORIES);
+    let mut found = None;
+    for (index, segment) in segments.iter().enumerate() {
+        folder.push(segment);
+        if storage.kind(&folder)? != Some(EntryKind::Folder) {
+            break;
+        }
+        if is_repository(storage, &folder)? {
+            found = Some(Found {
+                name: segments[..=index].join("/"),
+                folder: folder.clone(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a path segment can be a folder's name that is meant for others: no way up, no hidden
+/// folder such as `.hg`, nothing that is a path itself.
+fn is_plain(segment: &str) -> bool {
+    !segment.starts_with('.') && !segment.contains(['/', '\\', '\0'])
+}
+
+fn is_repository(storage: &dyn Storage, folder: &Path) -> Result<bool, StorageError> {
+    Ok(storage.kind(&folder.join(".hg"))? == Some(EntryKind::Folder))
+}
+
+/// Names of the repositories below `repos/`, in order. Repositories inside repositories are served
+/// but not listed.
+///
+/// # Errors
+/// [`StorageError`] if the disk fails.
+pub(super) fn list(storage: &dyn Storage) -> Result<Vec<String>, StorageError> {
+    let mut names = Vec::new();
+    collect(
+        storage,
+        Path::new(REPOSITORIES),
+        "",
+        LISTED_DEPTH,
+        &mut names,
+    )?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn collect(
+    storage: &dyn Storage,
+    folder: &Path,
+    above: &str,
+    depth: usize,
+    names: &mut Vec<String>,
+) -> Result<(), StorageError> {
+    for entry in storage.list(folder)? {
+        let Some(name) = entry.name.to_str().filter(|name| is_plain(name)) else {
+            continue;
+        };
+        if entry.kind != EntryKind::Folder || names.len() >= LISTED {
+            continue;
+        }
+        let inner = folder.join(name);
+        let path = format!("{above}{name}");
+        if is_repository(storage, &inner)? {
+            names.push(path);
+        } else if depth > 1 {
+            collect(storage, &inner, &format!("{path}/"), depth - 1, names)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_base::DiskStorage;
+
+    fn folder() -> (tempfile::TempDir, DiskStorage) {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [
+            "a/.hg",
+            "team/b/.hg",
+            "team/b/sub/.hg",
+            "team/empty",
+            ".hidden/.hg",
+        ] {
+            std::fs::create_dir_all(dir.path().join(REPOSITORIES).join(path)).unwrap();
+        }
+        std::fs::create_dir_all(dir.path().join("outside/.hg")).unwrap();
+        let link = dir.path().join(REPOSITORIES).join("link");
+        std::os::unix::fs::symlink(dir.path().join("outside"), link).unwrap();
+        let storage = DiskStorage::new(dir.path());
+        (dir, storage)
+    }
+
+    #[test]
+    fn the_longest_prefix_is_the_repository() {
+        let (_dir, storage) = folder();
+        let name = |path: &str| {
+            let segments: Vec<String> = path.split('/').map(str::to_owned).collect();
+            find(&storage, &segments).unwrap().map(|found| found.name)
+        };
+        assert_eq!(name("a").as_deref(), Some("a"));
+        assert_eq!(name("a/rev/tip").as_deref(), Some("a"));
+        assert_eq!(name("team/b").as_deref(), Some("team/b"));
+        assert_eq!(name("team/b/sub").as_deref(), Some("team/b/sub"));
+        for nothing in ["", "none", "team", "team/empty", "link", ".hidden"] {
+            assert_eq!(name(nothing), None, "{nothing}");
+        }
+        for outside in ["..", "../outside", "a/../../outside", "a/.hg", "a\0"] {
+            assert_eq!(name(outside), None, "{outside}");
+        }
+        let one_segment = ["../outside".to_owned()];
+        assert_eq!(find(&storage, &one_segment).unwrap(), None);
+    }
+
+    #[test]
+    fn a_listing_names_what_is_meant_for_others() {
+        let (_dir, storage) = folder();
+        assert_eq!(list(&storage).unwrap(), ["a", "team/b"]);
+    }
+}
