@@ -1,1 +1,30 @@
 //! View indexes: building, reduces and queries.
+//!
+//! A [`ViewGroup`] is what a design document says about views. Its [`ViewIndex`] is one file with
+//! one tree for each map function, in the order of the keys, and one that tells which rows a
+//! document has; it is brought up to date from [`Documents`], one moment of a database, and then
+//! queried. The file's format is described in `docs/formats/view-index.md`.
+
+mod build;
+mod design;
+mod error;
+mod group;
+mod index;
+pub mod options;
+mod query;
+mod reduce;
+mod row;
+mod source;
+mod state;
+
+pub use build::{BuildContext, BuildLog, NoLog};
+pub use design::{DesignError, check_design};
+pub use error::ViewError;
+pub use group::{Signature, ViewGroup};
+pub use index::{IndexOptions, IndexView, ViewIndex, remove_stale};
+pub use options::{Grouping, OptionError, QueryOptions, Update};
+pub use query::{Answer, GroupRow, GroupRows, MapRows};
+pub use row::Row;
+pub use source::Documents;
+
+use index::{BY_DOCUMENT, tree_of_map};

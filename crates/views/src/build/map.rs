@@ -1,0 +1,231 @@
+//! A worker: documents in, sorted rows out.
+
+use super::BuildContext;
+use super::order::compare_json;
+use super::rows::{Batch, Entries, Mapped};
+use crate::ViewError;
+use crate::group::ViewGroup;
+use crate::row::{push_number, push_value, push_varint, push_whole_id};
+use crate::source::Documents;
+use varve_js::{Emission, MapEngine};
+use varve_json::{Value, collate, parse};
+
+/// One worker's engine and buffers.
+pub(super) struct Mapper<'a, D> {
+    group: &'a ViewGroup,
+    documents: &'a D,
+    context: &'a BuildContext<'a>,
+    engine: MapEngine,
+    json: Vec<u8>,
+    emitted: Vec<Emitted>,
+    bytes: Vec<u8>,
+}
+
+/// A row of the document at hand: positions in the worker's bytes.
+#[derive(Clone, Copy, Debug)]
+struct Emitted {
+    map: usize,
+    /// Sort key, key and value stand one behind the other.
+    sort_key: usize,
+    key: usize,
+    value: usize,
+    end: usize,
+}
+
+impl<'a, D: Documents> Mapper<'a, D> {
+    pub(super) fn new(
+        group: &'a ViewGroup,
+        documents: &'a D,
+        context: &'a BuildContext<'a>,
+    ) -> Result<Self, ViewError> {
+        let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
+        let engine = MapEngine::compile(&sources, context.limits);
+        Ok(Mapper {
+            group,
+            documents,
+            context,
+            engine: engine.map_err(|source| ViewError::Map {
+                id: String::new(),
+                source,
+            })?,
+            json: Vec::new(),
+            emitted: Vec::new(),
+            bytes: Vec::new(),
+        })
+    }
+
+    /// Maps a batch.
+    pub(super) fn map(&mut self, batch: Batch<D::Change>) -> Result<Mapped, ViewError> {
+        self.context.interrupt.check()?;
+        let mut mapped = Mapped {
+            number: batch.number,
+            last_seq: batch.changes.last().map_or(0, D::seq),
+            ids: Vec::with_capacity(batch.changes.len()),
+            documents: Entries::default(),
+            rows: self
+                .group
+                .maps()
+                .iter()
+                .map(|_| Entries::default())
+                .collect(),
+        };
+        for change in &batch.changes {
+            let id = D::id(change);
+            mapped.ids.push(id.to_owned());
+            if !D::is_deleted(change) && self.group.takes(id) {
+                self.run(change)?;
+                self.enter(id, &mut mapped);
+            }
+        }
+        mapped.rows.iter_mut().for_each(Entries::sort);
+        mapped.documents.sort();
+        Ok(mapped)
+    }
+
+    /// Runs the functions over one document; its rows are then in `emitted`.
+    fn run(&mut self, change: &D::Change) -> Result<(), ViewError> {
+        let id = D::id(change);
+        self.json.clear();
+        self.emitted.clear();
+        self.bytes.clear();
+        self.documents.read(change, &mut self.json)?;
+        let emissions = self.engine.map(&self.json);
+        let emissions = emissions.map_err(|source| ViewError::Map {
+            id: id.to_owned(),
+            source,
+        })?;
+        for emission in emissions {
+            match emission {
+                Emission::Row {
+                    function,
+                    key,
+                    value,
+                } => self
+                    .emitted
+                    .push(take(&mut self.bytes, function, key, value)),
+                Emission::Failed { function, reason } => {
+                    let view = self.group.name_of_map(function);
+                    self.context.log.message(id, view, reason);
+                }
+                Emission::Logged(text) => self.context.log.message(id, "", text),
+            }
+        }
+        let bytes = &self.bytes;
+        self.emitted.sort_by(|a, b| {
+            (a.map, &bytes[a.sort_key..a.key])
+                .cmp(&(b.map, &bytes[b.sort_key..b.key]))
+                .then_with(|| compare_json(&bytes[a.value..a.end], &bytes[b.value..b.end]))
+        });
+        Ok(())
+    }
+
+    /// Moves the rows of one document to the batch.
+    fn enter(&mut self, id: &str, mapped: &mut Mapped) {
+        if self.emitted.is_empty() {
+            return;
+        }
+        let (bytes, emitted) = (&self.bytes, &self.emitted);
+        mapped.documents.push(|entry| {
+            entry.extend_from_slice(id.as_bytes());
+            let value = entry.len();
+            for rows in emitted.chunk_by(|a, b| a.map == b.map) {
+                push_varint(rows[0].map, entry);
+                push_varint(rows.len(), entry);
+                for (number, row) in numbered(rows, bytes) {
+                    let sort_key = &bytes[row.sort_key..row.key];
+                    push_varint(sort_key.len(), entry);
+                    entry.extend_from_slice(sort_key);
+                    push_number(number, entry);
+                }
+            }
+            value
+        });
+        for rows in emitted.chunk_by(|a, b| a.map == b.map) {
+            for (number, row) in numbered(rows, bytes) {
+                mapped.rows[row.map].push(|out| {
+                    let sort_key = &bytes[row.sort_key..row.key];
+                    out.extend_from_slice(sort_key);
+                    push_whole_id(id, out);
+                    push_number(number, out);
+                    let value = out.len();
+                    let (key, json) = (&bytes[row.key..row.value], &bytes[row.value..row.end]);
+                    push_value(sort_key.len(), key, json, out);
+                    value
+                });
+            }
+        }
+    }
+}
+
+/// Sorted rows of one function, each with its number among those that sort equal.
+fn numbered<'r>(rows: &'r [Emitted], bytes: &'r [u8]) -> impl Iterator<Item = (u32, &'r Emitted)> {
+    let equals = |a: &Emitted, b: &Emitted| bytes[a.sort_key..a.key] == bytes[b.sort_key..b.key];
+    rows.chunk_by(equals).flat_map(|equal| (0u32..).zip(equal))
+}
+
+/// Copies an emitted row behind `bytes`.
+fn take(bytes: &mut Vec<u8>, map: usize, key: &str, value: &str) -> Emitted {
+    let sort_key = bytes.len();
+    let parsed = normal(key);
+    collate::sort_key(&parsed, bytes);
+    let key_at = bytes.len();
+    match key.contains('\\') {
+        // As this program writes escapes, not as the engine does.
+        true => varve_json::write(&parsed, bytes),
+        false => bytes.extend_from_slice(key.as_bytes()),
+    }
+    let value_at = bytes.len();
+    match value.contains('\\') {
+        true => varve_json::write(&normal(value), bytes),
+        false => bytes.extend_from_slice(value.as_bytes()),
+    }
+    Emitted {
+        map,
+        sort_key,
+        key: key_at,
+        value: value_at,
+        end: bytes.len(),
+    }
+}
+
+/// Reads what the engine wrote. The only thing that it can say and JSON of Unicode text cannot is
+/// half of a surrogate pair, which becomes U+FFFD.
+fn normal(json: &str) -> Value {
+    parse(json.as_bytes()).unwrap_or_else(|_| {
+        let repaired = without_lone_surrogates(json);
+        parse(repaired.as_bytes()).unwrap_or_default()
+    })
+}
+
+/// The engine escapes surrogates only where they stand alone, always in small letters.
+fn without_lone_surrogates(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let is_surrogate = escape.get(1..3) == Some("ud")
+            && escape.as_bytes().get(3).is_some_and(|digit| *digit >= b'8');
+        let len = if escape[1..].starts_with('u') { 6 } else { 2 };
+        out.push_str(if is_surrogate {
+            "\\ufffd"
+        } else {
+            &escape[..len]
+        });
+        rest = &escape[len..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_surrogate_pair_becomes_the_replacement_character() {
+        let repaired = without_lone_surrogates(r#"["\\ud800","\ud800x\udfff","\n","\u0001"]"#);
+        assert_eq!(repaired, r#"["\\ud800","\ufffdx\ufffd","\n","\u0001"]"#);
+        assert_eq!(normal(r#""\ud800""#), Value::from("\u{fffd}"));
+    }
+}

@@ -1,0 +1,272 @@
+//! Bringing an index up to date.
+//!
+//! Documents flow by sequence, in numbered batches, to worker threads that each have an engine;
+//! mapped batches come back in any order. The calling thread writes them as soon as an unbroken
+//! run of batches is long enough, each time ending with a commit that records the sequence, while
+//! the workers go on. A build that was stopped continues from its last commit.
+
+mod map;
+mod order;
+mod rows;
+mod write;
+
+use crate::group::ViewGroup;
+use crate::source::Documents;
+use crate::state::IndexState;
+use crate::{ViewError, design};
+use map::Mapper;
+use rows::{Batch, Mapped};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use varve_base::{Interrupt, Progress, Unit};
+use varve_btree::TreeFile;
+use varve_js::Limits;
+use write::Writer;
+
+/// Documents in one batch.
+const BATCH: usize = 200;
+/// Bytes of rows that are gathered before they are written.
+const WRITE_AT: usize = 64 << 20;
+
+/// What a build says while it runs, besides progress.
+pub trait BuildLog: Sync {
+    /// A map function failed for a document, or called `log`; `text` is a JSON string.
+    fn message(&self, document: &str, view: &str, text: &str);
+}
+
+/// A log that nobody reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoLog;
+
+impl BuildLog for NoLog {
+    fn message(&self, _document: &str, _view: &str, _text: &str) {}
+}
+
+/// How a build runs.
+#[derive(Clone, Copy)]
+pub struct BuildContext<'a> {
+    /// Worker threads, at least one.
+    pub workers: usize,
+    /// Limits of each engine.
+    pub limits: Limits,
+    /// Told of documents as they are written.
+    pub progress: &'a dyn Progress,
+    /// Checked once per batch.
+    pub interrupt: &'a Interrupt,
+    /// Told of failed functions.
+    pub log: &'a dyn BuildLog,
+}
+
+impl std::fmt::Debug for BuildContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "BuildContext({} workers)", self.workers)
+    }
+}
+
+/// Takes in what `documents` has beyond `since`; `since` is 0 for an empty index.
+pub(crate) fn update<D: Documents>(
+    file: &TreeFile,
+    group: &ViewGroup,
+    documents: &D,
+    since: u64,
+    context: &BuildContext<'_>,
+) -> Result<(), ViewError> {
+    let total = documents.count_since(since)?;
+    context.progress.begin("indexing", Unit::Items, Some(total));
+    let outcome = run(file, group, documents, since, context);
+    context.progress.end();
+    outcome
+}
+
+fn run<D: Documents>(
+    file: &TreeFile,
+    group: &ViewGroup,
+    documents: &D,
+    since: u64,
+    context: &BuildContext<'_>,
+) -> Result<(), ViewError> {
+    check_sources(group, context.limits)?;
+    let workers = context.workers.max(1);
+    let (to_workers, batches) = sync_channel::<Batch<D::Change>>(workers);
+    let (to_writer, mapped) = sync_channel::<Result<Mapped, ViewError>>(workers * 2);
+    let batches = Mutex::new(batches);
+    let stop = AtomicBool::new(false);
+    let count = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let (batches, to_writer) = (&batches, to_writer.clone());
+            scope.spawn(move || map_batches(group, documents, batches, &to_writer, context));
+        }
+        let errors = to_writer;
+        let (batches, stop, count) = (&batches, &stop, &count);
+        scope.spawn(move || {
+            match read_batches(documents, since, &to_workers, stop, context) {
+                Ok(read) => count.store(read, Ordering::Release),
+                // The writer may be gone with an error of its own.
+                Err(error) => drop(errors.send(Err(error))),
+            }
+        });
+        let mut gathered = Gathered::new(Writer::new(file, group, since == 0), documents);
+        let outcome = gathered
+            .take_all(&mapped, context)
+            .and_then(|()| gathered.finish(count.load(Ordering::Acquire), context));
+        // On an error there are threads that wait for room or for work.
+        stop.store(true, Ordering::Relaxed);
+        drop(mapped);
+        drain(batches);
+        outcome
+    })
+}
+
+/// Empties the channel so that the reader, if it waits for room, sees that it is to stop.
+fn drain<C>(batches: &Mutex<Receiver<Batch<C>>>) {
+    let batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
+    while batches.recv().is_ok() {}
+}
+
+/// Compiles each function once, so that an error names its view.
+fn check_sources(group: &ViewGroup, limits: Limits) -> Result<(), ViewError> {
+    for (index, map) in group.maps().iter().enumerate() {
+        varve_js::check_source(&map.source, limits)
+            .map_err(|error| design::compilation(&error, "map", group.name_of_map(index)))?;
+    }
+    Ok(())
+}
+
+/// Cuts the changes into batches; returns how many.
+fn read_batches<D: Documents>(
+    documents: &D,
+    since: u64,
+    to_workers: &SyncSender<Batch<D::Change>>,
+    stop: &AtomicBool,
+    context: &BuildContext<'_>,
+) -> Result<u64, ViewError> {
+    let mut changes = documents.changes_since(since)?;
+    let mut number = 0;
+    while !stop.load(Ordering::Relaxed) {
+        context.interrupt.check()?;
+        let batch: Result<Vec<_>, _> = changes.by_ref().take(BATCH).collect();
+        let changes = batch?;
+        if changes.is_empty() || to_workers.send(Batch { number, changes }).is_err() {
+            break;
+        }
+        number += 1;
+    }
+    Ok(number)
+}
+
+/// A worker: maps batches until there are no more, or nobody wants them.
+fn map_batches<D: Documents>(
+    group: &ViewGroup,
+    documents: &D,
+    batches: &Mutex<Receiver<Batch<D::Change>>>,
+    to_writer: &SyncSender<Result<Mapped, ViewError>>,
+    context: &BuildContext<'_>,
+) {
+    let mut mapper = match Mapper::new(group, documents, context) {
+        Ok(mapper) => mapper,
+        Err(error) => {
+            let _ = to_writer.send(Err(error));
+            return;
+        }
+    };
+    loop {
+        // The lock is held while waiting: one worker waits for work, the others for it.
+        let batch = batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        let Ok(batch) = batch else { return };
+        if to_writer.send(mapper.map(batch)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Mapped batches on their way into the index.
+struct Gathered<'a, D> {
+    writer: Writer<'a>,
+    documents: &'a D,
+    /// Batches that came before their turn.
+    early: BTreeMap<u64, Mapped>,
+    /// The number of the next batch of the run.
+    next: u64,
+    /// Unbroken, not yet written.
+    run: Vec<Mapped>,
+    /// Bytes of the run.
+    size: usize,
+}
+
+impl<'a, D: Documents> Gathered<'a, D> {
+    fn new(writer: Writer<'a>, documents: &'a D) -> Self {
+        Gathered {
+            writer,
+            documents,
+            early: BTreeMap::new(),
+            next: 0,
+            run: Vec::new(),
+            size: 0,
+        }
+    }
+
+    /// Takes batches until all threads are done; after an error, what came before it is kept.
+    fn take_all(
+        &mut self,
+        mapped: &Receiver<Result<Mapped, ViewError>>,
+        context: &BuildContext<'_>,
+    ) -> Result<(), ViewError> {
+        for batch in mapped {
+            match batch {
+                Ok(batch) => self.take(batch, context)?,
+                Err(error) => {
+                    self.write_run(context)?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, batch: Mapped, context: &BuildContext<'_>) -> Result<(), ViewError> {
+        self.early.insert(batch.number, batch);
+        while let Some(batch) = self.early.remove(&self.next) {
+            self.next += 1;
+            self.size += batch.size();
+            self.run.push(batch);
+        }
+        if self.size >= WRITE_AT {
+            self.write_run(context)?;
+        }
+        Ok(())
+    }
+
+    fn write_run(&mut self, context: &BuildContext<'_>) -> Result<(), ViewError> {
+        let Some(last) = self.run.last() else {
+            return Ok(());
+        };
+        let state = self.state(last.last_seq);
+        self.writer.write(&self.run, state, context)?;
+        self.run.clear();
+        self.size = 0;
+        Ok(())
+    }
+
+    /// Writes the rest, if all of `count` batches came; the index is then up to date.
+    fn finish(&mut self, count: u64, context: &BuildContext<'_>) -> Result<(), ViewError> {
+        if self.next != count {
+            return Err(ViewError::Worker);
+        }
+        let state = self.state(self.documents.update_seq());
+        self.writer.write(&self.run, state, context)
+    }
+
+    fn state(&self, seq: u64) -> IndexState {
+        IndexState {
+            database: self.documents.identity(),
+            seq,
+        }
+    }
+}

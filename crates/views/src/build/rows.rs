@@ -1,0 +1,82 @@
+//! Batches on their way from the database to the index.
+
+use std::ops::Range;
+
+/// Changes for one worker.
+#[derive(Debug)]
+pub(super) struct Batch<C> {
+    /// Position in the order of sequences, from 0.
+    pub(super) number: u64,
+    pub(super) changes: Vec<C>,
+}
+
+/// Keys with values, in one piece of memory.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+}
+
+/// A key and the value behind it.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    key: usize,
+    value: usize,
+    end: usize,
+}
+
+impl Entries {
+    /// Adds an entry: `fill` appends the key, then the value, and returns where the value begins.
+    pub(super) fn push(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> usize) {
+        let key = self.bytes.len();
+        let value = fill(&mut self.bytes);
+        let end = self.bytes.len();
+        self.spans.push(Span { key, value, end });
+    }
+
+    /// Sorts by key; entries must not be added afterwards between others.
+    pub(super) fn sort(&mut self) {
+        let bytes = &self.bytes;
+        self.spans
+            .sort_by(|a, b| bytes[a.key..a.value].cmp(&bytes[b.key..b.value]));
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.spans.iter().map(|span| {
+            let Range { start, end } = span.key..span.value;
+            (&self.bytes[start..end], &self.bytes[end..span.end])
+        })
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.bytes.len() + self.spans.len() * size_of::<Span>()
+    }
+}
+
+/// A batch with its rows.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    /// As in [`Batch`].
+    pub(super) number: u64,
+    /// The sequence of the batch's last change.
+    pub(super) last_seq: u64,
+    /// Every document of the batch, also those without rows.
+    pub(super) ids: Vec<String>,
+    /// For documents with rows: id and entry of the tree by document.
+    pub(super) documents: Entries,
+    /// For each map function its rows, sorted by key.
+    pub(super) rows: Vec<Entries>,
+}
+
+impl Mapped {
+    /// Bytes in memory, about.
+    pub(super) fn size(&self) -> usize {
+        let ids: usize = self
+            .ids
+            .iter()
+            .map(|id| id.len() + size_of::<String>())
+            .sum();
+        let rows: usize = self.rows.iter().map(Entries::size).sum();
+        ids + rows + self.documents.size()
+    }
+}

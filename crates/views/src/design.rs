@@ -1,0 +1,207 @@
+//! What a design document must look like to be stored.
+
+use crate::reduce::Reduction;
+use varve_js::{JsError, Limits};
+use varve_json::{Object, Value};
+
+/// A design document that cannot be used. `Display` is the reason that the client is given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DesignError {
+    /// A member has the wrong type or is missing (`invalid_design_doc`).
+    #[error("{reason}")]
+    Invalid {
+        /// CouchDB's words.
+        reason: String,
+    },
+    /// A function is not one (`compilation_error`).
+    #[error("{reason}")]
+    Compilation {
+        /// CouchDB's words around the engine's.
+        reason: String,
+    },
+    /// The views are written in a language that this build does not run.
+    #[error("design documents in language {language:?} have no views here")]
+    Language {
+        /// The language.
+        language: String,
+    },
+    /// More distinct map functions than one index file holds.
+    #[error("a design document has at most {limit} different map functions")]
+    TooManyMaps {
+        /// How many are possible.
+        limit: usize,
+    },
+}
+
+impl DesignError {
+    fn invalid(reason: String) -> Self {
+        DesignError::Invalid { reason }
+    }
+
+    /// CouchDB's name of the error.
+    pub fn name(&self) -> &'static str {
+        match self {
+            DesignError::Compilation { .. } => "compilation_error",
+            DesignError::Language { .. } => "unknown_query_language",
+            DesignError::Invalid { .. } | DesignError::TooManyMaps { .. } => "invalid_design_doc",
+        }
+    }
+}
+
+/// Members that hold named functions.
+const FUNCTION_TABLES: [&str; 4] = ["filters", "lists", "shows", "updates"];
+
+/// Refuses a design document with members of the wrong type, with views without a map function,
+/// or with map and reduce functions that do not compile.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError> {
+    for table in FUNCTION_TABLES {
+        if let Some(functions) = typed_object(document, table)? {
+            for (name, source) in functions.iter() {
+                text(source, || format!("{table}.{name}"))?;
+            }
+        }
+    }
+    for member in ["language", "validate_doc_update"] {
+        if let Some(value) = document.get(member) {
+            text(value, || member.to_owned())?;
+        }
+    }
+    typed_object(document, "options")?;
+    let Some(views) = typed_object(document, "views")? else {
+        return Ok(());
+    };
+    let language = document.get("language").and_then(Value::as_str);
+    let runs = language.is_none_or(|language| language == JAVASCRIPT);
+    for (name, view) in views.iter().filter(|(name, _)| *name != LIBRARY) {
+        check_view(name, view, runs.then_some(limits))?;
+    }
+    Ok(())
+}
+
+/// The language whose functions this build runs.
+pub(crate) const JAVASCRIPT: &str = "javascript";
+/// The member of `views` that holds modules instead of a view.
+pub(crate) const LIBRARY: &str = "lib";
+
+/// Checks one view; compiles its functions if `limits` are given.
+fn check_view(name: &str, view: &Value, limits: Option<Limits>) -> Result<(), DesignError> {
+    let Some(view) = view.as_object() else {
+        let reason = format!("`views.{name}` field must have object type");
+        return Err(DesignError::invalid(reason));
+    };
+    let Some(map) = view.get("map") else {
+        let reason = format!("View `{name}` must contain map function");
+        return Err(DesignError::invalid(reason));
+    };
+    let Some(limits) = limits else {
+        return Ok(());
+    };
+    let map = text(map, || format!("views.{name}.map"))?;
+    compiles(map, "map", name, limits)?;
+    let Some(reduce) = view.get("reduce") else {
+        return Ok(());
+    };
+    let reduce = text(reduce, || format!("views.{name}.reduce"))?;
+    match Reduction::of(reduce)? {
+        Reduction::Script(source) => compiles(&source, "reduce", name, limits),
+        _ => Ok(()),
+    }
+}
+
+fn compiles(source: &str, kind: &str, view: &str, limits: Limits) -> Result<(), DesignError> {
+    varve_js::check_source(source, limits).map_err(|error| compilation(&error, kind, view))
+}
+
+/// A function of a view that does not compile.
+pub(crate) fn compilation(error: &JsError, kind: &str, view: &str) -> DesignError {
+    DesignError::Compilation {
+        reason: format!("Compilation of the {kind} function in the '{view}' view failed: {error}"),
+    }
+}
+
+fn typed_object<'a>(document: &'a Object, member: &str) -> Result<Option<&'a Object>, DesignError> {
+    match document.get(member) {
+        None => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(_) => {
+            let reason = format!("`{member}` field must have object type");
+            Err(DesignError::invalid(reason))
+        }
+    }
+}
+
+fn text(value: &Value, place: impl Fn() -> String) -> Result<&str, DesignError> {
+    value.as_str().ok_or_else(|| {
+        let reason = format!("`{}` field must have string type", place());
+        DesignError::invalid(reason)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(document: &str) -> String {
+        let document = varve_json::parse_object(document.as_bytes()).unwrap();
+        let error = check_design(&document, Limits::default()).unwrap_err();
+        format!("{}: {error}", error.name())
+    }
+
+    /// Exchanges 149 to 153 as recorded.
+    #[test]
+    fn refusals_are_those_that_were_recorded() {
+        for (document, expected) in [
+            (
+                r#"{"views":{"v":{"map":"function(doc){"}}}"#,
+                "compilation_error: Compilation of the map function in the 'v' view failed: \
+                 SyntaxError: unexpected token in expression: '' (function(doc){)",
+            ),
+            (
+                r#"{"views":{"v":{"map":1}}}"#,
+                "invalid_design_doc: `views.v.map` field must have string type",
+            ),
+            (
+                r#"{"views":[]}"#,
+                "invalid_design_doc: `views` field must have object type",
+            ),
+            (
+                r#"{"views":{"v":{"map":"function(d){}","reduce":"_nope"}}}"#,
+                "invalid_design_doc: `_nope` is not a supported reduce function.",
+            ),
+            (
+                r#"{"views":{"v":{}}}"#,
+                "invalid_design_doc: View `v` must contain map function",
+            ),
+            (
+                r#"{"filters":{"f":1}}"#,
+                "invalid_design_doc: `filters.f` field must have string type",
+            ),
+            (
+                r#"{"validate_doc_update":{}}"#,
+                "invalid_design_doc: `validate_doc_update` field must have string type",
+            ),
+        ] {
+            assert_eq!(refusal(document), expected);
+        }
+        assert!(
+            refusal(r#"{"views":{"v":{"map":"function(d){}","reduce":"nope("}}}"#)
+                .contains("reduce")
+        );
+    }
+
+    #[test]
+    fn good_design_documents_pass() {
+        for document in [
+            "{}",
+            r#"{"language":"query","views":{"v":{"map":{"fields":{}},"reduce":"_count"}}}"#,
+            r#"{"views":{"lib":{"a":"exports.a = 1"},"v":{"map":"function(d){}","reduce":"_sum"}}}"#,
+            r#"{"filters":{"f":"function(){}"},"options":{"include_design":true}}"#,
+        ] {
+            let document = varve_json::parse_object(document.as_bytes()).unwrap();
+            assert_eq!(check_design(&document, Limits::default()), Ok(()));
+        }
+    }
+}

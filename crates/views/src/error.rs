@@ -1,0 +1,53 @@
+//! What can go wrong with a view.
+
+use crate::{DesignError, OptionError};
+use varve_base::{Interrupted, StorageError};
+use varve_btree::TreeError;
+use varve_js::JsError;
+
+/// A view could not be built or queried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// The design document cannot be used.
+    #[error(transparent)]
+    Design(#[from] DesignError),
+    /// The query's options cannot be used.
+    #[error(transparent)]
+    Options(#[from] OptionError),
+    /// The design document has no view of that name.
+    #[error("the design document has no view {name:?}")]
+    NoView {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// A map function passed a limit on a document, so that its rows are not known.
+    #[error("cannot map document {id:?}: {source}")]
+    Map {
+        /// The document.
+        id: String,
+        /// Which limit.
+        source: JsError,
+    },
+    /// The index file could not be read or written.
+    #[error("view index: {0}")]
+    Index(#[from] TreeError),
+    /// A row in the index file has not the form that rows have.
+    #[error("a view index is damaged: {reason}")]
+    Row {
+        /// What does not fit.
+        reason: &'static str,
+    },
+    /// The folder of the index files could not be used.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The database could not be read; the words are those of whoever reads it.
+    #[error("cannot read the database: {0}")]
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The build was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// A worker of the build ended without an answer.
+    #[error("a worker thread of the view build died")]
+    Worker,
+}

@@ -1,0 +1,237 @@
+//! The views of one design document, as far as they decide what its index holds.
+
+use crate::design::{JAVASCRIPT, LIBRARY};
+use crate::reduce::Reduction;
+use crate::{DesignError, ViewError};
+use md5::{Digest, Md5};
+use std::fmt;
+use varve_json::{Object, Value};
+
+/// An index file has one tree for each map function besides its own, and at most 255.
+const MAX_MAPS: usize = 254;
+
+/// Begins what is hashed; another one makes every index anew.
+const SIGNATURE_VERSION: &[u8] = b"varve view index 1";
+
+/// Names an index file: the MD5 over everything that decides its content. Design documents that
+/// agree in that share the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Signature(pub [u8; 16]);
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// One map function and the reduces that stand over its rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Map {
+    pub(crate) source: String,
+    pub(crate) reductions: Vec<Reduction>,
+}
+
+/// Where a named view is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Position of its map function.
+    pub(crate) map: usize,
+    /// Position of its reduce among those of the map function.
+    pub(crate) reduction: Option<usize>,
+}
+
+/// The views of a design document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewGroup {
+    signature: Signature,
+    include_design: bool,
+    maps: Vec<Map>,
+    views: Vec<(String, Place)>,
+}
+
+impl ViewGroup {
+    /// Reads the views of a design document. One without views is a group without views.
+    ///
+    /// # Errors
+    /// [`DesignError`] if the document could not have been stored here; it can still have come by
+    /// replication.
+    pub fn read(document: &Object) -> Result<Self, DesignError> {
+        let language = document.get("language").and_then(Value::as_str);
+        let language = language.unwrap_or(JAVASCRIPT);
+        let views = document.get("views").and_then(Value::as_object);
+        let views = views.into_iter().flat_map(Object::iter);
+        let views: Vec<_> = views.filter(|(name, _)| *name != LIBRARY).collect();
+        if language != JAVASCRIPT && !views.is_empty() {
+            let language = language.to_owned();
+            return Err(DesignError::Language { language });
+        }
+        let mut maps: Vec<Map> = Vec::new();
+        let mut named = Vec::new();
+        for (name, view) in &views {
+            named.push(((*name).to_owned(), read_view(name, view)?));
+        }
+        // In the order of their text, so that names do not matter.
+        let mut sources: Vec<&String> = named.iter().map(|(_, (map, _))| map).collect();
+        sources.sort();
+        sources.dedup();
+        if sources.len() > MAX_MAPS {
+            return Err(DesignError::TooManyMaps { limit: MAX_MAPS });
+        }
+        for source in sources {
+            let mut reductions: Vec<Reduction> = named
+                .iter()
+                .filter(|(_, (map, _))| map == source)
+                .filter_map(|(_, (_, reduction))| reduction.clone())
+                .collect();
+            reductions.sort();
+            reductions.dedup();
+            let source = source.clone();
+            maps.push(Map { source, reductions });
+        }
+        let options = document.get("options");
+        let flag = |name| options.and_then(|options| options.get(name)?.as_bool());
+        Ok(ViewGroup {
+            signature: sign(language, options, &maps),
+            include_design: flag("include_design").unwrap_or(false),
+            views: named
+                .into_iter()
+                .filter_map(|(name, view)| Some((name, place(&maps, &view)?)))
+                .collect(),
+            maps,
+        })
+    }
+
+    /// The name of the group's index file.
+    pub fn signature(&self) -> Signature {
+        self.signature
+    }
+
+    /// Names of the views, in the order of the design document.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.views.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether the view of that name has a reduce function.
+    ///
+    /// # Errors
+    /// [`ViewError::NoView`].
+    pub fn can_reduce(&self, name: &str) -> Result<bool, ViewError> {
+        self.place(name).map(|place| place.reduction.is_some())
+    }
+
+    pub(crate) fn place(&self, name: &str) -> Result<Place, ViewError> {
+        let found = self.views.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, place)| *place)
+            .ok_or_else(|| ViewError::NoView {
+                name: name.to_owned(),
+            })
+    }
+
+    /// A view that uses the map function, for messages.
+    pub(crate) fn name_of_map(&self, map: usize) -> &str {
+        let found = self.views.iter().find(|(_, place)| place.map == map);
+        found.map_or("", |(name, _)| name)
+    }
+
+    pub(crate) fn maps(&self) -> &[Map] {
+        &self.maps
+    }
+
+    /// Whether a document has rows at all.
+    pub(crate) fn takes(&self, id: &str) -> bool {
+        self.include_design || !id.starts_with("_design/")
+    }
+}
+
+/// The functions of one view.
+fn read_view(name: &str, view: &Value) -> Result<(String, Option<Reduction>), DesignError> {
+    let Some(map) = view.get("map").and_then(Value::as_str) else {
+        return Err(DesignError::Invalid {
+            reason: format!("View `{name}` must contain map function"),
+        });
+    };
+    let reduce = view.get("reduce").and_then(Value::as_str);
+    let reduce = reduce.map(Reduction::of).transpose()?;
+    Ok((map.to_owned(), reduce))
+}
+
+fn place(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Option<Place> {
+    let map = maps.iter().position(|map| map.source == *source)?;
+    let wanted = reduction.as_ref();
+    let found = wanted.and_then(|wanted| {
+        maps[map]
+            .reductions
+            .iter()
+            .position(|other| other == wanted)
+    });
+    Some(Place {
+        map,
+        reduction: found,
+    })
+}
+
+/// Every part is preceded by its length, so that no two groups are the same bytes.
+fn sign(language: &str, options: Option<&Value>, maps: &[Map]) -> Signature {
+    let mut hash = Md5::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(SIGNATURE_VERSION);
+    part(language.as_bytes());
+    part(
+        options
+            .map(varve_json::to_string)
+            .unwrap_or_default()
+            .as_bytes(),
+    );
+    for map in maps {
+        part(map.source.as_bytes());
+        part(&(map.reductions.len() as u64).to_le_bytes());
+        for reduction in &map.reductions {
+            part(reduction.text().as_bytes());
+        }
+    }
+    Signature(hash.finalize().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(document: &str) -> ViewGroup {
+        ViewGroup::read(&varve_json::parse_object(document.as_bytes()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn views_with_the_same_map_share_it() {
+        let group = group(
+            r#"{"views":{"b":{"map":"m2","reduce":"_sum"},"a":{"map":"m1"},
+                "c":{"map":"m2","reduce":"_count"},"d":{"map":"m2"},"lib":{"x":"y"}}}"#,
+        );
+        assert_eq!(group.maps().len(), 2);
+        assert_eq!(group.names().collect::<Vec<_>>(), ["b", "a", "c", "d"]);
+        let place = |name| group.place(name).unwrap();
+        assert_eq!((place("a").map, place("a").reduction), (0, None));
+        assert_eq!(place("b").map, place("c").map);
+        assert_ne!(place("b").reduction, place("c").reduction);
+        assert_eq!((place("d").map, place("d").reduction), (1, None));
+        assert!(group.place("lib").is_err());
+    }
+
+    #[test]
+    fn the_signature_knows_content_and_not_names() {
+        let one = group(r#"{"views":{"a":{"map":"m","reduce":"_sum"}}}"#);
+        let renamed = group(r#"{"_id":"x","views":{"b":{"map":"m","reduce":"_sum"}}}"#);
+        assert_eq!(one.signature(), renamed.signature());
+        for other in [
+            r#"{"views":{"a":{"map":"n","reduce":"_sum"}}}"#,
+            r#"{"views":{"a":{"map":"m"}}}"#,
+            r#"{"views":{"a":{"map":"m","reduce":"_sum"}},"options":{"include_design":true}}"#,
+        ] {
+            assert_ne!(one.signature(), group(other).signature(), "{other}");
+        }
+        assert_eq!(one.signature().to_string().len(), 32);
+    }
+}

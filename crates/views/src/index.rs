@@ -1,0 +1,298 @@
+//! One index file: opening, bringing it up to date, reading it.
+
+use crate::build::{self, BuildContext};
+use crate::group::ViewGroup;
+use crate::reduce::MapReducer;
+use crate::source::Documents;
+use crate::state::IndexState;
+use crate::{Signature, ViewError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use varve_base::Storage;
+use varve_btree::{NoReduction, NodeCache, Options, Reducer, Sizes, Snapshot, TreeError, TreeFile};
+use varve_codec::EngineSetting;
+use varve_js::Limits;
+
+/// The kind of tree file that an index is.
+const KIND: [u8; 8] = *b"views\0\0\0";
+
+/// The tree that tells which rows a document has.
+pub(crate) const BY_DOCUMENT: usize = 0;
+
+/// The tree with the rows of a map function.
+pub(crate) fn tree_of_map(map: usize) -> usize {
+    map + 1
+}
+
+/// How index files are kept.
+#[derive(Clone, Debug)]
+pub struct IndexOptions {
+    /// How nodes are compressed.
+    pub setting: EngineSetting,
+    /// Where decoded nodes are kept.
+    pub cache: NodeCache,
+    /// Limits of the engines that reduce.
+    pub limits: Limits,
+}
+
+/// An open index. Share it behind an [`Arc`]; all calls may come from any thread.
+pub struct ViewIndex {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    group: Arc<ViewGroup>,
+    options: IndexOptions,
+    file: RwLock<Arc<TreeFile>>,
+    /// Held by the one that builds; the others wait and find its work done.
+    building: Mutex<()>,
+    /// Whether the file, as it was found, was compared with the database.
+    compared: AtomicBool,
+}
+
+impl std::fmt::Debug for ViewIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ViewIndex({})", self.path.display())
+    }
+}
+
+/// One moment of an index.
+#[derive(Clone, Debug)]
+pub struct IndexView {
+    pub(crate) group: Arc<ViewGroup>,
+    pub(crate) snapshot: Snapshot,
+    seq: u64,
+}
+
+impl IndexView {
+    /// The sequence of the database that this moment shows.
+    pub fn update_seq(&self) -> u64 {
+        self.seq
+    }
+}
+
+impl ViewIndex {
+    /// Opens the index of a group in `folder`, or makes an empty one. A file that is damaged, torn
+    /// at its creation, or of another version is replaced by an empty one.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn open(
+        storage: Arc<dyn Storage>,
+        folder: &Path,
+        group: Arc<ViewGroup>,
+        options: IndexOptions,
+    ) -> Result<Self, ViewError> {
+        storage.create_folder(folder)?;
+        let path = folder.join(file_name(group.signature()));
+        let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
+            Ok(file) => file,
+            Err(TreeError::Storage(error)) if error.is_not_found() => {
+                TreeFile::create(&*storage, &path, tree_options(&group, &options))?
+            }
+            Err(error) if is_of_no_use(&error) => create_anew(&*storage, &path, &group, &options)?,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(ViewIndex {
+            storage,
+            path,
+            group,
+            options,
+            file: RwLock::new(Arc::new(file)),
+            building: Mutex::new(()),
+            compared: AtomicBool::new(false),
+        })
+    }
+
+    /// The group that the index is of.
+    pub fn group(&self) -> &Arc<ViewGroup> {
+        &self.group
+    }
+
+    fn file(&self) -> Arc<TreeFile> {
+        let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&file)
+    }
+
+    /// The index as it is, of whatever moment; empty if it was never built.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn current<D: Documents>(&self, documents: &D) -> Result<IndexView, ViewError> {
+        let file = self.file();
+        let snapshot = file.snapshot();
+        let seq = self.usable_seq(&snapshot, documents);
+        if seq.is_none() && !snapshot.user_header().is_empty() {
+            // Of another database: nobody may see it.
+            let _builder = self.lock();
+            return Ok(self.view(self.replace()?.snapshot(), 0));
+        }
+        Ok(self.view(snapshot, seq.unwrap_or(0)))
+    }
+
+    /// The index brought up to the moment of `documents`. If another thread is building, waits for
+    /// it first.
+    ///
+    /// # Errors
+    /// See [`ViewError`]. What was built until then is kept.
+    pub fn refreshed<D: Documents>(
+        &self,
+        documents: &D,
+        context: &BuildContext<'_>,
+    ) -> Result<IndexView, ViewError> {
+        if let Some(view) = self.if_fresh(documents) {
+            return Ok(view);
+        }
+        let _builder = self.lock();
+        if let Some(view) = self.if_fresh(documents) {
+            return Ok(view);
+        }
+        match self.build(documents, context) {
+            Err(ViewError::Index(error)) if is_of_no_use(&error) => {}
+            Err(ViewError::Row { .. }) => {}
+            outcome => return outcome,
+        }
+        // The old file is damaged; a new one needs nothing of it.
+        self.replace()?;
+        self.build(documents, context)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.building.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn if_fresh<D: Documents>(&self, documents: &D) -> Option<IndexView> {
+        let snapshot = self.file().snapshot();
+        let seq = self.usable_seq(&snapshot, documents)?;
+        (seq >= documents.update_seq()).then(|| self.view(snapshot, seq))
+    }
+
+    fn build<D: Documents>(
+        &self,
+        documents: &D,
+        context: &BuildContext<'_>,
+    ) -> Result<IndexView, ViewError> {
+        let mut file = self.file();
+        let snapshot = file.snapshot();
+        let since = match self.usable_seq(&snapshot, documents) {
+            Some(seq) => seq,
+            None => {
+                if !snapshot.user_header().is_empty() {
+                    file = self.replace()?;
+                }
+                0
+            }
+        };
+        build::update(&file, &self.group, documents, since, context)?;
+        Ok(self.view(file.snapshot(), documents.update_seq()))
+    }
+
+    /// The sequence that the index stands at, if it is about this database. A file that was found
+    /// with a sequence that the database does not have is that of a database which lost commits;
+    /// later the index may well be ahead of the moment that somebody looks at.
+    fn usable_seq<D: Documents>(&self, snapshot: &Snapshot, documents: &D) -> Option<u64> {
+        let state = IndexState::decode(snapshot.user_header())?;
+        let known = self.compared.load(Ordering::Acquire) || state.seq <= documents.update_seq();
+        let usable = known && state.database == documents.identity();
+        if usable {
+            self.compared.store(true, Ordering::Release);
+        }
+        usable.then_some(state.seq)
+    }
+
+    fn view(&self, snapshot: Snapshot, seq: u64) -> IndexView {
+        IndexView {
+            group: Arc::clone(&self.group),
+            snapshot,
+            seq,
+        }
+    }
+
+    /// Puts an empty file in the place of the present one. Who reads the old one goes on.
+    fn replace(&self) -> Result<Arc<TreeFile>, ViewError> {
+        let made = create_anew(&*self.storage, &self.path, &self.group, &self.options)?;
+        let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
+        *file = Arc::new(made);
+        self.compared.store(true, Ordering::Release);
+        Ok(Arc::clone(&file))
+    }
+
+    /// Sizes of the file.
+    pub fn sizes(&self) -> Sizes {
+        self.file().sizes()
+    }
+}
+
+/// Errors after which a new file is better than none.
+fn is_of_no_use(error: &TreeError) -> bool {
+    error.is_damage()
+        || matches!(
+            error,
+            TreeError::Foreign { .. }
+                | TreeError::Version { .. }
+                | TreeError::WrongKind { .. }
+                | TreeError::Unfinished { .. }
+        )
+}
+
+fn create_anew(
+    storage: &dyn Storage,
+    path: &Path,
+    group: &ViewGroup,
+    options: &IndexOptions,
+) -> Result<TreeFile, ViewError> {
+    storage.remove(path)?;
+    Ok(TreeFile::create(
+        storage,
+        path,
+        tree_options(group, options),
+    )?)
+}
+
+fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options {
+    let mut reducers: Vec<Arc<dyn Reducer>> = vec![Arc::new(NoReduction)];
+    for map in group.maps() {
+        reducers.push(MapReducer::shared(&map.reductions, options.limits));
+    }
+    Options {
+        kind: KIND,
+        reducers,
+        setting: options.setting,
+        cache: options.cache.clone(),
+    }
+}
+
+/// What follows the signature in the name of an index file.
+const EXTENSION: &str = "view";
+
+/// The name of a group's file within its folder.
+pub(crate) fn file_name(signature: Signature) -> String {
+    format!("{signature}.{EXTENSION}")
+}
+
+/// Removes the index files in `folder` that no group in `kept` has, and returns how many. Who has
+/// one of them open goes on reading it.
+///
+/// # Errors
+/// What the storage answers.
+pub fn remove_stale(
+    storage: &dyn Storage,
+    folder: &Path,
+    kept: &[Signature],
+) -> Result<usize, ViewError> {
+    if storage.kind(folder)?.is_none() {
+        return Ok(0);
+    }
+    let kept: Vec<String> = kept.iter().map(|signature| file_name(*signature)).collect();
+    let mut removed = 0;
+    for entry in storage.list(folder)? {
+        let Some(name) = entry.name.to_str() else {
+            continue;
+        };
+        let is_index = name.ends_with(&format!(".{EXTENSION}"));
+        if is_index && !kept.iter().any(|kept| kept == name) {
+            storage.remove(&folder.join(name))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}

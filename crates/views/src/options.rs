@@ -1,0 +1,471 @@
+//! Query options as clients send them, in a query string or a JSON body.
+//!
+//! Names, kinds and the words of every refusal are CouchDB's. `_all_docs` and its relatives take
+//! the same options.
+
+use varve_json::{Object, Value, collate, parse};
+
+/// Options that cannot be used. `Display` is the reason that the client is given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// A value of the wrong kind, or options that exclude each other (`query_parse_error`).
+    #[error("{reason}")]
+    Query {
+        /// CouchDB's words.
+        reason: String,
+    },
+    /// Text that is not JSON, or JSON of the wrong shape (`bad_request`).
+    #[error("{reason}")]
+    Request {
+        /// CouchDB's words.
+        reason: String,
+    },
+}
+
+impl OptionError {
+    /// A refusal with error name `query_parse_error`.
+    pub(crate) fn query(reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        OptionError::Query { reason }
+    }
+
+    fn request(reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        OptionError::Request { reason }
+    }
+
+    /// CouchDB's name of the error.
+    pub fn name(&self) -> &'static str {
+        match self {
+            OptionError::Query { .. } => "query_parse_error",
+            OptionError::Request { .. } => "bad_request",
+        }
+    }
+}
+
+/// How rows are grouped before they are reduced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// All rows are one group.
+    #[default]
+    None,
+    /// By the first items of keys that are arrays, and by other keys whole. Never 0.
+    Level(u64),
+    /// By whole keys.
+    Exact,
+}
+
+/// When an index is brought up to date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Update {
+    /// Before the query is answered.
+    #[default]
+    Before,
+    /// Not for this query.
+    No,
+    /// After it is answered.
+    After,
+}
+
+/// What a query asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryOptions {
+    /// Only rows with these keys, in this order.
+    pub keys: Option<Vec<Value>>,
+    /// First key, in the direction of reading.
+    pub start_key: Option<Value>,
+    /// Among rows with the first key, the first document.
+    pub start_doc: Option<String>,
+    /// Last key, in the direction of reading.
+    pub end_key: Option<Value>,
+    /// Among rows with the last key, the last document.
+    pub end_doc: Option<String>,
+    /// Whether rows with the last key belong to the answer.
+    pub inclusive_end: bool,
+    /// Whether rows are read from the last to the first.
+    pub descending: bool,
+    /// At most so many rows.
+    pub limit: Option<u64>,
+    /// So many rows are left out first.
+    pub skip: u64,
+    /// Whether to reduce; unless given, a view that can is reduced.
+    pub reduce: Option<bool>,
+    /// How to group.
+    pub grouping: Grouping,
+    /// Whether rows come with their documents.
+    pub include_docs: bool,
+    /// Whether those documents name their conflicts.
+    pub conflicts: bool,
+    /// Whether those documents hold their attachments' content.
+    pub attachments: bool,
+    /// Whether attachments are described as they are stored.
+    pub att_encoding_info: bool,
+    /// Whether the answer says which state of the database it is about.
+    pub update_seq: bool,
+    /// Whether rows must come in order; recorded: without order nothing is skipped.
+    pub sorted: bool,
+    /// When the index is brought up to date.
+    pub update: Update,
+}
+
+impl Default for QueryOptions {
+    fn default() -> Self {
+        QueryOptions {
+            keys: None,
+            start_key: None,
+            start_doc: None,
+            end_key: None,
+            end_doc: None,
+            inclusive_end: true,
+            descending: false,
+            limit: None,
+            skip: 0,
+            reduce: None,
+            grouping: Grouping::None,
+            include_docs: false,
+            conflicts: false,
+            attachments: false,
+            att_encoding_info: false,
+            update_seq: false,
+            sorted: true,
+            update: Update::Before,
+        }
+    }
+}
+
+impl QueryOptions {
+    /// Reads the decoded names and values of a query string. Unknown names are left alone.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn from_query<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, OptionError> {
+        let mut options = QueryOptions::default();
+        for (name, text) in pairs {
+            options.set_text(name, text)?;
+        }
+        Ok(options)
+    }
+
+    /// Takes the members of a JSON body, which count more than what was set before.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn set_body(&mut self, body: &Object) -> Result<(), OptionError> {
+        for (name, value) in body.iter() {
+            match value {
+                _ if takes_json(name) => self.set_json(name, value.clone(), "member")?,
+                Value::String(text) => self.set_text(name, text)?,
+                other => self.set_text(name, &varve_json::to_string(other))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn set_text(&mut self, name: &str, text: &str) -> Result<(), OptionError> {
+        match name {
+            _ if takes_json(name) => {
+                let value = parse(text.as_bytes());
+                let value = value.map_err(|_| OptionError::request("invalid UTF-8 JSON"))?;
+                self.set_json(name, value, "parameter")?;
+            }
+            "startkey_docid" | "start_key_doc_id" => self.start_doc = Some(text.to_owned()),
+            "endkey_docid" | "end_key_doc_id" => self.end_doc = Some(text.to_owned()),
+            "limit" => self.limit = Some(count(text)?),
+            "skip" => self.skip = count(text)?,
+            "group_level" => {
+                self.grouping = match count(text)? {
+                    0 => Grouping::None,
+                    level => Grouping::Level(level),
+                }
+            }
+            "group" => {
+                self.grouping = if truth(text)? {
+                    Grouping::Exact
+                } else {
+                    Grouping::None
+                }
+            }
+            "stale" => self.update = stale(text)?,
+            "update" => self.update = update(text)?,
+            "reduce" => self.reduce = Some(truth(text)?),
+            _ => self.set_flag(name, text)?,
+        }
+        Ok(())
+    }
+
+    fn set_flag(&mut self, name: &str, text: &str) -> Result<(), OptionError> {
+        let flag = match name {
+            "inclusive_end" => &mut self.inclusive_end,
+            "descending" => &mut self.descending,
+            "include_docs" => &mut self.include_docs,
+            "conflicts" => &mut self.conflicts,
+            "attachments" => &mut self.attachments,
+            "att_encoding_info" => &mut self.att_encoding_info,
+            "update_seq" => &mut self.update_seq,
+            "sorted" => &mut self.sorted,
+            _ => return Ok(()),
+        };
+        *flag = truth(text)?;
+        Ok(())
+    }
+
+    fn set_json(&mut self, name: &str, value: Value, place: &str) -> Result<(), OptionError> {
+        match name {
+            "key" => {
+                self.start_key = Some(value.clone());
+                self.end_key = Some(value);
+            }
+            "startkey" | "start_key" => self.start_key = Some(value),
+            "endkey" | "end_key" => self.end_key = Some(value),
+            _ => match value {
+                Value::Array(keys) => self.keys = Some(keys),
+                _ => {
+                    let reason = format!("`keys` {place} must be an array.");
+                    return Err(OptionError::request(reason));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// Refuses options that exclude each other in a query of a view.
+    ///
+    /// # Errors
+    /// [`OptionError::Query`] in the words of CouchDB.
+    pub fn check_for_view(&self, can_reduce: bool) -> Result<(), OptionError> {
+        let refused = |reason: &str| Err(OptionError::query(reason));
+        let ranged = self.start_key.is_some() || self.end_key.is_some();
+        if self.keys.is_some() && ranged {
+            return refused("`keys` is incompatible with `key`, `start_key` and `end_key`");
+        }
+        self.check_range()?;
+        if !can_reduce {
+            if self.reduce == Some(true) {
+                return refused("Reduce is invalid for map-only views.");
+            }
+            if self.grouping != Grouping::None {
+                return refused("Invalid use of grouping on a map view.");
+            }
+            return Ok(());
+        }
+        if self.reduce == Some(false) {
+            if self.grouping != Grouping::None {
+                return refused("Invalid use of grouping on a map view.");
+            }
+            return Ok(());
+        }
+        if self.include_docs {
+            return refused("`include_docs` is invalid for reduce");
+        }
+        if self.keys.is_some() && self.grouping != Grouping::Exact {
+            return refused("Multi-key fetches for reduce views must use `group=true`");
+        }
+        Ok(())
+    }
+
+    /// Refuses a range that ends before it starts.
+    fn check_range(&self) -> Result<(), OptionError> {
+        let (Some(start), Some(end)) = (&self.start_key, &self.end_key) else {
+            return Ok(());
+        };
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        collate::sort_key(start, &mut first);
+        collate::sort_key(end, &mut last);
+        if self.descending {
+            std::mem::swap(&mut first, &mut last);
+        }
+        if first <= last {
+            return Ok(());
+        }
+        Err(OptionError::query(format!(
+            "No rows can match your key range, reverse your start_key and end_key \
+             or set descending={}",
+            !self.descending
+        )))
+    }
+}
+
+/// Options whose value is JSON text.
+fn takes_json(name: &str) -> bool {
+    matches!(
+        name,
+        "key" | "startkey" | "start_key" | "endkey" | "end_key" | "keys"
+    )
+}
+
+fn truth(text: &str) -> Result<bool, OptionError> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(OptionError::query(format!(
+            "Invalid boolean parameter: {text:?}"
+        ))),
+    }
+}
+
+fn count(text: &str) -> Result<u64, OptionError> {
+    if let Ok(count) = text.parse() {
+        return Ok(count);
+    }
+    let kind = match text.parse::<i64>() {
+        Ok(_) => "positive integer",
+        Err(_) => "integer",
+    };
+    Err(OptionError::query(format!(
+        "Invalid value for {kind}: {text:?}"
+    )))
+}
+
+fn stale(text: &str) -> Result<Update, OptionError> {
+    match text {
+        "ok" => Ok(Update::No),
+        "update_after" => Ok(Update::After),
+        _ => Err(OptionError::query("Invalid value for `stale`.")),
+    }
+}
+
+fn update(text: &str) -> Result<Update, OptionError> {
+    match text {
+        "true" => Ok(Update::Before),
+        "false" => Ok(Update::No),
+        "lazy" => Ok(Update::After),
+        _ => Err(OptionError::query("Invalid value for `update`.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(pairs: &[(&str, &str)], can_reduce: bool) -> String {
+        let options = QueryOptions::from_query(pairs.iter().copied());
+        let checked = options.and_then(|options| options.check_for_view(can_reduce));
+        let error = checked.unwrap_err();
+        format!("{}: {error}", error.name())
+    }
+
+    /// Exchanges 82, 83, 85, 117, 118, 125, 126, 135, 139 and 140 as recorded.
+    #[test]
+    fn refusals_are_those_that_were_recorded() {
+        let range = "query_parse_error: No rows can match your key range, reverse your start_key \
+                     and end_key or set descending=";
+        let cases: &[(&[(&str, &str)], bool, &str)] = &[
+            (
+                &[("limit", "abc")],
+                false,
+                "query_parse_error: Invalid value for integer: \"abc\"",
+            ),
+            (
+                &[("startkey", "abc")],
+                false,
+                "bad_request: invalid UTF-8 JSON",
+            ),
+            (
+                &[("limit", "-1")],
+                false,
+                "query_parse_error: Invalid value for positive integer: \"-1\"",
+            ),
+            (
+                &[("skip", "-1")],
+                false,
+                "query_parse_error: Invalid value for positive integer: \"-1\"",
+            ),
+            (
+                &[("reduce", "true")],
+                false,
+                "query_parse_error: Reduce is invalid for map-only views.",
+            ),
+            (
+                &[("group", "true")],
+                false,
+                "query_parse_error: Invalid use of grouping on a map view.",
+            ),
+            (
+                &[("include_docs", "true")],
+                true,
+                "query_parse_error: `include_docs` is invalid for reduce",
+            ),
+            (
+                &[("keys", "[1]")],
+                true,
+                "query_parse_error: Multi-key fetches for reduce views must use `group=true`",
+            ),
+            (
+                &[("stale", "x")],
+                false,
+                "query_parse_error: Invalid value for `stale`.",
+            ),
+            (
+                &[("descending", "1")],
+                false,
+                "query_parse_error: Invalid boolean parameter: \"1\"",
+            ),
+            (
+                &[("keys", "1")],
+                false,
+                "bad_request: `keys` parameter must be an array.",
+            ),
+        ];
+        for (pairs, can_reduce, expected) in cases {
+            assert_eq!(&refusal(pairs, *can_reduce), expected);
+        }
+        let wrong = [("startkey", "2"), ("endkey", "1")];
+        assert_eq!(refusal(&wrong, false), format!("{range}true"));
+        let down = [("startkey", "1"), ("endkey", "2"), ("descending", "true")];
+        assert_eq!(refusal(&down, false), format!("{range}false"));
+    }
+
+    /// Exchange 145.
+    #[test]
+    fn a_body_counts_more_than_the_query_string() {
+        let mut options = QueryOptions::from_query([("limit", "1"), ("group", "true")]).unwrap();
+        let body = varve_json::parse_object(br#"{"limit":2,"keys":["a"],"key":[1],"x":{}}"#);
+        options.set_body(&body.unwrap()).unwrap();
+        assert_eq!(options.limit, Some(2));
+        assert_eq!(options.keys, Some(vec![Value::from("a")]));
+        assert_eq!(options.start_key, options.end_key);
+        let body = varve_json::parse_object(br#"{"keys":1}"#).unwrap();
+        let error = options.set_body(&body).unwrap_err();
+        assert_eq!(error.name(), "bad_request");
+        assert_eq!(error.to_string(), "`keys` member must be an array.");
+    }
+
+    #[test]
+    fn every_option_arrives() {
+        let pairs = [
+            ("start_key", "[1]"),
+            ("end_key", "{}"),
+            ("startkey_docid", "a"),
+            ("endkey_docid", "b"),
+            ("inclusive_end", "false"),
+            ("limit", "3"),
+            ("skip", "4"),
+            ("group_level", "2"),
+            ("reduce", "true"),
+            ("update", "lazy"),
+            ("update_seq", "true"),
+            ("sorted", "false"),
+            ("unknown", "?"),
+        ];
+        let expected = QueryOptions {
+            start_key: parse(b"[1]").ok(),
+            end_key: parse(b"{}").ok(),
+            start_doc: Some("a".to_owned()),
+            end_doc: Some("b".to_owned()),
+            inclusive_end: false,
+            limit: Some(3),
+            skip: 4,
+            grouping: Grouping::Level(2),
+            reduce: Some(true),
+            update: Update::After,
+            update_seq: true,
+            sorted: false,
+            ..QueryOptions::default()
+        };
+        let options = QueryOptions::from_query(pairs).unwrap();
+        assert_eq!(options, expected);
+        assert_eq!(options.check_for_view(true), Ok(()));
+    }
+}

@@ -1,0 +1,121 @@
+//! From options to runs of rows.
+
+use super::Asked;
+use crate::row::{push_id, push_whole_id};
+use crate::{QueryOptions, ViewError};
+use std::collections::VecDeque;
+use std::ops::{Bound, Range};
+use varve_btree::Direction;
+use varve_json::{Value, collate};
+
+/// Runs of rows by their number in the tree, in the order in which they are asked for.
+#[derive(Debug)]
+pub(super) struct Segments {
+    pub(super) runs: VecDeque<Range<u64>>,
+    /// How many rows stand before the first one, in the direction of reading.
+    pub(super) offset: u64,
+}
+
+impl Segments {
+    pub(super) fn of(asked: &Asked, options: &QueryOptions) -> Result<Self, ViewError> {
+        let total = asked.snapshot.len(asked.tree)?;
+        let before = |run: &Range<u64>| match asked.direction {
+            Direction::Forward => run.start,
+            Direction::Backward => total - run.end,
+        };
+        let Some(keys) = &options.keys else {
+            let run = range(asked, options)?;
+            return Ok(Segments {
+                offset: before(&run),
+                runs: VecDeque::from([run]),
+            });
+        };
+        let mut runs = VecDeque::with_capacity(keys.len());
+        for key in keys {
+            let run = rows_of_key(asked, key)?;
+            if !run.is_empty() {
+                runs.push_back(run);
+            }
+        }
+        Ok(Segments {
+            offset: runs.front().map_or(0, before),
+            runs,
+        })
+    }
+}
+
+/// The run of all rows with one key.
+fn rows_of_key(asked: &Asked, key: &Value) -> Result<Range<u64>, ViewError> {
+    let (low, mut high) = (sort_key(key), sort_key(key));
+    high.push(collate::ABOVE_ALL);
+    let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
+    Ok(asked.snapshot.ranks(asked.tree, bounds)?)
+}
+
+/// The run between the start and the end of the options.
+fn range(asked: &Asked, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
+    let start = edge(options.start_key.as_ref(), options.start_doc.as_deref());
+    let end = edge(options.end_key.as_ref(), options.end_doc.as_deref());
+    let (low, high) = match asked.direction {
+        Direction::Forward => (
+            start.map(Edge::first),
+            end.map(|end| match options.inclusive_end {
+                true => end.behind_last(),
+                false => end.first(),
+            }),
+        ),
+        Direction::Backward => (
+            end.map(|end| match options.inclusive_end {
+                true => end.first(),
+                false => end.behind_last(),
+            }),
+            start.map(Edge::behind_last),
+        ),
+    };
+    let low = low.as_deref().map_or(Bound::Unbounded, Bound::Included);
+    let high = high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let run = asked.snapshot.ranks(asked.tree, (low, high))?;
+    // A range that ends before it starts holds nothing.
+    Ok(run.start..run.end.max(run.start))
+}
+
+/// A key, and perhaps a document among its rows.
+struct Edge<'a> {
+    sort_key: Vec<u8>,
+    document: Option<&'a str>,
+}
+
+fn edge<'a>(key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
+    key.map(|key| Edge {
+        sort_key: sort_key(key),
+        document,
+    })
+}
+
+impl Edge<'_> {
+    /// Not above any row of the edge, above all before it.
+    fn first(self) -> Vec<u8> {
+        let mut bytes = self.sort_key;
+        if let Some(id) = self.document {
+            push_id(id, &mut bytes);
+        }
+        bytes
+    }
+
+    /// Above all rows of the edge, not above any behind it: no part of a row's key begins with
+    /// this byte.
+    fn behind_last(self) -> Vec<u8> {
+        let mut bytes = self.sort_key;
+        if let Some(id) = self.document {
+            push_whole_id(id, &mut bytes);
+        }
+        bytes.push(collate::ABOVE_ALL);
+        bytes
+    }
+}
+
+pub(super) fn sort_key(value: &Value) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    collate::sort_key(value, &mut bytes);
+    bytes
+}

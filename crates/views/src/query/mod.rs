@@ -1,0 +1,85 @@
+//! Asking an index.
+
+mod bounds;
+mod groups;
+mod rows;
+
+pub use groups::{GroupRow, GroupRows};
+pub use rows::MapRows;
+
+use crate::index::{IndexView, tree_of_map};
+use crate::{QueryOptions, ViewError};
+use bounds::Segments;
+use varve_btree::{Direction, Snapshot};
+
+/// What a query found; rows are read as they are taken.
+#[derive(Debug)]
+pub enum Answer {
+    /// Emitted rows.
+    Rows(MapRows),
+    /// Reduced rows.
+    Groups(GroupRows),
+}
+
+/// The tree that is asked, and in which direction.
+#[derive(Clone, Debug)]
+struct Asked {
+    snapshot: Snapshot,
+    tree: usize,
+    direction: Direction,
+}
+
+impl IndexView {
+    /// Asks the view of that name.
+    ///
+    /// # Errors
+    /// [`ViewError::NoView`]; [`ViewError::Options`] for options that exclude each other; damage.
+    pub fn query(&self, name: &str, options: &QueryOptions) -> Result<Answer, ViewError> {
+        let place = self.group.place(name)?;
+        options.check_for_view(place.reduction.is_some())?;
+        let asked = Asked {
+            snapshot: self.snapshot.clone(),
+            tree: tree_of_map(place.map),
+            direction: match options.descending {
+                true => Direction::Backward,
+                false => Direction::Forward,
+            },
+        };
+        let segments = Segments::of(&asked, options)?;
+        match place.reduction {
+            Some(index) if options.reduce != Some(false) => {
+                let reduction = &self.group.maps()[place.map].reductions[index];
+                let groups = GroupRows::new(asked, segments, options, (index, reduction));
+                Ok(Answer::Groups(groups))
+            }
+            _ => MapRows::new(asked, segments, options).map(Answer::Rows),
+        }
+    }
+
+    /// How many rows the view of that name has.
+    ///
+    /// # Errors
+    /// [`ViewError::NoView`].
+    pub fn row_count(&self, name: &str) -> Result<u64, ViewError> {
+        let place = self.group.place(name)?;
+        Ok(self.snapshot.len(tree_of_map(place.map))?)
+    }
+}
+
+impl Answer {
+    /// The rows, of a query that does not reduce.
+    pub fn into_rows(self) -> Option<MapRows> {
+        match self {
+            Answer::Rows(rows) => Some(rows),
+            Answer::Groups(_) => None,
+        }
+    }
+
+    /// The rows, of a query that reduces.
+    pub fn into_groups(self) -> Option<GroupRows> {
+        match self {
+            Answer::Rows(_) => None,
+            Answer::Groups(groups) => Some(groups),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Reduce functions in JavaScript.
+//!
+//! An engine stays on one thread, but any thread may need a summary. So the engine has a thread
+//! of its own, started when it is first needed, which ends with the reducer.
+
+use super::{Reduced, StoredRow};
+use crate::row::id_of_tail;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use varve_js::{JsError, Limits, ReduceEngine};
+
+/// The functions over one map function.
+pub(super) struct ScriptReducer {
+    sources: Vec<String>,
+    limits: Limits,
+    thread: Mutex<Option<Sender<Job>>>,
+}
+
+/// One call of a function.
+struct Job {
+    function: usize,
+    /// `None` for a rereduce.
+    keys: Option<Vec<u8>>,
+    values: Vec<u8>,
+    answer: Sender<Result<String, JsError>>,
+}
+
+impl ScriptReducer {
+    pub(super) fn new(sources: Vec<String>, limits: Limits) -> Self {
+        ScriptReducer {
+            sources,
+            limits,
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Reduces rows.
+    pub(super) fn reduce(&self, function: usize, rows: &[StoredRow<'_, '_>]) -> Reduced {
+        if rows.is_empty() {
+            return Reduced::Nothing;
+        }
+        let mut keys = Vec::new();
+        for row in rows {
+            keys.push(if keys.is_empty() { b'[' } else { b',' });
+            keys.push(b'[');
+            keys.extend_from_slice(row.key);
+            keys.push(b',');
+            varve_json::write_string(&id_of_tail(row.tail), &mut keys);
+            keys.push(b']');
+        }
+        keys.push(b']');
+        let values = array(&mut rows.iter().map(|row| row.value));
+        self.run(function, Some(keys), values)
+    }
+
+    /// Reduces results of the same function.
+    pub(super) fn rereduce(
+        &self,
+        function: usize,
+        values: &mut dyn Iterator<Item = &[u8]>,
+    ) -> Reduced {
+        self.run(function, None, array(values))
+    }
+
+    fn run(&self, function: usize, keys: Option<Vec<u8>>, values: Vec<u8>) -> Reduced {
+        let (answer, result) = channel();
+        let job = Job {
+            function,
+            keys,
+            values,
+            answer,
+        };
+        // A failed send or a closed answer is a thread that could not be started.
+        let sent = self.sender().send(job);
+        match sent.ok().and_then(|()| result.recv().ok()) {
+            Some(Ok(json)) => Reduced::Value(json.into_bytes()),
+            Some(Err(error)) => Reduced::Failed(error.to_string()),
+            None => Reduced::Failed("the engine for reduce functions did not start".to_owned()),
+        }
+    }
+
+    fn sender(&self) -> Sender<Job> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = &*thread {
+            return sender.clone();
+        }
+        let (sender, jobs) = channel();
+        let (sources, limits) = (self.sources.clone(), self.limits);
+        let started = std::thread::Builder::new()
+            .name("reduce".to_owned())
+            .spawn(move || serve(&sources, limits, jobs));
+        if started.is_ok() {
+            *thread = Some(sender.clone());
+        }
+        sender
+    }
+}
+
+/// Answers jobs until the reducer is gone.
+fn serve(sources: &[String], limits: Limits, jobs: Receiver<Job>) {
+    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let mut engine = ReduceEngine::compile(&sources, limits);
+    for job in jobs {
+        let result = match &mut engine {
+            Ok(engine) => run(engine, &job),
+            Err(error) => Err(error.clone()),
+        };
+        // If nobody waits any more, nobody misses the answer.
+        let _ = job.answer.send(result);
+    }
+}
+
+fn run(engine: &mut ReduceEngine, job: &Job) -> Result<String, JsError> {
+    let mut json = String::new();
+    match &job.keys {
+        Some(keys) => engine.reduce(job.function, keys, &job.values, &mut json)?,
+        None => engine.rereduce(job.function, &job.values, &mut json)?,
+    }
+    Ok(json)
+}
+
+/// A JSON array of JSON texts.
+fn array(values: &mut dyn Iterator<Item = &[u8]>) -> Vec<u8> {
+    let mut out = vec![b'['];
+    for value in values {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        out.extend_from_slice(value);
+    }
+    out.push(b']');
+    out
+}
