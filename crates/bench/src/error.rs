@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
 use varve_codec::{CodecError, EngineSetting};
+use varve_docdb::DocdbError;
 use varve_revlog::RevlogError;
 
 /// A measurement could not be made.
@@ -16,9 +17,12 @@ pub enum BenchError {
     /// A revlog is damaged or of a kind that this build does not read.
     #[error(transparent)]
     Revlog(#[from] RevlogError),
-    /// A database or view index is damaged or cannot be read.
+    /// A tree file is damaged or cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// A database is damaged or cannot be read.
+    #[error(transparent)]
+    Database(#[from] DocdbError),
     /// Nothing is at a path.
     #[error("{path} is neither a file nor a folder", path = path.display())]
     NoSource {

@@ -7,6 +7,7 @@ use varve_bench::BenchError;
 use varve_bench::codec::{self, Options, Report, SourceKind};
 use varve_btree::{NoReduction, NodeCache, TreeFile};
 use varve_codec::{Compressor, EngineSetting};
+use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
 use varve_revlog::{ENTRY_LEN, Entry, Header, Node, Rev, chunk};
 
 fn options(settings: &[&str], dictionaries: &[usize]) -> Options {
@@ -160,6 +161,45 @@ fn a_tree_file_gives_its_nodes() {
         "{} of {mean}",
         report.chunks
     );
+}
+
+#[test]
+fn a_database_gives_its_documents_and_nodes_while_it_is_open() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let path = Path::new("db.varve");
+    let wanted = DatabaseOptions {
+        setting: EngineSetting::ZSTD,
+        cache: NodeCache::new(1 << 20),
+    };
+    let database = Database::create(storage.clone(), path, &wanted).unwrap();
+    let text = |n| format!("{{\"_id\":\"{n:05}\",{}", &document(n)[1..]);
+    let edits = (0..500).map(|n| Edit::parse(None, text(n).as_bytes()).unwrap());
+    database.update(edits.collect(), Mode::Interactive).unwrap();
+    let options = options(&["snappy"], &[]);
+    let report = codec::run(
+        &storage,
+        &[path.into()],
+        &options,
+        &Silent,
+        &Interrupt::default(),
+    )
+    .unwrap();
+    let [source] = &report.sources[..] else {
+        panic!("{:?}", report.sources)
+    };
+    assert_eq!(source.kind, SourceKind::Database);
+    let bodies: usize = (0..500).map(|n| document(n).len()).sum();
+    assert!(
+        source.chunks > 500 && source.bytes > bodies as u64,
+        "{source:?}"
+    );
+    database
+        .update_one(
+            Edit::parse(None, text(501).as_bytes()).unwrap(),
+            Mode::Interactive,
+        )
+        .unwrap()
+        .unwrap();
 }
 
 #[test]

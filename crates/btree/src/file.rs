@@ -89,6 +89,20 @@ impl TreeFile {
     /// # Errors
     /// What the storage answers, among it that the file is there already.
     pub fn create(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
+        TreeFile::create_with(storage, path, options, &[])
+    }
+
+    /// Makes a file whose first commit has empty trees and this user header, so that no crash
+    /// leaves a file without it.
+    ///
+    /// # Errors
+    /// See [`TreeFile::create`].
+    pub fn create_with(
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+        user_header: &[u8],
+    ) -> Result<Self, TreeError> {
         crate::error::check_len("list of trees", options.reducers.len(), 255)?;
         let mut id = [0; 16];
         getrandom::fill(&mut id).map_err(|_| TreeError::NoRandom {
@@ -107,7 +121,7 @@ impl TreeFile {
             span: 0,
             span_sum: xxh3_64(&bytes),
             roots: vec![Root::default(); options.reducers.len()],
-            user_header: Vec::new(),
+            user_header: user_header.to_vec(),
         };
         let at = bytes.len() as u64;
         commit.encode(&header, at, &mut bytes)?;

@@ -13,7 +13,8 @@ use varve_base::Storage;
 use varve_btree::{NoReduction, NodeCache, Options, Reducer, TreeFile};
 use varve_codec::EngineSetting;
 
-const KIND: [u8; 8] = *b"database";
+/// What the header of a database's file says it is.
+pub const KIND: [u8; 8] = *b"database";
 
 /// How many ancestors of a leaf are remembered in a new database.
 pub const DEFAULT_REVS_LIMIT: u64 = 1000;
@@ -86,7 +87,6 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
-        let file = TreeFile::create(storage.as_ref(), path, options(wanted))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let header = Header {
             uuid: random()?,
@@ -96,9 +96,8 @@ impl Database {
             revs_limit: DEFAULT_REVS_LIMIT,
             security: None,
         };
-        let mut txn = file.begin()?;
-        txn.set_user_header(&header.encode());
-        txn.commit()?;
+        let (storage_ref, header) = (storage.as_ref(), header.encode());
+        let file = TreeFile::create_with(storage_ref, path, options(wanted), &header)?;
         Database::make(storage, path, wanted, file)
     }
 
@@ -113,6 +112,19 @@ impl Database {
     ) -> Result<Database, DocdbError> {
         let file = TreeFile::open(storage.as_ref(), path, options(wanted))?;
         Database::make(storage, path, wanted, file)
+    }
+
+    /// The newest commit of a database that another process may be writing to; nothing is changed.
+    ///
+    /// # Errors
+    /// See [`Database::open`].
+    pub fn read_only(
+        storage: &dyn Storage,
+        path: &Path,
+        wanted: &DatabaseOptions,
+    ) -> Result<Snapshot, DocdbError> {
+        let file = TreeFile::open_read_only(storage, path, options(wanted))?;
+        Snapshot::new(file.snapshot(), path)
     }
 
     fn make(

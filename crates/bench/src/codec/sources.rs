@@ -10,6 +10,7 @@ use varve_base::storage::EntryKind;
 use varve_base::{Interrupt, OpenMode, Progress, Storage};
 use varve_btree::{NoReduction, NodeCache, Reducer, TreeFile};
 use varve_codec::EngineSetting;
+use varve_docdb::{Database, DatabaseOptions};
 use varve_revlog::Revlog;
 
 /// Plain files are cut into pieces of this length.
@@ -161,21 +162,31 @@ impl Sink<'_> {
         }
     }
 
-    /// The nodes of all trees.
+    /// A database's document bodies, and the nodes of all trees.
     fn tree_file(
         &mut self,
         path: &Path,
         (kind, trees): ([u8; 8], usize),
     ) -> Result<(), BenchError> {
         self.start(path, SourceKind::Database);
+        let (storage, setting, cache) = (
+            self.storage.as_ref(),
+            EngineSetting::NONE,
+            NodeCache::new(0),
+        );
+        if kind == varve_docdb::KIND {
+            let options = DatabaseOptions { setting, cache };
+            let snapshot = Database::read_only(storage, path, &options)?;
+            return snapshot.visit_chunks(&mut |chunk| self.push(chunk));
+        }
         let reducer: Arc<dyn Reducer> = Arc::new(NoReduction);
         let options = varve_btree::Options {
             kind,
             reducers: vec![reducer; trees],
-            setting: EngineSetting::NONE,
-            cache: NodeCache::new(0),
+            setting,
+            cache,
         };
-        let file = TreeFile::open_read_only(self.storage.as_ref(), path, options)?;
+        let file = TreeFile::open_read_only(storage, path, options)?;
         let snapshot = file.snapshot();
         (0..trees).try_for_each(|tree| snapshot.visit_nodes(tree, &mut |node| self.push(node)))
     }
