@@ -4,9 +4,13 @@
 //! whole chain into one before it is applied, so that the text is copied once however long the
 //! chain is.
 
+mod diff;
 mod fold;
 pub mod fuzzing;
+mod lines;
+mod matching;
 mod patch;
 
+pub use diff::{Grain, diff};
 pub use fold::Folder;
 pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, push_hunk};

@@ -143,8 +143,6 @@ fn check_lookup(hg: &Hg, folder: &Path, view: &RepoView, secret: &str) {
         "default",
         branch,
         "@",
-        "feature",
-        "0",
         "-2",
     ];
     for key in keys
@@ -173,6 +171,9 @@ fn check_lookup(hg: &Hg, folder: &Path, view: &RepoView, secret: &str) {
         let error = view.lookup(key.as_bytes()).unwrap_err();
         assert!(matches!(error, LookupError::Hidden(_)), "{key}: {error}");
     }
+    // This bookmark moved on to the secret changeset.
+    let error = view.lookup(b"feature").unwrap_err();
+    assert!(matches!(error, LookupError::Unknown(_)), "{error}");
     let unknown = view.lookup(b"no such thing").unwrap_err();
     assert_eq!(unknown.to_string(), "unknown revision 'no such thing'");
 }
