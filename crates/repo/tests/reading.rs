@@ -143,6 +143,7 @@ fn check_lookup(hg: &Hg, folder: &Path, view: &RepoView, secret: &str) {
         "default",
         branch,
         "@",
+        "0",
         "-2",
     ];
     for key in keys

@@ -1,5 +1,6 @@
 //! Mercurial's revlog: index and data files, delta chains, reading and appending revisions.
 
+mod append;
 pub mod chunk;
 mod entry;
 mod error;
@@ -9,6 +10,7 @@ mod nodes;
 mod reader;
 mod revlog;
 
+pub use append::{Appender, Content, NewRevision, Written};
 pub use entry::{ENTRY_LEN, Entry, Header, flag};
 pub use error::RevlogError;
 pub use ids::{Node, Rev};

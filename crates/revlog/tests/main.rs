@@ -5,5 +5,6 @@
     reason = "helpers of tests are not test functions"
 )]
 
+mod append;
 mod damaged;
 mod golden;
