@@ -7,9 +7,12 @@
 mod bookmarks;
 mod branches;
 mod changeset;
+mod commit;
+mod create;
 mod error;
 mod file_text;
 mod fncache;
+mod journal;
 mod lookup;
 mod manifest;
 mod obsolete;
@@ -19,10 +22,12 @@ mod requirements;
 mod store_files;
 mod store_path;
 mod tags;
+mod transaction;
 mod view;
 
 pub use branches::{BranchHeads, Branches};
 pub use changeset::{Changeset, DEFAULT_BRANCH};
+pub use commit::{CommitBatch, FileChange, NewChangeset};
 pub use error::{LookupError, RepoError};
 pub use file_text::FileText;
 pub use manifest::{FileKind, ManifestEntries, ManifestEntry};

@@ -5,3 +5,4 @@
 )]
 
 mod reading;
+mod writing;

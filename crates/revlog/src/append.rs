@@ -294,6 +294,11 @@ impl Appender {
         self.header.inline && !self.revlog.is_empty() && self.all_chunks() >= LONGEST_INLINE
     }
 
+    /// Whether there is a data file after [`Appender::write`].
+    pub fn will_be_split(&self) -> bool {
+        !self.header.inline || self.all_chunks() >= LONGEST_INLINE
+    }
+
     /// Length of the index file and of the data file as [`Appender::write`] will find them; what
     /// is needed to undo it.
     pub fn lengths_before(&self) -> (u64, u64) {
@@ -328,10 +333,10 @@ impl Appender {
         if created && let Some(folder) = self.path().parent() {
             self.storage.create_folder(folder)?;
         }
-        let too_long = self.header.inline && self.all_chunks() >= LONGEST_INLINE;
+        let newly_split = self.will_be_split() && (self.header.inline || created);
         if !self.header.inline {
             self.append_split()?;
-        } else if too_long {
+        } else if newly_split {
             self.write_newly_split()?;
         } else {
             let entries = self.encode(self.header);
@@ -344,7 +349,7 @@ impl Appender {
         }
         Ok(Written {
             created,
-            split: too_long || (created && !self.header.inline),
+            split: newly_split,
         })
     }
 
