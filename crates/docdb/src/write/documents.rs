@@ -138,6 +138,16 @@ impl State<'_> {
         let tree = &self.record.tree;
         let (parent, digest) = match (tree.winner(), edit.edit.rev()) {
             (None, None) => (None, edit.digest.clone()),
+            // The peer takes the client's word for the parent of a document that it never had.
+            (None, Some(rev)) if !edit.edit.deleted => {
+                return Ok(vec![
+                    Rev {
+                        generation: rev.generation + 1,
+                        digest: edit.digest.clone(),
+                    },
+                    rev.clone(),
+                ]);
+            }
             // A deleted document begins anew on its last revision.
             (Some(winner), None) if winner.is_deleted() && !edit.edit.deleted => {
                 (Some(winner), edit.digest_after(Some(&winner.rev)))
