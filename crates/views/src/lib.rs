@@ -14,6 +14,7 @@ pub mod options;
 mod query;
 mod reduce;
 mod row;
+pub mod selector;
 mod source;
 mod state;
 
