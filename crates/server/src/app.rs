@@ -1,6 +1,7 @@
 //! What all requests share.
 
 use crate::auth::{Auth, UserContext};
+use crate::couch::Databases;
 use crate::folder::{DATABASES, Folder};
 use crate::hg::OpenRepository;
 use crate::node::{NodeConfig, Uuids};
@@ -11,13 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 use varve_base::Storage;
+use varve_btree::NodeCache;
 use varve_config::Settings;
+use varve_docdb::DatabaseOptions;
 
 /// Largest body that a request without a login may send: arguments of reads, no data.
 const ANONYMOUS_BODY: u64 = 8 << 20;
 
 /// Repositories that stay open although nobody asks for them at the moment.
 const IDLE_REPOSITORIES: usize = 64;
+
+/// Memory for decoded nodes of all databases and indexes.
+const NODE_CACHE: usize = 256 << 20;
 
 /// One running server.
 #[derive(Debug)]
@@ -29,6 +35,7 @@ pub struct App {
     /// What runs for longer.
     pub tasks: Tasks,
     pub(crate) repositories: Registry<OpenRepository>,
+    pub(crate) databases: Databases,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
     stopping: watch::Sender<bool>,
@@ -41,7 +48,13 @@ impl App {
     /// # Errors
     /// [`ServerError::Random`].
     pub(crate) fn new(folder: Folder) -> Result<App, ServerError> {
+        let options = DatabaseOptions {
+            setting: folder.compression,
+            cache: NodeCache::new(NODE_CACHE),
+        };
+        let storage = Arc::clone(&folder.storage);
         Ok(App {
+            databases: Databases::new(storage, options),
             auth: Auth::new(&folder.settings)?,
             tasks: Tasks::default(),
             repositories: Registry::new(IDLE_REPOSITORIES),

@@ -2,6 +2,7 @@
 
 use super::UserContext;
 use crate::Failure;
+use varve_json::{Object, Value};
 
 /// One side of a security object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,27 @@ impl Default for Security {
 }
 
 impl Security {
+    /// Reads a security object. Members that have nothing to do with access are left alone.
+    ///
+    /// # Errors
+    /// 400 if a side is no object, or its names or roles are no list of texts.
+    pub fn parse(object: &Object) -> Result<Security, Failure> {
+        let side = |name: &str| match object.get(name) {
+            None => Ok(Names::default()),
+            Some(Value::Object(side)) => Ok(Names {
+                names: texts(side, name, "names")?,
+                roles: texts(side, name, "roles")?,
+            }),
+            Some(_) => Err(Failure::bad_request(format!(
+                "`{name}` must be an object with `names` and `roles`"
+            ))),
+        };
+        Ok(Security {
+            admins: side("admins")?,
+            members: side("members")?,
+        })
+    }
+
     /// Whether the user may read.
     ///
     /// # Errors
@@ -84,6 +106,17 @@ impl Security {
     fn is_admin(&self, user: &UserContext) -> bool {
         user.is_admin() || self.admins.include(user)
     }
+}
+
+fn texts(side: &Object, of: &str, name: &str) -> Result<Vec<String>, Failure> {
+    let Some(list) = side.get(name) else {
+        return Ok(Vec::new());
+    };
+    let list = list.as_array().map(|items| items.iter().map(Value::as_str));
+    let list: Option<Vec<&str>> = list.and_then(Iterator::collect);
+    let list = list
+        .ok_or_else(|| Failure::bad_request(format!("`{of}.{name}` must be an array of texts")))?;
+    Ok(list.into_iter().map(str::to_owned).collect())
 }
 
 #[cfg(test)]
@@ -128,6 +161,22 @@ mod tests {
             security.check_admin(&user("u", &[])).unwrap_err().status,
             403
         );
+    }
+
+    #[test]
+    fn what_is_stored_is_read_and_nonsense_is_refused() {
+        let parse =
+            |text: &str| Security::parse(&varve_json::parse_object(text.as_bytes()).unwrap());
+        let got = parse(r#"{"members":{"names":["u"]},"admins":{"roles":["r"]},"x":1}"#).unwrap();
+        assert_eq!(got.members.names, ["u"]);
+        assert_eq!(got.admins.roles, ["r"]);
+        for text in [
+            r#"{"members":1}"#,
+            r#"{"admins":{"names":[1]}}"#,
+            r#"{"admins":{"roles":{}}}"#,
+        ] {
+            assert_eq!(parse(text).unwrap_err().status, 400, "{text}");
+        }
     }
 
     #[test]

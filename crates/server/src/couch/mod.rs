@@ -1,16 +1,98 @@
 //! Databases, documents, changes and views.
+//!
+//! A request is taken apart into a [`Target`] and a [`Call`]; the handlers of this folder answer
+//! calls on blocking threads. Only the feeds of `_changes` wait outside of them.
+
+mod all_docs;
+mod attachments;
+mod bulk;
+mod bulk_get;
+mod call;
+mod changes;
+mod database;
+mod document;
+mod etag;
+mod failures;
+mod multipart;
+mod names;
+mod open;
+mod revisions;
+mod rows;
+mod scripts;
+mod sequence;
+mod target;
+mod validate;
+
+use std::sync::Arc;
+
+use hyper::Method;
 
 use crate::{Answer, App, Failure, Request, UserContext};
-use std::sync::Arc;
+use call::Call;
+use failures::missing_database;
+pub use open::Databases;
+use target::Target;
 
 /// Answers everything whose first path segment is a database's name.
 ///
 /// # Errors
 /// Any [`Failure`].
-pub async fn route(
-    _app: Arc<App>,
-    _request: Request,
-    _user: UserContext,
-) -> Result<Answer, Failure> {
-    Err(Failure::not_found("Database does not exist."))
+pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result<Answer, Failure> {
+    let path = request.path();
+    let (name, rest) = path.split_first().ok_or_else(missing_database)?;
+    let (name, target) = ((*name).to_owned(), Target::parse(rest));
+    let next = App::blocking(move || {
+        if target == Target::Database && request.method == Method::PUT {
+            return database::create(&app, &request, &user, &name).map(Next::Answered);
+        }
+        if !names::is_legal(&name) {
+            return Err(missing_database());
+        }
+        let call = Call::open(app, request, user, &name)?;
+        target.check_method(&call.request.method)?;
+        match target {
+            Target::Changes => changes::begin(call).map(|feed| Next::Feed(Box::new(feed))),
+            target => answer(call, target).map(Next::Answered),
+        }
+    });
+    match next.await? {
+        Next::Answered(answer) => Ok(answer),
+        Next::Feed(feed) => feed.answer().await,
+    }
+}
+
+/// What the blocking part of a request leaves to do.
+enum Next {
+    Answered(Answer),
+    Feed(Box<changes::Feed>),
+}
+
+fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
+    match target {
+        Target::Database => database::answer(&call),
+        Target::AllDocs => all_docs::answer(call, all_docs::Which::All),
+        Target::DesignDocs => all_docs::answer(call, all_docs::Which::Design),
+        Target::LocalDocs => all_docs::answer(call, all_docs::Which::Local),
+        Target::AllDocsQueries => all_docs::answer_queries(call),
+        Target::BulkDocs => bulk::answer(&call),
+        Target::BulkGet => bulk_get::answer(call),
+        Target::RevsDiff => revisions::diff(&call),
+        Target::MissingRevs => revisions::missing(&call),
+        Target::Security => database::security(&call),
+        Target::RevsLimit => database::revs_limit(&call),
+        Target::EnsureFullCommit => database::ensure_full_commit(&call),
+        Target::Compact(_) => database::compact(&call),
+        Target::ViewCleanup => database::view_cleanup(&call),
+        Target::TempView => Err(Failure::new(
+            410,
+            "gone",
+            "Temporary views are not supported in CouchDB",
+        )),
+        Target::Document(id) => document::answer(&call, &id),
+        Target::Attachment(id, name) => attachments::answer(&call, &id, &name),
+        Target::Unknown(id) => document::answer(&call, &id),
+        Target::Changes | Target::View(..) | Target::ViewQueries(..) | Target::ViewInfo(_) => {
+            Err(failures::missing())
+        }
+    }
 }

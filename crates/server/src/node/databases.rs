@@ -138,9 +138,11 @@ impl Range {
             let value = varve_json::parse(given.as_bytes());
             let value = value.map_err(|error| Failure::bad_request(error.to_string()))?;
             let names = value.as_array().unwrap_or_default().iter();
-            Ok(names
-                .filter_map(|name| name.as_str().map(str::to_owned))
-                .collect())
+            Ok::<_, Failure>(
+                names
+                    .filter_map(|name| name.as_str().map(str::to_owned))
+                    .collect(),
+            )
         });
         Ok(Range {
             descending: request.query("descending") == Some("true"),

@@ -1,0 +1,82 @@
+//! One request to one database, with everything its handler needs.
+
+use std::sync::Arc;
+
+use varve_json::Value;
+
+use super::open::OpenDatabase;
+use crate::auth::Security;
+use crate::{App, Failure, Request, UserContext};
+
+/// One request by somebody who may read the database.
+pub struct Call {
+    /// The server.
+    pub app: Arc<App>,
+    /// What was asked.
+    pub request: Request,
+    /// By whom.
+    pub user: UserContext,
+    /// Of which database.
+    pub database: Arc<OpenDatabase>,
+    /// Who may do what there.
+    pub security: Security,
+}
+
+impl Call {
+    /// Opens the database and checks that the user may read it.
+    ///
+    /// # Errors
+    /// 404 without such a database; 401 or 403 if the user may not read it.
+    pub fn open(
+        app: Arc<App>,
+        request: Request,
+        user: UserContext,
+        name: &str,
+    ) -> Result<Call, Failure> {
+        let database = app.databases.get(name)?;
+        let security = match database.documents.snapshot().security()? {
+            Some(text) => Security::parse(&varve_json::parse_object(&text)?)?,
+            None => Security::default(),
+        };
+        security.check_reader(&user)?;
+        Ok(Call {
+            app,
+            request,
+            user,
+            database,
+            security,
+        })
+    }
+
+    /// Refuses those who may not write documents.
+    ///
+    /// # Errors
+    /// 401 or 403.
+    pub fn check_writer(&self) -> Result<(), Failure> {
+        self.security.check_writer(&self.user)
+    }
+
+    /// Refuses those who may not change the database itself.
+    ///
+    /// # Errors
+    /// 401 or 403.
+    pub fn check_admin(&self) -> Result<(), Failure> {
+        self.security.check_admin(&self.user)
+    }
+
+    /// The JSON body of a request whose `Content-Type` says that it is JSON.
+    ///
+    /// # Errors
+    /// 415 for another type, 400 for what is no JSON.
+    pub fn json_body(&self) -> Result<Value, Failure> {
+        self.request.require_json()?;
+        Ok(varve_json::parse(&self.request.body)?)
+    }
+
+    /// Where a document of this database is found.
+    pub fn location(&self, id: &str) -> String {
+        let database = super::names::escape(&self.database.name);
+        let document = super::names::escape(id);
+        format!("{}/{database}/{document}", self.request.origin())
+    }
+}

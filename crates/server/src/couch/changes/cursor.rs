@@ -1,0 +1,237 @@
+//! Reading changes piece by piece, from one snapshot or from several one after the other.
+
+use varve_btree::Direction;
+use varve_docdb::{Change, Snapshot};
+
+use super::filter::{Filter, Passed};
+use super::options::ChangesOptions;
+use crate::Failure;
+use crate::couch::document::read::row_extras;
+use crate::couch::document::render::Shown;
+use crate::couch::sequence::{write_number, write_sequence};
+
+/// [`Cursor::read`] returns when it has appended about that many bytes.
+const PIECE: usize = 96 << 10;
+/// [`Cursor::read`] returns after that many changes even if none passed the filter.
+const PIECE_CHANGES: usize = 10_000;
+
+/// A position in the changes of a database, and what is to be shown of them.
+pub struct Cursor {
+    /// Where the feed began.
+    start: u64,
+    /// All changes up to here were seen.
+    since: u64,
+    /// Changes that may still be shown.
+    remaining: u64,
+    /// How many were shown.
+    shown: u64,
+    filter: Filter,
+    show: Show,
+    /// In descending order: how many were seen.
+    seen: usize,
+}
+
+struct Show {
+    direction: Direction,
+    include_docs: bool,
+    all_leaves: bool,
+    conflicts: bool,
+    attachments: bool,
+    att_encoding_info: bool,
+    incarnation: String,
+}
+
+/// How changes are put one after the other.
+pub trait Framing {
+    /// Appends what stands before a change.
+    fn before(&mut self, out: &mut Vec<u8>);
+    /// Appends what stands behind it.
+    fn after(&mut self, update: u64, incarnation: &str, out: &mut Vec<u8>);
+}
+
+/// Items of a JSON array; holds whether there was one before.
+pub struct Rows<'a>(pub &'a mut bool);
+
+impl Framing for Rows<'_> {
+    fn before(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(self.0, true) {
+            out.extend_from_slice(b",\n");
+        }
+    }
+
+    fn after(&mut self, _update: u64, _incarnation: &str, _out: &mut Vec<u8>) {}
+}
+
+impl Cursor {
+    /// A cursor behind `since`.
+    pub fn new(since: u64, filter: Filter, options: &ChangesOptions, incarnation: &str) -> Cursor {
+        Cursor {
+            start: since,
+            since,
+            remaining: options.limit,
+            shown: 0,
+            filter,
+            show: Show {
+                direction: match options.descending {
+                    true => Direction::Backward,
+                    false => Direction::Forward,
+                },
+                include_docs: options.include_docs,
+                all_leaves: options.all_leaves,
+                conflicts: options.conflicts,
+                attachments: options.attachments,
+                att_encoding_info: options.att_encoding_info,
+                incarnation: incarnation.to_owned(),
+            },
+            seen: 0,
+        }
+    }
+
+    /// Appends some changes. Returns whether there may be more in this snapshot.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read; 400 if the filter function fails.
+    pub fn read(
+        &mut self,
+        snapshot: &Snapshot,
+        mut framing: impl Framing,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        if self.remaining == 0 {
+            return Ok(false);
+        }
+        let until = out.len() + PIECE;
+        let descending = self.show.direction == Direction::Backward;
+        let since = if descending { 0 } else { self.since };
+        let mut changes = snapshot.changes(since, self.show.direction)?;
+        if let Some(Err(error)) = self.seen.checked_sub(1).and_then(|last| changes.nth(last)) {
+            return Err(error.into());
+        }
+        for _ in 0..PIECE_CHANGES {
+            let Some(change) = changes.next() else {
+                if !descending {
+                    self.since = self.since.max(snapshot.update_seq());
+                }
+                return Ok(false);
+            };
+            let change = change?;
+            self.seen += usize::from(descending);
+            self.since = change.seq;
+            if let Some(passed) = self
+                .filter
+                .passes(snapshot, &change, self.show.all_leaves)?
+            {
+                framing.before(out);
+                self.show.write(snapshot, &change, &passed, out)?;
+                framing.after(change.seq, &self.show.incarnation, out);
+                self.remaining -= 1;
+                self.shown += 1;
+            }
+            if self.remaining == 0 || out.len() >= until {
+                break;
+            }
+        }
+        Ok(self.remaining > 0)
+    }
+
+    /// Whether the limit was reached.
+    pub fn is_spent(&self) -> bool {
+        self.remaining == 0
+    }
+
+    /// Appends the end of a normal feed.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub fn write_end(
+        &self,
+        snapshot: &Snapshot,
+        any: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        out.extend_from_slice(if any {
+            b"\n],\n\"last_seq\":"
+        } else {
+            b"],\n\"last_seq\":"
+        });
+        write_sequence(self.since, &self.show.incarnation, out);
+        out.extend_from_slice(b",\"pending\":");
+        write_number(self.pending(snapshot)?, out);
+        out.extend_from_slice(b"}\n");
+        Ok(())
+    }
+
+    /// Appends the last line of a continuous feed.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub fn write_last_line(&self, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), Failure> {
+        out.extend_from_slice(b"{\"last_seq\":");
+        write_sequence(self.since, &self.show.incarnation, out);
+        out.extend_from_slice(b",\"pending\":");
+        write_number(self.pending(snapshot)?, out);
+        out.extend_from_slice(b"}\n");
+        Ok(())
+    }
+
+    /// Changes that the client has not seen. Where the client named the documents, CouchDB counts
+    /// those that were left out too.
+    fn pending(&self, snapshot: &Snapshot) -> Result<u64, Failure> {
+        let pending = if self.show.direction == Direction::Backward {
+            snapshot.count_changes(0)?.saturating_sub(self.seen as u64)
+        } else if self.filter.is_by_id() && self.remaining > 0 {
+            snapshot
+                .count_changes(self.start)?
+                .saturating_sub(self.shown)
+        } else {
+            snapshot.count_changes(self.since)?
+        };
+        Ok(pending)
+    }
+}
+
+impl Show {
+    fn write(
+        &self,
+        snapshot: &Snapshot,
+        change: &Change,
+        passed: &Passed,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        out.extend_from_slice(b"{\"seq\":");
+        write_sequence(change.seq, &self.incarnation, out);
+        out.extend_from_slice(b",\"id\":");
+        varve_json::write_string(&change.id, out);
+        out.extend_from_slice(b",\"changes\":[");
+        let others = change.others.iter().map(|leaf| &leaf.rev);
+        let others = others.take(if self.all_leaves { usize::MAX } else { 0 });
+        let leaves = std::iter::once(&change.rev).chain(others);
+        for (index, rev) in leaves.filter(|rev| passed.includes(rev)).enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(b"{\"rev\":\"");
+            rev.write(out);
+            out.extend_from_slice(b"\"}");
+        }
+        out.push(b']');
+        if change.is_deleted() {
+            out.extend_from_slice(b",\"deleted\":true");
+        }
+        if self.include_docs {
+            out.extend_from_slice(b",\"doc\":");
+            let shown = Shown {
+                snapshot,
+                id: &change.id,
+                rev: &change.rev,
+                stored: &change.stored,
+                document: None,
+                extras: row_extras(self.conflicts, self.attachments, self.att_encoding_info),
+                whole_after: 0,
+            };
+            shown.write_in_row(out)?;
+        }
+        out.push(b'}');
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! Feeds that wait: an async task per feed, which reads on blocking threads only when there is
+//! something to read.
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::Feed;
+use super::cursor::{Cursor, Framing, Rows};
+use super::options::ChangesOptions;
+use crate::couch::open::OpenDatabase;
+use crate::couch::sequence::write_sequence;
+use crate::http::{BodyClosed, BodySender};
+use crate::{Answer, App, Failure};
+use std::sync::Arc;
+
+/// How the changes of an endless feed are put one after the other, and what it says meanwhile.
+pub trait Style: Framing + Copy + Send + 'static {
+    /// The answer's type.
+    const CONTENT_TYPE: &'static str;
+    /// What is sent while nothing happens.
+    const HEARTBEAT: &'static [u8];
+    /// Whether the last line tells where the feed ended.
+    const HAS_LAST_LINE: bool;
+}
+
+/// One JSON object a line.
+#[derive(Clone, Copy)]
+pub struct Lines;
+
+/// Server-sent events.
+#[derive(Clone, Copy)]
+pub struct Events;
+
+impl Framing for Lines {
+    fn before(&mut self, _out: &mut Vec<u8>) {}
+
+    fn after(&mut self, _update: u64, _incarnation: &str, out: &mut Vec<u8>) {
+        out.push(b'\n');
+    }
+}
+
+impl Style for Lines {
+    const CONTENT_TYPE: &'static str = "application/json";
+    const HEARTBEAT: &'static [u8] = b"\n";
+    const HAS_LAST_LINE: bool = true;
+}
+
+impl Framing for Events {
+    fn before(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"data: ");
+    }
+
+    fn after(&mut self, update: u64, incarnation: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\nid: ");
+        write_sequence(update, incarnation, out);
+        out.extend_from_slice(b"\n\n");
+    }
+}
+
+impl Style for Events {
+    const CONTENT_TYPE: &'static str = "text/event-stream";
+    const HEARTBEAT: &'static [u8] = b"event: heartbeat\ndata: \n\n";
+    const HAS_LAST_LINE: bool = false;
+}
+
+/// A feed without end, apart from its limit and its timeout.
+pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
+    let Feed {
+        call,
+        mut cursor,
+        options,
+        ..
+    } = feed;
+    let mut waiter = Waiter::new(&call.app, &call.database, &options);
+    let database = Arc::clone(&call.database);
+    Answer::feed(S::CONTENT_TYPE, move |sender| async move {
+        loop {
+            waiter.mark_seen();
+            loop {
+                let (back, piece, more) = read(&database, cursor, style).await?;
+                cursor = back;
+                if !piece.is_empty() {
+                    waiter.restart();
+                    sender.send(piece).await?;
+                }
+                if !more {
+                    break;
+                }
+            }
+            if cursor.is_spent() || !waiter.wait(&sender, S::HEARTBEAT).await? {
+                break;
+            }
+        }
+        let end = App::blocking(move || {
+            let mut end = Vec::new();
+            if S::HAS_LAST_LINE {
+                cursor.write_last_line(&database.documents.snapshot(), &mut end)?;
+            }
+            end.push(b'\n');
+            Ok(end)
+        });
+        sender.send(end.await.map_err(cut)?).await
+    })
+}
+
+/// A feed that ends with the first changes.
+pub fn longpoll(feed: Feed) -> Answer {
+    let Feed {
+        call,
+        mut cursor,
+        options,
+        ..
+    } = feed;
+    let mut waiter = Waiter::new(&call.app, &call.database, &options);
+    let database = Arc::clone(&call.database);
+    Answer::feed("application/json", move |sender| async move {
+        let mut any = false;
+        sender.send(b"{\"results\":[\n".to_vec()).await?;
+        loop {
+            waiter.mark_seen();
+            loop {
+                let (back, piece, more) = read_rows(&database, cursor, any).await?;
+                cursor = back;
+                if !piece.is_empty() {
+                    any = true;
+                    sender.send(piece).await?;
+                }
+                if !more {
+                    break;
+                }
+            }
+            if any || !waiter.wait(&sender, b"\n").await? {
+                break;
+            }
+        }
+        let end = App::blocking(move || {
+            let mut end = Vec::new();
+            cursor.write_end(&database.documents.snapshot(), any, &mut end)?;
+            Ok(end)
+        });
+        sender.send(end.await.map_err(cut)?).await
+    })
+}
+
+type Piece = (Cursor, Vec<u8>, bool);
+
+async fn read<S: Style>(
+    database: &Arc<OpenDatabase>,
+    mut cursor: Cursor,
+    style: S,
+) -> Result<Piece, BodyClosed> {
+    let database = Arc::clone(database);
+    let reading = App::blocking(move || {
+        let mut piece = Vec::new();
+        let more = cursor.read(&database.documents.snapshot(), style, &mut piece)?;
+        Ok((cursor, piece, more))
+    });
+    reading.await.map_err(cut)
+}
+
+async fn read_rows(
+    database: &Arc<OpenDatabase>,
+    mut cursor: Cursor,
+    mut any: bool,
+) -> Result<Piece, BodyClosed> {
+    let database = Arc::clone(database);
+    let reading = App::blocking(move || {
+        let mut piece = Vec::new();
+        let more = cursor.read(&database.documents.snapshot(), Rows(&mut any), &mut piece)?;
+        Ok((cursor, piece, more))
+    });
+    reading.await.map_err(cut)
+}
+
+/// A feed that has begun can only be cut to say that something went wrong.
+fn cut(_failure: Failure) -> BodyClosed {
+    BodyClosed
+}
+
+/// What a feed waits for.
+struct Waiter {
+    database: Arc<OpenDatabase>,
+    commits: watch::Receiver<u64>,
+    stopping: watch::Receiver<bool>,
+    timeout: Option<std::time::Duration>,
+    heartbeat: Option<std::time::Duration>,
+    /// When the last change was sent.
+    quiet_since: Instant,
+}
+
+impl Waiter {
+    fn new(app: &App, database: &Arc<OpenDatabase>, options: &ChangesOptions) -> Waiter {
+        Waiter {
+            database: Arc::clone(database),
+            commits: database.commits(),
+            stopping: app.stopping(),
+            timeout: options.timeout,
+            heartbeat: options.heartbeat,
+            quiet_since: Instant::now(),
+        }
+    }
+
+    /// What is committed from here on ends the next wait.
+    fn mark_seen(&mut self) {
+        self.commits.borrow_and_update();
+    }
+
+    /// Something was sent: the timeout begins anew.
+    fn restart(&mut self) {
+        self.quiet_since = Instant::now();
+    }
+
+    /// Waits for the next commit. `false` if the feed is to end: the time is over, the server
+    /// stops, or the database was deleted.
+    async fn wait(
+        &mut self,
+        sender: &BodySender,
+        heartbeat: &'static [u8],
+    ) -> Result<bool, BodyClosed> {
+        if *self.stopping.borrow() || self.database.documents.is_deleted() {
+            return Ok(false);
+        }
+        loop {
+            let now = Instant::now();
+            let next = match (self.heartbeat, self.timeout) {
+                (Some(every), _) => now + every,
+                (None, Some(timeout)) => self.quiet_since + timeout,
+                (None, None) => now + super::options::LONGEST_TIMEOUT,
+            };
+            tokio::select! {
+                changed = self.commits.changed() => {
+                    return Ok(changed.is_ok() && !self.database.documents.is_deleted());
+                }
+                _ = self.stopping.changed() => return Ok(false),
+                () = sender.closed() => return Err(BodyClosed),
+                () = sleep_until(next) => match self.heartbeat {
+                    Some(_) => sender.send(heartbeat.to_vec()).await?,
+                    None => return Ok(false),
+                },
+            }
+        }
+    }
+}

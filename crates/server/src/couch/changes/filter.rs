@@ -1,0 +1,198 @@
+//! Which changes a feed shows.
+
+use std::collections::HashSet;
+
+use varve_docdb::{Change, DESIGN_PREFIX, Rev, Snapshot, Stored};
+use varve_json::Value;
+use varve_views::selector::Selector;
+
+use super::options::FilterName;
+use crate::Failure;
+use crate::couch::call::Call;
+use crate::couch::document::options::Extras;
+use crate::couch::document::render::Shown;
+use crate::couch::{failures, scripts};
+
+/// A filter, ready to be asked.
+pub enum Filter {
+    /// All pass.
+    None,
+    /// These documents.
+    Documents(HashSet<String>),
+    /// Design documents.
+    Design,
+    /// Documents that match.
+    Selector(Selector),
+    /// Documents for which a map function emits.
+    View {
+        /// Its text.
+        source: String,
+    },
+    /// Documents for which a filter function says so.
+    Function {
+        /// Its text.
+        source: String,
+        /// The request that it is given, as JSON.
+        request: Vec<u8>,
+    },
+}
+
+/// Which leaves of a document passed.
+pub enum Passed {
+    /// All that are shown.
+    All,
+    /// These.
+    Some(Vec<Rev>),
+}
+
+impl Passed {
+    /// Whether a leaf is among them.
+    pub fn includes(&self, rev: &Rev) -> bool {
+        match self {
+            Passed::All => true,
+            Passed::Some(revs) => revs.contains(rev),
+        }
+    }
+}
+
+impl Filter {
+    /// Prepares the filter that a request names.
+    ///
+    /// # Errors
+    /// 404 if its design document or function is not there; 400 if what it needs is not given.
+    pub fn load(call: &Call, snapshot: &Snapshot, name: &FilterName) -> Result<Filter, Failure> {
+        Ok(match name {
+            FilterName::None => Filter::None,
+            FilterName::Design => Filter::Design,
+            FilterName::DocumentIds => Filter::Documents(document_ids(call)?),
+            FilterName::Selector => {
+                let body = call.json_body()?;
+                let selector = body.get("selector").ok_or_else(|| {
+                    Failure::bad_request("Filter _selector needs a `selector` in the body")
+                })?;
+                Filter::Selector(Selector::compile(selector)?)
+            }
+            FilterName::View(design, view) => {
+                let document = design_document(snapshot, design)?;
+                let view = member(&member(&document, "views")?, view)?;
+                Filter::View {
+                    source: source_of(&view, "map")?,
+                }
+            }
+            FilterName::Function(design, filter) => {
+                let document = design_document(snapshot, design)?;
+                Filter::Function {
+                    source: source_of(&member(&document, "filters")?, filter)?,
+                    request: scripts::request_of(call),
+                }
+            }
+        })
+    }
+
+    /// Whether the client named the documents.
+    pub fn is_by_id(&self) -> bool {
+        matches!(self, Filter::Documents(_))
+    }
+
+    /// Which leaves pass; `None` if none does. Without `all_leaves` only the winner is asked for.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read; 400 if a function fails.
+    pub fn passes(
+        &self,
+        snapshot: &Snapshot,
+        change: &Change,
+        all_leaves: bool,
+    ) -> Result<Option<Passed>, Failure> {
+        let all = |passes: bool| Ok(passes.then_some(Passed::All));
+        match self {
+            Filter::None => return all(true),
+            Filter::Documents(ids) => return all(ids.contains(&change.id)),
+            Filter::Design => return all(change.id.starts_with(DESIGN_PREFIX)),
+            Filter::Selector(_) | Filter::View { .. } | Filter::Function { .. } => {}
+        }
+        let mut passed = Vec::new();
+        if self.accepts(snapshot, &change.id, &change.rev, &change.stored)? {
+            passed.push(change.rev.clone());
+        }
+        if all_leaves && !change.others.is_empty() {
+            let document = snapshot
+                .document(&change.id)?
+                .ok_or_else(failures::missing)?;
+            for leaf in &change.others {
+                if let Some((rev, stored)) = document.revision(&leaf.rev)
+                    && self.accepts(snapshot, &change.id, rev, stored)?
+                {
+                    passed.push(rev.clone());
+                }
+            }
+        }
+        Ok((!passed.is_empty()).then_some(Passed::Some(passed)))
+    }
+
+    fn accepts(
+        &self,
+        snapshot: &Snapshot,
+        id: &str,
+        rev: &Rev,
+        stored: &Stored,
+    ) -> Result<bool, Failure> {
+        let mut text = Vec::new();
+        let shown = Shown {
+            snapshot,
+            id,
+            rev,
+            stored,
+            document: None,
+            extras: Extras::default(),
+            whole_after: 0,
+        };
+        shown.write(&mut text)?;
+        match self {
+            Filter::Selector(selector) => Ok(selector.matches(&varve_json::parse(&text)?)),
+            Filter::View { source } => scripts::emits(source, &text),
+            Filter::Function { source, request } => scripts::filter(source, &text, request),
+            Filter::None | Filter::Documents(_) | Filter::Design => Ok(true),
+        }
+    }
+}
+
+/// From the body of a POST, or from the query.
+fn document_ids(call: &Call) -> Result<HashSet<String>, Failure> {
+    let invalid = || Failure::bad_request("`doc_ids` filter parameter is not a list.");
+    let given = match call.request.query("doc_ids") {
+        Some(text) => varve_json::parse(text.as_bytes())?,
+        None if call.request.is_read() => Value::Null,
+        None => call
+            .json_body()?
+            .get("doc_ids")
+            .cloned()
+            .unwrap_or_default(),
+    };
+    let ids = given.as_array().ok_or_else(invalid)?.iter();
+    let ids = ids.map(|id| id.as_str().map(str::to_owned));
+    ids.collect::<Option<_>>().ok_or_else(invalid)
+}
+
+fn design_document(snapshot: &Snapshot, name: &str) -> Result<Value, Failure> {
+    let document = snapshot.document(&format!("{DESIGN_PREFIX}{name}"))?;
+    let document = document.ok_or_else(failures::missing)?;
+    if document.is_deleted() {
+        return Err(failures::deleted());
+    }
+    let (_, stored) = document.winner().ok_or_else(failures::missing)?;
+    let mut text = Vec::new();
+    snapshot.body(stored, &mut text)?;
+    Ok(varve_json::parse(&text)?)
+}
+
+fn member(value: &Value, name: &str) -> Result<Value, Failure> {
+    let found = value.get(name).cloned();
+    found.ok_or_else(|| Failure::not_found(format!("missing json key: {name}")))
+}
+
+fn source_of(value: &Value, name: &str) -> Result<String, Failure> {
+    let source = member(value, name)?;
+    let source = source.as_str().map(str::to_owned);
+    source.ok_or_else(|| Failure::bad_request(format!("{name} is no function")))
+}

@@ -1,0 +1,98 @@
+//! The changes feed.
+//!
+//! [`begin`] checks a request on a blocking thread; the [`Feed`] that it gives is answered by a
+//! stream (what there is now) or by a task that waits without holding a thread.
+
+mod cursor;
+mod feed;
+mod filter;
+mod options;
+
+use varve_docdb::Snapshot;
+
+use super::call::Call;
+use super::etag;
+use super::sequence::Since;
+use crate::{Answer, Failure};
+use cursor::Cursor;
+use filter::Filter;
+use options::{ChangesOptions, Feed as Kind};
+
+/// A checked request for changes.
+pub struct Feed {
+    call: Call,
+    snapshot: Snapshot,
+    cursor: Cursor,
+    options: ChangesOptions,
+}
+
+/// Checks a request for changes.
+///
+/// # Errors
+/// 400 for options that cannot be used, 404 for a filter that is not there.
+pub fn begin(call: Call) -> Result<Feed, Failure> {
+    let options = ChangesOptions::parse(&call.request, &call.database.incarnation)?;
+    let snapshot = call.database.documents.snapshot();
+    let filter = Filter::load(&call, &snapshot, &options.filter)?;
+    let since = match options.since {
+        Since::Update(update) => update,
+        Since::Now => snapshot.update_seq(),
+    };
+    let cursor = Cursor::new(since, filter, &options, &call.database.incarnation);
+    Ok(Feed {
+        call,
+        snapshot,
+        cursor,
+        options,
+    })
+}
+
+impl Feed {
+    /// Answers it.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub async fn answer(self) -> Result<Answer, Failure> {
+        match self.options.feed {
+            Kind::Normal => Ok(self.normal()),
+            Kind::Longpoll => Ok(feed::longpoll(self)),
+            Kind::Continuous => Ok(feed::continuous(self, feed::Lines)),
+            Kind::EventSource => {
+                let answer = feed::continuous(self, feed::Events);
+                Ok(answer.with_header("cache-control", "no-cache"))
+            }
+        }
+    }
+
+    fn normal(self) -> Answer {
+        let Feed {
+            call,
+            snapshot,
+            mut cursor,
+            ..
+        } = self;
+        let tag = etag::opaque(&[
+            call.database.incarnation.as_bytes(),
+            &snapshot.update_seq().to_le_bytes(),
+            call.request.raw_query.as_bytes(),
+            &call.request.body,
+        ]);
+        if etag::matches(&call.request, &tag) {
+            return etag::not_modified(&tag);
+        }
+        let answer = Answer::stream("application/json", move |writer| {
+            writer.buffer().extend_from_slice(b"{\"results\":[\n");
+            let mut any = false;
+            loop {
+                let more = cursor.read(&snapshot, cursor::Rows(&mut any), writer.buffer())?;
+                writer.flush_if_full()?;
+                if !more {
+                    break;
+                }
+            }
+            cursor.write_end(&snapshot, any, writer.buffer())?;
+            writer.flush().map_err(Failure::internal)
+        });
+        answer.with_header("etag", &tag)
+    }
+}

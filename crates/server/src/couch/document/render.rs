@@ -1,0 +1,220 @@
+//! Documents as JSON text, spliced from the stored text without parsing it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use varve_docdb::{Attachment, Document, Node, Rev, Snapshot, Stored, write_digest};
+
+use super::options::Extras;
+use crate::Failure;
+use crate::couch::sequence::write_number;
+
+/// One revision of a document, and what is to be shown of it.
+pub struct Shown<'a> {
+    /// Where it is read from.
+    pub snapshot: &'a Snapshot,
+    /// The document's id.
+    pub id: &'a str,
+    /// The revision.
+    pub rev: &'a Rev,
+    /// Its content.
+    pub stored: &'a Stored,
+    /// The whole revision tree; needed where [`Extras::need_tree`].
+    pub document: Option<&'a Document>,
+    /// What is added to the body.
+    pub extras: Extras,
+    /// With [`Extras::attachments`], those that came up to this generation stay stubs.
+    pub whole_after: u64,
+}
+
+impl Extras {
+    /// Whether something is wanted that only the revision tree knows.
+    pub fn need_tree(&self) -> bool {
+        self.revs || self.has_meta()
+    }
+
+    /// Whether what is shown depends on other revisions, so that it has no entity tag.
+    pub fn has_meta(&self) -> bool {
+        self.revs_info || self.conflicts || self.deleted_conflicts || self.local_seq
+    }
+}
+
+impl Shown<'_> {
+    /// Appends the document's JSON text. Returns whether it has members that depend on other
+    /// revisions.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        out.extend_from_slice(b"{\"_id\":");
+        varve_json::write_string(self.id, out);
+        out.extend_from_slice(b",\"_rev\":\"");
+        self.rev.write(out);
+        out.push(b'"');
+        self.splice_body(out)?;
+        if self.stored.deleted {
+            out.extend_from_slice(b",\"_deleted\":true");
+        }
+        let before_meta = match self.document {
+            Some(document) if self.extras.need_tree() => self.write_tree(document, out),
+            _ => out.len(),
+        };
+        let has_meta = out.len() > before_meta;
+        if self.stored.attachments.is_some() {
+            self.write_attachments(out)?;
+        }
+        out.push(b'}');
+        Ok(has_meta)
+    }
+
+    /// [`Shown::write`] for rows and feeds, which have no revision tree at hand: it is read if it
+    /// is needed.
+    ///
+    /// # Errors
+    /// As [`Shown::write`].
+    pub fn write_in_row(self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        if self.document.is_some() || !self.extras.need_tree() {
+            return self.write(out).map(drop);
+        }
+        let document = self.snapshot.document(self.id)?;
+        let shown = Shown {
+            document: document.as_ref(),
+            ..self
+        };
+        shown.write(out).map(drop)
+    }
+
+    /// Turns the opening brace of the stored text into a comma, and drops the closing one.
+    fn splice_body(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let at = out.len();
+        self.snapshot.body(self.stored, out)?;
+        if out.len() - at <= b"{}".len() {
+            out.truncate(at);
+            return Ok(());
+        }
+        out[at] = b',';
+        out.pop();
+        Ok(())
+    }
+
+    /// Returns where the members begin that depend on other revisions.
+    fn write_tree(&self, document: &Document, out: &mut Vec<u8>) -> usize {
+        if self.extras.revs {
+            self.write_revisions(document, out);
+        }
+        let before_meta = out.len();
+        if self.extras.revs_info {
+            self.write_revs_info(document, out);
+        }
+        if self.extras.conflicts {
+            write_leaves(b",\"_conflicts\":", document.tree().conflicts(), out);
+        }
+        if self.extras.deleted_conflicts {
+            let leaves = document.tree().deleted_conflicts();
+            write_leaves(b",\"_deleted_conflicts\":", leaves, out);
+        }
+        if self.extras.local_seq {
+            out.extend_from_slice(b",\"_local_seq\":");
+            write_number(self.stored.seq, out);
+        }
+        before_meta
+    }
+
+    fn write_revisions(&self, document: &Document, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"_revisions\":{\"start\":");
+        write_number(self.rev.generation, out);
+        out.extend_from_slice(b",\"ids\":[");
+        for (index, node) in document.tree().path(self.rev).enumerate() {
+            out.extend_from_slice(if index > 0 { b",\"" } else { b"\"" });
+            node.rev.digest.write(out);
+            out.push(b'"');
+        }
+        out.extend_from_slice(b"]}");
+    }
+
+    fn write_revs_info(&self, document: &Document, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"_revs_info\":[");
+        for (index, node) in document.tree().path(self.rev).enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(b"{\"rev\":\"");
+            node.rev.write(out);
+            out.extend_from_slice(match &node.stored {
+                Some(stored) if stored.deleted => b"\",\"status\":\"deleted\"}",
+                Some(_) => b"\",\"status\":\"available\"}",
+                None => b"\",\"status\":\"missing\"}",
+            });
+        }
+        out.push(b']');
+    }
+
+    fn write_attachments(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+        out.extend_from_slice(b",\"_attachments\":{");
+        let attachments = self.snapshot.attachments(self.stored)?;
+        for (index, attachment) in attachments.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            varve_json::write_string(&attachment.name, out);
+            out.extend_from_slice(b":{\"content_type\":");
+            varve_json::write_string(&attachment.content_type, out);
+            out.extend_from_slice(b",\"revpos\":");
+            write_number(attachment.revpos, out);
+            out.extend_from_slice(b",\"digest\":\"");
+            write_digest(&attachment.md5, out);
+            out.push(b'"');
+            if self.extras.attachments && attachment.revpos > self.whole_after {
+                self.write_data(attachment, out)?;
+            } else {
+                self.write_stub(attachment, out);
+            }
+            out.push(b'}');
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn write_stub(&self, attachment: &Attachment, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"length\":");
+        write_number(attachment.length, out);
+        out.extend_from_slice(b",\"stub\":true");
+        if self.extras.att_encoding_info && attachment.is_gzip {
+            out.extend_from_slice(b",\"encoding\":\"gzip\",\"encoded_length\":");
+            write_number(attachment.stored_length, out);
+        }
+    }
+
+    /// The bytes as base64: with `att_encoding_info` those that are stored.
+    fn write_data(&self, attachment: &Attachment, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let as_stored = self.extras.att_encoding_info && attachment.is_gzip;
+        let mut bytes = Vec::new();
+        match as_stored {
+            true => self.snapshot.attachment_stored(attachment, &mut bytes)?,
+            false => self.snapshot.attachment_data(attachment, &mut bytes)?,
+        }
+        out.extend_from_slice(b",\"data\":\"");
+        out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+        out.push(b'"');
+        if as_stored {
+            out.extend_from_slice(b",\"encoding\":\"gzip\"");
+        }
+        Ok(())
+    }
+}
+
+/// A member with the revisions of leaves, if there are any.
+fn write_leaves<'a>(name: &[u8], leaves: impl Iterator<Item = &'a Node>, out: &mut Vec<u8>) {
+    for (index, leaf) in leaves.enumerate() {
+        if index == 0 {
+            out.extend_from_slice(name);
+            out.push(b'[');
+        } else {
+            // Takes the place of the bracket that the leaf before has closed with.
+            out.pop();
+            out.push(b',');
+        }
+        out.push(b'"');
+        leaf.rev.write(out);
+        out.extend_from_slice(b"\"]");
+    }
+}

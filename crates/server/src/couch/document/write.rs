@@ -1,0 +1,171 @@
+//! Single documents are written.
+
+use hyper::StatusCode;
+use varve_docdb::{Accepted, Edit, EditError, Mode};
+
+use super::options::given_rev;
+use super::read;
+use crate::couch::call::Call;
+use crate::couch::{etag, failures, multipart, validate};
+use crate::{Answer, Failure};
+
+/// Whether the answer carries the new revision as its entity tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tagged {
+    /// It does.
+    Yes,
+    /// It does not: POST, and attachments.
+    No,
+}
+
+/// Stores one edit and answers 201 with its revision and place.
+///
+/// # Errors
+/// 409 and the other refusals of edits and of validation functions.
+pub fn store(call: &Call, edit: Edit, tagged: Tagged) -> Result<Answer, Failure> {
+    let accepted = apply(call, edit, Mode::Interactive)?;
+    let status = match call.request.query("batch") {
+        Some("ok") => StatusCode::ACCEPTED,
+        _ => StatusCode::CREATED,
+    };
+    let location = call.location(&accepted.id);
+    let answer = accepted_answer(status, &accepted, tagged);
+    Ok(answer.with_header("location", &location))
+}
+
+/// Answers `PUT /{db}/{id}`.
+///
+/// # Errors
+/// As [`store`]; 400 if the body is no document.
+pub fn put(call: &Call, id: &str) -> Result<Answer, Failure> {
+    call.check_writer()?;
+    let mut edit = match call.request.content_type().as_deref() {
+        Some("multipart/related") => edit_of_parts(call, id)?,
+        _ => Edit::parse(Some(id), &call.request.body)?,
+    };
+    let mode = match call.request.query("new_edits") {
+        Some("false") => Mode::Replicated,
+        _ => Mode::Interactive,
+    };
+    let in_body = edit.rev().map(ToString::to_string);
+    if let Some(rev) = given_rev(&call.request, in_body)? {
+        edit.set_rev(&rev)?;
+    }
+    if mode == Mode::Interactive {
+        return store(call, edit, Tagged::Yes);
+    }
+    let accepted = apply(call, edit, mode)?;
+    let location = call.location(&accepted.id);
+    let answer = accepted_answer(StatusCode::CREATED, &accepted, Tagged::Yes);
+    Ok(answer.with_header("location", &location))
+}
+
+/// Answers `DELETE /{db}/{id}`.
+///
+/// # Errors
+/// 404 if there is nothing to delete, 409 if the revision is missing or not the last one.
+pub fn delete(call: &Call, id: &str) -> Result<Answer, Failure> {
+    call.check_writer()?;
+    let rev = given_rev(&call.request, None)?;
+    let edit = match rev {
+        Some(rev) => Edit::deletion(id, &rev)?,
+        None => return Err(missing_or(call, id, EditError::Conflict.into())?),
+    };
+    if !edit.is_local() {
+        live_document(call, id)?;
+    }
+    let accepted = apply(call, edit, Mode::Interactive)?;
+    Ok(accepted_answer(StatusCode::OK, &accepted, Tagged::Yes))
+}
+
+/// Answers `COPY /{db}/{id}`: the destination is named by a header.
+///
+/// # Errors
+/// 400 without a destination, 404 without a source; as [`store`].
+pub fn copy(call: &Call, id: &str) -> Result<Answer, Failure> {
+    call.check_writer()?;
+    let destination = call
+        .request
+        .header("destination")
+        .ok_or_else(|| Failure::bad_request("Destination header is mandatory for COPY."))?;
+    let (target, rev) = match destination.split_once("?rev=") {
+        Some((target, rev)) => (target, Some(rev)),
+        None => (destination, None),
+    };
+    let target = percent_encoding::percent_decode_str(target).decode_utf8();
+    let target = target.map_err(|_| Failure::bad_request("Destination header is no UTF-8"))?;
+    let mut edit = Edit::parse(Some(&target), &read::source_of_copy(call, id)?)?;
+    if let Some(rev) = rev {
+        edit.set_rev(rev)?;
+    }
+    store(call, edit, Tagged::Yes)
+}
+
+/// Runs the validation functions, and writes.
+///
+/// # Errors
+/// The refusal.
+pub fn apply(call: &Call, edit: Edit, mode: Mode) -> Result<Accepted, Failure> {
+    let mut outcomes = validate::update(call, vec![edit], mode)?;
+    outcomes
+        .pop()
+        .unwrap_or_else(|| Err(Failure::internal("the edit has no outcome")))
+}
+
+/// `{"ok":true,"id":…,"rev":…}`.
+pub fn accepted_answer(status: StatusCode, accepted: &Accepted, tagged: Tagged) -> Answer {
+    let mut body = b"{\"ok\":true,\"id\":".to_vec();
+    varve_json::write_string(&accepted.id, &mut body);
+    body.extend_from_slice(b",\"rev\":\"");
+    accepted.rev.write(&mut body);
+    body.extend_from_slice(b"\"}\n");
+    let tag = match accepted.id.starts_with(varve_docdb::LOCAL_PREFIX) {
+        true => etag::opaque(&[&body]),
+        false => etag::of_revision(&accepted.rev.to_string()),
+    };
+    let answer = Answer::json(status, body);
+    match tagged {
+        Tagged::Yes => answer.with_header("etag", &tag),
+        Tagged::No => answer,
+    }
+}
+
+/// 404 if the document is not there or deleted, else the failure that is given.
+fn missing_or(call: &Call, id: &str, otherwise: Failure) -> Result<Failure, Failure> {
+    live_document(call, id).map(|()| otherwise)
+}
+
+fn live_document(call: &Call, id: &str) -> Result<(), Failure> {
+    match call.database.documents.snapshot().document(id)? {
+        Some(document) if document.tree().is_deleted() => Err(failures::deleted()),
+        Some(_) => Ok(()),
+        None => Err(failures::missing()),
+    }
+}
+
+/// The document and its attachments from a `multipart/related` body.
+fn edit_of_parts(call: &Call, id: &str) -> Result<Edit, Failure> {
+    let content_type = call.request.header("content-type").unwrap_or_default();
+    let boundary = multipart::boundary_of(content_type)
+        .ok_or_else(|| Failure::bad_request("multipart/related needs a boundary"))?;
+    let parts = multipart::split(&call.request.body, boundary)?;
+    let (first, rest) = parts
+        .split_first()
+        .ok_or_else(|| Failure::bad_request("the multipart body has no document"))?;
+    let mut edit = Edit::parse(Some(id), first.body)?;
+    // Parts name their attachment, or come in the order of the document.
+    let awaited: Vec<String> = edit.awaited().map(str::to_owned).collect();
+    for (part, next) in rest.iter().zip(&awaited) {
+        let named = part.header("content-disposition").and_then(file_name);
+        edit.bring(named.as_deref().unwrap_or(next), part.body.to_vec())?;
+    }
+    Ok(edit)
+}
+
+/// The name in `attachment; filename="a.txt"`.
+fn file_name(disposition: &str) -> Option<String> {
+    let (_, name) = disposition.split_once("filename=")?;
+    let name = name.trim_matches('"');
+    let decoded = percent_encoding::percent_decode_str(name).decode_utf8();
+    decoded.ok().map(std::borrow::Cow::into_owned)
+}

@@ -1,0 +1,81 @@
+//! Names: which ones a database may have, and how they stand in URLs.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::Failure;
+
+/// Longest database name in bytes, as in CouchDB; escaped it still fits a file name.
+const MAX_NAME: usize = 238;
+
+/// Databases that the peer's users expect under names that others may not have.
+const SYSTEM: &[&str] = &["_users", "_replicator", "_global_changes"];
+
+/// What stays as it is in a URL.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// Refuses a name that no database may have.
+///
+/// # Errors
+/// 400 `illegal_database_name` or `database_name_too_long`.
+pub fn check_database_name(name: &str) -> Result<(), Failure> {
+    if !is_legal(name) {
+        return Err(Failure::new(
+            400,
+            "illegal_database_name",
+            format!(
+                "Name: '{name}'. Only lowercase characters (a-z), digits (0-9), and any of the \
+                 characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."
+            ),
+        ));
+    }
+    if name.len() > MAX_NAME {
+        return Err(Failure::new(
+            400,
+            "database_name_too_long",
+            format!("At least one path segment of `{name}` is too long."),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a database of this name could exist.
+pub fn is_legal(name: &str) -> bool {
+    let letter = name.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let all = name
+        .bytes()
+        .all(|byte| plain(byte) || b"_$()+-/".contains(&byte));
+    (letter && all) || SYSTEM.contains(&name)
+}
+
+/// The name as one segment of a path.
+pub fn escape(name: &str) -> String {
+    utf8_percent_encode(name, ESCAPED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_as_couchdb_does() {
+        for name in ["a", "a/b", "x1_$()+-/", "_users"] {
+            assert!(check_database_name(name).is_ok(), "{name}");
+        }
+        for name in ["", "A", "1a", "_foo", "a b", "a.b", "é", "a%"] {
+            assert_eq!(check_database_name(name).unwrap_err().status, 400, "{name}");
+        }
+        let long = "a".repeat(239);
+        let refused = check_database_name(&long).unwrap_err();
+        assert_eq!(refused.error, "database_name_too_long");
+    }
+
+    #[test]
+    fn urls_have_escaped_slashes() {
+        assert_eq!(escape("_local/a b"), "_local%2Fa%20b");
+    }
+}

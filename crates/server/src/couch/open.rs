@@ -1,0 +1,182 @@
+//! Databases that are open, shared by all requests.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use varve_base::Storage;
+use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
+
+use super::failures::missing_database;
+use super::validate::Validators;
+use crate::Failure;
+use crate::databases::file_of;
+
+/// More open databases than this make the longest unused one close, if nobody uses it.
+const KEPT_OPEN: usize = 500;
+/// Digits of the database's id that stand in sequences.
+const INCARNATION: usize = 16;
+
+/// One open database.
+#[derive(Debug)]
+pub struct OpenDatabase {
+    /// As in its URL.
+    pub name: String,
+    /// Its documents.
+    pub documents: Database,
+    /// 16 hexadecimal digits that another database of the same name does not have.
+    pub incarnation: String,
+    /// The number of the last update, told after each commit; feeds wait for it.
+    commits: watch::Sender<u64>,
+    used: AtomicU64,
+    validators: Mutex<Arc<Validators>>,
+    _told: Subscription,
+}
+
+impl OpenDatabase {
+    fn new(name: &str, documents: Database) -> Result<OpenDatabase, Failure> {
+        let info = documents.snapshot().info()?;
+        let commits = watch::Sender::new(info.update_seq);
+        let told = commits.clone();
+        let told = documents.on_commit(move |update| {
+            told.send_replace(update);
+        });
+        Ok(OpenDatabase {
+            name: name.to_owned(),
+            incarnation: info.uuid[..INCARNATION].to_owned(),
+            documents,
+            commits,
+            used: AtomicU64::new(0),
+            validators: Mutex::default(),
+            _told: told,
+        })
+    }
+
+    /// The validation functions of a snapshot.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub fn validators(&self, snapshot: &Snapshot) -> Result<Arc<Validators>, Failure> {
+        let known = Arc::clone(&lock(&self.validators));
+        let current = Validators::of(snapshot, &known)?;
+        *lock(&self.validators) = Arc::clone(&current);
+        Ok(current)
+    }
+
+    /// Changes whenever something was committed, and once more when the database is deleted.
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.commits.subscribe()
+    }
+}
+
+/// All open databases of one server.
+#[derive(Debug)]
+pub struct Databases {
+    storage: Arc<dyn Storage>,
+    options: DatabaseOptions,
+    open: Mutex<HashMap<String, Arc<OpenDatabase>>>,
+    /// Held while a file is opened, made or removed, so that no file is ever open twice.
+    changing: Mutex<()>,
+    clock: AtomicU64,
+}
+
+impl Databases {
+    /// Databases in the storage's folder of databases; new ones are made with these options.
+    pub fn new(storage: Arc<dyn Storage>, options: DatabaseOptions) -> Databases {
+        Databases {
+            storage,
+            options,
+            open: Mutex::default(),
+            changing: Mutex::default(),
+            clock: AtomicU64::new(0),
+        }
+    }
+
+    /// The database, opened if it is not.
+    ///
+    /// # Errors
+    /// 404 if there is none; 500 if its file cannot be read.
+    pub fn get(&self, name: &str) -> Result<Arc<OpenDatabase>, Failure> {
+        if let Some(database) = self.find(name) {
+            return Ok(database);
+        }
+        let _changing = lock(&self.changing);
+        if let Some(database) = self.find(name) {
+            return Ok(database);
+        }
+        let storage = Arc::clone(&self.storage);
+        match Database::open(storage, &file_of(name), &self.options) {
+            Ok(documents) => self.keep(name, documents),
+            Err(error) if error.is_not_found() => Err(missing_database()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a database.
+    ///
+    /// # Errors
+    /// 412 if it is there; 500 if its file cannot be made.
+    pub fn create(&self, name: &str) -> Result<Arc<OpenDatabase>, Failure> {
+        let _changing = lock(&self.changing);
+        let storage = Arc::clone(&self.storage);
+        match Database::create(storage, &file_of(name), &self.options) {
+            Ok(documents) => self.keep(name, documents),
+            Err(error) if error.is_already_there() => Err(Failure::new(
+                412,
+                "file_exists",
+                "The database could not be created, the file already exists.",
+            )),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes a database; requests that are under way see it to their end, feeds stop.
+    ///
+    /// # Errors
+    /// 404 if there is none; 500 if its file cannot be removed.
+    pub fn delete(&self, name: &str) -> Result<(), Failure> {
+        let database = self.get(name)?;
+        let _changing = lock(&self.changing);
+        database.documents.delete()?;
+        lock(&self.open).remove(name);
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {
+        let open = lock(&self.open);
+        let database = open.get(name)?;
+        database.used.store(self.tick(), Ordering::Relaxed);
+        Some(Arc::clone(database))
+    }
+
+    fn keep(&self, name: &str, documents: Database) -> Result<Arc<OpenDatabase>, Failure> {
+        let database = Arc::new(OpenDatabase::new(name, documents)?);
+        database.used.store(self.tick(), Ordering::Relaxed);
+        let mut open = lock(&self.open);
+        if open.len() >= KEPT_OPEN {
+            close_longest_unused(&mut open);
+        }
+        open.insert(name.to_owned(), Arc::clone(&database));
+        Ok(database)
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+fn close_longest_unused(open: &mut HashMap<String, Arc<OpenDatabase>>) {
+    let idle = open
+        .values()
+        .filter(|database| Arc::strong_count(database) == 1);
+    let oldest = idle.min_by_key(|database| database.used.load(Ordering::Relaxed));
+    if let Some(name) = oldest.map(|database| database.name.clone()) {
+        open.remove(&name);
+    }
+}
+
+/// What the locks guard is whole after every statement, so a panic elsewhere does no harm.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,95 @@
+//! Rows of documents and views, written into large buffers while they are sent.
+
+use super::sequence::{write_number, write_sequence};
+use crate::Failure;
+use crate::http::BodyWriter;
+
+/// What stands before the rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts<'a> {
+    /// Rows without any range; `null` if nobody counted them.
+    pub total: Option<u64>,
+    /// Rows before the first one; `null` where that means nothing.
+    pub offset: Option<u64>,
+    /// The state that is shown: update and incarnation.
+    pub update_seq: Option<(u64, &'a str)>,
+}
+
+/// The rows of one answer.
+pub struct Rows<'w> {
+    writer: &'w mut BodyWriter,
+    any: bool,
+}
+
+impl<'w> Rows<'w> {
+    /// Writes `{"total_rows":6,"offset":0,"rows":[`.
+    ///
+    /// # Errors
+    /// The client has gone.
+    pub fn begin(writer: &'w mut BodyWriter, counts: &Counts<'_>) -> Result<Rows<'w>, Failure> {
+        let out = writer.buffer();
+        out.extend_from_slice(b"{\"total_rows\":");
+        write_or_null(counts.total, out);
+        out.extend_from_slice(b",\"offset\":");
+        write_or_null(counts.offset, out);
+        if let Some((update, incarnation)) = counts.update_seq {
+            out.extend_from_slice(b",\"update_seq\":");
+            write_sequence(update, incarnation, out);
+        }
+        out.extend_from_slice(b",\"rows\":[\r\n");
+        Ok(Rows { writer, any: false })
+    }
+
+    /// Where the next row is appended.
+    pub fn next(&mut self) -> &mut Vec<u8> {
+        let out = self.writer.buffer();
+        if self.any {
+            out.extend_from_slice(b",\r\n");
+        }
+        self.any = true;
+        out
+    }
+
+    /// To be called between rows.
+    ///
+    /// # Errors
+    /// The client has gone.
+    pub fn flush_if_full(&mut self) -> Result<(), Failure> {
+        self.writer.flush_if_full().map_err(Failure::internal)
+    }
+
+    /// Writes what ends the rows.
+    ///
+    /// # Errors
+    /// The client has gone.
+    pub fn end(self) -> Result<(), Failure> {
+        let end: &[u8] = if self.any { b"\r\n]}" } else { b"]}" };
+        self.writer.write(end).map_err(Failure::internal)
+    }
+}
+
+fn write_or_null(number: Option<u64>, out: &mut Vec<u8>) {
+    match number {
+        Some(number) => write_number(number, out),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Writes `{"results":[…]}` around the rows of several queries.
+///
+/// # Errors
+/// The client has gone, or a query fails.
+pub fn write_results<Q>(
+    writer: &mut BodyWriter,
+    queries: Vec<Q>,
+    mut write: impl FnMut(Q, &mut BodyWriter) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    writer.buffer().extend_from_slice(b"{\"results\":[\r\n");
+    for (index, query) in queries.into_iter().enumerate() {
+        if index > 0 {
+            writer.buffer().extend_from_slice(b",\r\n");
+        }
+        write(query, writer)?;
+    }
+    writer.write(b"\r\n]}\n").map_err(Failure::internal)
+}

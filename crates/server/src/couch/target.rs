@@ -1,0 +1,181 @@
+//! From the path behind a database's name to what it addresses, and the methods that it knows.
+
+use hyper::Method;
+
+use crate::Failure;
+
+/// What a path addresses within a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The database itself.
+    Database,
+    /// Rows of all documents.
+    AllDocs,
+    /// Several such queries at once.
+    AllDocsQueries,
+    /// Rows of the design documents.
+    DesignDocs,
+    /// Rows of the local documents.
+    LocalDocs,
+    /// Many writes at once.
+    BulkDocs,
+    /// Many reads at once.
+    BulkGet,
+    /// The changes feed.
+    Changes,
+    /// Which revisions are missing, with possible ancestors.
+    RevsDiff,
+    /// Which revisions are missing.
+    MissingRevs,
+    /// The security object.
+    Security,
+    /// How many ancestors each revision keeps.
+    RevsLimit,
+    /// Does nothing: every answered write is durable.
+    EnsureFullCommit,
+    /// Compaction of the database, or of one design document's views.
+    Compact(Option<String>),
+    /// Removal of view files that no design document needs.
+    ViewCleanup,
+    /// Gone since CouchDB 2.
+    TempView,
+    /// A view's rows: design document (without `_design/`) and view.
+    View(String, String),
+    /// Several queries of one view at once.
+    ViewQueries(String, String),
+    /// What is known of a design document's views.
+    ViewInfo(String),
+    /// A document, also `_design/…` and `_local/…`.
+    Document(String),
+    /// An attachment: document and name, which may have slashes.
+    Attachment(String, String),
+    /// A path that begins with `_` and means nothing here.
+    Unknown(String),
+}
+
+impl Target {
+    /// Reads the decoded segments behind the database's name.
+    pub fn parse(segments: &[&str]) -> Target {
+        let owned = |text: &str| text.to_owned();
+        match *segments {
+            [] => Target::Database,
+            ["_all_docs"] => Target::AllDocs,
+            ["_all_docs", "queries"] => Target::AllDocsQueries,
+            ["_design_docs"] => Target::DesignDocs,
+            ["_local_docs"] => Target::LocalDocs,
+            ["_bulk_docs"] => Target::BulkDocs,
+            ["_bulk_get"] => Target::BulkGet,
+            ["_changes"] => Target::Changes,
+            ["_revs_diff"] => Target::RevsDiff,
+            ["_missing_revs"] => Target::MissingRevs,
+            ["_security"] => Target::Security,
+            ["_revs_limit"] => Target::RevsLimit,
+            ["_ensure_full_commit"] => Target::EnsureFullCommit,
+            ["_compact"] => Target::Compact(None),
+            ["_compact", design] => Target::Compact(Some(owned(design))),
+            ["_view_cleanup"] => Target::ViewCleanup,
+            ["_temp_view"] => Target::TempView,
+            ["_design", design, "_view", view] => Target::View(owned(design), owned(view)),
+            ["_design", design, "_view", view, "queries"] => {
+                Target::ViewQueries(owned(design), owned(view))
+            }
+            ["_design", design, "_info"] => Target::ViewInfo(owned(design)),
+            [kind @ ("_design" | "_local"), name, ref attachment @ ..] => {
+                document(format!("{kind}/{name}"), attachment)
+            }
+            [id, ref attachment @ ..] => document(owned(id), attachment),
+        }
+    }
+
+    /// Refuses a method that the target does not know.
+    ///
+    /// # Errors
+    /// 405 with the methods that it knows.
+    pub fn check_method(&self, method: &Method) -> Result<(), Failure> {
+        let allowed = self.allowed();
+        if allowed.split(',').any(|known| known == method.as_str()) {
+            return Ok(());
+        }
+        Err(Failure::method_not_allowed(allowed))
+    }
+
+    /// In the order in which CouchDB names them.
+    fn allowed(&self) -> &'static str {
+        match self {
+            // PUT makes the database and is answered before there is one to have targets.
+            Target::Database => "DELETE,GET,HEAD,POST",
+            Target::AllDocs
+            | Target::DesignDocs
+            | Target::LocalDocs
+            | Target::Changes
+            | Target::View(..) => "GET,HEAD,POST",
+            Target::BulkDocs
+            | Target::BulkGet
+            | Target::RevsDiff
+            | Target::MissingRevs
+            | Target::AllDocsQueries
+            | Target::ViewQueries(..)
+            | Target::EnsureFullCommit
+            | Target::Compact(_)
+            | Target::ViewCleanup
+            | Target::TempView => "POST",
+            Target::Security | Target::RevsLimit => "PUT,GET",
+            Target::ViewInfo(_) => "GET",
+            Target::Document(_) | Target::Unknown(_) => "DELETE,GET,HEAD,POST,PUT,COPY",
+            Target::Attachment(..) => "DELETE,GET,HEAD,PUT",
+        }
+    }
+}
+
+fn document(id: String, attachment: &[&str]) -> Target {
+    let reserved = id.starts_with("_design/") || id.starts_with("_local/");
+    if id.starts_with('_') && !reserved {
+        return Target::Unknown(id);
+    }
+    if attachment.is_empty() {
+        return Target::Document(id);
+    }
+    Target::Attachment(id, attachment.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn design_and_local_documents_come_with_one_segment_or_two() {
+        let design = Target::Document("_design/t".to_owned());
+        assert_eq!(Target::parse(&["_design", "t"]), design);
+        assert_eq!(Target::parse(&["_design/t"]), design);
+        let local = Target::Document("_local/a/b".to_owned());
+        assert_eq!(Target::parse(&["_local", "a/b"]), local);
+        assert_eq!(Target::parse(&["_bad"]), Target::Unknown("_bad".to_owned()));
+        assert_eq!(
+            Target::parse(&["_design"]),
+            Target::Unknown("_design".to_owned())
+        );
+    }
+
+    #[test]
+    fn an_attachment_may_have_slashes_in_its_name() {
+        let attachment = |id: &str, name: &str| Target::Attachment(id.to_owned(), name.to_owned());
+        assert_eq!(Target::parse(&["d", "a", "b c"]), attachment("d", "a/b c"));
+        let of_design = attachment("_design/t", "index.html");
+        assert_eq!(Target::parse(&["_design", "t", "index.html"]), of_design);
+        assert_eq!(Target::parse(&["_design/t", "index.html"]), of_design);
+    }
+
+    #[test]
+    fn a_wrong_method_is_told_the_right_ones() {
+        let refused = Target::BulkDocs.check_method(&Method::GET).unwrap_err();
+        assert_eq!(
+            (refused.status, refused.reason.as_str()),
+            (405, "Only POST allowed")
+        );
+        assert!(
+            Target::parse(&["d"])
+                .check_method(&Method::from_bytes(b"COPY").unwrap())
+                .is_ok()
+        );
+    }
+}

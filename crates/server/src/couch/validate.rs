@@ -1,0 +1,219 @@
+//! Edits pass the database's validation functions and the checks of design documents before they
+//! are written.
+
+use std::sync::Arc;
+
+use varve_btree::Direction;
+use varve_docdb::{Accepted, DESIGN_PREFIX, Edit, IdRange, Mode, Rev, Snapshot};
+use varve_js::{Limits, Refusal, Verdict};
+use varve_views::check_design;
+
+use super::call::Call;
+use super::document::options::Extras;
+use super::document::render::Shown;
+use super::scripts;
+use crate::Failure;
+
+/// A database's validation functions, as of the design documents that are listed.
+#[derive(Debug, Default)]
+pub struct Validators {
+    /// Design documents that were looked at.
+    seen: Vec<(String, Rev)>,
+    /// Texts of the functions, by design document.
+    sources: Vec<(String, String)>,
+}
+
+impl Validators {
+    /// The functions of this snapshot; `known` again if no design document has changed.
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub fn of(snapshot: &Snapshot, known: &Arc<Validators>) -> Result<Arc<Validators>, Failure> {
+        let rows = snapshot.all_docs(IdRange::DESIGN, Direction::Forward)?;
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        let same = |(row, (id, rev)): (&varve_docdb::AllDocsRow, &(String, Rev))| {
+            row.id() == id && row.rev == *rev
+        };
+        if rows.len() == known.seen.len() && rows.iter().zip(&known.seen).all(same) {
+            return Ok(Arc::clone(known));
+        }
+        let mut validators = Validators::default();
+        for row in rows {
+            let mut text = Vec::new();
+            snapshot.body(&row.stored, &mut text)?;
+            let document = varve_json::parse(&text)?;
+            let source = document.get("validate_doc_update");
+            if let Some(source) = source.and_then(varve_json::Value::as_str) {
+                validators
+                    .sources
+                    .push((row.id().to_owned(), source.to_owned()));
+            }
+            validators.seen.push((row.id().to_owned(), row.rev));
+        }
+        Ok(Arc::new(validators))
+    }
+}
+
+/// Writes those of the edits that may be written; outcomes have the order of the edits.
+///
+/// # Errors
+/// 500 if nothing could be written.
+pub fn update(
+    call: &Call,
+    edits: Vec<Edit>,
+    mode: Mode,
+) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
+    let snapshot = call.database.documents.snapshot();
+    let validators = call.database.validators(&snapshot)?;
+    let is_design = |edit: &Edit| edit.id().starts_with(DESIGN_PREFIX);
+    if validators.sources.is_empty() && !edits.iter().any(is_design) {
+        return write(call, edits, mode);
+    }
+    let check = Check::new(call, &snapshot, &validators)?;
+    let mut refusals = Vec::with_capacity(edits.len());
+    let mut allowed = Vec::with_capacity(edits.len());
+    for edit in edits {
+        match check.edit(&edit) {
+            Ok(()) => {
+                refusals.push(None);
+                allowed.push(edit);
+            }
+            Err(failure) => refusals.push(Some(failure)),
+        }
+    }
+    let mut outcomes = write(call, allowed, mode)?.into_iter();
+    let in_order = refusals.into_iter().map(|refusal| match refusal {
+        Some(failure) => Err(failure),
+        None => outcomes
+            .next()
+            .unwrap_or_else(|| Err(Failure::internal("the edit has no outcome"))),
+    });
+    Ok(in_order.collect())
+}
+
+fn write(
+    call: &Call,
+    edits: Vec<Edit>,
+    mode: Mode,
+) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
+    let outcomes = call.database.documents.update(edits, mode)?;
+    let outcomes = outcomes.into_iter();
+    Ok(outcomes
+        .map(|outcome| outcome.map_err(Failure::from))
+        .collect())
+}
+
+/// Everything that the edits of one request are checked against.
+struct Check<'a> {
+    call: &'a Call,
+    snapshot: &'a Snapshot,
+    validators: &'a Validators,
+    user: Vec<u8>,
+    security: Vec<u8>,
+}
+
+impl<'a> Check<'a> {
+    fn new(
+        call: &'a Call,
+        snapshot: &'a Snapshot,
+        validators: &'a Validators,
+    ) -> Result<Check<'a>, Failure> {
+        let mut user = Vec::new();
+        scripts::write_user(call, &mut user);
+        Ok(Check {
+            call,
+            snapshot,
+            validators,
+            user,
+            security: snapshot.security()?.unwrap_or_else(|| b"{}".to_vec()),
+        })
+    }
+
+    fn edit(&self, edit: &Edit) -> Result<(), Failure> {
+        if edit.is_local() {
+            return Ok(());
+        }
+        if edit.id().starts_with(DESIGN_PREFIX) {
+            self.call.check_admin()?;
+            if !edit.is_deletion() {
+                check_design(edit.body(), Limits::default())?;
+            }
+            return Ok(());
+        }
+        if self.validators.sources.is_empty() {
+            return Ok(());
+        }
+        let document = text_of(edit);
+        let previous = self.previous(edit)?;
+        for (design, source) in &self.validators.sources {
+            let verdict = scripts::validate(
+                source,
+                &document,
+                previous.as_deref(),
+                &self.user,
+                &self.security,
+            );
+            let verdict = verdict.map_err(|failure| Failure {
+                reason: format!("validate_doc_update of {design}: {}", failure.reason),
+                ..failure
+            })?;
+            match verdict {
+                Verdict::Allowed => {}
+                Verdict::Refused(Refusal::Forbidden(reason)) => {
+                    return Err(Failure::forbidden(reason));
+                }
+                Verdict::Refused(Refusal::Unauthorized(reason)) => {
+                    return Err(Failure::unauthorized(reason));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The revision that an edit continues, as a document.
+    fn previous(&self, edit: &Edit) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(document) = self.snapshot.document(edit.id())? else {
+            return Ok(None);
+        };
+        let Some((rev, stored)) = edit.rev().and_then(|rev| document.revision(rev)) else {
+            return Ok(None);
+        };
+        let mut text = Vec::new();
+        let shown = Shown {
+            snapshot: self.snapshot,
+            id: edit.id(),
+            rev,
+            stored,
+            document: Some(&document),
+            extras: Extras {
+                revs: true,
+                ..Extras::default()
+            },
+            whole_after: 0,
+        };
+        shown.write(&mut text)?;
+        Ok(Some(text))
+    }
+}
+
+/// The document as it is to be, with the revision that it names.
+fn text_of(edit: &Edit) -> Vec<u8> {
+    let mut text = b"{\"_id\":".to_vec();
+    varve_json::write_string(edit.id(), &mut text);
+    if let Some(rev) = edit.rev() {
+        text.extend_from_slice(b",\"_rev\":\"");
+        rev.write(&mut text);
+        text.push(b'"');
+    }
+    if edit.is_deletion() {
+        text.extend_from_slice(b",\"_deleted\":true");
+    }
+    for (name, value) in edit.body().iter() {
+        text.push(b',');
+        varve_json::write_string(name, &mut text);
+        text.push(b':');
+        varve_json::write(value, &mut text);
+    }
+    text.push(b'}');
+    text
+}
