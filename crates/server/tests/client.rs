@@ -132,7 +132,7 @@ impl Connection {
             headers,
             body: String::new(),
         };
-        if !head_only {
+        if !head_only && status != 304 {
             reply.body = String::from_utf8(self.body(&reply)).unwrap();
         }
         reply

@@ -138,7 +138,7 @@ fn mask(value: &mut Value) -> bool {
             }
             any
         }
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| mask(item) || any),
+        Value::Array(items) => items.iter_mut().map(mask).filter(|own| *own).count() > 0,
         _ => false,
     }
 }
@@ -166,6 +166,8 @@ fn compare_headers(recorded: &Value, got: &Reply, masked: bool, found: &mut Vec<
         let value = value.as_str().unwrap_or_default();
         let ours = got.header(name);
         let same = match (name.as_str(), ours) {
+            // An answer without a body needs no length.
+            ("content-length", None) => got.status == 304,
             (_, None) => false,
             ("content-length", Some(_)) if masked => true,
             ("location", Some(ours)) => path_of(ours) == path_of(value),
