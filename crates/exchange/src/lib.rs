@@ -3,6 +3,7 @@
 mod bundle2;
 mod changegroup;
 mod error;
+pub mod fuzzing;
 mod sink;
 mod stream;
 mod uvarint;

@@ -95,6 +95,12 @@ pub fn respond(
     }
 }
 
+/// Reads bytes as everything that arguments can hold, for fuzzing.
+pub(crate) fn parse_wire_words(bytes: &[u8]) {
+    let _ = batch::parse(bytes);
+    let _ = bundle_caps::parse(bytes);
+}
+
 fn dispatch(
     repo: &Repository,
     request: &WireRequest,

@@ -1,0 +1,10 @@
+//! Answers that a real `hg` reads, about repositories that a real `hg` made.
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests are not test functions"
+)]
+
+mod answers;
+mod client;
+mod pulls;
+mod streams;
