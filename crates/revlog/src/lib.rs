@@ -15,5 +15,5 @@ pub use entry::{ENTRY_LEN, Entry, Header, flag};
 pub use error::RevlogError;
 pub use ids::{Node, Rev};
 pub use nodes::PrefixMatch;
-pub use reader::{Reader, hash};
+pub use reader::{Reader, ReaderState, hash};
 pub use revlog::Revlog;

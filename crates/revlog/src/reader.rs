@@ -27,9 +27,10 @@ pub struct Reader<'a> {
     state: ReaderState,
 }
 
-/// What a reader keeps between revisions.
+/// Buffers and contexts that a reader keeps between revisions, and that can go on to another
+/// revlog: making them anew costs more than reading a short revlog.
 #[derive(Debug, Default)]
-pub(crate) struct ReaderState {
+pub struct ReaderState {
     window: Vec<u8>,
     window_start: u64,
     expander: Expander,
@@ -43,11 +44,14 @@ pub(crate) struct ReaderState {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(revlog: &'a Revlog) -> Self {
-        Reader {
-            revlog,
-            state: ReaderState::default(),
-        }
+    pub(crate) fn new(revlog: &'a Revlog, mut state: ReaderState) -> Self {
+        state.forget();
+        Reader { revlog, state }
+    }
+
+    /// What the next reader can go on with.
+    pub fn into_state(self) -> ReaderState {
+        self.state
     }
 
     /// Full text of a revision, checked against its node.
@@ -98,6 +102,13 @@ fn outside(revlog: &Revlog, rev: Rev, entry: &Entry) -> RevlogError {
 }
 
 impl ReaderState {
+    /// Drops what belongs to one revlog.
+    fn forget(&mut self) {
+        self.window.clear();
+        self.window_start = 0;
+        self.texts.clear();
+    }
+
     pub fn text(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
         refuse_flags(revlog, rev)?;
         if let Some(at) = self.texts.iter().position(|(kept, _)| *kept == rev) {

@@ -172,7 +172,12 @@ impl Revlog {
 
     /// A reader of its own, for one thread that reads many revisions.
     pub fn reader(&self) -> Reader<'_> {
-        Reader::new(self)
+        self.reader_with(ReaderState::default())
+    }
+
+    /// As [`Revlog::reader`], with the buffers and contexts of an earlier reader of any revlog.
+    pub fn reader_with(&self, state: ReaderState) -> Reader<'_> {
+        Reader::new(self, state)
     }
 
     /// Full text of a revision, checked against its node. For many revisions, [`Revlog::reader`]

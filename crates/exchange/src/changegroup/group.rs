@@ -3,7 +3,7 @@
 use super::framing::{DeltaHeader, Version, full_text_hunk, write_end};
 use crate::ExchangeError;
 use std::io::Write;
-use varve_revlog::{Node, Reader, Rev, Revlog, flag};
+use varve_revlog::{Node, Reader, ReaderState, Rev, Revlog, flag};
 
 /// A revision to send, and the changeset that the client shall link it to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub(super) struct GroupWriter {
     delta: Vec<u8>,
     base_text: Vec<u8>,
     in_group: Vec<bool>,
+    reader: ReaderState,
 }
 
 /// How one revision is sent. `None` as a base is the null revision: the full text.
@@ -35,6 +36,7 @@ impl GroupWriter {
             delta: Vec::new(),
             base_text: Vec::new(),
             in_group: Vec::new(),
+            reader: ReaderState::default(),
         }
     }
 
@@ -49,7 +51,7 @@ impl GroupWriter {
     ) -> Result<(), ExchangeError> {
         self.in_group.clear();
         self.in_group.resize(revlog.len(), false);
-        let mut reader = revlog.reader();
+        let mut reader = revlog.reader_with(std::mem::take(&mut self.reader));
         let mut previous = None;
         for &Sent { rev, changeset } in sent {
             let has = |base: Rev| self.in_group[base.index()] || client_has(base);
@@ -68,6 +70,7 @@ impl GroupWriter {
             self.in_group[rev.index()] = true;
             previous = Some(rev);
         }
+        self.reader = reader.into_state();
         Ok(write_end(out)?)
     }
 
