@@ -2,6 +2,10 @@
 
 use crate::{CodecError, CodecId, EngineSetting};
 use std::io::{self, Write};
+use zstd::stream::raw::CParameter;
+
+/// How far [`StreamEncoder::far_zstd`] looks back, in bytes. Readers need as much memory.
+pub const FAR_WINDOW: u32 = 4 << 20;
 
 /// Compresses what is written to it into the writer below.
 pub enum StreamEncoder<W: Write> {
@@ -34,6 +38,28 @@ impl<W: Write> StreamEncoder<W> {
                 Ok(StreamEncoder::Zstd(encoder))
             }
         }
+    }
+
+    /// Starts a zstd stream that looks back over [`FAR_WINDOW`] bytes, for long answers.
+    ///
+    /// One worker thread compresses what the caller makes meanwhile. It also makes the work
+    /// itself cheaper: it has pieces of four windows in one place, while a stream without a worker
+    /// wraps around in a buffer of one window and searches in two places all the time.
+    ///
+    /// # Errors
+    /// [`CodecError::Failed`] if a context cannot be had.
+    pub fn far_zstd(level: i32, out: W) -> Result<Self, CodecError> {
+        let fail = |e| CodecError::failed("zstd", &e);
+        let mut encoder = zstd::stream::write::Encoder::new(out, level).map_err(fail)?;
+        for parameter in [
+            CParameter::NbWorkers(1),
+            CParameter::WindowLog(FAR_WINDOW.ilog2()),
+            // A piece begins with the whole window of the piece before.
+            CParameter::OverlapSizeLog(9),
+        ] {
+            encoder.set_parameter(parameter).map_err(fail)?;
+        }
+        Ok(StreamEncoder::Zstd(encoder))
     }
 
     /// Writes the end of the stream and gives the writer back.
@@ -80,6 +106,22 @@ impl<W: Write> Write for StreamEncoder<W> {
 mod tests {
     use super::*;
     use crate::Expander;
+
+    #[test]
+    fn a_far_stream_expands_and_finds_what_is_far_away() {
+        let noise = |seed: u32| (0..3 << 20).map(move |n| (seed ^ n).wrapping_mul(2_654_435_761));
+        let noise: Vec<u8> = noise(1).map(|n| (n >> 24) as u8).collect();
+        let text = [&noise[..], &noise].concat();
+        let mut encoder = StreamEncoder::far_zstd(3, Vec::new()).unwrap();
+        encoder.write_all(&text).unwrap();
+        let bytes = encoder.finish().unwrap();
+        assert!(bytes.len() < noise.len() * 5 / 4, "{} bytes", bytes.len());
+        let mut back = Vec::new();
+        Expander::new()
+            .expand(CodecId::Zstd, &bytes, text.len(), &mut back)
+            .unwrap();
+        assert_eq!(back, text);
+    }
 
     #[test]
     fn a_stream_expands_to_what_was_written() {

@@ -80,7 +80,7 @@ impl<'a> CompressedWriter<'a> {
         let mut out = SinkWriter::new(sink);
         out.write_all(media.prefix)?;
         let encoder = match media.codec {
-            CodecId::Zstd => StreamEncoder::new(EngineSetting::ZSTD, out)?,
+            CodecId::Zstd => StreamEncoder::far_zstd(EngineSetting::ZSTD.level(), out)?,
             CodecId::Zlib => StreamEncoder::new(EngineSetting::ZLIB, out)?,
             CodecId::None | CodecId::Snappy => StreamEncoder::None(out),
         };
