@@ -12,9 +12,9 @@ pub fn wire_arguments(data: &[u8]) {
         "X-HgArgs-Post",
         "Vary",
     ];
-    let lines = data.split(|byte| *byte == b'\n');
+    let mut lines = data.split(|byte| *byte == b'\n');
     let headers = NAMES.into_iter().zip(lines.clone());
-    let last = lines.last().unwrap_or_default();
+    let last = lines.next_back().unwrap_or_default();
     if let Ok(request) = WireRequest::parse(headers, last, last) {
         for name in ["nodes", "common", "heads"] {
             let nodes = request.nodes(name);

@@ -23,6 +23,9 @@ fn small() -> Served {
     served
 }
 
+/// Command, arguments, answer.
+type Golden<'a> = (&'a str, &'a [(&'a str, &'a str)], String);
+
 #[test]
 fn golden_answers_of_hg_serve() {
     let served = small();
@@ -30,7 +33,7 @@ fn golden_answers_of_hg_serve() {
     let two = "4d8952bb5c782b8243b80625ad7dbcf74153c6e7";
     let three = "14874b438bb4d9981db1b52ab48ab7661be3c07d";
     let known = format!("{one} {NULL} {two}");
-    let golden: &[(&str, &[(&str, &str)], String)] = &[
+    let golden: &[Golden] = &[
         ("heads", &[], format!("{three} {two}\n")),
         (
             "batch",

@@ -109,7 +109,7 @@ impl ReaderState {
         self.texts.clear();
     }
 
-    pub fn text(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
+    pub(crate) fn text(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
         refuse_flags(revlog, rev)?;
         if let Some(at) = self.texts.iter().position(|(kept, _)| *kept == rev) {
             let found = self.texts.remove(at);
