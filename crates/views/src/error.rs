@@ -3,6 +3,7 @@
 use crate::{DesignError, OptionError};
 use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
+use varve_docdb::DocdbError;
 use varve_js::JsError;
 
 /// A view could not be built or queried.
@@ -41,9 +42,9 @@ pub enum ViewError {
     /// The folder of the index files could not be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// The database could not be read; the words are those of whoever reads it.
-    #[error("cannot read the database: {0}")]
-    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database could not be read.
+    #[error(transparent)]
+    Database(#[from] DocdbError),
     /// The build was asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

@@ -3,7 +3,6 @@
 use crate::build::{self, BuildContext};
 use crate::group::ViewGroup;
 use crate::reduce::MapReducer;
-use crate::source::Documents;
 use crate::state::IndexState;
 use crate::{Signature, ViewError};
 use std::path::{Path, PathBuf};
@@ -117,7 +116,7 @@ impl ViewIndex {
     ///
     /// # Errors
     /// What the storage answers.
-    pub fn current<D: Documents>(&self, documents: &D) -> Result<IndexView, ViewError> {
+    pub fn current(&self, documents: &varve_docdb::Snapshot) -> Result<IndexView, ViewError> {
         let file = self.file();
         let snapshot = file.snapshot();
         let seq = self.usable_seq(&snapshot, documents);
@@ -134,9 +133,9 @@ impl ViewIndex {
     ///
     /// # Errors
     /// See [`ViewError`]. What was built until then is kept.
-    pub fn refreshed<D: Documents>(
+    pub fn refreshed(
         &self,
-        documents: &D,
+        documents: &varve_docdb::Snapshot,
         context: &BuildContext<'_>,
     ) -> Result<IndexView, ViewError> {
         if let Some(view) = self.if_fresh(documents) {
@@ -160,15 +159,15 @@ impl ViewIndex {
         self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn if_fresh<D: Documents>(&self, documents: &D) -> Option<IndexView> {
+    fn if_fresh(&self, documents: &varve_docdb::Snapshot) -> Option<IndexView> {
         let snapshot = self.file().snapshot();
         let seq = self.usable_seq(&snapshot, documents)?;
         (seq >= documents.update_seq()).then(|| self.view(snapshot, seq))
     }
 
-    fn build<D: Documents>(
+    fn build(
         &self,
-        documents: &D,
+        documents: &varve_docdb::Snapshot,
         context: &BuildContext<'_>,
     ) -> Result<IndexView, ViewError> {
         let mut file = self.file();
@@ -189,10 +188,10 @@ impl ViewIndex {
     /// The sequence that the index stands at, if it is about this database. A file that was found
     /// with a sequence that the database does not have is that of a database which lost commits;
     /// later the index may well be ahead of the moment that somebody looks at.
-    fn usable_seq<D: Documents>(&self, snapshot: &Snapshot, documents: &D) -> Option<u64> {
+    fn usable_seq(&self, snapshot: &Snapshot, documents: &varve_docdb::Snapshot) -> Option<u64> {
         let state = IndexState::decode(snapshot.user_header())?;
         let known = self.compared.load(Ordering::Acquire) || state.seq <= documents.update_seq();
-        let usable = known && state.database == documents.identity();
+        let usable = known && state.database == documents.uuid();
         if usable {
             self.compared.store(true, Ordering::Release);
         }
@@ -214,6 +213,15 @@ impl ViewIndex {
         *file = Arc::new(made);
         self.compared.store(true, Ordering::Release);
         Ok(Arc::clone(&file))
+    }
+
+    /// Puts an empty index in the place of one that answered with damage.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn discard(&self) -> Result<(), ViewError> {
+        let _builder = self.lock();
+        self.replace().map(|_| ())
     }
 
     /// Sizes of the file.

@@ -2,8 +2,8 @@
 //!
 //! A [`ViewGroup`] is what a design document says about views. Its [`ViewIndex`] is one file with
 //! one tree for each map function, in the order of the keys, and one that tells which rows a
-//! document has; it is brought up to date from [`Documents`], one moment of a database, and then
-//! queried. The file's format is described in `docs/formats/view-index.md`.
+//! document has; it is brought up to date from a snapshot of a database and then queried. The file's
+//! format is described in `docs/formats/view-index.md`.
 
 mod build;
 mod design;
@@ -15,7 +15,6 @@ mod query;
 mod reduce;
 mod row;
 pub mod selector;
-mod source;
 mod state;
 
 pub use build::{BuildContext, BuildLog, NoLog};
@@ -26,6 +25,5 @@ pub use index::{IndexOptions, IndexView, ViewIndex, remove_stale};
 pub use options::{Grouping, OptionError, QueryOptions, Update};
 pub use query::{Answer, GroupRow, GroupRows, MapRows};
 pub use row::Row;
-pub use source::Documents;
 
 use index::{BY_DOCUMENT, tree_of_map};

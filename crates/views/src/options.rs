@@ -351,7 +351,8 @@ mod tests {
     fn refusals_are_those_that_were_recorded() {
         let range = "query_parse_error: No rows can match your key range, reverse your start_key \
                      and end_key or set descending=";
-        let cases: &[(&[(&str, &str)], bool, &str)] = &[
+        type Case<'a> = (&'a [(&'a str, &'a str)], bool, &'a str);
+        let cases: &[Case<'_>] = &[
             (
                 &[("limit", "abc")],
                 false,

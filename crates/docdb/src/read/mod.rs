@@ -138,6 +138,11 @@ impl Snapshot {
         self.header().update_seq
     }
 
+    /// Tells this incarnation of the database from every other.
+    pub fn uuid(&self) -> [u8; 16] {
+        self.header().uuid
+    }
+
     /// How many ancestors of a leaf are remembered.
     pub fn revs_limit(&self) -> u64 {
         self.header().revs_limit

@@ -4,18 +4,20 @@ use super::BuildContext;
 use super::order::compare_json;
 use super::rows::{Batch, Entries, Mapped};
 use crate::ViewError;
+use crate::design::compilation;
 use crate::group::ViewGroup;
 use crate::row::{push_number, push_value, push_varint, push_whole_id};
-use crate::source::Documents;
-use varve_js::{Emission, MapEngine};
+use varve_docdb::{Change, DocumentText, Snapshot, write_attachment_stubs};
+use varve_js::{Emission, JsError, MapEngine};
 use varve_json::{Value, collate, parse};
 
 /// One worker's engine and buffers.
-pub(super) struct Mapper<'a, D> {
+pub(super) struct Mapper<'a> {
     group: &'a ViewGroup,
-    documents: &'a D,
+    documents: &'a Snapshot,
     context: &'a BuildContext<'a>,
     engine: MapEngine,
+    body: Vec<u8>,
     json: Vec<u8>,
     emitted: Vec<Emitted>,
     bytes: Vec<u8>,
@@ -32,10 +34,10 @@ struct Emitted {
     end: usize,
 }
 
-impl<'a, D: Documents> Mapper<'a, D> {
+impl<'a> Mapper<'a> {
     pub(super) fn new(
         group: &'a ViewGroup,
-        documents: &'a D,
+        documents: &'a Snapshot,
         context: &'a BuildContext<'a>,
     ) -> Result<Self, ViewError> {
         let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
@@ -44,10 +46,14 @@ impl<'a, D: Documents> Mapper<'a, D> {
             group,
             documents,
             context,
-            engine: engine.map_err(|source| ViewError::Map {
-                id: String::new(),
-                source,
+            engine: engine.map_err(|error| {
+                let view = match error {
+                    JsError::Compile { index, .. } => group.name_of_map(index),
+                    _ => "",
+                };
+                compilation(&error, "map", view)
             })?,
+            body: Vec::new(),
             json: Vec::new(),
             emitted: Vec::new(),
             bytes: Vec::new(),
@@ -55,11 +61,11 @@ impl<'a, D: Documents> Mapper<'a, D> {
     }
 
     /// Maps a batch.
-    pub(super) fn map(&mut self, batch: Batch<D::Change>) -> Result<Mapped, ViewError> {
+    pub(super) fn map(&mut self, batch: Batch) -> Result<Mapped, ViewError> {
         self.context.interrupt.check()?;
         let mut mapped = Mapped {
             number: batch.number,
-            last_seq: batch.changes.last().map_or(0, D::seq),
+            last_seq: batch.changes.last().map_or(0, |change| change.seq),
             ids: Vec::with_capacity(batch.changes.len()),
             documents: Entries::default(),
             rows: self
@@ -70,9 +76,9 @@ impl<'a, D: Documents> Mapper<'a, D> {
                 .collect(),
         };
         for change in &batch.changes {
-            let id = D::id(change);
+            let id = &change.id;
             mapped.ids.push(id.to_owned());
-            if !D::is_deleted(change) && self.group.takes(id) {
+            if !change.is_deleted() && self.group.takes(id) {
                 self.run(change)?;
                 self.enter(id, &mut mapped);
             }
@@ -83,12 +89,12 @@ impl<'a, D: Documents> Mapper<'a, D> {
     }
 
     /// Runs the functions over one document; its rows are then in `emitted`.
-    fn run(&mut self, change: &D::Change) -> Result<(), ViewError> {
-        let id = D::id(change);
+    fn run(&mut self, change: &Change) -> Result<(), ViewError> {
+        let id = &change.id;
         self.json.clear();
         self.emitted.clear();
         self.bytes.clear();
-        self.documents.read(change, &mut self.json)?;
+        self.read(change)?;
         let emissions = self.engine.map(&self.json);
         let emissions = emissions.map_err(|source| ViewError::Map {
             id: id.to_owned(),
@@ -116,6 +122,22 @@ impl<'a, D: Documents> Mapper<'a, D> {
                 .cmp(&(b.map, &bytes[b.sort_key..b.key]))
                 .then_with(|| compare_json(&bytes[a.value..a.end], &bytes[b.value..b.end]))
         });
+        Ok(())
+    }
+
+    /// Writes the winning revision's JSON text, with attachment stubs.
+    fn read(&mut self, change: &Change) -> Result<(), ViewError> {
+        self.body.clear();
+        self.documents.body(&change.stored, &mut self.body)?;
+        let (rev, body) = (&change.rev, &self.body);
+        let mut text = DocumentText::begin(&change.id, rev, false, body, &mut self.json);
+        let attachments = self.documents.attachments(&change.stored)?;
+        if !attachments.is_empty() {
+            text.member("_attachments", |out| {
+                write_attachment_stubs(&attachments, false, out);
+            });
+        }
+        text.end();
         Ok(())
     }
 

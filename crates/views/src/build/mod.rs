@@ -10,10 +10,9 @@ mod order;
 mod rows;
 mod write;
 
+use crate::ViewError;
 use crate::group::ViewGroup;
-use crate::source::Documents;
 use crate::state::IndexState;
-use crate::{ViewError, design};
 use map::Mapper;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
@@ -23,6 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use varve_base::{Interrupt, Progress, Unit};
 use varve_btree::TreeFile;
+use varve_docdb::{Direction, Snapshot};
 use varve_js::Limits;
 use write::Writer;
 
@@ -67,30 +67,32 @@ impl std::fmt::Debug for BuildContext<'_> {
 }
 
 /// Takes in what `documents` has beyond `since`; `since` is 0 for an empty index.
-pub(crate) fn update<D: Documents>(
+pub(crate) fn update(
     file: &TreeFile,
     group: &ViewGroup,
-    documents: &D,
+    documents: &Snapshot,
     since: u64,
     context: &BuildContext<'_>,
 ) -> Result<(), ViewError> {
-    let total = documents.count_since(since)?;
+    let total = documents.count_changes(since)?;
     context.progress.begin("indexing", Unit::Items, Some(total));
-    let outcome = run(file, group, documents, since, context);
+    // An engine costs more than the documents of a batch.
+    let batches = usize::try_from(total.div_ceil(BATCH as u64)).unwrap_or(usize::MAX);
+    let workers = context.workers.min(batches).max(1);
+    let outcome = run(file, group, documents, since, workers, context);
     context.progress.end();
     outcome
 }
 
-fn run<D: Documents>(
+fn run(
     file: &TreeFile,
     group: &ViewGroup,
-    documents: &D,
+    documents: &Snapshot,
     since: u64,
+    workers: usize,
     context: &BuildContext<'_>,
 ) -> Result<(), ViewError> {
-    check_sources(group, context.limits)?;
-    let workers = context.workers.max(1);
-    let (to_workers, batches) = sync_channel::<Batch<D::Change>>(workers);
+    let (to_workers, batches) = sync_channel::<Batch>(workers);
     let (to_writer, mapped) = sync_channel::<Result<Mapped, ViewError>>(workers * 2);
     let batches = Mutex::new(batches);
     let stop = AtomicBool::new(false);
@@ -122,29 +124,20 @@ fn run<D: Documents>(
 }
 
 /// Empties the channel so that the reader, if it waits for room, sees that it is to stop.
-fn drain<C>(batches: &Mutex<Receiver<Batch<C>>>) {
+fn drain(batches: &Mutex<Receiver<Batch>>) {
     let batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
     while batches.recv().is_ok() {}
 }
 
-/// Compiles each function once, so that an error names its view.
-fn check_sources(group: &ViewGroup, limits: Limits) -> Result<(), ViewError> {
-    for (index, map) in group.maps().iter().enumerate() {
-        varve_js::check_source(&map.source, limits)
-            .map_err(|error| design::compilation(&error, "map", group.name_of_map(index)))?;
-    }
-    Ok(())
-}
-
 /// Cuts the changes into batches; returns how many.
-fn read_batches<D: Documents>(
-    documents: &D,
+fn read_batches(
+    documents: &Snapshot,
     since: u64,
-    to_workers: &SyncSender<Batch<D::Change>>,
+    to_workers: &SyncSender<Batch>,
     stop: &AtomicBool,
     context: &BuildContext<'_>,
 ) -> Result<u64, ViewError> {
-    let mut changes = documents.changes_since(since)?;
+    let mut changes = documents.changes(since, Direction::Forward)?;
     let mut number = 0;
     while !stop.load(Ordering::Relaxed) {
         context.interrupt.check()?;
@@ -159,10 +152,10 @@ fn read_batches<D: Documents>(
 }
 
 /// A worker: maps batches until there are no more, or nobody wants them.
-fn map_batches<D: Documents>(
+fn map_batches(
     group: &ViewGroup,
-    documents: &D,
-    batches: &Mutex<Receiver<Batch<D::Change>>>,
+    documents: &Snapshot,
+    batches: &Mutex<Receiver<Batch>>,
     to_writer: &SyncSender<Result<Mapped, ViewError>>,
     context: &BuildContext<'_>,
 ) {
@@ -187,9 +180,9 @@ fn map_batches<D: Documents>(
 }
 
 /// Mapped batches on their way into the index.
-struct Gathered<'a, D> {
+struct Gathered<'a> {
     writer: Writer<'a>,
-    documents: &'a D,
+    documents: &'a Snapshot,
     /// Batches that came before their turn.
     early: BTreeMap<u64, Mapped>,
     /// The number of the next batch of the run.
@@ -200,8 +193,8 @@ struct Gathered<'a, D> {
     size: usize,
 }
 
-impl<'a, D: Documents> Gathered<'a, D> {
-    fn new(writer: Writer<'a>, documents: &'a D) -> Self {
+impl<'a> Gathered<'a> {
+    fn new(writer: Writer<'a>, documents: &'a Snapshot) -> Self {
         Gathered {
             writer,
             documents,
@@ -265,7 +258,7 @@ impl<'a, D: Documents> Gathered<'a, D> {
 
     fn state(&self, seq: u64) -> IndexState {
         IndexState {
-            database: self.documents.identity(),
+            database: self.documents.uuid(),
             seq,
         }
     }

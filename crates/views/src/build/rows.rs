@@ -1,13 +1,14 @@
 //! Batches on their way from the database to the index.
 
 use std::ops::Range;
+use varve_docdb::Change;
 
 /// Changes for one worker.
 #[derive(Debug)]
-pub(super) struct Batch<C> {
+pub(super) struct Batch {
     /// Position in the order of sequences, from 0.
     pub(super) number: u64,
-    pub(super) changes: Vec<C>,
+    pub(super) changes: Vec<Change>,
 }
 
 /// Keys with values, in one piece of memory.

@@ -1,0 +1,277 @@
+//! How an index comes to be up to date.
+
+use crate::common::*;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use varve_base::{Interrupt, MemoryStorage, Progress, Silent, Storage, Unit};
+use varve_js::{JsError, Limits};
+use varve_views::{BuildContext, BuildLog, NoLog, ViewError, ViewIndex, remove_stale};
+
+const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n)}","reduce":"_count"}}}"#;
+
+fn memory() -> Arc<dyn Storage> {
+    Arc::new(MemoryStorage::default())
+}
+
+fn document(n: usize) -> String {
+    format!(r#"{{"_id":"d{n:04}","n":{n}}}"#)
+}
+
+#[test]
+fn changes_come_in_and_old_rows_go() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    let index = open(storage, DESIGN);
+    assert_eq!(short(&refresh(&index, &db), "v?reduce=false"), "[]");
+    replicate(
+        &db,
+        &[
+            r#"{"_id":"a","_rev":"1-a","n":1}"#,
+            r#"{"_id":"b","_rev":"1-a","n":2}"#,
+        ],
+    );
+    assert_eq!(
+        short(&refresh(&index, &db), "v"),
+        r#"[{"key":null,"value":2}]"#
+    );
+    replicate(
+        &db,
+        &[r#"{"_id":"a","_rev":"2-a","n":7,"_revisions":{"start":2,"ids":["a","a"]}}"#],
+    );
+    let view = refresh(&index, &db);
+    assert_eq!(
+        short(&view, "v?reduce=false"),
+        r#"[{"id":"b","key":2,"value":null},{"id":"a","key":7,"value":null}]"#
+    );
+    let gone =
+        r#"{"_id":"b","_rev":"2-b","_deleted":true,"_revisions":{"start":2,"ids":["b","a"]}}"#;
+    replicate(&db, &[gone]);
+    assert_eq!(
+        short(&refresh(&index, &db), "v?reduce=false"),
+        r#"[{"id":"a","key":7,"value":null}]"#
+    );
+    // A moment of the index stays as it was.
+    assert_eq!(view.row_count("v").unwrap(), 2);
+}
+
+#[test]
+fn documents_show_attachments_and_conflicts_do_not_count() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    replicate(
+        &db,
+        &[
+            r#"{"_id":"a","_rev":"1-b","n":"winner","_attachments":{"f":{"data":"aGk=","content_type":"x/y"}}}"#,
+            r#"{"_id":"a","_rev":"1-a","n":"loser"}"#,
+        ],
+    );
+    let design = r#"{"views":{"v":{"map":"function(d){emit([d._id, d._rev, d.n], d._attachments.f.length)}"}}}"#;
+    let index = open(storage, design);
+    assert_eq!(
+        short(&refresh(&index, &db), "v"),
+        r#"[{"id":"a","key":["a","1-b","winner"],"value":2}]"#
+    );
+}
+
+#[test]
+fn design_documents_have_rows_only_if_asked_for() {
+    let documents = [
+        r#"{"_id":"_design/x","_rev":"1-a"}"#,
+        r#"{"_id":"y","_rev":"1-a"}"#,
+    ];
+    let views = r#""views":{"v":{"map":"function(d){emit(1)}"}}"#;
+    let without = view_of(&documents, &format!("{{{views}}}"));
+    assert_eq!(without.row_count("v").unwrap(), 1);
+    let with = view_of(
+        &documents,
+        &format!(r#"{{"options":{{"include_design":true}},{views}}}"#),
+    );
+    assert_eq!(with.row_count("v").unwrap(), 2);
+}
+
+#[test]
+fn an_index_outlives_the_process_and_knows_its_database() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    put(&db, &(0..450).map(document).collect::<Vec<_>>());
+    refresh(&open(Arc::clone(&storage), DESIGN), &db);
+    let again = open(Arc::clone(&storage), DESIGN);
+    let stale = again.current(&db.snapshot()).unwrap();
+    assert_eq!(
+        (stale.row_count("v").unwrap(), stale.update_seq()),
+        (450, 450)
+    );
+    // A database of the same name that was made anew has other documents.
+    db.delete().unwrap();
+    let other = database(Arc::clone(&storage));
+    put(&other, &[document(1)]);
+    assert_eq!(
+        again
+            .current(&other.snapshot())
+            .unwrap()
+            .row_count("v")
+            .unwrap(),
+        0
+    );
+    assert_eq!(refresh(&again, &other).row_count("v").unwrap(), 1);
+}
+
+#[test]
+fn many_queries_share_one_build() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    put(&db, &(0..900).map(document).collect::<Vec<_>>());
+    let index = open(storage, DESIGN);
+    let documents = Counter::default();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let context = BuildContext {
+                    workers: 2,
+                    limits: Limits::default(),
+                    progress: &documents,
+                    interrupt: &Interrupt::default(),
+                    log: &NoLog,
+                };
+                let view = index.refreshed(&db.snapshot(), &context).unwrap();
+                assert_eq!(view.row_count("v").unwrap(), 900);
+            });
+        }
+    });
+    let seen = documents.0.lock().unwrap();
+    assert_eq!(*seen, (vec![Some(900)], 900));
+}
+
+/// Totals of the steps that began, and what was counted.
+#[derive(Default)]
+struct Counter(Mutex<(Vec<Option<u64>>, u64)>);
+
+impl Progress for Counter {
+    fn begin(&self, _step: &str, _unit: Unit, total: Option<u64>) {
+        self.0.lock().unwrap().0.push(total);
+    }
+
+    fn advance(&self, amount: u64) {
+        self.0.lock().unwrap().1 += amount;
+    }
+}
+
+#[derive(Default)]
+struct Messages(Mutex<Vec<String>>);
+
+impl BuildLog for Messages {
+    fn message(&self, document: &str, view: &str, text: &str) {
+        self.0
+            .lock()
+            .unwrap()
+            .push(format!("{document} {view} {text}"));
+    }
+}
+
+#[test]
+fn failures_of_functions_are_told_and_limits_stop_the_build() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    put(&db, &[r#"{"_id":"a","bad":true}"#, r#"{"_id":"b"}"#]);
+    let messages = Messages::default();
+    let limits = Limits {
+        time: std::time::Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let context = BuildContext {
+        workers: 1,
+        limits,
+        progress: &Silent,
+        interrupt: &Interrupt::default(),
+        log: &messages,
+    };
+    let design =
+        r#"{"views":{"v":{"map":"function(d){ if (d.bad) throw 'no'; log('hi'); emit(1) }"}}}"#;
+    let index = open(Arc::clone(&storage), design);
+    let view = index.refreshed(&db.snapshot(), &context).unwrap();
+    assert_eq!(view.row_count("v").unwrap(), 1);
+    let messages = messages.0.lock().unwrap();
+    assert_eq!(*messages, [r#"a v "no""#, r#"b  "hi""#]);
+    let endless = r#"{"views":{"v":{"map":"function(d){ while (d.bad) {} emit(1) }"}}}"#;
+    let error = open(storage, endless)
+        .refreshed(&db.snapshot(), &context)
+        .unwrap_err();
+    let ViewError::Map { id, source } = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(
+        (id.as_str(), source),
+        ("a", JsError::Time { limit: limits.time })
+    );
+}
+
+#[test]
+fn a_function_that_does_not_compile_is_named() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    let index = open(storage, r#"{"views":{"bad":{"map":"function("}}}"#);
+    let error = with_context(|context| index.refreshed(&db.snapshot(), context)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("Compilation of the map function in the 'bad' view failed: ")
+    );
+}
+
+#[test]
+fn an_interrupted_build_ends_and_the_next_one_is_whole() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    put(&db, &(0..3000).map(document).collect::<Vec<_>>());
+    let index = open(storage, DESIGN);
+    let interrupt = Interrupt::default();
+    let raise = Raise(interrupt.clone());
+    let context = BuildContext {
+        workers: 2,
+        limits: Limits::default(),
+        progress: &Silent,
+        interrupt: &interrupt,
+        log: &raise,
+    };
+    let design =
+        r#"{"views":{"v":{"map":"function(d){ if (d.n == 1000) log('stop'); emit(d.n) }"}}}"#;
+    let loud = ViewIndex::open(
+        Arc::new(MemoryStorage::default()),
+        Path::new(FOLDER),
+        group(design),
+        index_options(),
+    )
+    .unwrap();
+    let error = loud.refreshed(&db.snapshot(), &context).unwrap_err();
+    assert!(matches!(error, ViewError::Interrupted(_)), "{error:?}");
+    let reached = loud.current(&db.snapshot()).unwrap();
+    assert!(reached.update_seq() < 3000);
+    assert_eq!(reached.row_count("v").unwrap(), reached.update_seq());
+    assert_eq!(refresh(&loud, &db).row_count("v").unwrap(), 3000);
+    assert_eq!(refresh(&index, &db).row_count("v").unwrap(), 3000);
+}
+
+struct Raise(Interrupt);
+
+impl BuildLog for Raise {
+    fn message(&self, _document: &str, _view: &str, _text: &str) {
+        self.0.raise();
+    }
+}
+
+#[test]
+fn stale_files_are_removed_and_only_those() {
+    let storage = memory();
+    let other = r#"{"views":{"v":{"map":"function(d){}"}}}"#;
+    open(Arc::clone(&storage), DESIGN);
+    open(Arc::clone(&storage), other);
+    let kept = [group(other).signature()];
+    let folder = Path::new(FOLDER);
+    assert_eq!(remove_stale(&*storage, folder, &kept).unwrap(), 1);
+    assert_eq!(remove_stale(&*storage, folder, &kept).unwrap(), 0);
+    assert_eq!(storage.list(folder).unwrap().len(), 1);
+    assert_eq!(
+        remove_stale(&*storage, Path::new("nowhere"), &kept).unwrap(),
+        0
+    );
+}

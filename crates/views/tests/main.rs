@@ -1,0 +1,10 @@
+//! View indexes over real databases: recorded answers, a model, crashes, damage.
+#![allow(clippy::unwrap_used)]
+
+mod build;
+mod collation;
+mod common;
+mod crash;
+mod model;
+mod query;
+mod recorded;
