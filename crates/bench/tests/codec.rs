@@ -271,5 +271,5 @@ fn the_report_is_rendered_as_table_json_and_csv() {
     assert_eq!(json["rows"][1]["bytes_out"], report.rows[1].bytes_out);
     let csv = codec::csv(&report);
     let columns: Vec<_> = csv.lines().map(|line| line.split(',').count()).collect();
-    assert_eq!(columns, vec![13; 2 + report.rows.len()], "{csv}");
+    assert_eq!(columns, vec![14; 2 + report.rows.len()], "{csv}");
 }

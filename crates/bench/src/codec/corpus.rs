@@ -82,6 +82,15 @@ impl Corpus {
             .map(|(start, &end)| &self.bytes[start..end])
     }
 
+    /// A corpus of each `step`th chunk.
+    pub(super) fn every(&self, step: usize) -> Corpus {
+        let mut some = Corpus::new(usize::MAX);
+        self.chunks()
+            .step_by(step.max(1))
+            .for_each(|chunk| some.push(chunk));
+        some
+    }
+
     /// Copies of evenly spread chunks, of about `bytes` together at most.
     pub(super) fn sample(&self, bytes: usize) -> Vec<Vec<u8>> {
         let step = self.bytes.len().div_ceil(bytes.max(1)).max(1);
@@ -107,6 +116,9 @@ mod tests {
         }
         assert_eq!(corpus.chunks().count(), corpus.len());
         assert!(corpus.sample(100).len() <= 25 && corpus.sample(100).len() > 10);
+        let third = corpus.every(3);
+        assert_eq!(third.len(), corpus.len().div_ceil(3));
+        assert_eq!(third.chunks().nth(1), corpus.chunks().nth(3));
         corpus.push(b"");
         assert_eq!(corpus.chunks().filter(|chunk| chunk.is_empty()).count(), 0);
     }

@@ -8,6 +8,15 @@ use std::time::{Duration, Instant};
 use varve_base::Interrupt;
 use varve_codec::{CodecError, CodecId, Compressor, Dictionary, EngineSetting, Expander};
 
+/// If one run takes longer than this, runs are timed on an even part of the chunks.
+const LONG_RUN: Duration = Duration::from_millis(500);
+
+const NOT_YET: Spread = Spread {
+    median: 0.0,
+    low: 0.0,
+    high: 0.0,
+};
+
 /// What all measurements share.
 pub(super) struct Bench<'a> {
     corpus: &'a Corpus,
@@ -66,22 +75,41 @@ impl<'a> Bench<'a> {
             source,
         })?;
         let mut stored = Stored::default();
+        let start = Instant::now();
         both.compress(self, &mut stored)?;
+        let once = start.elapsed();
         both.check(self, &stored)?;
-        let compress = self.time(|| both.compress(self, &mut stored))?;
-        let mut raw = Vec::new();
-        let expand = self.time(|| both.expand(self, &stored, &mut raw))?;
         let dictionary = dictionary.map(|dictionary| dictionary.bytes().len());
-        Ok(Row {
+        let mut row = Row {
             setting,
             dictionary,
             chunks: self.corpus.len(),
             incompressible: stored.ends.iter().filter(|(_, plain)| *plain).count(),
             bytes_in: self.corpus.bytes(),
             bytes_out: stored.bytes.len() as u64 + dictionary.unwrap_or(0) as u64,
-            compress,
-            expand,
-        })
+            timed: self.corpus.len(),
+            compress: NOT_YET,
+            expand: NOT_YET,
+        };
+        let parts = once.as_micros().div_ceil(LONG_RUN.as_micros());
+        if parts <= 1 {
+            self.time_row(&mut both, &mut row)?;
+        } else {
+            let some = self
+                .corpus
+                .every(usize::try_from(parts).unwrap_or(usize::MAX));
+            Bench::new(&some, self.runs, self.interrupt).time_row(&mut both, &mut row)?;
+        }
+        Ok(row)
+    }
+
+    /// Fills in the speeds.
+    fn time_row(&self, both: &mut Both, row: &mut Row) -> Result<(), BenchError> {
+        let (mut stored, mut raw) = (Stored::default(), Vec::new());
+        row.timed = self.corpus.len();
+        row.compress = self.time(|| both.compress(self, &mut stored))?;
+        row.expand = self.time(|| both.expand(self, &stored, &mut raw))?;
+        Ok(())
     }
 
     /// One run that does not count, then those that do.

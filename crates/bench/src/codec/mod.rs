@@ -33,7 +33,7 @@ pub struct Options {
 
 impl Default for Options {
     /// All codecs at the levels between which people choose, dictionaries of 16 and 64 KiB, five
-    /// runs, 64 MiB.
+    /// runs, 32 MiB.
     fn default() -> Self {
         let zlib = [1, 6, 9].map(|level| (CodecId::Zlib, level));
         let zstd = [1, 3, 6, 9, 12, 15, 19, 22].map(|level| (CodecId::Zstd, level));
@@ -45,7 +45,7 @@ impl Default for Options {
                 .collect(),
             dictionaries: vec![16 << 10, 64 << 10],
             runs: 5,
-            max_bytes: 64 << 20,
+            max_bytes: 32 << 20,
         }
     }
 }
@@ -103,6 +103,9 @@ pub struct Row {
     pub bytes_in: u64,
     /// Bytes after, with the dictionary.
     pub bytes_out: u64,
+    /// How many chunks each timed run went over: all, or an even part of them where one run over
+    /// all takes long.
+    pub timed: usize,
     /// Speed of compressing, in bytes before compression.
     pub compress: Spread,
     /// Speed of expanding, in bytes before compression.

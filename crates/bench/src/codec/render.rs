@@ -126,6 +126,7 @@ fn json_row(row: &Row) -> Value {
         "dictionary": row.dictionary,
         "chunks": row.chunks,
         "incompressible": row.incompressible,
+        "timed": row.timed,
         "bytes_in": row.bytes_in,
         "bytes_out": row.bytes_out,
         "ratio": row.ratio(),
@@ -141,7 +142,7 @@ fn json_spread(spread: Spread) -> Value {
 /// A line of names, then one line a row; numbers without units, speeds in MB/s.
 pub fn csv(report: &Report) -> String {
     let mut out = String::from(
-        "codec,dictionary,chunks,incompressible,bytes_in,bytes_out,ratio,\
+        "codec,dictionary,chunks,incompressible,timed,bytes_in,bytes_out,ratio,\
          compress_median,compress_low,compress_high,\
          decompress_median,decompress_low,decompress_high\n",
     );
@@ -150,7 +151,7 @@ pub fn csv(report: &Report) -> String {
     push_line(
         &mut out,
         format_args!(
-            "memcpy,,{chunks},,{bytes},{bytes},1,\
+            "memcpy,,{chunks},,{chunks},{bytes},{bytes},1,\
              {median:.1},{low:.1},{high:.1},{median:.1},{low:.1},{high:.1}"
         ),
     );
@@ -159,11 +160,12 @@ pub fn csv(report: &Report) -> String {
         push_line(
             &mut out,
             format_args!(
-                "{},{},{},{},{},{},{:.4},{:.1},{:.1},{:.1},{:.1},{:.1},{:.1}",
+                "{},{},{},{},{},{},{},{:.4},{:.1},{:.1},{:.1},{:.1},{:.1},{:.1}",
                 row.setting,
                 row.dictionary.map_or(String::new(), |len| len.to_string()),
                 row.chunks,
                 row.incompressible,
+                row.timed,
                 row.bytes_in,
                 row.bytes_out,
                 row.ratio(),
