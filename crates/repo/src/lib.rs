@@ -12,6 +12,7 @@ mod create;
 mod error;
 mod file_text;
 mod fncache;
+pub mod fuzzing;
 mod journal;
 mod lookup;
 mod manifest;

@@ -41,7 +41,7 @@ pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Node>, Rep
 }
 
 /// The error is the number of the marker, from 1, and what is wrong.
-fn parse(bytes: &[u8]) -> Result<Vec<Node>, (usize, &'static str)> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Node>, (usize, &'static str)> {
     let mut nodes = Vec::new();
     let mut rest = match bytes.split_first() {
         None => return Ok(nodes),

@@ -115,7 +115,7 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
 }
 
 /// Step 2. Without `reversible`, capitals only become small letters.
-fn escape(name: &[u8], reversible: bool) -> Vec<u8> {
+pub(crate) fn escape(name: &[u8], reversible: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len() + 16);
     for byte in name {
         match byte {

@@ -4,6 +4,7 @@ mod append;
 pub mod chunk;
 mod entry;
 mod error;
+pub mod fuzzing;
 mod ids;
 mod index;
 mod nodes;
