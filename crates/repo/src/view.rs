@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
-use varve_revlog::{ENTRY_LEN, Node, Rev, Revlog};
+use varve_revlog::{Node, Rev, Revlog, RevlogError};
 
 /// A repository as it was when [`crate::Repository::view`] was called: the changelog does not
 /// grow, and of the other revlogs only what belongs to its changesets counts.
@@ -33,12 +33,16 @@ impl RepoView {
     /// Reads what must be of one moment; the caller makes sure that it was.
     pub(crate) fn read(shared: Arc<Shared>, stamp: &Stamp) -> Result<RepoView, RepoError> {
         let (storage, store) = (&shared.storage, shared.store());
-        let mut changelog = Revlog::open_or_empty(storage, &store.join("00changelog.i"))?;
-        if stamp.journal
-            && let Some(len) = journaled_len(storage.as_ref(), &store, &changelog)?
-        {
-            changelog.cut(len);
-        }
+        let path = store.join("00changelog.i");
+        let committed = if stamp.journal {
+            journaled_len(storage.as_ref(), &store, b"00changelog.i")?
+        } else {
+            None
+        };
+        let changelog = match committed {
+            Some(len) => Revlog::open_upto(storage, &path, len)?,
+            None => Revlog::open_or_empty(storage, &path)?,
+        };
         let phases = Phases::read(storage.as_ref(), &store, &changelog)?;
         let bookmarks = bookmarks::read(
             storage.as_ref(),
@@ -122,7 +126,8 @@ impl RepoView {
             return Ok(manifest);
         }
         let path = self.shared.store().join("00manifest.i");
-        let manifest = Revlog::open_or_empty(&self.shared.storage, &path)?;
+        let opened = Revlog::open_or_empty(&self.shared.storage, &path);
+        let manifest = self.without_torn_end(opened, b"00manifest.i", &path)?;
         Ok(self.manifest.get_or_init(|| manifest))
     }
 
@@ -132,7 +137,24 @@ impl RepoView {
     /// A file that was never tracked is a storage error "not found"; else what is damaged.
     pub fn filelog(&self, file: &[u8]) -> Result<Revlog, RepoError> {
         let path = self.shared.filelog_path(file);
-        Ok(Revlog::open(&self.shared.storage, &path)?)
+        let opened = Revlog::open(&self.shared.storage, &path);
+        self.without_torn_end(opened, &[b"data/", file, b".i"].concat(), &path)
+    }
+
+    /// An index that ends in half an entry, because somebody is writing or was interrupted, is
+    /// read up to where the transaction began.
+    fn without_torn_end(
+        &self,
+        opened: Result<Revlog, RevlogError>,
+        name: &[u8],
+        path: &Path,
+    ) -> Result<Revlog, RepoError> {
+        if let Err(RevlogError::DamagedIndex { .. }) = &opened
+            && let Some(len) = journaled_len(self.storage(), &self.shared.store(), name)?
+        {
+            return Ok(Revlog::open_upto(&self.shared.storage, path, len)?);
+        }
+        Ok(opened?)
     }
 
     /// Every file that was ever tracked, sorted bytewise.
@@ -280,30 +302,20 @@ fn is_shown(hidden: &[bool], rev: Rev) -> bool {
     hidden.get(rev.index()).is_none_or(|hidden| !hidden)
 }
 
-/// How many changesets there were before the transaction that `store/journal` tells of. A
-/// transaction that has not touched the changelog yet changes nothing.
+/// Length of a file of the store before the transaction that `store/journal` tells of; `None` if
+/// that has not touched the file.
 fn journaled_len(
     storage: &dyn Storage,
     store: &Path,
-    changelog: &Revlog,
-) -> Result<Option<usize>, RepoError> {
+    name: &[u8],
+) -> Result<Option<u64>, RepoError> {
     let journal = read_if_there(storage, &store.join("journal"))?.unwrap_or_default();
-    let mut lines = journal.split(|byte| *byte == b'\n');
-    let Some(offset) = lines.find_map(|line| line.strip_prefix(b"00changelog.i\0")) else {
-        return Ok(None);
-    };
-    let offset = std::str::from_utf8(offset).ok();
-    let Some(offset) = offset.and_then(|text| text.parse::<u64>().ok()) else {
-        return Ok(None);
-    };
-    let before = |rev: &Rev| {
-        let entries = (rev.index() as u64 + 1) * ENTRY_LEN as u64;
-        let chunks = if changelog.header().inline {
-            changelog.entry(*rev).end()
-        } else {
-            0
-        };
-        entries + chunks <= offset
-    };
-    Ok(Some(changelog.revs().take_while(before).count()))
+    // A line that is not ended is torn, and its number may lack digits.
+    let mut lines = journal.split_inclusive(|byte| *byte == b'\n');
+    let len = lines.find_map(|line| {
+        let rest = line.strip_prefix(name)?.strip_prefix(b"\0")?;
+        rest.strip_suffix(b"\n")
+    });
+    let len = len.and_then(|digits| std::str::from_utf8(digits).ok());
+    Ok(len.and_then(|digits| digits.parse().ok()))
 }

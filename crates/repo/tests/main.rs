@@ -4,5 +4,6 @@
     reason = "helpers of tests are not test functions"
 )]
 
+mod crash;
 mod reading;
 mod writing;

@@ -179,11 +179,6 @@ impl Index {
         Entry::node_of(self.bytes(rev))
     }
 
-    /// Forgets all revisions from `len` on.
-    pub fn cut(&mut self, len: usize) {
-        self.entries.truncate(len * ENTRY_LEN);
-    }
-
     /// The revision that the stored delta of `rev` is against; `None` for a full text.
     pub fn delta_parent(&self, rev: Rev) -> Option<Rev> {
         let base = self.entry(rev).base.filter(|base| *base != rev)?;

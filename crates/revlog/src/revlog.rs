@@ -56,6 +56,27 @@ impl Revlog {
         }
     }
 
+    /// As [`Revlog::open_or_empty`], but looks only at the first `len` bytes of the index: what
+    /// lies behind them belongs to a transaction that can still be undone.
+    ///
+    /// # Errors
+    /// What is damaged or unknown.
+    pub fn open_upto(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        len: u64,
+    ) -> Result<Revlog, RevlogError> {
+        let index = match storage.open(path, OpenMode::Read) {
+            Ok(file) => {
+                let len = usize::try_from(len.min(file.len()?)).unwrap_or(usize::MAX);
+                Index::parse(file.read_vec(0, len)?, path)?
+            }
+            Err(error) if error.is_not_found() => Index::empty(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Revlog::with_index(storage, path, index))
+    }
+
     fn with_index(storage: &Arc<dyn Storage>, path: &Path, index: Index) -> Revlog {
         Revlog {
             storage: storage.clone(),
@@ -64,14 +85,6 @@ impl Revlog {
             nodes: OnceLock::new(),
             data: OnceLock::new(),
             reader: Mutex::default(),
-        }
-    }
-
-    /// Forgets all revisions from `len` on, so that the revlog is as it was at an earlier moment.
-    pub fn cut(&mut self, len: usize) {
-        if len < self.len() {
-            self.index.cut(len);
-            self.nodes = OnceLock::new();
         }
     }
 

@@ -102,13 +102,16 @@ fn a_split_changelog_is_read_and_searched() {
 }
 
 #[test]
-fn a_cut_revlog_is_an_earlier_one() {
-    let mut revlog = open(CHANGELOG_INDEX, CHANGELOG_DATA);
-    let gone = revlog.node(Rev(4));
-    revlog.cut(4);
+fn the_beginning_of_an_index_is_an_earlier_revlog() {
+    let storage = storage(CHANGELOG_INDEX, CHANGELOG_DATA);
+    let whole = open(CHANGELOG_INDEX, CHANGELOG_DATA);
+    let open = |len| Revlog::open_upto(&storage, Path::new("x.i"), len).unwrap();
+    let revlog = open(4 * varve_revlog::ENTRY_LEN as u64);
     assert_eq!(revlog.len(), 4);
-    assert_eq!(revlog.rev(&gone), None);
+    assert_eq!(revlog.rev(&whole.node(Rev(4))), None);
     assert_eq!(revlog.rev_at(4), None);
+    assert!(open(0).is_empty());
+    assert_eq!(open(u64::MAX).len(), 5);
 }
 
 #[test]
