@@ -1,6 +1,8 @@
 //! What a command can fail with, and the exit code of each.
 
+use crate::demo::DemoError;
 use std::io;
+use varve_bench::BenchError;
 use varve_server::ServerError;
 
 /// A command failed.
@@ -12,6 +14,12 @@ pub(crate) enum CliError {
     /// The server did not start.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// The demo could not be made.
+    #[error(transparent)]
+    Demo(#[from] DemoError),
+    /// A measurement could not be made.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
 }
 
 /// Wrong arguments or configuration; clap uses the same.
@@ -26,7 +34,10 @@ impl CliError {
             CliError::Server(ServerError::Config(_) | ServerError::ConfigText { .. }) => {
                 WRONG_INPUT
             }
-            CliError::Output(_) | CliError::Server(_) => FAILED,
+            CliError::Bench(BenchError::NoSource { .. } | BenchError::Nothing) => WRONG_INPUT,
+            CliError::Output(_) | CliError::Server(_) | CliError::Bench(_) | CliError::Demo(_) => {
+                FAILED
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod commands;
 mod context;
+mod demo;
 mod error;
 mod terminal;
 
@@ -24,6 +25,7 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Command {
     Serve(commands::serve::ServeArgs),
+    Bench(commands::bench::BenchArgs),
 }
 
 fn main() -> ExitCode {
@@ -48,5 +50,6 @@ fn main() -> ExitCode {
 fn run(command: &Command, context: &mut Context<'_>) -> Result<(), CliError> {
     match command {
         Command::Serve(args) => commands::serve::run(args, context),
+        Command::Bench(args) => commands::bench::run(args, context),
     }
 }

@@ -28,6 +28,8 @@ pub const REPOSITORIES: &str = "repos";
 pub const DATABASES: &str = "databases";
 /// View indexes stand in this folder.
 pub const INDEXES: &str = "indexes";
+/// Compression of databases and indexes unless `[couchdb] file_compression` says otherwise.
+pub const DEFAULT_COMPRESSION: EngineSetting = EngineSetting::ZSTD;
 const LOCK: &str = "varve.lock";
 
 /// Name of the admin that the first start makes.
@@ -109,7 +111,7 @@ impl Folder {
             storage,
             settings,
             ini,
-            compression: compression.unwrap_or(EngineSetting::ZSTD),
+            compression: compression.unwrap_or(DEFAULT_COMPRESSION),
             made_admin,
             is_new,
             _lock: lock,

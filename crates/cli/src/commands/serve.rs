@@ -1,9 +1,12 @@
 //! `serve`: repositories and databases below one folder, on one port.
 
 use crate::context::Context;
+use crate::demo;
 use crate::error::CliError;
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use varve_server::folder::CONFIG;
 use varve_server::{ServeOptions, Server};
 
 /// Serve the repositories and databases of a folder
@@ -27,18 +30,40 @@ pub(crate) struct ServeArgs {
 
 /// Runs until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), CliError> {
+    if !args.folder.exists() {
+        demo::make(&args.folder, context)?;
+    }
     let server = Server::bind(&ServeOptions {
         folder: args.folder.clone(),
         address: args.address,
         port: args.port,
     })?;
-    let out = &mut *context.out;
-    writeln!(out, "listening on http://{}/", server.address())?;
-    if let Some(admin) = &server.app().folder.made_admin {
-        writeln!(out, "admin name:     {}", admin.name)?;
-        writeln!(out, "admin password: {} (shown only now)", admin.password)?;
-    }
-    out.flush()?;
+    greet(&server, context.out)?;
     server.run()?;
     Ok(())
+}
+
+/// The first line is for programs that wait for it, the rest for people.
+fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
+    let base = format!("http://{}", server.address());
+    writeln!(out, "listening on {base}/")?;
+    let folder = &server.app().folder;
+    let login = match (&folder.made_admin, folder.settings.admins.first()) {
+        (Some(made), _) => {
+            writeln!(out, "\nadmin name:     {}", made.name)?;
+            writeln!(out, "admin password: {}", made.password)?;
+            let config = folder.path.join(CONFIG);
+            writeln!(out, "(shown only now; {} keeps its hash)", config.display())?;
+            format!("{}:{}", made.name, made.password)
+        }
+        (None, Some(admin)) => admin.key.clone(),
+        (None, None) => String::new(),
+    };
+    if demo::is_there(folder.storage.as_ref()) {
+        writeln!(out, "\nTry next:")?;
+        for command in demo::commands(&base, &login) {
+            writeln!(out, "  {command}")?;
+        }
+    }
+    out.flush()
 }
