@@ -61,3 +61,39 @@ fn a_bad_setting_is_told_with_its_line() {
         "{error}"
     );
 }
+
+#[test]
+fn a_new_folder_gets_a_demo_and_an_admin_whose_password_is_shown_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("new");
+    let mut greetings = Vec::new();
+    for _ in 0..2 {
+        let mut child = serve(&folder);
+        let (_port, mut out) = address_line(&mut child);
+        let id = child.id().to_string();
+        assert!(Command::new("kill").arg(id).status().unwrap().success());
+        assert!(child.wait().unwrap().success());
+        let mut greeting = String::new();
+        out.read_to_string(&mut greeting).unwrap();
+        greetings.push(greeting);
+    }
+    let words = |text: &str| {
+        greetings
+            .iter()
+            .map(|g| g.matches(text).count())
+            .sum::<usize>()
+    };
+    assert_eq!(words("admin password: "), 1, "{greetings:?}");
+    assert_eq!(words("hg clone http://127.0.0.1:"), 2);
+    assert_eq!(words("curl -u admin"), 4);
+    let password = greetings[0].split("admin password: ").nth(1).unwrap();
+    let password = password.lines().next().unwrap();
+    let settings = std::fs::read_to_string(folder.join("varve.ini")).unwrap();
+    assert!(!settings.contains(password), "{settings}");
+    assert!(
+        folder
+            .join("repos/field-notes/.hg/store/00changelog.i")
+            .is_file()
+    );
+    assert!(folder.join("databases/stations.varve").is_file());
+}

@@ -2,6 +2,7 @@
 
 mod notes;
 mod random;
+mod repository;
 mod stations;
 
 use crate::context::Context;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupted, Storage, StorageError, Unit};
 use varve_docdb::{Database, DatabaseOptions, DocdbError, Edit, EditError, Mode};
+use varve_repo::RepoError;
 use varve_server::databases::file_of;
 use varve_server::folder::{DATABASES, DEFAULT_COMPRESSION, REPOSITORIES};
 
@@ -24,6 +26,8 @@ const CACHE: usize = 16 << 20;
 pub(crate) enum DemoError {
     #[error(transparent)]
     Storage(#[from] StorageError),
+    #[error("cannot make the repository {name}: {0}", name = notes::NAME)]
+    Repository(#[from] RepoError),
     #[error("cannot make the database {DATABASE}: {0}")]
     Database(#[from] DocdbError),
     #[error("cannot make a document of the database {DATABASE}: {0}")]
@@ -49,6 +53,7 @@ pub(crate) fn make(folder: &Path, context: &mut Context<'_>) -> Result<(), DemoE
         removed.map_err(|source| moved(&making, folder, source))?;
     }
     let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(&making));
+    repository::make(&storage, context)?;
     make_database(&storage, context)?;
     std::fs::rename(&making, folder).map_err(|source| moved(&making, folder, source))
 }

@@ -9,6 +9,8 @@ pub(crate) const NAME: &str = "field-notes";
 /// Seconds since 1970 of the first commit, 2024-03-01 08:00 UTC.
 const BEGIN: u64 = 1_709_280_000;
 const DAY: u64 = 86_400;
+/// Days of the month in which it begins.
+const MARCH: u64 = 31;
 /// The working days of the survey; each is a commit.
 const DAYS: u64 = 36;
 /// On this day the calibration leaves the main line…
@@ -133,7 +135,11 @@ fn survey(day: u64, files: &mut Files, random: &mut Random) -> String {
         "The outflow gauge was blocked by leaves; cleaned.",
         "A pike followed the boat to the deep point.",
     ];
-    let (month, date) = (3 + day / 28, day % 28 + 1);
+    let (month, date) = if day < MARCH {
+        (3, day + 1)
+    } else {
+        (4, day - MARCH + 1)
+    };
     let weather = WEATHER[random.below(5) as usize];
     let level = 2_310 + random.below(90);
     let surface = 48 + 3 * day + random.below(9);
