@@ -34,7 +34,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the folder and listens; connections wait until [`Server::run`].
+    /// Takes the folder and listens; connections wait until [`Server::run_until`].
     ///
     /// # Errors
     /// Any [`ServerError`].
@@ -73,28 +73,26 @@ impl Server {
         &self.app
     }
 
-    /// Answers requests until Ctrl-C or SIGTERM; returns after running ones have finished.
+    /// Completes at Ctrl-C or SIGTERM. The signals are caught from this call on, so it belongs
+    /// before anything that tells others that the server is there.
     ///
     /// # Errors
     /// [`ServerError::Signals`].
-    pub fn run(self) -> Result<(), ServerError> {
-        let stop = {
-            let _inside = self.runtime.enter();
-            let caught = |kind| signal(kind).map_err(|source| ServerError::Signals { source });
-            let mut interrupt = caught(SignalKind::interrupt())?;
-            let mut terminate = caught(SignalKind::terminate())?;
-            async move {
-                tokio::select! {
-                    _ = interrupt.recv() => (),
-                    _ = terminate.recv() => (),
-                }
+    pub fn stop_signal(&self) -> Result<impl Future<Output = ()> + use<>, ServerError> {
+        let _inside = self.runtime.enter();
+        let caught = |kind| signal(kind).map_err(|source| ServerError::Signals { source });
+        let mut interrupt = caught(SignalKind::interrupt())?;
+        let mut terminate = caught(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => (),
+                _ = terminate.recv() => (),
             }
-        };
-        self.run_until(stop);
-        Ok(())
+        })
     }
 
-    /// Answers requests until `stop` completes, for tests and for embedding.
+    /// Answers requests until `stop` completes, such as [`Server::stop_signal`]; returns after
+    /// running ones have finished.
     pub fn run_until(self, stop: impl Future<Output = ()>) {
         let serving = http::serve(self.listener, Arc::clone(&self.app), stop);
         self.runtime.block_on(serving);

@@ -38,8 +38,9 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         address: args.address,
         port: args.port,
     })?;
+    let stop = server.stop_signal()?;
     greet(&server, context.out)?;
-    server.run()?;
+    server.run_until(stop);
     Ok(())
 }
 
