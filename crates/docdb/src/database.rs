@@ -9,12 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use varve_base::Storage;
-use varve_btree::{NoReduction, NodeCache, Options, Reducer, TreeFile};
+use varve_base::{OpenMode, Storage};
+use varve_btree::{NoReduction, NodeCache, Options, Reducer, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
 /// What the header of a database's file says it is.
 pub const KIND: [u8; 8] = *b"database";
+
+/// A file shorter than this holds no commit: before a tree file's first one stand 64 bytes, and a
+/// commit has at least as many.
+const SMALLEST: u64 = 128;
 
 /// How many ancestors of a leaf are remembered in a new database.
 pub const DEFAULT_REVS_LIMIT: u64 = 1000;
@@ -77,6 +81,33 @@ fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
     Ok(bytes)
 }
 
+/// The header of a database that nothing was done to.
+fn first_header() -> Result<Header, DocdbError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_micros());
+    Ok(Header {
+        uuid: random()?,
+        created: u64::try_from(now).unwrap_or(u64::MAX),
+        update_seq: 0,
+        purge_seq: 0,
+        revs_limit: DEFAULT_REVS_LIMIT,
+        security: None,
+    })
+}
+
+/// Whether a crash cut the file's creation short, so that nobody was told of it.
+fn is_unfinished(storage: &Arc<dyn Storage>, path: &Path, wanted: &DatabaseOptions) -> bool {
+    let file = storage.open(path, OpenMode::Read);
+    if file
+        .and_then(|file| file.len())
+        .is_ok_and(|len| len < SMALLEST)
+    {
+        return true;
+    }
+    let opened = TreeFile::open_read_only(storage.as_ref(), path, options(wanted));
+    matches!(opened, Err(TreeError::Unfinished { .. }))
+}
+
 impl Database {
     /// Makes a new database; durable when this returns.
     ///
@@ -87,17 +118,15 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let header = Header {
-            uuid: random()?,
-            created: now.map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX)),
-            update_seq: 0,
-            purge_seq: 0,
-            revs_limit: DEFAULT_REVS_LIMIT,
-            security: None,
+        let header = first_header()?.encode();
+        let create = || TreeFile::create_with(storage.as_ref(), path, options(wanted), &header);
+        let file = match create().map_err(DocdbError::from) {
+            Err(error) if error.is_already_there() && is_unfinished(&storage, path, wanted) => {
+                storage.remove(path)?;
+                create()?
+            }
+            other => other?,
         };
-        let (storage_ref, header) = (storage.as_ref(), header.encode());
-        let file = TreeFile::create_with(storage_ref, path, options(wanted), &header)?;
         Database::make(storage, path, wanted, file)
     }
 
@@ -216,10 +245,12 @@ impl Database {
             path: shared.path.clone(),
         };
         shared.group.submit(job, abandoned, |jobs| {
+            // From here on nobody else writes or deletes.
+            let txn = shared.file.begin()?;
             if self.is_deleted() {
                 return Err(self.deleted());
             }
-            let (snapshot, outcomes) = commit(&shared.file, &shared.path, jobs)?;
+            let (snapshot, outcomes) = commit(txn, &shared.path, jobs)?;
             if let Some(snapshot) = snapshot {
                 let seq = snapshot.update_seq();
                 *shared

@@ -73,10 +73,16 @@ impl DocdbError {
             if matches!(&**error, TreeError::Storage(error) if error.is_already_there()))
     }
 
-    /// Whether opening found no file.
+    /// Whether opening found no file, or one whose creation was cut short by a crash.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, DocdbError::Tree(error)
-            if matches!(&**error, TreeError::Storage(error) if error.is_not_found()))
+        match self {
+            DocdbError::Tree(error) => match &**error {
+                TreeError::Storage(error) => error.is_not_found(),
+                TreeError::Unfinished { .. } => true,
+                _ => false,
+            },
+            _ => false,
+        }
     }
 }
 

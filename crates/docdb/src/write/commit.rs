@@ -5,7 +5,7 @@ use crate::edit::{EditOutcome, Prepared};
 use crate::record::{BY_ID, BY_SEQ, Header, LOCAL};
 use crate::{DocdbError, Snapshot};
 use std::collections::BTreeMap;
-use varve_btree::{EncodedChunk, Transaction, TreeFile};
+use varve_btree::{EncodedChunk, Transaction};
 
 /// What one requester wants.
 #[derive(Debug)]
@@ -23,11 +23,10 @@ pub(crate) type Outcomes = Vec<EditOutcome>;
 
 /// Does all jobs and returns once they are durable. Without any change nothing is written.
 pub(crate) fn commit(
-    file: &TreeFile,
+    txn: Transaction<'_>,
     path: &std::path::Path,
     jobs: &[Job],
 ) -> Result<(Option<Snapshot>, Vec<Outcomes>), DocdbError> {
-    let txn = file.begin()?;
     let before = Snapshot::new(txn.base().clone(), path)?;
     let mut work = Work {
         txn,

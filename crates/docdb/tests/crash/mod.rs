@@ -23,7 +23,12 @@ fn no_cut_loses_what_was_acknowledged() {
         disk.acknowledge();
     }
     let images = disk.for_each_image(400, |image| {
-        let opened = Database::open(Arc::new(image.storage), Path::new(PATH), &options());
+        let storage = Arc::new(image.storage);
+        let opened = Database::open(storage.clone(), Path::new(PATH), &options());
+        if opened.is_err() {
+            let made = Database::create(storage, Path::new(PATH), &options());
+            made.expect("what was left of a creation is no hindrance");
+        }
         let db = match opened {
             Ok(db) => db,
             Err(error) => {
