@@ -3,6 +3,7 @@
 use super::framing::{DeltaHeader, Version, full_text_hunk, write_end};
 use crate::ExchangeError;
 use std::io::Write;
+use varve_delta::{Grain, diff};
 use varve_revlog::{Node, Reader, ReaderState, Rev, Revlog, flag};
 
 /// A revision to send, and the changeset that the client shall link it to.
@@ -89,7 +90,7 @@ impl GroupWriter {
         self.base_text.clear();
         self.base_text.extend_from_slice(reader.text(base)?);
         let text = reader.text(rev)?;
-        push_difference(&self.base_text, text, &mut self.delta);
+        diff(&self.base_text, text, Grain::Lines, &mut self.delta);
         Ok(())
     }
 
@@ -118,20 +119,6 @@ impl GroupWriter {
         out.write_all(hunk)?;
         out.write_all(&self.delta)?;
         Ok(())
-    }
-}
-
-/// Appends one hunk from the first to the last byte that differs; nothing for equal texts.
-fn push_difference(old: &[u8], new: &[u8], patch: &mut Vec<u8>) {
-    let same = |(a, b): &(&u8, &u8)| a == b;
-    let front = old.iter().zip(new).take_while(same).count();
-    let (old_rest, new_rest) = (&old[front..], &new[front..]);
-    let both = old_rest.iter().rev().zip(new_rest.iter().rev());
-    let back = both.take_while(same).count();
-    if old_rest.len() > back || new_rest.len() > back {
-        let end = (old.len() - back) as u32;
-        let data = &new[front..new.len() - back];
-        varve_delta::push_hunk(patch, front as u32, end, data);
     }
 }
 
