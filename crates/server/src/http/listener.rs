@@ -16,6 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A client has this long to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
+/// `hg` sends long arguments in numbered headers of 1 KiB each, 24 nodes in one.
+const MAX_HEADERS: usize = 400;
 /// Requests that run when the server is told to stop may take this much longer.
 const FINISH_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after a failed accept, so that a shortage of file handles does not spin.
@@ -53,6 +55,7 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(MAX_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
