@@ -80,6 +80,23 @@ fn golden_answers_of_hg_serve() {
     }
 }
 
+/// The whole bundle, byte for byte.
+#[test]
+fn golden_bundle_of_hg_serve() {
+    let served = small();
+    let heads = "14874b438bb4d9981db1b52ab48ab7661be3c07d 4d8952bb5c782b8243b80625ad7dbcf74153c6e7";
+    let args = [
+        ("bookmarks", "1"),
+        ("cg", "1"),
+        ("common", NULL),
+        ("heads", heads),
+        ("listkeys", "bookmarks"),
+        ("phases", "1"),
+    ];
+    let golden = include_bytes!("golden/clone.hg20");
+    assert_eq!(served.bundle("01,02,03", &args), golden);
+}
+
 #[test]
 fn an_empty_repository_has_the_null_head() {
     let served = Served::empty();
