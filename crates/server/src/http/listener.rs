@@ -1,5 +1,6 @@
 //! Accepting connections, and ending them cleanly when the server stops.
 
+use super::quotes::{QuoteStream, Quoted};
 use super::{Answer, Body, Request, body::BodyReceiver, discard_body, read_body};
 use crate::{App, Failure, hg, route};
 use http_body_util::{Either, Full};
@@ -51,7 +52,15 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
     let app = Arc::clone(app);
-    let service = service_fn(move |request| handle(Arc::clone(&app), request));
+    let quoted = Quoted::default();
+    let stream = QuoteStream::new(stream, quoted.clone());
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        if quoted.take() {
+            let uri = std::mem::take(request.uri_mut());
+            *request.uri_mut() = Quoted::restore(uri);
+        }
+        handle(Arc::clone(&app), request)
+    });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)

@@ -5,6 +5,7 @@ mod body;
 pub(crate) mod cors;
 mod intake;
 mod listener;
+mod quotes;
 mod request;
 
 pub use answer::{Answer, Body};
