@@ -6,7 +6,7 @@ use varve_json::Value;
 
 use super::call::Call;
 use super::sequence::{write_number, write_sequence};
-use super::{document, names};
+use super::{document, names, views};
 use crate::auth::Security;
 use crate::{Answer, App, Failure, Request, UserContext};
 
@@ -162,5 +162,6 @@ pub fn compact(call: &Call) -> Result<Answer, Failure> {
 pub fn view_cleanup(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;
+    views::indexes::clean_up(call)?;
     Ok(Answer::ok(StatusCode::ACCEPTED))
 }

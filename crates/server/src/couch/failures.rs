@@ -3,7 +3,7 @@
 use varve_docdb::{DocdbError, EditError, RevError};
 use varve_json::JsonError;
 use varve_views::selector::SelectorError;
-use varve_views::{DesignError, OptionError};
+use varve_views::{DesignError, OptionError, ViewError};
 
 use crate::Failure;
 use crate::http::BodyClosed;
@@ -68,6 +68,19 @@ impl From<OptionError> for Failure {
 impl From<DesignError> for Failure {
     fn from(error: DesignError) -> Failure {
         Failure::new(400, error.name(), error.to_string())
+    }
+}
+
+impl From<ViewError> for Failure {
+    fn from(error: ViewError) -> Failure {
+        match error {
+            ViewError::Design(error) => error.into(),
+            ViewError::Options(error) => error.into(),
+            ViewError::Database(error) => error.into(),
+            ViewError::NoView { .. } => Failure::not_found("missing_named_view"),
+            ViewError::Map { .. } => Failure::new(400, "script_error", error.to_string()),
+            other => Failure::internal(other),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod scripts;
 mod sequence;
 mod target;
 mod validate;
+mod views;
 
 use std::sync::Arc;
 
@@ -91,8 +92,10 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::Document(id) => document::answer(&call, &id),
         Target::Attachment(id, name) => attachments::answer(&call, &id, &name),
         Target::Unknown(id) => document::answer(&call, &id),
-        Target::Changes | Target::View(..) | Target::ViewQueries(..) | Target::ViewInfo(_) => {
-            Err(failures::missing())
-        }
+        Target::View(design, view) => views::answer(&call, &design, &view),
+        Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
+        Target::ViewInfo(design) => views::info(&call, &design),
+        // `route` has taken these.
+        Target::Changes => Err(failures::missing()),
     }
 }

@@ -10,6 +10,7 @@ use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 
 use super::failures::missing_database;
 use super::validate::Validators;
+use super::views::indexes::{Indexes, folder_of};
 use crate::Failure;
 use crate::databases::file_of;
 
@@ -31,6 +32,8 @@ pub struct OpenDatabase {
     commits: watch::Sender<u64>,
     used: AtomicU64,
     validators: Mutex<Arc<Validators>>,
+    /// Its views.
+    pub indexes: Indexes,
     _told: Subscription,
 }
 
@@ -49,6 +52,7 @@ impl OpenDatabase {
             commits,
             used: AtomicU64::new(0),
             validators: Mutex::default(),
+            indexes: Indexes::default(),
             _told: told,
         })
     }
@@ -91,6 +95,11 @@ impl Databases {
             changing: Mutex::default(),
             clock: AtomicU64::new(0),
         }
+    }
+
+    /// How databases are kept.
+    pub fn options(&self) -> &DatabaseOptions {
+        &self.options
     }
 
     /// The database, opened if it is not.
@@ -140,6 +149,7 @@ impl Databases {
         let _changing = lock(&self.changing);
         database.documents.delete()?;
         lock(&self.open).remove(name);
+        varve_views::remove_stale(self.storage.as_ref(), &folder_of(name), &[])?;
         Ok(())
     }
 

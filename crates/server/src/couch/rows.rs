@@ -40,6 +40,19 @@ impl<'w> Rows<'w> {
         Ok(Rows { writer, any: false })
     }
 
+    /// Writes `{"rows":[`, as reduced views have it.
+    pub fn begin_reduced(writer: &'w mut BodyWriter, update_seq: Option<(u64, &str)>) -> Rows<'w> {
+        let out = writer.buffer();
+        out.push(b'{');
+        if let Some((update, incarnation)) = update_seq {
+            out.extend_from_slice(b"\"update_seq\":");
+            write_sequence(update, incarnation, out);
+            out.push(b',');
+        }
+        out.extend_from_slice(b"\"rows\":[\r\n");
+        Rows { writer, any: false }
+    }
+
     /// Where the next row is appended.
     pub fn next(&mut self) -> &mut Vec<u8> {
         let out = self.writer.buffer();

@@ -1,0 +1,164 @@
+//! The open indexes of a database, and bringing them up to date.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use varve_base::Interrupt;
+use varve_btree::Direction;
+use varve_docdb::{Document, IdRange, Rev, Snapshot};
+use varve_js::Limits;
+use varve_views::{
+    BuildContext, IndexOptions, IndexView, NoLog, Signature, ViewGroup, ViewIndex, remove_stale,
+};
+
+use crate::couch::call::Call;
+use crate::couch::failures;
+use crate::folder::INDEXES;
+use crate::{App, Failure};
+
+/// Indexes of one database that are open.
+#[derive(Debug, Default)]
+pub struct Indexes {
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// What each design document meant at which revision.
+    by_design: HashMap<String, (Rev, Arc<ViewIndex>)>,
+    /// No file is open twice.
+    by_signature: HashMap<Signature, Arc<ViewIndex>>,
+}
+
+/// The index of a design document, opened if it is not.
+///
+/// # Errors
+/// 400 if the design document cannot be used.
+pub fn index_of(
+    call: &Call,
+    snapshot: &Snapshot,
+    design: &Document,
+) -> Result<Arc<ViewIndex>, Failure> {
+    let (rev, stored) = design.winner().ok_or_else(failures::missing)?;
+    let indexes = &call.database.indexes;
+    let mut open = indexes.open.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, index)) = open.by_design.get(design.id())
+        && known == rev
+    {
+        return Ok(Arc::clone(index));
+    }
+    let group = Arc::new(group_of(snapshot, stored)?);
+    let index = match open.by_signature.get(&group.signature()) {
+        Some(index) => Arc::clone(index),
+        None => {
+            let storage = Arc::clone(call.app.storage());
+            let options = options(&call.app);
+            let folder = folder_of(&call.database.name);
+            Arc::new(ViewIndex::open(
+                storage,
+                &folder,
+                Arc::clone(&group),
+                options,
+            )?)
+        }
+    };
+    open.by_signature
+        .insert(group.signature(), Arc::clone(&index));
+    let entry = (rev.clone(), Arc::clone(&index));
+    open.by_design.insert(design.id().to_owned(), entry);
+    Ok(index)
+}
+
+fn group_of(snapshot: &Snapshot, stored: &varve_docdb::Stored) -> Result<ViewGroup, Failure> {
+    let mut text = Vec::new();
+    snapshot.body(stored, &mut text)?;
+    Ok(ViewGroup::read(&varve_json::parse_object(&text)?)?)
+}
+
+fn options(app: &App) -> IndexOptions {
+    let of_databases = app.databases.options();
+    IndexOptions {
+        setting: of_databases.setting,
+        cache: of_databases.cache.clone(),
+        limits: Limits::default(),
+    }
+}
+
+/// Where the index files of a database are.
+pub fn folder_of(database: &str) -> PathBuf {
+    Path::new(INDEXES).join(database.replace('/', "%2F"))
+}
+
+/// Removes the index files that no design document needs.
+///
+/// # Errors
+/// 500 if the folder cannot be used.
+pub fn clean_up(call: &Call) -> Result<(), Failure> {
+    let snapshot = call.database.documents.snapshot();
+    let mut kept = Vec::new();
+    for row in snapshot.all_docs(IdRange::DESIGN, Direction::Forward)? {
+        // What cannot be used has no file.
+        if let Ok(group) = group_of(&snapshot, &row?.stored) {
+            kept.push(group.signature());
+        }
+    }
+    let indexes = &call.database.indexes;
+    let mut open = indexes.open.lock().unwrap_or_else(PoisonError::into_inner);
+    open.by_signature
+        .retain(|signature, _| kept.contains(signature));
+    open.by_design
+        .retain(|_, (_, index)| kept.contains(&index.group().signature()));
+    let folder = folder_of(&call.database.name);
+    remove_stale(call.app.storage().as_ref(), &folder, &kept)?;
+    Ok(())
+}
+
+/// Brings an index up to date, as a task that others can see.
+#[derive(Clone)]
+pub struct Refresh {
+    app: Arc<App>,
+    database: String,
+    design: String,
+}
+
+impl Refresh {
+    /// For the index of a design document.
+    pub fn of(call: &Call, design: &str) -> Refresh {
+        Refresh {
+            app: Arc::clone(&call.app),
+            database: call.database.name.clone(),
+            design: design.to_owned(),
+        }
+    }
+
+    /// The index as of the snapshot.
+    ///
+    /// # Errors
+    /// 400 if its functions cannot be used.
+    pub fn run(&self, index: &ViewIndex, snapshot: &Snapshot) -> Result<IndexView, Failure> {
+        let current = index.current(snapshot)?;
+        if current.update_seq() == snapshot.update_seq() {
+            return Ok(current);
+        }
+        let fields = [
+            ("database", self.database.as_str()),
+            ("design_document", self.design.as_str()),
+        ];
+        let task = self.app.tasks.start("indexer", &fields);
+        let context = BuildContext {
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            limits: Limits::default(),
+            progress: &task,
+            interrupt: &Interrupt::default(),
+            log: &NoLog,
+        };
+        Ok(index.refreshed(snapshot, &context)?)
+    }
+
+    /// The same on a thread of its own; what goes wrong is told to whoever asks next.
+    pub fn run_later(&self, index: &Arc<ViewIndex>, snapshot: &Snapshot) {
+        let (refresh, index, snapshot) = (self.clone(), Arc::clone(index), snapshot.clone());
+        tokio::task::spawn_blocking(move || drop(refresh.run(&index, &snapshot)));
+    }
+}

@@ -1,0 +1,236 @@
+//! Views: rows of indexes, what is known of them, and their removal.
+
+pub mod indexes;
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use varve_docdb::{DESIGN_PREFIX, Document, Rev, Snapshot, Stored};
+use varve_views::{
+    Answer as Found, GroupRows, IndexView, MapRows, QueryOptions, Row, Update, ViewIndex,
+};
+
+use self::indexes::index_of;
+use super::all_docs::{options_of, queries_of};
+use super::call::Call;
+use super::document::read::row_extras;
+use super::document::render::Shown;
+use super::failures;
+use super::rows::{Counts, Rows, write_results};
+use super::sequence::write_number;
+use crate::http::BodyWriter;
+use crate::{Answer, Failure};
+
+/// Answers GET and POST of a view.
+///
+/// # Errors
+/// 404 if there is no such view; 400 for options that cannot be used.
+pub fn answer(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> {
+    let query = Asked::of(call, design)?.query(view, options_of(call)?)?;
+    Ok(Answer::stream("application/json", move |writer| {
+        query.write(writer)?;
+        Ok::<_, Failure>(writer.write(b"\n")?)
+    }))
+}
+
+/// Answers several queries of one view.
+///
+/// # Errors
+/// As [`answer`], for any of them.
+pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> {
+    let asked = Asked::of(call, design)?;
+    let queries = queries_of(call)?.into_iter();
+    let queries = queries.map(|options| asked.query(view, options));
+    let queries = queries.collect::<Result<Vec<_>, _>>()?;
+    Ok(Answer::stream("application/json", move |writer| {
+        write_results(writer, queries, |query, writer| query.write(writer))
+    }))
+}
+
+/// Answers `GET /{db}/_design/{ddoc}/_info`.
+///
+/// # Errors
+/// 404 if there is no such design document.
+pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
+    let asked = Asked::of(call, design)?;
+    let sizes = asked.index.sizes();
+    let current = asked.index.current(&asked.snapshot)?.update_seq();
+    let pending = asked.snapshot.count_changes(current)?;
+    let mut body = b"{\"name\":".to_vec();
+    varve_json::write_string(design, &mut body);
+    body.extend_from_slice(b",\"view_index\":{\"updates_pending\":{\"minimum\":");
+    write_number(pending, &mut body);
+    let members = [
+        (&b",\"preferred\":"[..], pending),
+        (b",\"total\":", pending),
+        (
+            b"},\"waiting_commit\":false,\"waiting_clients\":0,\"updater_running\":false,\"update_seq\":",
+            current,
+        ),
+        (b",\"sizes\":{\"file\":", sizes.file),
+        (b",\"external\":", sizes.nodes),
+        (b",\"active\":", sizes.nodes),
+    ];
+    for (name, number) in members {
+        body.extend_from_slice(name);
+        write_number(number, &mut body);
+    }
+    let signature = asked.index.group().signature();
+    body.extend_from_slice(format!("}},\"signature\":\"{signature}\"").as_bytes());
+    body.extend_from_slice(
+        b",\"purge_seq\":0,\"language\":\"javascript\",\"compact_running\":false,\
+          \"collator_versions\":[]}}\n",
+    );
+    Ok(Answer::json(StatusCode::OK, body))
+}
+
+/// The index of a design document, and the moment of the database that is asked about.
+struct Asked {
+    snapshot: Snapshot,
+    incarnation: String,
+    index: Arc<ViewIndex>,
+    refresh: indexes::Refresh,
+}
+
+impl Asked {
+    fn of(call: &Call, design: &str) -> Result<Asked, Failure> {
+        let snapshot = call.database.documents.snapshot();
+        let document = snapshot.document(&format!("{DESIGN_PREFIX}{design}"))?;
+        let document = document.ok_or_else(failures::missing)?;
+        if document.is_deleted() {
+            return Err(failures::deleted());
+        }
+        Ok(Asked {
+            index: index_of(call, &snapshot, &document)?,
+            incarnation: call.database.incarnation.clone(),
+            refresh: indexes::Refresh::of(call, document.id()),
+            snapshot,
+        })
+    }
+
+    fn query(&self, view: &str, options: QueryOptions) -> Result<Query, Failure> {
+        options.check_for_view(self.index.group().can_reduce(view)?)?;
+        let moment = match options.update {
+            Update::Before => self.refresh.run(&self.index, &self.snapshot)?,
+            Update::No => self.index.current(&self.snapshot)?,
+            Update::After => {
+                self.refresh.run_later(&self.index, &self.snapshot);
+                self.index.current(&self.snapshot)?
+            }
+        };
+        Ok(Query {
+            found: moment.query(view, &options)?,
+            snapshot: self.snapshot.clone(),
+            incarnation: self.incarnation.clone(),
+            moment,
+            options,
+        })
+    }
+}
+
+/// One query, ready to be written on another thread.
+struct Query {
+    snapshot: Snapshot,
+    incarnation: String,
+    moment: IndexView,
+    options: QueryOptions,
+    found: Found,
+}
+
+impl Query {
+    fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
+        let update_seq = self.options.update_seq.then(|| self.moment.update_seq());
+        let update_seq = update_seq.map(|update| (update, self.incarnation.as_str()));
+        let show = Show {
+            snapshot: &self.snapshot,
+            options: &self.options,
+        };
+        match self.found {
+            Found::Rows(rows) => show.rows(rows, update_seq, writer),
+            Found::Groups(groups) => write_groups(groups, update_seq, writer),
+        }
+    }
+}
+
+/// How rows are shown.
+struct Show<'a> {
+    snapshot: &'a Snapshot,
+    options: &'a QueryOptions,
+}
+
+impl Show<'_> {
+    fn rows(
+        &self,
+        found: MapRows,
+        update_seq: Option<(u64, &str)>,
+        writer: &mut BodyWriter,
+    ) -> Result<(), Failure> {
+        let counts = Counts {
+            total: Some(found.total_rows()),
+            offset: Some(found.offset()),
+            update_seq,
+        };
+        let mut rows = Rows::begin(writer, &counts)?;
+        for row in found {
+            let row = row?;
+            let out = rows.next();
+            row.write_open(out);
+            if self.options.include_docs {
+                out.extend_from_slice(b",\"doc\":");
+                self.document(&row, out)?;
+            }
+            out.push(b'}');
+            rows.flush_if_full()?;
+        }
+        rows.end()
+    }
+
+    /// The document of a row, or the one that its value names; `null` if it is not there.
+    fn document(&self, row: &Row, out: &mut Vec<u8>) -> Result<(), Failure> {
+        let (id, rev) = row.linked();
+        let document = self.snapshot.document(&id)?;
+        let chosen = document
+            .as_ref()
+            .and_then(|document| chosen(document, rev.as_deref()));
+        let Some((rev, stored)) = chosen else {
+            out.extend_from_slice(b"null");
+            return Ok(());
+        };
+        let options = self.options;
+        let extras = row_extras(
+            options.conflicts,
+            options.attachments,
+            options.att_encoding_info,
+        );
+        let shown = Shown {
+            snapshot: self.snapshot,
+            id: &id,
+            rev,
+            stored,
+            document: document.as_ref(),
+            extras,
+            whole_after: 0,
+        };
+        shown.write_in_row(out)
+    }
+}
+
+fn chosen<'d>(document: &'d Document, rev: Option<&str>) -> Option<(&'d Rev, &'d Stored)> {
+    match rev {
+        Some(rev) => document.revision(&rev.parse().ok()?),
+        None => document.winner().filter(|_| !document.is_deleted()),
+    }
+}
+
+fn write_groups(
+    groups: GroupRows,
+    update_seq: Option<(u64, &str)>,
+    writer: &mut BodyWriter,
+) -> Result<(), Failure> {
+    let mut rows = Rows::begin_reduced(writer, update_seq);
+    for group in groups {
+        group?.write(rows.next());
+        rows.flush_if_full()?;
+    }
+    rows.end()
+}
