@@ -11,7 +11,7 @@ mod call;
 mod changes;
 mod database;
 mod document;
-mod etag;
+pub(crate) mod etag;
 mod failures;
 mod multipart;
 mod names;

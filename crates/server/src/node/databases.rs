@@ -47,7 +47,12 @@ pub(super) async fn info(
         describe(&app, &user, name, &mut body).await?;
     }
     body.extend_from_slice(b"\n]\n");
-    Ok(Answer::json(StatusCode::OK, body))
+    let tag = couch::etag::opaque(&[&body]);
+    let answer = Answer::json(StatusCode::OK, body);
+    Ok(match request.is_read() {
+        true => answer.with_header("etag", &tag),
+        false => answer,
+    })
 }
 
 fn posted_keys(request: &Request) -> Result<Vec<String>, Failure> {
