@@ -13,8 +13,8 @@ const MAX_MAPS: usize = 254;
 /// Begins what is hashed; another one makes every index anew.
 const SIGNATURE_VERSION: &[u8] = b"varve view index 1";
 
-/// Names an index file: the MD5 over everything that decides its content. Design documents that
-/// agree in that share the file.
+/// Names an index file: the MD5 over everything that decides its content, and the names of its
+/// views. Design documents that agree in that share the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Signature(pub [u8; 16]);
 
@@ -88,15 +88,16 @@ impl ViewGroup {
             let source = source.clone();
             maps.push(Map { source, reductions });
         }
+        let views: Vec<(String, Place)> = named
+            .into_iter()
+            .filter_map(|(name, view)| Some((name, place(&maps, &view)?)))
+            .collect();
         let options = document.get("options");
         let flag = |name| options.and_then(|options| options.get(name)?.as_bool());
         Ok(ViewGroup {
-            signature: sign(language, options, &maps),
+            signature: sign(language, options, &maps, &views),
             include_design: flag("include_design").unwrap_or(false),
-            views: named
-                .into_iter()
-                .filter_map(|(name, view)| Some((name, place(&maps, &view)?)))
-                .collect(),
+            views,
             maps,
         })
     }
@@ -172,7 +173,12 @@ fn place(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Opt
 }
 
 /// Every part is preceded by its length, so that no two groups are the same bytes.
-fn sign(language: &str, options: Option<&Value>, maps: &[Map]) -> Signature {
+fn sign(
+    language: &str,
+    options: Option<&Value>,
+    maps: &[Map],
+    views: &[(String, Place)],
+) -> Signature {
     let mut hash = Md5::new();
     let mut part = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
@@ -192,6 +198,12 @@ fn sign(language: &str, options: Option<&Value>, maps: &[Map]) -> Signature {
         for reduction in &map.reductions {
             part(reduction.text().as_bytes());
         }
+    }
+    for (name, place) in views {
+        part(name.as_bytes());
+        part(&(place.map as u64).to_le_bytes());
+        let reduction = place.reduction.map_or(u64::MAX, |index| index as u64);
+        part(&reduction.to_le_bytes());
     }
     Signature(hash.finalize().into())
 }
@@ -221,13 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn the_signature_knows_content_and_not_names() {
+    fn the_signature_knows_the_views_and_nothing_else() {
         let one = group(r#"{"views":{"a":{"map":"m","reduce":"_sum"}}}"#);
-        let renamed = group(r#"{"_id":"x","views":{"b":{"map":"m","reduce":"_sum"}}}"#);
-        assert_eq!(one.signature(), renamed.signature());
+        let same = group(r#"{"_id":"x","views":{"a":{"reduce":"_sum","map":"m"}},"filters":{}}"#);
+        assert_eq!(one.signature(), same.signature());
         for other in [
             r#"{"views":{"a":{"map":"n","reduce":"_sum"}}}"#,
             r#"{"views":{"a":{"map":"m"}}}"#,
+            r#"{"views":{"b":{"map":"m","reduce":"_sum"}}}"#,
             r#"{"views":{"a":{"map":"m","reduce":"_sum"}},"options":{"include_design":true}}"#,
         ] {
             assert_ne!(one.signature(), group(other).signature(), "{other}");

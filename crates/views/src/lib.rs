@@ -8,6 +8,7 @@
 mod build;
 mod design;
 mod error;
+pub mod fuzzing;
 mod group;
 mod index;
 pub mod options;
