@@ -1,9 +1,14 @@
-//! The binary as its user meets it.
+//! The binary as its user meets it: its commands, and real clients against the real server.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     missing_docs,
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
 mod help;
+mod peers;
 mod serve;
+
+/// The program under test.
+const VARVE: &str = env!("CARGO_BIN_EXE_varve");

@@ -1,0 +1,128 @@
+//! Damaged and cut files: an error that names file, place and reason; never a crash, never wrong
+//! bytes, and no harm to anything else that is served.
+
+use super::Site;
+use serde_json::{Value, json};
+use std::path::Path;
+use varve_testkit::repos::noise;
+use varve_testkit::varve::Server;
+
+const DOCS: usize = 400;
+
+fn body(n: usize) -> Value {
+    json!({"_id": format!("d{n:04}"), "n": n, "text": format!("text {n} ").repeat(40)})
+}
+
+/// A site with a database `victim` of [`DOCS`] documents and a database `other`, not running.
+fn site() -> Site {
+    let site = Site::new();
+    let server = site.serve();
+    let mut admin = server.admin();
+    for name in ["victim", "other"] {
+        admin
+            .put(&format!("/{name}"), &Value::Null)
+            .expect_status(201);
+    }
+    for batch in 0..4 {
+        let docs: Vec<Value> = (batch * 100..(batch + 1) * 100).map(body).collect();
+        admin
+            .post("/victim/_bulk_docs", &json!({"docs": docs}))
+            .expect_status(201);
+    }
+    admin
+        .put("/other/safe", &json!({"kept": true}))
+        .expect_status(201);
+    assert!(server.stop("TERM").status.success());
+    site
+}
+
+/// Reads every document; what is answered must be right. Returns the errors.
+fn read_all(server: &mut Server) -> Vec<String> {
+    let mut admin = server.admin();
+    let mut errors = Vec::new();
+    let mut note = |answer: varve_testkit::http::Answer| match answer.status {
+        200 => {}
+        404 => errors.push("404".to_owned()),
+        _ => errors.push(answer.text()),
+    };
+    for n in 0..DOCS {
+        let answer = admin.get(&format!("/victim/d{n:04}"));
+        if answer.status == 200 {
+            let mut doc = answer.json();
+            doc.as_object_mut().unwrap().remove("_rev");
+            assert_eq!(doc, body(n), "a damaged document was served as good");
+        }
+        note(answer);
+    }
+    for path in [
+        "/victim",
+        "/victim/_all_docs",
+        "/victim/_changes?include_docs=true",
+    ] {
+        // A list may break off in its middle, because its first rows had been sent.
+        if let Ok(answer) = admin.request("GET", path, &[], b"") {
+            note(answer);
+        } else {
+            admin = server.admin();
+        }
+    }
+    assert!(server.is_running(), "{}", server.printed());
+    let safe = server.admin().get("/other/safe").expect_status(200).json();
+    assert_eq!(safe["kept"], true);
+    errors
+}
+
+/// Changes some bytes of a file.
+fn damage(path: &Path, share: f64) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let at = (bytes.len() as f64 * share) as usize;
+    for (byte, noise) in bytes[at..].iter_mut().zip(noise(64, 9)) {
+        *byte ^= noise | 1;
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// Keeps only the first part of a file.
+fn cut(path: &Path, share: f64) {
+    let len = std::fs::metadata(path).unwrap().len() as f64;
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    file.set_len((len * share) as u64).unwrap();
+}
+
+#[test]
+fn a_damaged_database_names_its_file_offset_and_reason() {
+    for share in [0.0, 0.2, 0.5] {
+        let site = site();
+        let file = site.database_file("victim");
+        damage(&file, share);
+        let errors = read_all(&mut site.serve());
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let reasons = ["is damaged at byte ", "is not a varve file"];
+        let told = |e: &String| e.contains(&name) && reasons.iter().any(|r| e.contains(r));
+        assert!(errors.iter().any(told), "damaged at {share}: {errors:?}");
+    }
+}
+
+/// Damage in the last commit cannot be told from one that was torn while it was written: the state
+/// before it is served.
+#[test]
+fn a_database_with_a_damaged_end_serves_the_commit_before() {
+    for share in [0.8, 0.97] {
+        let site = site();
+        damage(&site.database_file("victim"), share);
+        let errors = read_all(&mut site.serve());
+        assert!(errors.iter().all(|e| e == "404"), "{errors:?}");
+        assert_eq!(errors.len(), 100);
+    }
+}
+
+#[test]
+fn a_cut_database_never_stops_the_server() {
+    let lengths = [0.0, 0.001, 0.1, 0.4, 0.75, 0.99];
+    for share in lengths {
+        let site = site();
+        cut(&site.database_file("victim"), share);
+        let errors = read_all(&mut site.serve());
+        assert!(!errors.is_empty(), "cut to {share} and nothing was missing");
+    }
+}

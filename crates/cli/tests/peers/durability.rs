@@ -1,0 +1,153 @@
+//! What was answered with success is there after `kill -9`, whatever was going on.
+
+use super::Site;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use varve_testkit::http::Client;
+use varve_testkit::repos::noise;
+use varve_testkit::varve::{ADMIN, PASSWORD, Server};
+
+/// Kills in a row on one folder: each start recovers from the one before.
+const ROUNDS: u32 = 12;
+/// Clients that write at the same time.
+const WRITERS: u32 = 4;
+
+/// Ids with the revision that the server said it had stored.
+type Acknowledged = BTreeMap<String, String>;
+
+/// Writes until the server is gone; returns everything that was answered with success.
+fn write_until_killed(address: &str, writer: u32, round: u32, killed: &AtomicBool) -> Acknowledged {
+    let mut client = Client::new(address).with_basic(ADMIN, PASSWORD);
+    let mut acknowledged = Acknowledged::new();
+    for step in 0.. {
+        let name = format!("r{round:02}-w{writer}-s{step:04}");
+        let result = match (writer + step) % 3 {
+            0 => put_twice(&mut client, &name, &mut acknowledged),
+            1 => bulk(&mut client, &name, &mut acknowledged),
+            _ => put_attachment(&mut client, &name, &mut acknowledged),
+        };
+        match result {
+            Ok(()) => {}
+            Err(_) if killed.load(Ordering::SeqCst) => break,
+            Err(e) => panic!("{name}: the server broke off: {e}"),
+        }
+    }
+    acknowledged
+}
+
+fn send(client: &mut Client, method: &str, path: &str, body: &Value) -> std::io::Result<Value> {
+    let json = [("Content-Type", "application/json")];
+    let answer = client.request(method, path, &json, body.to_string().as_bytes())?;
+    assert_eq!(answer.status, 201, "{method} {path}: {}", answer.text());
+    Ok(answer.json())
+}
+
+fn revision(answer: &Value) -> String {
+    answer["rev"]
+        .as_str()
+        .expect("a success has a revision")
+        .to_owned()
+}
+
+/// A document and its update: the second revision counts once it was answered.
+fn put_twice(client: &mut Client, name: &str, done: &mut Acknowledged) -> std::io::Result<()> {
+    let path = format!("/ledger/{name}");
+    let first = revision(&send(client, "PUT", &path, &json!({"step": 1}))?);
+    done.insert(name.to_owned(), first.clone());
+    let second = send(client, "PUT", &path, &json!({"step": 2, "_rev": first}))?;
+    done.insert(name.to_owned(), revision(&second));
+    Ok(())
+}
+
+fn bulk(client: &mut Client, name: &str, done: &mut Acknowledged) -> std::io::Result<()> {
+    let text = "some text that fills a page ".repeat(30);
+    let docs = (0..100).map(|n| json!({"_id": format!("{name}-{n}"), "n": n, "text": text}));
+    let docs: Vec<Value> = docs.collect();
+    let answer = send(client, "POST", "/ledger/_bulk_docs", &json!({"docs": docs}))?;
+    for item in answer.as_array().expect("an array of results") {
+        let id = item["id"]
+            .as_str()
+            .expect("each result has an id")
+            .to_owned();
+        done.insert(id, revision(item));
+    }
+    Ok(())
+}
+
+fn put_attachment(client: &mut Client, name: &str, done: &mut Acknowledged) -> std::io::Result<()> {
+    let path = format!("/ledger/{name}/noise");
+    let kind = [("Content-Type", "application/octet-stream")];
+    let answer = client.request("PUT", &path, &kind, &noise(20_000, 3))?;
+    assert_eq!(answer.status, 201, "{path}: {}", answer.text());
+    done.insert(name.to_owned(), revision(&answer.json()));
+    Ok(())
+}
+
+fn one_round(server: Server, round: u32) -> Acknowledged {
+    let killed = AtomicBool::new(false);
+    let address = server.address().to_owned();
+    std::thread::scope(|scope| {
+        let start = |writer| {
+            let (address, killed) = (&address, &killed);
+            scope.spawn(move || write_until_killed(address, writer, round, killed))
+        };
+        let writers: Vec<_> = (0..WRITERS).map(start).collect();
+        // Moments spread over several commits, different in each round.
+        let moment = 60 + u64::from(round) * 37 % 200;
+        std::thread::sleep(Duration::from_millis(moment));
+        killed.store(true, Ordering::SeqCst);
+        server.kill();
+        let found = writers.into_iter().map(|writer| writer.join().unwrap());
+        found.flatten().collect()
+    })
+}
+
+/// Every acknowledged document is there, at that revision or a later one, and can be read whole.
+fn check(server: &Server, acknowledged: &Acknowledged) {
+    let mut client = server.admin();
+    let all = client.get("/ledger/_all_docs?include_docs=true&attachments=true");
+    let all = all.expect_status(200).json();
+    let rows = all["rows"].as_array().unwrap();
+    let stored: BTreeMap<&str, &Value> = rows
+        .iter()
+        .map(|row| (row["id"].as_str().unwrap(), row))
+        .collect();
+    for (id, rev) in acknowledged {
+        let row = stored.get(id.as_str());
+        let row = row.unwrap_or_else(|| panic!("{id} was acknowledged and is lost"));
+        let current = row["value"]["rev"].as_str().unwrap();
+        // The update that was under way at the kill may have been stored.
+        assert!(
+            current >= rev.as_str(),
+            "{id}: {current}, acknowledged {rev}"
+        );
+        assert_eq!(row["doc"]["_rev"], *current, "{row}");
+    }
+    let changes = client.get("/ledger/_changes").expect_status(200).json();
+    assert_eq!(changes["results"].as_array().unwrap().len(), rows.len());
+    let info = client.get("/ledger").expect_status(200).json();
+    assert_eq!(info["doc_count"], rows.len());
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_by_kills() {
+    let site = Site::new();
+    let mut server = site.serve();
+    server
+        .admin()
+        .put("/ledger", &Value::Null)
+        .expect_status(201);
+    let mut acknowledged = Acknowledged::new();
+    for round in 0..ROUNDS {
+        acknowledged.extend(one_round(server, round));
+        server = site.serve();
+        check(&server, &acknowledged);
+    }
+    assert!(
+        acknowledged.len() > 500,
+        "only {} writes",
+        acknowledged.len()
+    );
+}

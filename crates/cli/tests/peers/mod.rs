@@ -1,0 +1,46 @@
+mod compression;
+mod damage;
+mod durability;
+mod hg_clone;
+mod hg_edges;
+mod npm;
+mod start;
+
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use varve_testkit::varve::Server;
+
+/// A folder to serve.
+struct Site {
+    folder: TempDir,
+}
+
+impl Site {
+    fn new() -> Site {
+        let folder = tempfile::tempdir().unwrap();
+        Site { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where the repository of that name belongs.
+    fn repository(&self, name: &str) -> PathBuf {
+        self.path().join("repos").join(name)
+    }
+
+    fn serve(&self) -> Server {
+        Server::start(super::VARVE, self.path())
+    }
+
+    /// The file below the folder that holds a database, found by its name.
+    fn database_file(&self, name: &str) -> PathBuf {
+        let folder = self.path().join("databases");
+        let listing = std::fs::read_dir(&folder).unwrap();
+        let mut files = listing.map(|entry| entry.unwrap().path());
+        let wanted = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
+        let found = files.find(wanted);
+        found.unwrap_or_else(|| panic!("no file of {name} in {folder:?}"))
+    }
+}
