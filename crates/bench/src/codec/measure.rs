@@ -9,7 +9,7 @@ use varve_base::Interrupt;
 use varve_codec::{CodecError, CodecId, Compressor, Dictionary, EngineSetting, Expander};
 
 /// If one run takes longer than this, runs are timed on an even part of the chunks.
-const LONG_RUN: Duration = Duration::from_millis(500);
+const LONG_RUN: Duration = Duration::from_millis(100);
 
 const NOT_YET: Spread = Spread {
     median: 0.0,
