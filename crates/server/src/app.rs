@@ -38,6 +38,7 @@ pub struct App {
     pub(crate) databases: Databases,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
+    report: fn(&str),
     stopping: watch::Sender<bool>,
     requests: AtomicU64,
 }
@@ -47,7 +48,7 @@ impl App {
     ///
     /// # Errors
     /// [`ServerError::Random`].
-    pub(crate) fn new(folder: Folder) -> Result<App, ServerError> {
+    pub(crate) fn new(folder: Folder, report: fn(&str)) -> Result<App, ServerError> {
         let options = DatabaseOptions {
             setting: folder.compression,
             cache: NodeCache::new(NODE_CACHE),
@@ -61,6 +62,7 @@ impl App {
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             folder,
+            report,
             stopping: watch::Sender::new(false),
             requests: AtomicU64::new(0),
         })
@@ -110,6 +112,11 @@ impl App {
     /// Becomes `true` when the server stops: feeds then end.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
+    }
+
+    /// Tells the operator what went wrong.
+    pub(crate) fn report(&self, line: &str) {
+        (self.report)(line);
     }
 
     pub(crate) fn stop(&self) {

@@ -24,6 +24,6 @@ pub use auth::UserContext;
 pub use error::ServerError;
 pub use failure::Failure;
 pub use http::{Answer, Request};
-pub use registry::Registry;
+use registry::Registry;
 pub use server::{ServeOptions, Server};
 pub use tasks::{RunningTask, Tasks};

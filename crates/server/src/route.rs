@@ -7,13 +7,19 @@ use std::sync::Arc;
 
 /// Answers any request; failures become error answers here and nowhere else.
 pub(crate) async fn answer(app: Arc<App>, request: Request, login: Login) -> Answer {
-    let settings = Arc::clone(&app);
-    let granted = cors::grant(settings.settings().cors.as_ref(), &request);
+    let shared = Arc::clone(&app);
+    let granted = cors::grant(shared.settings().cors.as_ref(), &request);
     if let Some(answer) = granted.as_ref().and_then(|g| g.preflight(&request)) {
         return answer;
     }
     let refreshed = login.refreshed.clone();
+    let asked = format!("{} {}", request.method, request.raw_path);
     let answered = dispatch(app, request, login).await;
+    if let Err(failure) = &answered
+        && failure.status >= 500
+    {
+        shared.report(&format!("{asked}: {failure}"));
+    }
     let mut answer = answered.unwrap_or_else(Answer::from);
     if let Some(cookie) = refreshed
         && !answer.headers.contains_key("set-cookie")

@@ -22,6 +22,8 @@ pub struct ServeOptions {
     pub address: Option<IpAddr>,
     /// Takes the place of `[chttpd] port`; 0 takes any free one.
     pub port: Option<u16>,
+    /// Is told what went wrong with a request through no fault of its client's, one line each.
+    pub report: fn(&str),
 }
 
 /// A server that listens already.
@@ -49,7 +51,7 @@ impl Server {
             .thread_name("varve")
             .build()
             .map_err(|source| ServerError::Threads { source })?;
-        let app = Arc::new(App::new(folder)?);
+        let app = Arc::new(App::new(folder, options.report)?);
         let refused = |source| ServerError::Listen { address, source };
         let listener = runtime
             .block_on(TcpListener::bind(address))

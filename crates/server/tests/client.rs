@@ -29,6 +29,7 @@ impl Running {
             folder: folder.path().to_owned(),
             address: None,
             port: Some(0),
+            report: |line| eprintln!("{line}"),
         };
         let server = Server::bind(&options).unwrap();
         let address = server.address();

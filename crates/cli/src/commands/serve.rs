@@ -37,6 +37,10 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         folder: args.folder.clone(),
         address: args.address,
         port: args.port,
+        report: |line| {
+            // The server goes on, also when nobody listens to its complaints.
+            let _ = writeln!(io::stderr(), "varve: {line}");
+        },
     })?;
     let stop = server.stop_signal()?;
     greet(&server, context.out)?;

@@ -11,8 +11,9 @@ use hyper::{Method, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
+use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 
 /// A client has this long to send a request's head.
@@ -52,6 +53,7 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
     let app = Arc::clone(app);
+    let shared = Arc::clone(&app);
     let quoted = Quoted::default();
     let stream = QuoteStream::new(stream, quoted.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -59,7 +61,7 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle(Arc::clone(&app), request)
+        handle(Arc::clone(&shared), request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -68,8 +70,14 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
         .serve_connection(TokioIo::new(stream), service);
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
-        // A connection ends in an error when its client leaves; that concerns nobody here.
-        let _ = watched.await;
+        // A connection also ends in an error when its client leaves; that concerns nobody here. An
+        // error of ours is a body that could not be produced to its end.
+        if let Err(error) = watched.await
+            && error.is_user()
+        {
+            let cause = error.source().map(ToString::to_string);
+            app.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
+        }
     });
 }
 
@@ -79,11 +87,16 @@ async fn handle(
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
     let request_id = app.next_request_id();
-    let answer = match take_in(&app, request).await {
-        Ok((request, user)) => route::answer(app, request, user).await,
+    let begun = Instant::now();
+    let taken = take_in(&app, request).await;
+    let body_time = begun.elapsed();
+    let mut answer = match taken {
+        Ok((request, login)) => route::answer(app, request, login).await,
         Err(failure) => failure.into(),
     };
-    Ok(outgoing(answer, head_only, &request_id))
+    answer.set_header("x-couch-request-id", &request_id);
+    answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
+    Ok(outgoing(answer, head_only))
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
@@ -104,16 +117,12 @@ async fn take_in(
     Ok((request, login))
 }
 
-fn outgoing(answer: Answer, head_only: bool, request_id: &str) -> Response<Outgoing> {
+fn outgoing(answer: Answer, head_only: bool) -> Response<Outgoing> {
     let mut headers = answer.headers;
     let cache = HeaderName::from_static("cache-control");
     let fixed = headers.entry(cache);
     fixed.or_insert(HeaderValue::from_static("must-revalidate"));
     headers.insert(SERVER, HeaderValue::from_static(SERVER_NAME));
-    if let Ok(id) = HeaderValue::from_str(request_id) {
-        headers.insert("x-couch-request-id", id);
-    }
-    headers.insert("x-couchdb-body-time", HeaderValue::from_static("0"));
     let body = match answer.body {
         Body::Whole(bytes) => {
             headers
