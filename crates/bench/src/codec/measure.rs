@@ -49,15 +49,19 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Speed of copying all chunks into memory that was used before.
-    pub(super) fn memcpy(&self) -> Result<Spread, BenchError> {
+    /// Speed of copying all chunks into memory that was used before: one behind the other, or each
+    /// to the same place.
+    pub(super) fn memcpy(&self, to_one_place: bool) -> Result<Spread, BenchError> {
         let mut out = Vec::new();
         self.time(|| {
             out.clear();
             for chunk in self.corpus.chunks() {
+                if to_one_place {
+                    out.clear();
+                }
                 out.extend_from_slice(black_box(chunk));
+                black_box(&out);
             }
-            black_box(&out);
             Ok(())
         })
     }

@@ -49,8 +49,8 @@ pub fn table(report: &Report) -> String {
         &mut out,
         format_args!("{}", columns(&head.map(String::from))),
     );
-    let memcpy = speed(report.memcpy);
-    let copied = ["memcpy", "", "", "", &memcpy, &memcpy].map(String::from);
+    let (all, each) = (speed(report.memcpy_all), speed(report.memcpy_each));
+    let copied = ["memcpy", "", "", "", &all, &each].map(String::from);
     push_line(&mut out, format_args!("{}", columns(&copied)));
     for row in &report.rows {
         let cells = [
@@ -113,7 +113,8 @@ pub fn json(report: &Report) -> String {
         "chunks": report.chunks,
         "bytes": report.bytes,
         "runs": report.runs,
-        "memcpy_mb_s": json_spread(report.memcpy),
+        "memcpy_all_mb_s": json_spread(report.memcpy_all),
+        "memcpy_each_mb_s": json_spread(report.memcpy_each),
         "rows": rows,
         "untrained_dictionaries": report.untrained,
     });
@@ -146,13 +147,13 @@ pub fn csv(report: &Report) -> String {
          compress_median,compress_low,compress_high,\
          decompress_median,decompress_low,decompress_high\n",
     );
-    let Spread { median, low, high } = report.memcpy;
+    let (c, e) = (report.memcpy_all, report.memcpy_each);
     let (chunks, bytes) = (report.chunks, report.bytes);
     push_line(
         &mut out,
         format_args!(
-            "memcpy,,{chunks},,{chunks},{bytes},{bytes},1,\
-             {median:.1},{low:.1},{high:.1},{median:.1},{low:.1},{high:.1}"
+            "memcpy,,{chunks},,{chunks},{bytes},{bytes},1,{:.1},{:.1},{:.1},{:.1},{:.1},{:.1}",
+            c.median, c.low, c.high, e.median, e.low, e.high
         ),
     );
     for row in &report.rows {
