@@ -30,7 +30,7 @@ pub(super) fn answer(
         "known" => known(view, request)?,
         "lookup" => lookup(view, request)?,
         "branchmap" => branchmap(view)?,
-        "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?)),
+        "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?, settings)),
         // 0 stands for "not done"; the client shows the rest as the server's words.
         "pushkey" => format!("0\n{}\n", ExchangeError::ReadOnly).into_bytes(),
         _ => return Ok(None),
@@ -131,7 +131,7 @@ fn branchmap(view: &RepoView) -> Result<Vec<u8>, ExchangeError> {
 type Keys = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The keys of one namespace; a namespace that is not there has none.
-pub(super) fn list_keys(view: &RepoView, namespace: &[u8]) -> Keys {
+pub(super) fn list_keys(view: &RepoView, namespace: &[u8], settings: &WireSettings) -> Keys {
     match namespace {
         b"namespaces" => ["bookmarks", "namespaces", "phases"]
             .map(|name| (name.into(), Vec::new()))
@@ -141,19 +141,21 @@ pub(super) fn list_keys(view: &RepoView, namespace: &[u8]) -> Keys {
             .iter()
             .map(|(name, node)| (name.clone(), node.to_hex().to_vec()))
             .collect(),
-        b"phases" => phases(view),
+        b"phases" => phases(view, settings),
         _ => Keys::new(),
     }
 }
 
-/// Where draft begins, and that whatever is pulled becomes public.
-fn phases(view: &RepoView) -> Keys {
+/// Where draft begins, and whether all that is pulled becomes public.
+fn phases(view: &RepoView, settings: &WireSettings) -> Keys {
     let roots = view.phases().roots().iter();
     let draft = roots.filter(|(phase, _)| *phase == Phase::Draft);
     let mut keys: Keys = draft
         .map(|(_, rev)| (view.changelog().node(*rev).to_hex().to_vec(), b"1".to_vec()))
         .collect();
-    keys.insert(b"publishing".to_vec(), b"True".to_vec());
+    if settings.publishing {
+        keys.insert(b"publishing".to_vec(), b"True".to_vec());
+    }
     keys
 }
 

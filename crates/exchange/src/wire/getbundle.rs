@@ -2,6 +2,7 @@
 
 use super::answers::{encode_keys, list_keys, visible_rev};
 use super::bundle_caps::{self, BundleCaps};
+use super::phase_heads::encode_phase_heads;
 use super::request::WireRequest;
 use super::{WireResponse, WireSettings};
 use crate::ExchangeError;
@@ -13,9 +14,6 @@ use std::io::Write;
 use std::sync::Arc;
 use varve_repo::{RepoView, Repository};
 use varve_revlog::{Node, Rev};
-
-/// The phase of everything that a publishing server sends.
-const PUBLIC: u32 = 0;
 
 /// Plans the answer. Everything that the request may be refused for is found here, before the
 /// first byte leaves.
@@ -31,7 +29,7 @@ pub(super) fn respond(
         .filter(|_| request.get("stream") == Some(b"1"))
     {
         let clone = StreamClone::plan(repo, &view, settings)?;
-        let parts = small_parts(&view, request, caps, &view.heads())?;
+        let parts = small_parts(&view, request, caps, &view.heads(), settings)?;
         let media = request.accepts.uncompressed();
         return Ok(WireResponse::Stream {
             content_type: media.content_type,
@@ -39,7 +37,7 @@ pub(super) fn respond(
         });
     }
     let media = request.accepts.compressed();
-    let bundle = Bundle::plan(view, request, caps)?;
+    let bundle = Bundle::plan(view, request, caps, settings)?;
     Ok(WireResponse::Stream {
         content_type: media.content_type,
         body: Box::new(move |sink| {
@@ -68,6 +66,7 @@ impl Bundle {
         view: Arc<RepoView>,
         request: &WireRequest,
         caps: Option<BundleCaps>,
+        settings: &WireSettings,
     ) -> Result<Self, ExchangeError> {
         let heads = requested_heads(&view, request)?;
         let common = request.nodes("common")?.unwrap_or_default();
@@ -78,7 +77,9 @@ impl Bundle {
         let common: Vec<Rev> = common.collect();
         let selection = Selection::new(view.changelog(), &heads, &common);
         let parts = match caps {
-            Some(caps) => Some(Parts::plan(&view, request, &caps, &selection, &heads)?),
+            Some(caps) => Some(Parts::plan(
+                &view, request, &caps, &selection, &heads, settings,
+            )?),
             None => None,
         };
         Ok(Bundle {
@@ -124,13 +125,14 @@ impl Parts {
         caps: &BundleCaps,
         selection: &Selection,
         heads: &[Rev],
+        settings: &WireSettings,
     ) -> Result<Self, ExchangeError> {
         let wants_changes = request.get("cg").is_none() || request.flag("cg")?;
         let sends_changes = wants_changes && selection.sent_len() > 0;
         let version = Version::best_of(caps.values("changegroup")).unwrap_or(Version::V1);
         Ok(Parts {
             changegroup: sends_changes.then_some(version),
-            small: small_parts(view, request, caps, heads)?,
+            small: small_parts(view, request, caps, heads, settings)?,
         })
     }
 }
@@ -141,6 +143,7 @@ fn small_parts(
     request: &WireRequest,
     caps: &BundleCaps,
     heads: &[Rev],
+    settings: &WireSettings,
 ) -> Result<Vec<SmallPart>, ExchangeError> {
     let mut parts = Vec::new();
     let plain = |name, payload| SmallPart {
@@ -157,12 +160,15 @@ fn small_parts(
             parts.push(SmallPart {
                 name: "LISTKEYS",
                 namespace: Some(String::from_utf8_lossy(namespace).into_owned()),
-                payload: encode_keys(&list_keys(view, namespace)),
+                payload: encode_keys(&list_keys(view, namespace, settings)),
             });
         }
     }
     if request.flag("phases")? && caps.values("phases").any(|value| value == "heads") {
-        parts.push(plain("PHASE-HEADS", encode_phase_heads(view, heads)));
+        parts.push(plain(
+            "PHASE-HEADS",
+            encode_phase_heads(view, heads, settings),
+        ));
     }
     Ok(parts)
 }
@@ -191,16 +197,6 @@ fn encode_bookmarks(view: &RepoView) -> Vec<u8> {
         out.extend_from_slice(&node.0);
         out.extend_from_slice(&len.to_be_bytes());
         out.extend_from_slice(name);
-    }
-    out
-}
-
-/// Per head: u32 phase, node.
-fn encode_phase_heads(view: &RepoView, heads: &[Rev]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for head in heads {
-        out.extend_from_slice(&PUBLIC.to_be_bytes());
-        out.extend_from_slice(&view.changelog().node(*head).0);
     }
     out
 }

@@ -6,6 +6,7 @@ mod bundle_caps;
 mod capabilities;
 mod getbundle;
 mod media;
+mod phase_heads;
 mod request;
 
 use crate::stream::StreamClone;
@@ -23,12 +24,15 @@ pub use request::{Args, WireRequest};
 pub struct WireSettings {
     /// Whether stream clones are offered (`server.uncompressed`).
     pub stream_clones: bool,
+    /// Whether what is pulled becomes public, as `phases.publish` of the repository says.
+    pub publishing: bool,
 }
 
 impl Default for WireSettings {
     fn default() -> Self {
         WireSettings {
             stream_clones: true,
+            publishing: true,
         }
     }
 }

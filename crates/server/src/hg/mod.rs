@@ -13,6 +13,7 @@ use page::Summary;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::storage::read_if_there;
+use varve_config::{Ini, Setting};
 use varve_exchange::wire::{self, StreamBody, TYPE_ERROR, WireRequest, WireResponse, WireSettings};
 use varve_exchange::{ChunkSink, ExchangeError, SinkClosed};
 use varve_repo::Repository;
@@ -64,7 +65,11 @@ fn answer(app: &App, request: &Request) -> Result<Answer, Failure> {
         Err(error) => return Ok(refuse(&error.to_string())),
     };
     if request.query("cmd").is_some() || request.headers.contains_key("x-hgargs-post") {
-        return Ok(respond(app, &repository.repository, request));
+        let settings = match settings(app, &found) {
+            Ok(settings) => settings,
+            Err(error) => return Ok(refuse(&error.to_string())),
+        };
+        return Ok(respond(&repository.repository, request, &settings));
     }
     browse(&repository.repository, &found, request)
 }
@@ -93,14 +98,16 @@ enum OpenError {
     Storage(#[from] varve_base::StorageError),
     #[error(transparent)]
     Repository(#[from] varve_repo::RepoError),
+    #[error(transparent)]
+    Config(#[from] varve_config::ConfigError),
 }
 
-fn respond(app: &App, repository: &Repository, request: &Request) -> Answer {
+fn respond(repository: &Repository, request: &Request, settings: &WireSettings) -> Answer {
     let headers = request.headers.iter();
     let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
     let query = request.raw_query.as_bytes();
     let response = WireRequest::parse(headers, query, &request.body)
-        .and_then(|wire| wire::respond(repository, &wire, &settings(app)));
+        .and_then(|wire| wire::respond(repository, &wire, settings));
     match response.unwrap_or_else(|error| WireResponse::refusal(&error)) {
         WireResponse::Whole { content_type, body } => {
             Answer::whole(StatusCode::OK, content_type, body)
@@ -109,10 +116,17 @@ fn respond(app: &App, repository: &Repository, request: &Request) -> Answer {
     }
 }
 
-fn settings(app: &App) -> WireSettings {
-    WireSettings {
+/// What the server's settings and the repository's own `.hg/hgrc` say. A `hgrc` that cannot be
+/// read is refused rather than passed over: it may be what keeps drafts from being published.
+fn settings(app: &App, found: &Found) -> Result<WireSettings, OpenError> {
+    let hgrc = found.folder.join(".hg/hgrc");
+    let text = read_if_there(app.storage().as_ref(), &hgrc)?.unwrap_or_default();
+    let hgrc = Ini::parse(&hgrc, &String::from_utf8_lossy(&text))?;
+    let publish = hgrc.get("phases", "publish").map(Setting::boolean);
+    Ok(WireSettings {
         stream_clones: app.settings().hg.uncompressed,
-    }
+        publishing: publish.transpose()?.unwrap_or(true),
+    })
 }
 
 fn stream(content_type: &str, body: StreamBody) -> Answer {
