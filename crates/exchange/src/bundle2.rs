@@ -9,7 +9,8 @@
 //!         |            |        |      |        |            |           | length; then all keys |
 //!         |            |        |      |        |            |           | and values            |
 //!         +------------+--------+------+--------+------------+-----------+-----------------------+
-//!         then payload chunks: i32 length, bytes; length 0 ends the part
+//!         then payload chunks: i32 length, bytes; length 0 ends the part, length -1 interrupts
+//!         it with another part
 //! ```
 //!
 //! A part whose name has a capital letter must be understood by the reader; parts written here
@@ -22,6 +23,9 @@ pub(crate) const MAGIC: &[u8; 4] = b"HG20";
 
 /// Payload bytes per chunk, except for payloads that arrive in larger pieces.
 const CHUNK: usize = 128 << 10;
+
+/// In place of the length of a payload chunk: a whole part follows, then the payload goes on.
+const INTERRUPTION: i32 = -1;
 
 /// Writes one bundle2; parts get their numbers in order.
 pub(crate) struct BundleWriter<W: Write> {
@@ -128,6 +132,22 @@ impl<W: Write> Payload<'_, W> {
         self.end()
     }
 
+    /// Breaks the payload off with a part that the client reads at once, and whose words it shows
+    /// before it stops.
+    pub(crate) fn abort(mut self, words: &str) -> io::Result<()> {
+        self.send_gathered()?;
+        let mut end = words.len().min(usize::from(u8::MAX));
+        while !words.is_char_boundary(end) {
+            end -= 1;
+        }
+        let params = PartParams {
+            mandatory: &[("message", &words[..end])],
+            advisory: &[],
+        };
+        self.bundle.out.write_all(&INTERRUPTION.to_be_bytes())?;
+        self.bundle.part("error:abort", &params)?.end()
+    }
+
     /// Sends what is gathered and the end of the part.
     pub(crate) fn end(mut self) -> io::Result<()> {
         self.send_gathered()?;
@@ -199,6 +219,25 @@ mod tests {
         let bytes = bundle.finish().unwrap();
         let rest = bytes.strip_prefix(GOLDEN_START).unwrap();
         assert_eq!(rest, b"\0\0\0\x03abc\0\0\0\0\0\0\0\0");
+    }
+
+    #[test]
+    fn an_interruption_holds_its_words_up_to_the_limit() {
+        let mut bundle = BundleWriter::new(Vec::new()).unwrap();
+        let params = PartParams {
+            mandatory: &[],
+            advisory: &[],
+        };
+        let mut part = bundle.part("X", &params).unwrap();
+        part.write_all(b"abc").unwrap();
+        part.abort(&"\u{e4}".repeat(200)).unwrap();
+        let bytes = bundle.finish().unwrap();
+        let mut expected = b"HG20\0\0\0\0\0\0\0\x08\x01X\0\0\0\0\0\0".to_vec();
+        expected.extend_from_slice(b"\0\0\0\x03abc\xff\xff\xff\xff");
+        expected.extend_from_slice(b"\0\0\x01\x19\x0berror:abort\0\0\0\x01\x01\0\x07\xfemessage");
+        expected.extend_from_slice("\u{e4}".repeat(127).as_bytes());
+        expected.extend_from_slice(&[0; 8]);
+        assert_eq!(bytes, expected);
     }
 
     #[test]

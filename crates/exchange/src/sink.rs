@@ -12,6 +12,10 @@ pub trait ChunkSink {
     /// # Errors
     /// [`SinkClosed`] once the client is gone; the answer is then given up.
     fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed>;
+
+    /// Learns that the answer stopped before its end for a reason that the client reads in the
+    /// answer itself; for whoever runs the server.
+    fn broke_off(&mut self, _error: &ExchangeError) {}
 }
 
 impl ChunkSink for Vec<u8> {

@@ -4,7 +4,7 @@ use super::answers::{encode_keys, list_keys, visible_rev};
 use super::bundle_caps::{self, BundleCaps};
 use super::phase_heads::encode_phase_heads;
 use super::request::WireRequest;
-use super::{WireResponse, WireSettings};
+use super::{WireResponse, WireSettings, with_causes};
 use crate::ExchangeError;
 use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
 use crate::changegroup::{Selection, Version, write_changegroup};
@@ -41,8 +41,13 @@ pub(super) fn respond(
     Ok(WireResponse::Stream {
         content_type: media.content_type,
         body: Box::new(move |sink| {
-            let out = CompressedWriter::new(media, sink)?;
-            bundle.write(out)?.finish()
+            let mut out = CompressedWriter::new(media, sink)?;
+            let told = bundle.write(&mut out)?;
+            out.finish()?;
+            if let Some(error) = told {
+                sink.broke_off(&error);
+            }
+            Ok(())
         }),
     })
 }
@@ -89,32 +94,41 @@ impl Bundle {
         })
     }
 
-    fn write<W: Write>(&self, mut out: W) -> Result<W, ExchangeError> {
+    /// Writes it all, or up to a failure that the bundle itself then tells: that is returned.
+    fn write<W: Write>(&self, mut out: W) -> Result<Option<ExchangeError>, ExchangeError> {
         let Some(parts) = &self.parts else {
             write_changegroup(&self.view, &self.selection, Version::V1, &mut out)?;
-            return Ok(out);
+            return Ok(None);
         };
         let mut bundle = BundleWriter::new(out)?;
-        if let Some(version) = parts.changegroup {
-            self.write_changegroup_part(version, &mut bundle)?;
+        if let Some(version) = parts.changegroup
+            && let Some(error) = self.write_changegroup_part(version, &mut bundle)?
+        {
+            return Ok(Some(error));
         }
         write_small_parts(&parts.small, &mut bundle)?;
-        Ok(bundle.finish()?)
+        bundle.finish()?;
+        Ok(None)
     }
 
     fn write_changegroup_part<W: Write>(
         &self,
         version: Version,
         bundle: &mut BundleWriter<W>,
-    ) -> Result<(), ExchangeError> {
+    ) -> Result<Option<ExchangeError>, ExchangeError> {
         let count = self.selection.sent_len().to_string();
         let params = PartParams {
             mandatory: &[("version", version.name())],
             advisory: &[("nbchanges", &count)],
         };
         let mut payload = bundle.part("CHANGEGROUP", &params)?;
-        write_changegroup(&self.view, &self.selection, version, &mut payload)?;
-        Ok(payload.end()?)
+        let written = write_changegroup(&self.view, &self.selection, version, &mut payload);
+        let Err(error) = written else {
+            payload.end()?;
+            return Ok(None);
+        };
+        payload.abort(&with_causes(&error))?;
+        Ok(Some(error))
     }
 }
 

@@ -69,19 +69,25 @@ impl WireResponse {
 
     /// A text that `hg` shows as the server's words before it stops, with all its causes.
     pub fn refusal(error: &ExchangeError) -> Self {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
+        let mut text = with_causes(error);
         text.push('\n');
         WireResponse::Whole {
             content_type: TYPE_ERROR,
             body: text.into_bytes(),
         }
     }
+}
+
+/// An error's words with all its causes.
+fn with_causes(error: &ExchangeError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 /// Answers one request. What the client did wrong is an answer too, [`WireResponse::refusal`].
