@@ -48,7 +48,7 @@ pub(crate) async fn route(app: Arc<App>, request: Request) -> Result<Answer, Fai
     App::blocking(move || answer(&app, &request)).await
 }
 
-fn answer(app: &App, request: &Request) -> Result<Answer, Failure> {
+fn answer(app: &Arc<App>, request: &Request) -> Result<Answer, Failure> {
     let storage = app.storage().as_ref();
     let segments = &request.segments[1..];
     if segments.is_empty() {
@@ -69,7 +69,7 @@ fn answer(app: &App, request: &Request) -> Result<Answer, Failure> {
             Ok(settings) => settings,
             Err(error) => return Ok(refuse(&error.to_string())),
         };
-        return Ok(respond(&repository.repository, request, &settings));
+        return Ok(respond(app, &repository.repository, request, &settings));
     }
     browse(&repository.repository, &found, request)
 }
@@ -102,7 +102,12 @@ enum OpenError {
     Config(#[from] varve_config::ConfigError),
 }
 
-fn respond(repository: &Repository, request: &Request, settings: &WireSettings) -> Answer {
+fn respond(
+    app: &Arc<App>,
+    repository: &Repository,
+    request: &Request,
+    settings: &WireSettings,
+) -> Answer {
     let headers = request.headers.iter();
     let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
     let query = request.raw_query.as_bytes();
@@ -112,7 +117,13 @@ fn respond(repository: &Repository, request: &Request, settings: &WireSettings) 
         WireResponse::Whole { content_type, body } => {
             Answer::whole(StatusCode::OK, content_type, body)
         }
-        WireResponse::Stream { content_type, body } => stream(content_type, body),
+        WireResponse::Stream { content_type, body } => {
+            let app = Arc::clone(app);
+            let asked = format!("{} {}", request.method, request.raw_path);
+            stream(content_type, body, move |error| {
+                app.report(&format!("{asked}: {error}"))
+            })
+        }
     }
 }
 
@@ -129,18 +140,29 @@ fn settings(app: &App, found: &Found) -> Result<WireSettings, OpenError> {
     })
 }
 
-fn stream(content_type: &str, body: StreamBody) -> Answer {
+fn stream(
+    content_type: &str,
+    body: StreamBody,
+    report: impl Fn(&ExchangeError) + Send + 'static,
+) -> Answer {
     Answer::stream(content_type, move |writer| -> Result<(), ExchangeError> {
-        body(&mut Sink(writer))
+        body(&mut Sink { writer, report })
     })
 }
 
 /// Hands the buffers of an exchange on to the connection.
-struct Sink<'a>(&'a mut BodyWriter);
+struct Sink<'a, R> {
+    writer: &'a mut BodyWriter,
+    report: R,
+}
 
-impl ChunkSink for Sink<'_> {
+impl<R: Fn(&ExchangeError)> ChunkSink for Sink<'_, R> {
     fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
-        self.0.send(bytes).map_err(|_closed| SinkClosed)
+        self.writer.send(bytes).map_err(|_closed| SinkClosed)
+    }
+
+    fn broke_off(&mut self, error: &ExchangeError) {
+        (self.report)(error);
     }
 }
 
