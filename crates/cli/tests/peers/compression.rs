@@ -1,8 +1,95 @@
-//! `file_compression` as it is configured.
+//! `file_compression` is honoured by databases and views, and their `sizes` show it.
 
 use super::Site;
 use crate::VARVE;
+use serde_json::{Value, json};
 use varve_testkit::varve::{Server, configure};
+
+const SETTINGS: &[&str] = &[
+    "none",
+    "snappy",
+    "deflate_1",
+    "deflate_9",
+    "zstd_1",
+    "zstd_22",
+];
+
+/// Sizes of the files of a database and of its view with one setting.
+fn sizes(setting: &str) -> (u64, u64) {
+    let site = Site::new();
+    configure(
+        site.path(),
+        &format!("\n[couchdb]\nfile_compression = {setting}\n"),
+    );
+    let server = site.serve();
+    let mut admin = server.admin();
+    admin.put("/db", &Value::Null).expect_status(201);
+    let map = "function (doc) { emit(doc.n, doc.text); }";
+    let design = json!({"views": {"texts": {"map": map}}});
+    admin.put("/db/_design/d", &design).expect_status(201);
+    for batch in 0..4 {
+        let docs: Vec<Value> = (batch * 250..(batch + 1) * 250).map(body).collect();
+        admin
+            .post("/db/_bulk_docs", &json!({"docs": docs}))
+            .expect_status(201);
+    }
+    let rows = admin
+        .get("/db/_design/d/_view/texts?limit=1")
+        .expect_status(200)
+        .json();
+    assert_eq!(rows["total_rows"], 1000);
+    let database = admin.get("/db").expect_status(200).json();
+    let view = admin.get("/db/_design/d/_info").expect_status(200).json();
+    let file = |sizes: &Value| sizes["file"].as_u64().unwrap_or_else(|| panic!("{sizes}"));
+    let found = (file(&database["sizes"]), file(&view["view_index"]["sizes"]));
+    // All of it comes back, whatever it was stored as.
+    assert!(server.stop("TERM").status.success());
+    let server = site.serve();
+    let mut admin = server.admin();
+    for n in [0, 499, 999] {
+        let doc = admin.get(&format!("/db/d{n:04}")).expect_status(200).json();
+        assert_eq!(doc["text"], body(n)["text"]);
+    }
+    found
+}
+
+/// Text that compresses as prose does.
+fn body(n: usize) -> Value {
+    let words = [
+        "silt", "clay", "summer", "winter", "melt", "layer", "lake", "count",
+    ];
+    let text: Vec<String> = (0..120)
+        .map(|at| {
+            format!(
+                "{}{}",
+                words[(n * 7 + at * at) % 8],
+                (n * 31 + at * 17) % 97
+            )
+        })
+        .collect();
+    json!({"_id": format!("d{n:04}"), "n": n, "text": text.join(" ")})
+}
+
+#[test]
+fn sizes_follow_the_setting() {
+    let measured: Vec<(u64, u64)> = SETTINGS.iter().map(|setting| sizes(setting)).collect();
+    let of = |setting: &str| measured[SETTINGS.iter().position(|s| *s == setting).unwrap()];
+    for (smaller, larger) in [
+        ("snappy", "none"),
+        ("deflate_1", "snappy"),
+        ("deflate_9", "deflate_1"),
+        ("zstd_1", "snappy"),
+        ("zstd_22", "zstd_1"),
+    ] {
+        let ((a, view_a), (b, view_b)) = (of(smaller), of(larger));
+        assert!(
+            a < b && view_a < view_b,
+            "{smaller} {:?}, {larger} {:?}",
+            of(smaller),
+            of(larger)
+        );
+    }
+}
 
 #[test]
 fn a_bad_value_stops_the_start_with_file_line_and_key() {

@@ -4,7 +4,8 @@
 use super::Site;
 use serde_json::{Value, json};
 use std::path::Path;
-use varve_testkit::repos::noise;
+use varve_testkit::peers::hg;
+use varve_testkit::repos::{self, DEFAULT, SPLIT_FILE, noise};
 use varve_testkit::varve::Server;
 
 const DOCS: usize = 400;
@@ -125,4 +126,47 @@ fn a_cut_database_never_stops_the_server() {
         let errors = read_all(&mut site.serve());
         assert!(!errors.is_empty(), "cut to {share} and nothing was missing");
     }
+}
+
+/// Damage of a repository, and what must be named when it is cloned.
+fn broken_repository(file: &str, break_it: impl Fn(&Path)) {
+    let site = Site::new();
+    let (hg, source) = (hg(), site.repository("broken"));
+    repos::make(&hg, &source, DEFAULT);
+    let good = site.repository("good");
+    std::fs::create_dir_all(&good).unwrap();
+    hg.ok(&good, &["init"]);
+    repos::write(&good, "a", b"a\n");
+    repos::commit(&hg, &good, "One");
+    break_it(&source.join(".hg/store").join(file));
+    let mut server = site.serve();
+    let work = tempfile::tempdir().unwrap();
+    let broken = server.url("/hg/broken");
+    let said = hg.fails(work.path(), &["clone", "--pull", &broken, "broken"]);
+    let told = said + &server.printed();
+    // The index and the data file of one revlog count as one.
+    let name = Path::new(file).file_stem().unwrap().to_str().unwrap();
+    assert!(told.contains(name), "{told}");
+    assert!(server.is_running());
+    hg.ok(
+        work.path(),
+        &["clone", "--pull", &server.url("/hg/good"), "good"],
+    );
+    hg.ok(&work.path().join("good"), &["verify"]);
+}
+
+#[test]
+fn damaged_revlogs_are_named() {
+    for file in ["00changelog.i", "00manifest.i", "data/chain.txt.i"] {
+        broken_repository(file, |path| damage(path, 0.6));
+    }
+    broken_repository(&format!("data/{SPLIT_FILE}.d"), |path| damage(path, 0.3));
+}
+
+#[test]
+fn cut_revlogs_are_named() {
+    let data = format!("data/{SPLIT_FILE}.d");
+    broken_repository(&data, |path| cut(path, 0.5));
+    broken_repository("data/chain.txt.i", |path| cut(path, 0.7));
+    broken_repository("00manifest.i", |path| cut(path, 0.35));
 }

@@ -151,3 +151,38 @@ fn nothing_acknowledged_is_lost_by_kills() {
         acknowledged.len()
     );
 }
+
+#[test]
+fn a_view_is_right_after_a_kill_while_it_was_built() {
+    let site = Site::new();
+    let mut server = site.serve();
+    let mut admin = server.admin();
+    admin.put("/ledger", &Value::Null).expect_status(201);
+    let map = "function (doc) { if (doc.n) emit(doc.n % 7, 1); }";
+    let design = json!({"views": {"sevens": {"map": map, "reduce": "_sum"}}});
+    admin.put("/ledger/_design/d", &design).expect_status(201);
+    let mut count = 0;
+    for round in 0..5_u64 {
+        let docs: Vec<Value> = (0..2000).map(|n| json!({"n": n + 1})).collect();
+        let mut admin = server.admin();
+        admin
+            .post("/ledger/_bulk_docs", &json!({"docs": docs}))
+            .expect_status(201);
+        count += 2000;
+        let address = server.address().to_owned();
+        let asker = std::thread::spawn(move || {
+            let mut client = Client::new(&address).with_basic(ADMIN, PASSWORD);
+            // Cut off by the kill, or answered before it.
+            drop(client.request("GET", "/ledger/_design/d/_view/sevens", &[], b""));
+        });
+        std::thread::sleep(Duration::from_millis(5 + 15 * round));
+        server.kill();
+        asker.join().unwrap();
+        server = site.serve();
+    }
+    let answer = server
+        .admin()
+        .get("/ledger/_design/d/_view/sevens")
+        .expect_status(200);
+    assert_eq!(answer.json()["rows"][0]["value"], count);
+}

@@ -193,3 +193,16 @@ fn a_long_history_with_a_split_changelog() {
         pull(scene, &part);
     });
 }
+
+#[test]
+fn a_repository_that_does_not_publish_keeps_its_drafts() {
+    let make = |hg: &Hg, path: &Path| {
+        repos::make(hg, path, repos::DEFAULT);
+        repos::write(path, ".hg/hgrc", b"[phases]\npublish = no\n");
+    };
+    with_repository("drafts", make, |scene| {
+        let clone = scene.clone_both("pulled", &["--pull"]);
+        let drafts = scene.hg.ok(&clone, &["log", "-r", "draft()", "-T", "x"]);
+        assert_eq!(drafts.len(), 2);
+    });
+}

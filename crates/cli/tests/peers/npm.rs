@@ -34,3 +34,13 @@ fn pouchdb_replicates_live() {
 fn pouchdb_replicates_attachments() {
     run("attachments.js");
 }
+
+#[test]
+fn pouchdb_queries_views() {
+    run("views.js");
+}
+
+#[test]
+fn nano_does_its_work() {
+    run("nano.js");
+}

@@ -3,7 +3,99 @@
 use super::Site;
 use crate::VARVE;
 use serde_json::{Value, json};
+use varve_testkit::http::Client;
+use varve_testkit::peers::hg;
 use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
+
+#[test]
+fn a_folder_that_is_not_there_becomes_a_demo() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("demo");
+    let server = Server::try_start(VARVE, &folder).unwrap();
+    let printed = server.printed_with("shown only now");
+    let password = made_password(&printed).unwrap_or_else(|| panic!("no password: {printed}"));
+    assert!(printed.contains("admin"), "{printed}");
+
+    let mut admin = server.anonymous().with_basic("admin", &password);
+    let session = admin.get("/_session").expect_status(200).json();
+    assert_eq!(session["userCtx"]["name"], "admin");
+    demo_database(&mut admin);
+    demo_repository(&server, &folder);
+
+    assert!(server.stop("INT").status.success());
+    let settings = std::fs::read_to_string(folder.join("varve.ini")).unwrap();
+    assert!(
+        !settings.contains(&password),
+        "the password was stored plainly"
+    );
+    // The second start prints no password, and the first one's still opens.
+    let server = Server::try_start(VARVE, &folder).unwrap();
+    let mut admin = server.anonymous().with_basic("admin", &password);
+    admin.get("/_session").expect_status(200);
+    let ended = server.stop("TERM");
+    assert!(ended.status.success());
+    assert!(!ended.printed.contains("password"), "printed twice");
+}
+
+/// The word after "password" in what the first start printed.
+fn made_password(printed: &str) -> Option<String> {
+    let (_, rest) = printed.split_once("password")?;
+    let word = |c: char| c == ':' || c == '=' || c.is_whitespace();
+    let word = rest.trim_start_matches(word).split_whitespace().next()?;
+    Some(word.to_owned())
+}
+
+fn demo_database(admin: &mut Client) {
+    let names = admin.get("/_all_dbs").expect_status(200).json();
+    let names: Vec<&str> = names
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let demo = names.iter().find(|name| !name.starts_with('_'));
+    let demo = demo.unwrap_or_else(|| panic!("no database: {names:?}"));
+    let info = admin.get(&format!("/{demo}")).expect_status(200).json();
+    assert!(info["doc_count"].as_u64().unwrap() >= 1000, "{info}");
+    let range = "startkey=%22_design/%22&endkey=%22_design0%22&include_docs=true";
+    let designs = admin
+        .get(&format!("/{demo}/_all_docs?{range}"))
+        .expect_status(200)
+        .json();
+    let mut views = 0;
+    for row in designs["rows"].as_array().unwrap() {
+        for name in row["doc"]["views"].as_object().unwrap().keys() {
+            let path = format!("/{demo}/{}/_view/{name}", row["id"].as_str().unwrap());
+            let answer = admin.get(&path).expect_status(200).json();
+            assert!(!answer["rows"].as_array().unwrap().is_empty(), "{path}");
+            views += 1;
+        }
+    }
+    assert_eq!(views, 2);
+}
+
+fn demo_repository(server: &Server, folder: &std::path::Path) {
+    let repos = std::fs::read_dir(folder.join("repos")).unwrap();
+    let names = repos.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.collect();
+    let (hg, work) = (hg(), tempfile::tempdir().unwrap());
+    assert!(!names.is_empty());
+    for name in names {
+        let source = folder.join("repos").join(&name);
+        hg.ok(&source, &["verify"]);
+        for option in ["--pull", "--stream"] {
+            let clone = work.path().join(format!("{name}{option}"));
+            let url = server.url(&format!("/hg/{name}"));
+            hg.ok(
+                work.path(),
+                &["clone", option, &url, clone.to_str().unwrap()],
+            );
+            hg.ok(&clone, &["verify"]);
+            let log = |path| hg.ok(path, &["log", "--debug", "-p"]);
+            assert_eq!(log(&clone), log(&source));
+        }
+    }
+}
 
 #[test]
 fn plain_admin_passwords_are_hashed_at_the_start() {
