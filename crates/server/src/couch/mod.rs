@@ -16,6 +16,7 @@ mod failures;
 mod multipart;
 mod names;
 mod open;
+mod queries;
 mod revisions;
 mod rows;
 mod scripts;

@@ -7,9 +7,6 @@ use crate::Failure;
 /// Longest database name in bytes, as in CouchDB; escaped it still fits a file name.
 const MAX_NAME: usize = 238;
 
-/// Databases that the peer's users expect under names that others may not have.
-const SYSTEM: &[&str] = &["_users", "_replicator", "_global_changes"];
-
 /// What stays as it is in a URL.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -17,7 +14,9 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// Refuses a name that no database may have.
+/// Refuses a name that no database may have. The peer's own databases (`_users`, `_replicator`) are
+/// among them: to take their documents without acting on them, and to keep passwords as they come,
+/// would be worse than a refusal.
 ///
 /// # Errors
 /// 400 `illegal_database_name` or `database_name_too_long`.
@@ -49,7 +48,7 @@ pub fn is_legal(name: &str) -> bool {
     let all = name
         .bytes()
         .all(|byte| plain(byte) || b"_$()+-/".contains(&byte));
-    (letter && all) || SYSTEM.contains(&name)
+    letter && all
 }
 
 /// The name as one segment of a path.
@@ -63,10 +62,10 @@ mod tests {
 
     #[test]
     fn names_are_checked_as_couchdb_does() {
-        for name in ["a", "a/b", "x1_$()+-/", "_users"] {
+        for name in ["a", "a/b", "x1_$()+-/"] {
             assert!(check_database_name(name).is_ok(), "{name}");
         }
-        for name in ["", "A", "1a", "_foo", "a b", "a.b", "é", "a%"] {
+        for name in ["", "A", "1a", "_foo", "_users", "a b", "a.b", "é", "a%"] {
             assert_eq!(check_database_name(name).unwrap_err().status, 400, "{name}");
         }
         let long = "a".repeat(239);

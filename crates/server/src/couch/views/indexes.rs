@@ -14,6 +14,7 @@ use varve_views::{
 
 use crate::couch::call::Call;
 use crate::couch::failures;
+use crate::couch::open::OpenDatabase;
 use crate::folder::INDEXES;
 use crate::{App, Failure};
 
@@ -118,7 +119,8 @@ pub fn clean_up(call: &Call) -> Result<(), Failure> {
 #[derive(Clone)]
 pub struct Refresh {
     app: Arc<App>,
-    database: String,
+    /// Kept open while the index is written, so that no second one is opened beside it.
+    database: Arc<OpenDatabase>,
     design: String,
 }
 
@@ -127,7 +129,7 @@ impl Refresh {
     pub fn of(call: &Call, design: &str) -> Refresh {
         Refresh {
             app: Arc::clone(&call.app),
-            database: call.database.name.clone(),
+            database: Arc::clone(&call.database),
             design: design.to_owned(),
         }
     }
@@ -142,7 +144,7 @@ impl Refresh {
             return Ok(current);
         }
         let fields = [
-            ("database", self.database.as_str()),
+            ("database", self.database.name.as_str()),
             ("design_document", self.design.as_str()),
         ];
         let task = self.app.tasks.start("indexer", &fields);

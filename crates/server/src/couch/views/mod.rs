@@ -11,11 +11,11 @@ use varve_views::{
 };
 
 use self::indexes::index_of;
-use super::all_docs::{options_of, queries_of};
 use super::call::Call;
 use super::document::read::row_extras;
 use super::document::render::Shown;
 use super::failures;
+use super::queries::{has_queries, options_of, queries_of};
 use super::rows::{Counts, Rows, write_results};
 use super::sequence::write_number;
 use crate::http::BodyWriter;
@@ -26,6 +26,9 @@ use crate::{Answer, Failure};
 /// # Errors
 /// 404 if there is no such view; 400 for options that cannot be used.
 pub fn answer(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> {
+    if has_queries(call) {
+        return answer_queries(call, design, view);
+    }
     let query = Asked::of(call, design)?.query(view, options_of(call)?)?;
     Ok(Answer::stream("application/json", move |writer| {
         query.write(writer)?;

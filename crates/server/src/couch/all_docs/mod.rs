@@ -1,15 +1,19 @@
 //! `_all_docs`, `_design_docs` and `_local_docs`: documents as rows.
 
+mod ids;
+
 use std::ops::Bound;
 
 use varve_btree::Direction;
-use varve_docdb::{AllDocs, IdRange, LOCAL_PREFIX, Snapshot};
+use varve_docdb::{AllDocs, IdRange, Snapshot};
 use varve_json::Value;
 use varve_views::QueryOptions;
 
+use self::ids::Ids;
 use super::call::Call;
 use super::document::read::{row_extras, write_local};
 use super::document::render::Shown;
+use super::queries::{has_queries, options_of, queries_of};
 use super::rows::{Counts, Rows};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
@@ -30,6 +34,9 @@ pub enum Which {
 /// # Errors
 /// 400 for options that cannot be used.
 pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
+    if which == Which::All && has_queries(&call) {
+        return answer_queries(call);
+    }
     let query = query_of(&call, &options_of(&call)?, which, Absent::AsErrors)?;
     Ok(Answer::stream("application/json", move |writer| {
         query.write(writer)?;
@@ -50,48 +57,6 @@ pub fn answer_queries(call: Call) -> Result<Answer, Failure> {
     Ok(Answer::stream("application/json", move |writer| {
         super::rows::write_results(writer, queries, |query, writer| query.write(writer))
     }))
-}
-
-/// The options of a request's query and body.
-///
-/// # Errors
-/// 400 for the first that cannot be used.
-pub fn options_of(call: &Call) -> Result<QueryOptions, Failure> {
-    let mut options = options_of_query(call)?;
-    if !call.request.is_read() && !call.request.body.is_empty() {
-        match call.json_body()? {
-            Value::Object(body) => options.set_body(&body)?,
-            _ => return Err(Failure::bad_request("Request body must be a JSON object")),
-        }
-    }
-    Ok(options)
-}
-
-fn options_of_query(call: &Call) -> Result<QueryOptions, Failure> {
-    let pairs = call.request.query.iter();
-    let pairs = pairs.map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(QueryOptions::from_query(pairs)?)
-}
-
-/// The options of each member of `queries`; those of the URL hold for all.
-///
-/// # Errors
-/// 400 if there is no such list, or for the first option that cannot be used.
-pub fn queries_of(call: &Call) -> Result<Vec<QueryOptions>, Failure> {
-    let body = call.json_body()?;
-    let queries = body.get("queries").and_then(Value::as_array);
-    let queries = queries
-        .ok_or_else(|| Failure::bad_request("`queries` member must exist and be an array."))?;
-    let common = options_of_query(call)?;
-    let each = queries.iter().map(|query| {
-        let mut options = common.clone();
-        match query.as_object() {
-            Some(query) => options.set_body(query)?,
-            None => return Err(Failure::bad_request("`queries` must hold objects.")),
-        }
-        Ok(options)
-    });
-    each.collect()
 }
 
 /// What becomes of keys that no document has.
@@ -341,170 +306,5 @@ fn direction(options: &QueryOptions) -> Direction {
     match options.descending {
         true => Direction::Backward,
         false => Direction::Forward,
-    }
-}
-
-/// The range of ids that the options ask for, low before high.
-#[derive(Debug, PartialEq, Eq)]
-struct Ids {
-    low: Bound<String>,
-    high: Bound<String>,
-}
-
-impl Ids {
-    fn of(options: &QueryOptions, which: Which) -> Ids {
-        let end = |id: String| match options.inclusive_end {
-            true => Bound::Included(id),
-            false => Bound::Excluded(id),
-        };
-        let start = bound(
-            options.start_key.as_ref(),
-            options.descending,
-            Bound::Included,
-        );
-        let end = bound(options.end_key.as_ref(), !options.descending, end);
-        let (low, high) = match options.descending {
-            true => (end, start),
-            false => (start, end),
-        };
-        let ids = Ids { low, high };
-        match which {
-            Which::All => ids,
-            Which::Design => ids.within("_design/", "_design0"),
-            Which::Local => ids.without_prefix(LOCAL_PREFIX),
-        }
-    }
-
-    fn within(mut self, low: &str, high: &str) -> Ids {
-        let below = |bound: &Bound<String>, limit: &str| match bound {
-            Bound::Included(id) | Bound::Excluded(id) => id.as_str() < limit,
-            Bound::Unbounded => true,
-        };
-        if below(&self.low, low) {
-            self.low = Bound::Included(low.to_owned());
-        }
-        if matches!(self.high, Bound::Unbounded) || !below(&self.high, high) {
-            self.high = Bound::Excluded(high.to_owned());
-        }
-        self
-    }
-
-    fn without_prefix(self, prefix: &str) -> Ids {
-        let cut = |bound: Bound<String>| {
-            bound.map(|id| id.strip_prefix(prefix).map_or(id.clone(), str::to_owned))
-        };
-        Ids {
-            low: cut(self.low),
-            high: cut(self.high),
-        }
-    }
-
-    fn low(&self) -> Bound<&str> {
-        self.low.as_ref().map(String::as_str)
-    }
-
-    fn high(&self) -> Bound<&str> {
-        self.high.as_ref().map(String::as_str)
-    }
-
-    fn range(&self) -> IdRange<'_> {
-        IdRange {
-            low: self.low(),
-            high: self.high(),
-        }
-    }
-}
-
-/// Ids are texts, which sort between what is lower (numbers and the like) and what is higher
-/// (arrays, objects). `is_high` says which end of the range this is.
-fn bound(
-    key: Option<&Value>,
-    is_high: bool,
-    of: impl FnOnce(String) -> Bound<String>,
-) -> Bound<String> {
-    // No id is lower than the empty text, nor as high as this.
-    let nothing_above = || Bound::Excluded(char::MAX.to_string().repeat(2));
-    match (key, is_high) {
-        (None, _) => Bound::Unbounded,
-        (Some(Value::String(id)), _) => of(id.clone()),
-        (Some(Value::Array(_) | Value::Object(_)), true) => Bound::Unbounded,
-        (Some(Value::Array(_) | Value::Object(_)), false) => nothing_above(),
-        (Some(_), true) => Bound::Excluded(String::new()),
-        (Some(_), false) => Bound::Unbounded,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ids(query: &[(&str, &str)], which: Which) -> (Bound<String>, Bound<String>) {
-        let options = QueryOptions::from_query(query.iter().copied()).unwrap();
-        let ids = Ids::of(&options, which);
-        (ids.low, ids.high)
-    }
-
-    fn text(id: &str) -> String {
-        id.to_owned()
-    }
-
-    #[test]
-    fn descending_ranges_are_turned_round() {
-        let query = [
-            ("startkey", "\"m\""),
-            ("endkey", "\"b\""),
-            ("descending", "true"),
-        ];
-        let (low, high) = ids(&query, Which::All);
-        assert_eq!(
-            (low, high),
-            (Bound::Included(text("b")), Bound::Included(text("m")))
-        );
-        let query = [
-            ("startkey", "\"b\""),
-            ("endkey", "\"m\""),
-            ("inclusive_end", "false"),
-        ];
-        let (low, high) = ids(&query, Which::All);
-        assert_eq!(
-            (low, high),
-            (Bound::Included(text("b")), Bound::Excluded(text("m")))
-        );
-    }
-
-    #[test]
-    fn keys_that_are_no_text_lie_outside() {
-        assert_eq!(ids(&[("startkey", "1")], Which::All).0, Bound::Unbounded);
-        assert_eq!(
-            ids(&[("endkey", "1")], Which::All).1,
-            Bound::Excluded(text(""))
-        );
-        assert_eq!(ids(&[("endkey", "{}")], Which::All).1, Bound::Unbounded);
-        assert!(matches!(
-            ids(&[("startkey", "[]")], Which::All).0,
-            Bound::Excluded(_)
-        ));
-    }
-
-    #[test]
-    fn design_documents_stay_among_themselves() {
-        let all = (
-            Bound::Included(text("_design/")),
-            Bound::Excluded(text("_design0")),
-        );
-        assert_eq!(ids(&[], Which::Design), all);
-        assert_eq!(
-            ids(&[("startkey", "\"a\"")], Which::Design).0,
-            Bound::Included(text("a"))
-        );
-        assert_eq!(
-            ids(&[("endkey", "\"z\"")], Which::Design).1,
-            Bound::Excluded(text("_design0"))
-        );
-        let query = [("startkey", "\"_design/m\"")];
-        assert_eq!(
-            ids(&query, Which::Design).0,
-            Bound::Included(text("_design/m"))
-        );
     }
 }
