@@ -6,6 +6,7 @@
 )]
 
 mod client;
+mod feeds;
 mod hg;
 mod node;
 mod protocol;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
 use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 
@@ -16,6 +16,8 @@ use crate::databases::file_of;
 
 /// More open databases than this make the longest unused one close, if nobody uses it.
 const KEPT_OPEN: usize = 500;
+/// Feeds that read at the same time; a read is short, and its thread is not to be had for nothing.
+const FEED_READS: usize = 8;
 /// Digits of the database's id that stand in sequences.
 const INCARNATION: usize = 16;
 
@@ -83,6 +85,8 @@ pub struct Databases {
     /// Held while a file is opened, made or removed, so that no file is ever open twice.
     changing: Mutex<()>,
     clock: AtomicU64,
+    /// Bounds how many feeds read at the same time: one commit may wake thousands of them.
+    feed_reads: Semaphore,
 }
 
 impl Databases {
@@ -94,12 +98,18 @@ impl Databases {
             open: Mutex::default(),
             changing: Mutex::default(),
             clock: AtomicU64::new(0),
+            feed_reads: Semaphore::new(FEED_READS),
         }
     }
 
     /// How databases are kept.
     pub fn options(&self) -> &DatabaseOptions {
         &self.options
+    }
+
+    /// What a feed holds while it reads.
+    pub fn feed_reads(&self) -> &Semaphore {
+        &self.feed_reads
     }
 
     /// The database, opened if it is not.

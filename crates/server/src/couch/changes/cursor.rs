@@ -49,12 +49,21 @@ pub trait Framing {
     fn after(&mut self, update: u64, incarnation: &str, out: &mut Vec<u8>);
 }
 
-/// Items of a JSON array; holds whether there was one before.
-pub struct Rows<'a>(pub &'a mut bool);
+/// Items of a JSON array.
+pub struct Rows {
+    any: bool,
+}
 
-impl Framing for Rows<'_> {
+impl Rows {
+    /// Items that follow others, or begin the array.
+    pub fn after(any: bool) -> Rows {
+        Rows { any }
+    }
+}
+
+impl Framing for Rows {
     fn before(&mut self, out: &mut Vec<u8>) {
-        if std::mem::replace(self.0, true) {
+        if std::mem::replace(&mut self.any, true) {
             out.extend_from_slice(b",\n");
         }
     }
@@ -134,6 +143,11 @@ impl Cursor {
         Ok(self.remaining > 0)
     }
 
+    /// Whether any change was shown.
+    pub fn has_shown(&self) -> bool {
+        self.shown > 0
+    }
+
     /// Whether the limit was reached.
     pub fn is_spent(&self) -> bool {
         self.remaining == 0
@@ -143,13 +157,8 @@ impl Cursor {
     ///
     /// # Errors
     /// 500 if the file cannot be read.
-    pub fn write_end(
-        &self,
-        snapshot: &Snapshot,
-        any: bool,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Failure> {
-        out.extend_from_slice(if any {
+    pub fn write_end(&self, snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), Failure> {
+        out.extend_from_slice(if self.has_shown() {
             b"\n],\n\"last_seq\":"
         } else {
             b"],\n\"last_seq\":"

@@ -72,12 +72,12 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
         ..
     } = feed;
     let mut waiter = Waiter::new(&call.app, &call.database, &options);
-    let database = Arc::clone(&call.database);
+    let (app, database) = (call.app, call.database);
     Answer::feed(S::CONTENT_TYPE, move |sender| async move {
         loop {
             waiter.mark_seen();
             loop {
-                let (back, piece, more) = read(&database, cursor, style).await?;
+                let (back, piece, more) = read(&app, &database, cursor, style).await?;
                 cursor = back;
                 if !piece.is_empty() {
                     waiter.restart();
@@ -112,30 +112,29 @@ pub fn longpoll(feed: Feed) -> Answer {
         ..
     } = feed;
     let mut waiter = Waiter::new(&call.app, &call.database, &options);
-    let database = Arc::clone(&call.database);
+    let (app, database) = (call.app, call.database);
     Answer::feed("application/json", move |sender| async move {
-        let mut any = false;
         sender.send(b"{\"results\":[\n".to_vec()).await?;
         loop {
             waiter.mark_seen();
             loop {
-                let (back, piece, more) = read_rows(&database, cursor, any).await?;
+                let framing = Rows::after(cursor.has_shown());
+                let (back, piece, more) = read(&app, &database, cursor, framing).await?;
                 cursor = back;
                 if !piece.is_empty() {
-                    any = true;
                     sender.send(piece).await?;
                 }
                 if !more {
                     break;
                 }
             }
-            if any || !waiter.wait(&sender, b"\n").await? {
+            if cursor.has_shown() || !waiter.wait(&sender, b"\n").await? {
                 break;
             }
         }
         let end = App::blocking(move || {
             let mut end = Vec::new();
-            cursor.write_end(&database.documents.snapshot(), any, &mut end)?;
+            cursor.write_end(&database.documents.snapshot(), &mut end)?;
             Ok(end)
         });
         sender.send(end.await.map_err(cut)?).await
@@ -144,32 +143,23 @@ pub fn longpoll(feed: Feed) -> Answer {
 
 type Piece = (Cursor, Vec<u8>, bool);
 
-async fn read<S: Style>(
+/// Reads the next piece of a feed: the cursor behind it, its bytes, and whether there is more.
+async fn read(
+    app: &App,
     database: &Arc<OpenDatabase>,
     mut cursor: Cursor,
-    style: S,
+    framing: impl Framing + Send + 'static,
 ) -> Result<Piece, BodyClosed> {
     let database = Arc::clone(database);
+    let permit = app.databases.feed_reads().acquire().await;
     let reading = App::blocking(move || {
         let mut piece = Vec::new();
-        let more = cursor.read(&database.documents.snapshot(), style, &mut piece)?;
+        let more = cursor.read(&database.documents.snapshot(), framing, &mut piece)?;
         Ok((cursor, piece, more))
     });
-    reading.await.map_err(cut)
-}
-
-async fn read_rows(
-    database: &Arc<OpenDatabase>,
-    mut cursor: Cursor,
-    mut any: bool,
-) -> Result<Piece, BodyClosed> {
-    let database = Arc::clone(database);
-    let reading = App::blocking(move || {
-        let mut piece = Vec::new();
-        let more = cursor.read(&database.documents.snapshot(), Rows(&mut any), &mut piece)?;
-        Ok((cursor, piece, more))
-    });
-    reading.await.map_err(cut)
+    let piece = reading.await.map_err(cut);
+    drop(permit);
+    piece
 }
 
 /// A feed that has begun can only be cut to say that something went wrong.

@@ -82,15 +82,15 @@ impl Feed {
         }
         let answer = Answer::stream("application/json", move |writer| {
             writer.buffer().extend_from_slice(b"{\"results\":[\n");
-            let mut any = false;
             loop {
-                let more = cursor.read(&snapshot, cursor::Rows(&mut any), writer.buffer())?;
+                let framing = cursor::Rows::after(cursor.has_shown());
+                let more = cursor.read(&snapshot, framing, writer.buffer())?;
                 writer.flush_if_full()?;
                 if !more {
                     break;
                 }
             }
-            cursor.write_end(&snapshot, any, writer.buffer())?;
+            cursor.write_end(&snapshot, writer.buffer())?;
             writer.flush().map_err(Failure::internal)
         });
         answer.with_header("etag", &tag)

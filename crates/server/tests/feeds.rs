@@ -1,0 +1,123 @@
+//! Feeds that wait: they tell of commits, and end when there is nothing left to wait for.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::client::{ADMIN, Running};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// A feed that is read line by line as it comes.
+struct Feed(BufReader<TcpStream>);
+
+impl Feed {
+    fn open(server: &Running, query: &str) -> Feed {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        let (name, value) = ADMIN;
+        let head =
+            format!("GET /db/_changes?{query} HTTP/1.1\r\nhost: x\r\n{name}: {value}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        Feed(BufReader::new(stream))
+    }
+
+    /// The next line that begins with `start`; framing and headers are passed over.
+    fn line(&mut self, start: &str) -> String {
+        loop {
+            let mut line = String::new();
+            let read = self.0.read_line(&mut line).unwrap();
+            assert!(read > 0, "the feed ended before {start:?}");
+            if line.starts_with(start) {
+                return line.trim_end().to_owned();
+            }
+        }
+    }
+}
+
+fn database() -> Running {
+    let server = Running::start();
+    assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
+    server
+}
+
+fn put(server: &Running, id: &str, body: &str) {
+    let reply = server.send("PUT", &format!("/db/{id}"), &[ADMIN, JSON], body);
+    assert_eq!(reply.status, 201, "{reply:?}");
+}
+
+#[test]
+fn a_continuous_feed_tells_of_commits_and_ends_with_its_database() {
+    let server = database();
+    put(&server, "before", "{}");
+    let mut feed = Feed::open(&server, "feed=continuous&heartbeat=50&include_docs=true");
+    assert!(feed.line("{").contains("\"id\":\"before\""));
+    // A heartbeat is an empty line, in a chunk of its own.
+    assert_eq!(feed.line("1\r"), "1");
+    put(&server, "after", r#"{"x":1}"#);
+    let line = feed.line("{");
+    assert!(
+        line.contains("\"seq\":\"2-") && line.ends_with(",\"x\":1}}"),
+        "{line}"
+    );
+    assert_eq!(server.send("DELETE", "/db", &[ADMIN], "").status, 200);
+    assert!(feed.line("{").starts_with("{\"last_seq\":\"2-"));
+    assert_eq!(feed.line("0"), "0", "the last chunk");
+}
+
+#[test]
+fn a_longpoll_ends_with_the_first_change_that_passes_its_filter() {
+    let server = database();
+    let mut feed = Feed::open(
+        &server,
+        "feed=longpoll&since=now&filter=_doc_ids&doc_ids=[%22b%22]",
+    );
+    feed.line("{\"results\"");
+    put(&server, "a", "{}");
+    put(&server, "b", "{}");
+    assert!(feed.line("{\"seq\"").contains("\"id\":\"b\""));
+    assert!(feed.line("\"last_seq\"").starts_with("\"last_seq\":\"2-"));
+}
+
+#[test]
+fn filters_choose_among_all_leaves() {
+    let server = database();
+    put(
+        &server,
+        "_design/t",
+        r#"{"filters":{"f":"function (doc, req) { return doc.v === req.query.v; }"}}"#,
+    );
+    let docs = r#"{"new_edits":false,"docs":[{"_id":"c","_rev":"1-aa","v":"x"},{"_id":"c","_rev":"1-bb","v":"y"}]}"#;
+    let reply = server.send("POST", "/db/_bulk_docs", &[ADMIN, JSON], docs);
+    assert_eq!(reply.status, 201);
+    let get = |query: &str| {
+        let path = format!("/db/_changes?filter=t/f&{query}");
+        server.send("GET", &path, &[ADMIN], "").body
+    };
+    assert!(get("v=y").contains(r#""changes":[{"rev":"1-bb"}]"#));
+    assert!(
+        get("v=x").contains("\"results\":[\n],"),
+        "only the winner is asked for"
+    );
+    assert!(get("v=x&style=all_docs").contains(r#""changes":[{"rev":"1-aa"}]"#));
+}
+
+#[test]
+fn a_sequence_of_a_deleted_database_begins_anew() {
+    let server = database();
+    put(&server, "a", "{}");
+    let reply = server.send("GET", "/db/_changes", &[ADMIN], "");
+    let (_, rest) = reply.body.split_once("\"last_seq\":\"").unwrap();
+    let since = rest.split('"').next().unwrap().to_owned();
+    let later = |since: &str| {
+        let path = format!("/db/_changes?since={since}");
+        server.send("GET", &path, &[ADMIN], "").body
+    };
+    assert!(!later(&since).contains("\"id\":\"a\""));
+    assert_eq!(server.send("DELETE", "/db", &[ADMIN], "").status, 200);
+    assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
+    put(&server, "a", "{}");
+    assert!(later(&since).contains("\"id\":\"a\""));
+}
