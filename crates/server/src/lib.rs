@@ -11,6 +11,7 @@ pub mod databases;
 mod error;
 mod failure;
 pub mod folder;
+pub mod fuzzing;
 pub mod hg;
 pub mod http;
 pub mod node;

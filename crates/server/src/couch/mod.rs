@@ -13,7 +13,7 @@ mod database;
 mod document;
 pub(crate) mod etag;
 mod failures;
-mod multipart;
+pub(crate) mod multipart;
 mod names;
 mod open;
 mod queries;
@@ -33,6 +33,7 @@ use crate::{Answer, App, Failure, Request, UserContext};
 use call::Call;
 use failures::missing_database;
 pub use open::Databases;
+pub(crate) use sequence::parse_since;
 use target::Target;
 
 /// Answers everything whose first path segment is a database's name.
@@ -60,6 +61,14 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
     match next.await? {
         Next::Answered(answer) => Ok(answer),
         Next::Feed(feed) => feed.answer().await,
+    }
+}
+
+/// The bytes that a `Range` header asks for, of a body of `length` bytes.
+pub(crate) fn parse_range(header: Option<&str>, length: u64) -> Option<std::ops::Range<u64>> {
+    match attachments::range::parse_range(header, length) {
+        attachments::range::Part::Bytes(range) => Some(range),
+        _ => None,
     }
 }
 

@@ -1,0 +1,45 @@
+//! What fuzzers call; a plain test calls it as well.
+
+use crate::couch::{multipart, parse_range, parse_since};
+
+/// What clients write outside of JSON: multipart bodies, ranges, sequences. Never panics; parts are
+/// no longer than their body, and a range lies within what it is of.
+pub fn request_texts(data: &[u8]) {
+    if let Ok(parts) = multipart::split(data, "b") {
+        let together: usize = parts.iter().map(|part| part.body.len()).sum();
+        assert!(together <= data.len());
+    }
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let boundary = multipart::boundary_of(text);
+    assert!(boundary.is_none_or(|boundary| text.contains(boundary)));
+    let range = parse_range(Some(text), 1000);
+    assert!(range.is_none_or(|range| range.start < range.end && range.end <= 1000));
+    // Refused or not, it must only come back.
+    drop(parse_since(text, "00ff"));
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cut_and_flipped_texts_do_no_harm() {
+        let texts: [&[u8]; 5] = [
+            b"--b\r\nContent-Type: a/b\r\n\r\n{}\r\n--b\r\n\r\nx\r\n--b--",
+            b"multipart/related; boundary=\"b\"",
+            b"bytes=2-4",
+            b"bytes=-18446744073709551615",
+            b"12-00ff",
+        ];
+        for text in texts {
+            for end in 0..=text.len() {
+                super::request_texts(&text[..end]);
+            }
+            for bit in 0..text.len() * 8 {
+                let mut flipped = text.to_vec();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                super::request_texts(&flipped);
+            }
+        }
+    }
+}
