@@ -1,4 +1,5 @@
 mod compression;
+mod corpus;
 mod damage;
 mod durability;
 mod hg_clone;

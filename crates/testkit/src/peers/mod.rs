@@ -28,6 +28,11 @@ fn installed(name: &str) -> PathBuf {
     path
 }
 
+/// A repository of 402 changesets with real content, made by stock `hg` (see `bench/corpus`).
+pub fn small_corpus() -> PathBuf {
+    installed("corpus-small")
+}
+
 /// What a peer said and how it ended.
 #[derive(Debug)]
 pub struct Outcome {
