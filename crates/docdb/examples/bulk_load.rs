@@ -24,6 +24,7 @@ fn main() -> Result<(), Anything> {
     let options = DatabaseOptions {
         setting,
         cache: NodeCache::new(64 << 20),
+        limits: varve_docdb::Limits::default(),
     };
     let storage = Arc::new(DiskStorage::new(folder.path()));
     let db = Database::create(storage, Path::new("load.varve"), &options)?;

@@ -30,6 +30,27 @@ pub struct DatabaseOptions {
     pub setting: EngineSetting,
     /// Where decoded tree nodes are kept; databases that share a clone share its bytes.
     pub cache: NodeCache,
+    /// What is too large to be written.
+    pub limits: Limits,
+}
+
+/// Sizes above which an edit is refused; what is stored already stays readable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a document's JSON text without its special members.
+    pub document: u64,
+    /// Bytes of one attachment as it was sent.
+    pub attachment: u64,
+}
+
+impl Default for Limits {
+    /// CouchDB's.
+    fn default() -> Self {
+        Limits {
+            document: 8_000_000,
+            attachment: 1 << 30,
+        }
+    }
 }
 
 /// Sizes of a database in bytes.
@@ -167,7 +188,7 @@ impl Database {
             storage,
             path: path.to_owned(),
             file,
-            preparer: Preparer::new(wanted.setting),
+            preparer: Preparer::new(wanted.setting, wanted.limits),
             group: Group::new(),
             watch: Watch::new(newest.update_seq()),
             newest: RwLock::new(newest),
@@ -268,6 +289,12 @@ impl Database {
         let uuid = u64::from_le_bytes(self.snapshot().uuid_bytes());
         let number = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         format!("{uuid:016x}{number:016x}")
+    }
+
+    /// Bytes behind the newest whole commit that opening left out: an append that a crash cut
+    /// short, which nobody was told to be done, or damage that looks like one. Usually 0.
+    pub fn ignored_tail(&self) -> u64 {
+        self.shared.file.recovery().ignored
     }
 
     /// Sizes as of the newest commit.

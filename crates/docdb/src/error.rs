@@ -124,6 +124,12 @@ pub enum EditError {
     /// An attachment's data is not base64, or not of the coding it claims.
     #[error("Invalid attachment data for {0}")]
     AttachmentData(String),
+    /// The document's text is longer than the database takes; its id.
+    #[error("{0}")]
+    DocumentTooLarge(String),
+    /// An attachment is longer than the database takes; its name.
+    #[error("{0}")]
+    AttachmentTooLarge(String),
     /// A stub of an attachment that the parent revision does not have.
     #[error("Invalid attachment stub in {id} for {name}")]
     MissingStub {

@@ -18,7 +18,7 @@ mod varint;
 mod watch;
 mod write;
 
-pub use database::{DEFAULT_REVS_LIMIT, Database, DatabaseOptions, KIND, Sizes};
+pub use database::{DEFAULT_REVS_LIMIT, Database, DatabaseOptions, KIND, Limits, Sizes};
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};
 pub use read::{

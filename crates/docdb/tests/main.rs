@@ -20,6 +20,7 @@ fn options() -> DatabaseOptions {
     DatabaseOptions {
         setting: EngineSetting::SNAPPY,
         cache: NodeCache::new(1 << 20),
+        limits: varve_docdb::Limits::default(),
     }
 }
 

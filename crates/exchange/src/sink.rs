@@ -1,9 +1,9 @@
 //! Where an answer goes: big owned buffers, so that nothing is copied on the way to the socket.
 
 use crate::ExchangeError;
-use crate::wire::StreamMedia;
+use crate::wire::{StreamMedia, WireSettings};
 use std::io::{self, Write};
-use varve_codec::{CodecId, EngineSetting, StreamEncoder};
+use varve_codec::{CodecId, StreamEncoder};
 
 /// Takes the bytes of an answer in order. It blocks while the client is slower than the server.
 pub trait ChunkSink {
@@ -79,13 +79,15 @@ pub(crate) struct CompressedWriter<'a> {
 impl<'a> CompressedWriter<'a> {
     pub(crate) fn new(
         media: StreamMedia,
+        settings: &WireSettings,
         sink: &'a mut dyn ChunkSink,
     ) -> Result<Self, ExchangeError> {
         let mut out = SinkWriter::new(sink);
         out.write_all(media.prefix)?;
+        let engine = settings.engine(media.codec);
         let encoder = match media.codec {
-            CodecId::Zstd => StreamEncoder::far_zstd(EngineSetting::ZSTD.level(), out)?,
-            CodecId::Zlib => StreamEncoder::new(EngineSetting::ZLIB, out)?,
+            CodecId::Zstd => StreamEncoder::far_zstd(engine.level(), out)?,
+            CodecId::Zlib => StreamEncoder::new(engine, out)?,
             CodecId::None | CodecId::Snappy => StreamEncoder::None(out),
         };
         Ok(CompressedWriter { encoder })

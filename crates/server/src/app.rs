@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use varve_base::Storage;
 use varve_btree::NodeCache;
 use varve_config::Settings;
-use varve_docdb::DatabaseOptions;
+use varve_docdb::{DatabaseOptions, Limits};
 
 /// Largest body that a request without a login may send: arguments of reads, no data.
 const ANONYMOUS_BODY: u64 = 8 << 20;
@@ -52,10 +52,14 @@ impl App {
         let options = DatabaseOptions {
             setting: folder.compression,
             cache: NodeCache::new(NODE_CACHE),
+            limits: Limits {
+                document: folder.settings.max_document_size,
+                attachment: folder.settings.max_attachment_size,
+            },
         };
         let storage = Arc::clone(&folder.storage);
         Ok(App {
-            databases: Databases::new(storage, options),
+            databases: Databases::new(storage, options, report),
             auth: Auth::new(&folder.settings)?,
             tasks: Tasks::default(),
             repositories: Registry::new(IDLE_REPOSITORIES),

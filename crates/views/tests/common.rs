@@ -19,6 +19,7 @@ pub fn database(storage: Arc<dyn Storage>) -> Database {
     let options = DatabaseOptions {
         setting: EngineSetting::SNAPPY,
         cache: NodeCache::new(1 << 20),
+        limits: varve_docdb::Limits::default(),
     };
     Database::create(storage, Path::new(DATABASE), &options).unwrap()
 }

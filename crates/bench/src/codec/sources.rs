@@ -175,7 +175,11 @@ impl Sink<'_> {
             NodeCache::new(0),
         );
         if kind == varve_docdb::KIND {
-            let options = DatabaseOptions { setting, cache };
+            let options = DatabaseOptions {
+                setting,
+                cache,
+                limits: varve_docdb::Limits::default(),
+            };
             let snapshot = Database::read_only(storage, path, &options)?;
             return snapshot.visit_chunks(&mut |chunk| self.push(chunk));
         }

@@ -4,7 +4,7 @@
 use super::{Coding, Content, Edit, Incoming, Mode};
 use crate::gzip;
 use crate::record::Attachment;
-use crate::{Digest, DocdbError, EditError, Snapshot};
+use crate::{Digest, DocdbError, EditError, Limits, Snapshot};
 use md5::Digest as _;
 use md5::Md5;
 use std::sync::{Mutex, PoisonError};
@@ -61,6 +61,7 @@ impl Prepared {
 #[derive(Debug)]
 pub(crate) struct Preparer {
     setting: EngineSetting,
+    limits: Limits,
     workers: Mutex<Vec<Worker>>,
     threads: usize,
 }
@@ -71,13 +72,15 @@ struct Worker {
     compressor: Compressor,
     stored: Compressor,
     text: Vec<u8>,
+    limits: Limits,
 }
 
 impl Preparer {
-    pub(crate) fn new(setting: EngineSetting) -> Self {
+    pub(crate) fn new(setting: EngineSetting, limits: Limits) -> Self {
         let threads = std::thread::available_parallelism();
         Preparer {
             setting,
+            limits,
             workers: Mutex::default(),
             threads: threads.map_or(1, usize::from),
         }
@@ -140,7 +143,7 @@ impl Preparer {
 
     fn worker(&self) -> Result<Worker, DocdbError> {
         let kept = self.lock().pop();
-        kept.map_or_else(|| Worker::new(self.setting), Ok)
+        kept.map_or_else(|| Worker::new(self.setting, self.limits), Ok)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
@@ -149,12 +152,13 @@ impl Preparer {
 }
 
 impl Worker {
-    fn new(setting: EngineSetting) -> Result<Self, DocdbError> {
+    fn new(setting: EngineSetting, limits: Limits) -> Result<Self, DocdbError> {
         let make = |setting| Compressor::new(setting).map_err(varve_btree::TreeError::Compress);
         Ok(Worker {
             compressor: make(setting)?,
             stored: make(EngineSetting::NONE)?,
             text: Vec::new(),
+            limits,
         })
     }
 
@@ -177,6 +181,10 @@ impl Worker {
         }
         self.text.clear();
         varve_json::write_object(&edit.body, &mut self.text);
+        if self.text.len() as u64 > self.limits.document {
+            refused = Some(EditError::DocumentTooLarge(edit.id.clone()));
+            self.text.clear();
+        }
         let digest = match mode {
             Mode::Interactive if !edit.is_local() => digest(&edit, edit.rev(), &attachments),
             _ => Digest::from([0; 16]),
@@ -249,6 +257,9 @@ impl Worker {
                     }));
             }
         };
+        if data.len() as u64 > self.limits.attachment {
+            return Ok(Err(EditError::AttachmentTooLarge(item.name)));
+        }
         let Some((stored, length, is_gzip)) = stored_form(data, coding, &item.content_type) else {
             return Ok(Err(EditError::AttachmentData(item.name)));
         };

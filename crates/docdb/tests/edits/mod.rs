@@ -1,7 +1,10 @@
 //! Interactive and replicated edits, local documents, settings.
 
-use crate::{edit, get, memory, put, put_rev, replicate};
-use varve_docdb::{Edit, EditError, Mode};
+use crate::{PATH, edit, get, memory, options, put, put_rev, replicate};
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::MemoryStorage;
+use varve_docdb::{Database, Edit, EditError, Limits, Mode};
 
 #[test]
 fn an_edit_must_continue_a_leaf() {
@@ -9,10 +12,9 @@ fn an_edit_must_continue_a_leaf() {
     let first = put_rev(&db, r#"{"_id":"a","x":1}"#);
     assert_eq!(first, "1-0785e9eb543380151003dc452c3a001a");
     assert_eq!(put(&db, r#"{"_id":"a","x":2}"#), Err(EditError::Conflict));
-    assert_eq!(
-        put(&db, r#"{"_id":"b","_rev":"1-x"}"#),
-        Err(EditError::Conflict)
-    );
+    // Of a document that was never there, the peer takes the client's word (recorded answer).
+    let unknown = r#"{"_id":"new","_rev":"1-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
+    assert_eq!(put_rev(&db, unknown), "2-9a2f9bd4979924793802fd6cb23bcff3");
     let second = put_rev(&db, &format!(r#"{{"_id":"a","_rev":"{first}","x":2}}"#));
     assert_eq!(second, "2-8c49edca19d786e747fb5bea32c4cb91");
     assert_eq!(
@@ -24,7 +26,7 @@ fn an_edit_must_continue_a_leaf() {
         get(&snapshot, "a").unwrap(),
         format!(r#"{{"_id":"a","_rev":"{second}","x":2}}"#)
     );
-    assert_eq!(snapshot.update_seq(), 2);
+    assert_eq!(snapshot.update_seq(), 3);
     let document = snapshot.document("a").unwrap().unwrap();
     let old = document.revision(&first.parse().unwrap()).unwrap().1;
     let mut body = Vec::new();
@@ -217,4 +219,30 @@ fn concurrent_requests_lose_nothing() {
     });
     let info = db.snapshot().info().unwrap();
     assert_eq!((info.doc_count, info.update_seq), (200, 200));
+}
+
+#[test]
+fn what_is_too_large_is_refused_and_the_rest_of_the_batch_is_kept() {
+    let limits = Limits {
+        document: 20,
+        attachment: 3,
+    };
+    let options = varve_docdb::DatabaseOptions {
+        limits,
+        ..options()
+    };
+    let storage = Arc::new(MemoryStorage::default());
+    let db = Database::create(storage, Path::new(PATH), &options).unwrap();
+    let texts = [
+        r#"{"_id":"fits","x":"0123456789ab"}"#,
+        r#"{"_id":"long","x":"0123456789abc"}"#,
+        r#"{"_id":"att","_attachments":{"a":{"data":"AAAA"}}}"#,
+        r#"{"_id":"big","_attachments":{"b":{"data":"AAAAAA=="}}}"#,
+    ];
+    let edits = texts.iter().map(|text| edit(text)).collect();
+    let outcomes = db.update(edits, Mode::Interactive).unwrap();
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
+    assert_eq!(outcomes[1], Err(EditError::DocumentTooLarge("long".into())));
+    assert_eq!(outcomes[3], Err(EditError::AttachmentTooLarge("b".into())));
+    assert_eq!(db.snapshot().update_seq(), 2);
 }

@@ -70,6 +70,7 @@ impl StreamClone {
     pub(crate) fn send_bundle(
         &self,
         media: StreamMedia,
+        settings: &WireSettings,
         parts: &[SmallPart],
         sink: &mut dyn ChunkSink,
     ) -> Result<(), ExchangeError> {
@@ -77,7 +78,7 @@ impl StreamClone {
             sink.send(media.prefix.to_vec())?;
             return self.send_parts(parts, sink);
         }
-        let mut compressing = CompressedWriter::new(media, sink)?;
+        let mut compressing = CompressedWriter::new(media, settings, sink)?;
         self.send_parts(parts, &mut compressing)?;
         compressing.finish()
     }

@@ -31,17 +31,19 @@ pub(super) fn respond(
         let clone = StreamClone::plan(repo, &view, settings)?;
         let parts = small_parts(&view, request, caps, &view.heads(), settings)?;
         let media = request.accepts.uncompressed();
+        let settings = settings.clone();
         return Ok(WireResponse::Stream {
             content_type: media.content_type,
-            body: Box::new(move |sink| clone.send_bundle(media, &parts, sink)),
+            body: Box::new(move |sink| clone.send_bundle(media, &settings, &parts, sink)),
         });
     }
     let media = request.accepts.compressed();
-    let bundle = Bundle::plan(view, request, caps, settings)?;
+    let settings = settings.clone();
+    let bundle = Bundle::plan(view, request, caps, &settings)?;
     Ok(WireResponse::Stream {
         content_type: media.content_type,
         body: Box::new(move |sink| {
-            let mut out = CompressedWriter::new(media, sink)?;
+            let mut out = CompressedWriter::new(media, &settings, sink)?;
             let told = bundle.write(&mut out)?;
             out.finish()?;
             if let Some(error) = told {

@@ -12,6 +12,7 @@ mod request;
 use crate::stream::StreamClone;
 use crate::{ChunkSink, ExchangeError};
 use std::error::Error;
+use varve_codec::{CodecId, EngineSetting};
 use varve_repo::Repository;
 
 pub(crate) use answers::QUOTED;
@@ -26,6 +27,22 @@ pub struct WireSettings {
     pub stream_clones: bool,
     /// Whether what is pulled becomes public, as `phases.publish` of the repository says.
     pub publishing: bool,
+    /// Level of answers in zlib (`server.zliblevel`), 0 to 9.
+    pub zlib_level: i32,
+    /// Level of answers in zstd (`server.zstdlevel`), 1 to 22.
+    pub zstd_level: i32,
+}
+
+impl WireSettings {
+    /// How a streamed answer in this codec is compressed; a level out of range is the default.
+    pub(crate) fn engine(&self, codec: CodecId) -> EngineSetting {
+        let (level, default) = match codec {
+            CodecId::Zlib => (self.zlib_level, EngineSetting::ZLIB),
+            CodecId::Zstd => (self.zstd_level, EngineSetting::ZSTD),
+            CodecId::None | CodecId::Snappy => return EngineSetting::NONE,
+        };
+        EngineSetting::new(codec, level).unwrap_or(default)
+    }
 }
 
 impl Default for WireSettings {
@@ -33,6 +50,8 @@ impl Default for WireSettings {
         WireSettings {
             stream_clones: true,
             publishing: true,
+            zlib_level: EngineSetting::ZLIB.level(),
+            zstd_level: EngineSetting::ZSTD.level(),
         }
     }
 }

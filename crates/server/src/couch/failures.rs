@@ -37,6 +37,8 @@ fn meaning(error: &EditError) -> (u16, &'static str) {
             (400, "illegal_docid")
         }
         EditError::MissingStub { .. } => (412, "missing_stub"),
+        EditError::DocumentTooLarge(_) => (413, "document_too_large"),
+        EditError::AttachmentTooLarge(_) => (413, "attachment_too_large"),
         _ => (400, "bad_request"),
     }
 }

@@ -81,6 +81,8 @@ impl OpenDatabase {
 pub struct Databases {
     storage: Arc<dyn Storage>,
     options: DatabaseOptions,
+    /// Tells the operator.
+    report: fn(&str),
     open: Mutex<HashMap<String, Arc<OpenDatabase>>>,
     /// Held while a file is opened, made or removed, so that no file is ever open twice.
     changing: Mutex<()>,
@@ -91,10 +93,11 @@ pub struct Databases {
 
 impl Databases {
     /// Databases in the storage's folder of databases; new ones are made with these options.
-    pub fn new(storage: Arc<dyn Storage>, options: DatabaseOptions) -> Databases {
+    pub fn new(storage: Arc<dyn Storage>, options: DatabaseOptions, report: fn(&str)) -> Databases {
         Databases {
             storage,
             options,
+            report,
             open: Mutex::default(),
             changing: Mutex::default(),
             clock: AtomicU64::new(0),
@@ -126,7 +129,10 @@ impl Databases {
         }
         let storage = Arc::clone(&self.storage);
         match Database::open(storage, &file_of(name), &self.options) {
-            Ok(documents) => self.keep(name, documents),
+            Ok(documents) => {
+                self.report_recovery(name, &documents);
+                self.keep(name, documents)
+            }
             Err(error) if error.is_not_found() => Err(missing_database()),
             Err(error) => Err(error.into()),
         }
@@ -161,6 +167,18 @@ impl Databases {
         lock(&self.open).remove(name);
         varve_views::remove_stale(self.storage.as_ref(), &folder_of(name), &[])?;
         Ok(())
+    }
+
+    fn report_recovery(&self, name: &str, documents: &Database) {
+        let ignored = documents.ignored_tail();
+        if ignored > 0 {
+            let file = file_of(name);
+            let file = file.display();
+            (self.report)(&format!(
+                "{file} was opened at its newest whole commit; the last {ignored} bytes, an \
+                 unfinished commit or damage, are left out"
+            ));
+        }
     }
 
     fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {

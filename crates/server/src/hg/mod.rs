@@ -134,8 +134,11 @@ fn settings(app: &App, found: &Found) -> Result<WireSettings, OpenError> {
     let text = read_if_there(app.storage().as_ref(), &hgrc)?.unwrap_or_default();
     let hgrc = Ini::parse(&hgrc, &String::from_utf8_lossy(&text))?;
     let publish = hgrc.get("phases", "publish").map(Setting::boolean);
+    let hg = &app.settings().hg;
     Ok(WireSettings {
-        stream_clones: app.settings().hg.uncompressed,
+        stream_clones: hg.uncompressed,
+        zlib_level: hg.zlib_level,
+        zstd_level: hg.zstd_level,
         publishing: publish.transpose()?.unwrap_or(true),
     })
 }
