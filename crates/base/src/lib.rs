@@ -4,6 +4,7 @@
 
 pub mod progress;
 pub mod storage;
+pub mod varint;
 
 pub use progress::{Interrupt, Interrupted, Progress, Silent, Unit};
 pub use storage::{DiskStorage, MemoryStorage, OpenMode, Storage, StorageError, StorageFile};

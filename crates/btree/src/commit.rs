@@ -29,7 +29,7 @@ use crate::chunk::ChunkRef;
 use crate::error::check_len;
 use crate::header::Header;
 use crate::node::MAX_LEVEL;
-use crate::varint::{self, Reader};
+use varve_base::varint::{self, Reader};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 mod at {

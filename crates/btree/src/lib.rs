@@ -22,7 +22,6 @@ mod recover;
 mod reducer;
 mod snapshot;
 mod transaction;
-mod varint;
 
 pub use cache::NodeCache;
 pub use chunk::{ChunkRef, EncodedChunk, MAX_RAW};

@@ -14,7 +14,6 @@ mod record;
 mod render;
 mod rev;
 mod revtree;
-mod varint;
 mod watch;
 mod write;
 

@@ -6,7 +6,6 @@ mod error;
 pub mod fuzzing;
 mod sink;
 mod stream;
-mod uvarint;
 pub mod wire;
 
 pub use error::ExchangeError;

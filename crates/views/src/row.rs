@@ -21,6 +21,7 @@
 //! sort by emitted key, then document id, then number. The number is written in as few bytes as
 //! it takes, most significant first, behind one byte that says how many: 0 is the single byte 00.
 
+use varve_base::varint;
 use varve_btree::Item;
 
 const ID_END: u8 = 0;
@@ -145,26 +146,16 @@ pub(crate) fn keys_of_entry(
 }
 
 /// Appends `value`, seven bits a byte, lowest first.
-pub(crate) fn push_varint(mut value: usize, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
+pub(crate) fn push_varint(value: usize, out: &mut Vec<u8>) {
+    varint::put(value as u64, out);
 }
 
 /// Takes a number off the front of `bytes`.
 pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<usize> {
-    let mut value = 0u64;
-    for shift in (0..63).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return usize::try_from(value).ok();
-        }
-    }
-    None
+    let mut reader = varint::Reader::new(bytes);
+    let value = reader.len()?;
+    *bytes = reader.rest();
+    Some(value)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@
 
 use super::{Child, INNER_COST, LEAF_COST, MAX_DECODED, MAX_KEY, MAX_LEVEL, MAX_VALUE, Node, Slot};
 use crate::chunk::ChunkRef;
-use crate::varint::{self, Reader};
+use varve_base::varint::{self, Reader};
 
 /// No honest node takes more memory: at most two of the longest entries.
 const DECODE_LIMIT: usize = 2 * (MAX_KEY + MAX_VALUE) + MAX_DECODED;

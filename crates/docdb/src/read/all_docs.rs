@@ -1,9 +1,9 @@
 //! All documents by id.
 
 use super::Snapshot;
+use crate::record::fields::{Malformed, Reader};
 use crate::record::{BY_ID, DocumentRecord};
 use crate::revtree::{Stored, skip_to_winner};
-use crate::varint::{Malformed, Reader};
 use crate::{DocdbError, Rev};
 use std::ops::Bound;
 use varve_btree::{Direction, Item, Range};

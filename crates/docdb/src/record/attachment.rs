@@ -14,8 +14,8 @@
 //! before that coding, `stored length` after it; the digest is of the stored form. Data chunks are
 //! not compressed again.
 
+use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};
-use crate::varint::{self, Malformed, Reader};
 use varve_btree::ChunkRef;
 
 /// One attachment of one revision.
@@ -47,16 +47,16 @@ impl Attachment {
 }
 
 pub(crate) fn encode_attachments(attachments: &[Attachment], out: &mut Vec<u8>) {
-    varint::put(attachments.len() as u64, out);
+    fields::put(attachments.len() as u64, out);
     for attachment in attachments {
-        varint::put_bytes(attachment.name.as_bytes(), out);
-        varint::put_bytes(attachment.content_type.as_bytes(), out);
+        fields::put_counted(attachment.name.as_bytes(), out);
+        fields::put_counted(attachment.content_type.as_bytes(), out);
         out.extend_from_slice(&attachment.md5);
-        varint::put(attachment.revpos, out);
+        fields::put(attachment.revpos, out);
         out.push(u8::from(attachment.is_gzip));
-        varint::put(attachment.length, out);
-        varint::put(attachment.stored_length, out);
-        varint::put(attachment.chunks.len() as u64, out);
+        fields::put(attachment.length, out);
+        fields::put(attachment.stored_length, out);
+        fields::put(attachment.chunks.len() as u64, out);
         for at in &attachment.chunks {
             put_chunk(*at, out);
         }

@@ -13,8 +13,8 @@
 
 use super::{put_rev, read_rev};
 use crate::Rev;
+use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{RevTree, Stored, chunk, encode_stored};
-use crate::varint::{self, Malformed, Reader};
 
 const DELETED: u8 = 1;
 const ATTACHED: u8 = 2;
@@ -69,10 +69,10 @@ impl Change {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let attached = u8::from(self.stored.attachments.is_some()) * ATTACHED;
         out.push((u8::from(self.stored.deleted) * DELETED) | attached);
-        varint::put_bytes(self.id.as_bytes(), out);
+        fields::put_counted(self.id.as_bytes(), out);
         put_rev(&self.rev, out);
         encode_stored(&self.stored, out);
-        varint::put(self.others.len() as u64, out);
+        fields::put(self.others.len() as u64, out);
         for leaf in &self.others {
             out.push(u8::from(leaf.deleted));
             put_rev(&leaf.rev, out);

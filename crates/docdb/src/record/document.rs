@@ -9,8 +9,8 @@
 //! `deleted` is 1 if the winner is deleted; `seq` is the document's last update; the sizes are
 //! those of all leaves.
 
+use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::RevTree;
-use crate::varint::{self, Malformed, Reader};
 
 /// One document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,9 +47,9 @@ impl DocumentRecord {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let (active, external) = self.tree.sizes();
         out.push(u8::from(self.tree.is_deleted()));
-        varint::put(self.seq, out);
-        varint::put(active, out);
-        varint::put(external, out);
+        fields::put(self.seq, out);
+        fields::put(active, out);
+        fields::put(external, out);
         self.tree.encode(out);
     }
 

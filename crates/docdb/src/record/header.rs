@@ -10,8 +10,8 @@
 //! `created` is in microseconds since 1970. The security object is a chunk of JSON text; length 0
 //! where none was set.
 
+use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};
-use crate::varint::{self, Malformed, Reader};
 use varve_btree::ChunkRef;
 
 const VERSION: u8 = 1;
@@ -34,7 +34,7 @@ impl Header {
         out.extend_from_slice(&self.uuid);
         out.extend_from_slice(&self.created.to_le_bytes());
         for number in [self.update_seq, self.purge_seq, self.revs_limit] {
-            varint::put(number, &mut out);
+            fields::put(number, &mut out);
         }
         put_chunk(self.security.unwrap_or(NO_CHUNK), &mut out);
         out

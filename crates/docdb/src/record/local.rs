@@ -7,8 +7,8 @@
 //! +----------+------+--------------------------------+
 //! ```
 
+use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};
-use crate::varint::{self, Malformed, Reader};
 use varve_btree::ChunkRef;
 
 /// Longer bodies stand in a chunk of their own.
@@ -38,7 +38,7 @@ impl LocalBody {
 
 impl LocalRecord {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        varint::put(self.rev, out);
+        fields::put(self.rev, out);
         match &self.body {
             LocalBody::Inline(text) => {
                 out.push(0);

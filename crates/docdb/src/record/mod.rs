@@ -3,6 +3,7 @@
 mod attachment;
 mod change;
 mod document;
+pub(crate) mod fields;
 mod header;
 mod local;
 mod reduction;
@@ -15,8 +16,8 @@ pub(crate) use header::Header;
 pub(crate) use local::{LocalBody, LocalRecord};
 pub(crate) use reduction::{DocumentReducer, Totals};
 
-use crate::varint::{self, Malformed, Reader};
 use crate::{Digest, Rev};
+use fields::{Malformed, Reader};
 
 /// Documents by id.
 pub(crate) const BY_ID: usize = 0;
@@ -32,8 +33,8 @@ const _: () = assert!(BY_ID == 0 && BY_SEQ == 1 && LOCAL == 2 && TREES == 4);
 
 /// Appends generation, length of the digest, digest.
 fn put_rev(rev: &Rev, out: &mut Vec<u8>) {
-    varint::put(rev.generation, out);
-    varint::put_bytes(rev.digest.as_bytes(), out);
+    fields::put(rev.generation, out);
+    fields::put_counted(rev.digest.as_bytes(), out);
 }
 
 fn read_rev(reader: &mut Reader<'_>) -> Result<Rev, Malformed> {

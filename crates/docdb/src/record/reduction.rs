@@ -7,7 +7,7 @@
 //! ```
 
 use super::document::DocumentHead;
-use crate::varint::{self, Malformed, Reader};
+use crate::record::fields::{self, Malformed, Reader};
 use varve_btree::Reducer;
 
 /// Counts and sizes of some documents.
@@ -30,7 +30,7 @@ impl Totals {
     fn encode(self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16);
         for number in [self.live, self.deleted, self.active, self.external] {
-            varint::put(number, &mut out);
+            fields::put(number, &mut out);
         }
         out
     }

@@ -18,7 +18,7 @@
 //! `NEXT` nor `FAR` is a root.
 
 use super::{Node, RevTree, Stored};
-use crate::varint::{self, Malformed, Reader};
+use crate::record::fields::{self, Malformed, Reader};
 use crate::{Digest, Rev};
 use varve_btree::ChunkRef;
 
@@ -34,7 +34,7 @@ const KNOWN: u8 = STORED | DELETED | ATTACHED | ODD | NEXT | FAR | FIRST;
 impl RevTree {
     /// Appends the stored form.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        varint::put(self.nodes.len() as u64, out);
+        fields::put(self.nodes.len() as u64, out);
         let mut is_parent_of_last = false;
         for (index, node) in self.nodes.iter().enumerate() {
             let distance = node.parent.map(|parent| parent as usize - index);
@@ -90,15 +90,15 @@ fn encode_node(node: &Node, is_first: bool, distance: Option<usize>, out: &mut V
     }
     out.push(flags);
     if is_first {
-        varint::put(node.rev.generation, out);
+        fields::put(node.rev.generation, out);
     }
     if let Some(far) = far {
-        varint::put(far as u64, out);
+        fields::put(far as u64, out);
     }
     if flags & ODD == 0 {
         out.extend_from_slice(digest);
     } else {
-        varint::put_bytes(digest, out);
+        fields::put_counted(digest, out);
     }
     if let Some(stored) = &node.stored {
         encode_stored(stored, out);
@@ -108,9 +108,9 @@ fn encode_node(node: &Node, is_first: bool, distance: Option<usize>, out: &mut V
 /// Appends everything but the flags of a revision's content.
 pub(crate) fn encode_stored(stored: &Stored, out: &mut Vec<u8>) {
     put_chunk(stored.body, out);
-    varint::put(stored.seq, out);
-    varint::put(stored.active, out);
-    varint::put(stored.external, out);
+    fields::put(stored.seq, out);
+    fields::put(stored.active, out);
+    fields::put(stored.external, out);
     if let Some(attachments) = stored.attachments {
         put_chunk(attachments, out);
     }
@@ -179,8 +179,8 @@ fn decode_node(
 
 /// Appends a chunk's place.
 pub(crate) fn put_chunk(chunk: ChunkRef, out: &mut Vec<u8>) {
-    varint::put(chunk.offset, out);
-    varint::put(u64::from(chunk.len), out);
+    fields::put(chunk.offset, out);
+    fields::put(u64::from(chunk.len), out);
 }
 
 /// Reads a chunk's place.

@@ -19,11 +19,11 @@ mod frames;
 use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
 use crate::sink::CompressedWriter;
 use crate::wire::{QUOTED, StreamMedia, WireSettings};
-use crate::{ChunkSink, ExchangeError, uvarint};
+use crate::{ChunkSink, ExchangeError};
 use frames::Frames;
 use percent_encoding::utf8_percent_encode;
 use std::sync::Arc;
-use varve_base::{OpenMode, Storage};
+use varve_base::{OpenMode, Storage, varint};
 use varve_codec::CodecId;
 use varve_repo::{RepoView, Repository, StoreFile, encode_folders};
 
@@ -143,7 +143,7 @@ fn header_v1(file: &StoreFile, out: &mut Vec<u8>) {
 
 fn header_v2(file: &StoreFile, out: &mut Vec<u8>) {
     out.push(b's');
-    uvarint::put(out, file.name.len() as u64);
-    uvarint::put(out, file.len);
+    varint::put(file.name.len() as u64, out);
+    varint::put(file.len, out);
     out.extend_from_slice(&file.name);
 }
