@@ -196,13 +196,19 @@ fn a_long_history_with_a_split_changelog() {
 
 #[test]
 fn a_repository_that_does_not_publish_keeps_its_drafts() {
-    let make = |hg: &Hg, path: &Path| {
-        repos::make(hg, path, repos::DEFAULT);
-        repos::write(path, ".hg/hgrc", b"[phases]\npublish = no\n");
-    };
-    with_repository("drafts", make, |scene| {
-        let clone = scene.clone_both("pulled", &["--pull"]);
-        let drafts = scene.hg.ok(&clone, &["log", "-r", "draft()", "-T", "x"]);
-        assert_eq!(drafts.len(), 2);
-    });
+    // What an included file says is not known, so drafts are not published either.
+    let said = "[phases]\npublish = no\n";
+    let unsaid = "%include ../rc\n[ui]\nusername = Ada\n";
+    for hgrc in [said, unsaid] {
+        let make = |hg: &Hg, path: &Path| {
+            repos::make(hg, path, repos::DEFAULT);
+            repos::write(path, "rc", said.as_bytes());
+            repos::write(path, ".hg/hgrc", hgrc.as_bytes());
+        };
+        with_repository("drafts", make, |scene| {
+            let clone = scene.clone_both("pulled", &["--pull"]);
+            let drafts = scene.hg.ok(&clone, &["log", "-r", "draft()", "-T", "x"]);
+            assert_eq!(drafts.len(), 2);
+        });
+    }
 }

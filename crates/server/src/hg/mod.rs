@@ -129,18 +129,29 @@ fn respond(
 
 /// What the server's settings and the repository's own `.hg/hgrc` say. A `hgrc` that cannot be
 /// read is refused rather than passed over: it may be what keeps drafts from being published.
+/// Files that it includes are not read, so that a repository cannot name files of the server.
 fn settings(app: &App, found: &Found) -> Result<WireSettings, OpenError> {
     let hgrc = found.folder.join(".hg/hgrc");
     let text = read_if_there(app.storage().as_ref(), &hgrc)?.unwrap_or_default();
-    let hgrc = Ini::parse(&hgrc, &String::from_utf8_lossy(&text))?;
+    let (text, directives) = without_directives(&String::from_utf8_lossy(&text));
+    let hgrc = Ini::parse(&hgrc, &text)?;
     let publish = hgrc.get("phases", "publish").map(Setting::boolean);
+    // Another file may say that drafts stay drafts; publishing them could not be taken back.
+    let unsaid = !directives;
     let hg = &app.settings().hg;
     Ok(WireSettings {
         stream_clones: hg.uncompressed,
         zlib_level: hg.zlib_level,
         zstd_level: hg.zstd_level,
-        publishing: publish.transpose()?.unwrap_or(true),
+        publishing: publish.transpose()?.unwrap_or(unsaid),
     })
+}
+
+/// A `hgrc` with its `%include` and `%unset` lines left empty, and whether there were any.
+fn without_directives(text: &str) -> (String, bool) {
+    let plain = |line: &str| if line.starts_with('%') { "" } else { line }.to_owned() + "\n";
+    let directives = text.lines().any(|line| line.starts_with('%'));
+    (text.lines().map(plain).collect(), directives)
 }
 
 fn stream(
