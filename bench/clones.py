@@ -16,11 +16,10 @@ import urllib.parse
 
 import measure
 
-BUNDLE_CAPS = "HG20," + urllib.parse.quote(
-    "bundle2=" + urllib.parse.quote(
-        "HG20\nbookmarks\nchangegroup=01,02,03\ndigests=md5,sha1,sha512\n"
-        "error=abort,unsupportedcontent,pushraced,pushkey\nlistkeys\nphases=heads\n"
-        "pushkey\nremote-changegroup=http,https\nstream=v2"))
+BUNDLE_CAPS = "HG20,bundle2=" + urllib.parse.quote(
+    "HG20\nbookmarks\nchangegroup=01,02,03\ndigests=md5,sha1,sha512\n"
+    "error=abort,unsupportedcontent,pushraced,pushkey\nlistkeys\nphases=heads\n"
+    "pushkey\nremote-changegroup=http,https\nstream=v2")
 
 
 def hg(command, *words):
@@ -64,7 +63,10 @@ def getbundle(url, tip, **arguments):
     lines = [f"X-HgArg-{n}: {encoded[at:at + 1000]}"
              for n, at in enumerate(range(0, len(encoded), 1000), 1)]
     protocol = "X-HgProto-1: 0.1 0.2 comp=zstd,zlib,none,bzip2 partial-pull"
-    return curl(url + "?cmd=getbundle", *lines, protocol)
+    size = curl(url + "?cmd=getbundle", *lines, protocol)
+    if size < 10_000:
+        raise SystemExit(f"{url} answered {size} bytes: a refusal, not a bundle")
+    return size
 
 
 def compare_streams(results, name, servers, tip):
