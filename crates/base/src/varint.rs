@@ -117,6 +117,16 @@ mod tests {
         assert_eq!(Reader::new(&[0x80]).u64(), None);
     }
 
+    #[test]
+    fn numbers_beyond_64_bits_are_refused() {
+        let mut bytes = [0xff; 10];
+        bytes[9] = 1;
+        assert_eq!(Reader::new(&bytes).u64(), Some(u64::MAX));
+        bytes[9] = 2;
+        assert_eq!(Reader::new(&bytes).u64(), None);
+        assert_eq!(Reader::new(&[0xff; 20]).u64(), None);
+    }
+
     proptest! {
         #[test]
         fn every_number_reads_back(value in any::<u64>(), small in 0u64..1000) {
@@ -129,6 +139,9 @@ mod tests {
             prop_assert_eq!(reader.u64(), Some(small));
             prop_assert_eq!(reader.counted(), Some(&b"end"[..]));
             prop_assert!(reader.is_empty());
+            let mut cut = Reader::new(&out[..out.len() - 1]);
+            prop_assert_eq!((cut.u64(), cut.u64()), (Some(value), Some(small)));
+            prop_assert_eq!(cut.counted(), None);
         }
     }
 }
