@@ -9,8 +9,7 @@ use crate::view::RepoView;
 use crate::{RepoError, Repository};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use varve_codec::EngineSetting;
-use varve_revlog::{Appender, Content, NewRevision, Node, Rev};
+use varve_revlog::{Appender, Content, NewRevision, Node, Rev, WriteOptions};
 
 /// A changeset to be written.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +65,7 @@ impl<'a> FileChange<'a> {
 #[derive(Debug)]
 pub struct CommitBatch {
     pub(crate) view: RepoView,
-    pub(crate) setting: EngineSetting,
+    pub(crate) options: WriteOptions,
     pub(crate) changelog: Appender,
     pub(crate) manifest: Appender,
     pub(crate) filelogs: BTreeMap<Vec<u8>, Appender>,
@@ -79,12 +78,14 @@ pub struct CommitBatch {
 type Tracked = (Node, FileKind);
 
 impl Repository {
-    /// Locks the store for writing changesets. Chunks are compressed with `setting`: none, zlib
-    /// or zstd.
+    /// Locks the store for writing changesets. How they are stored is for
+    /// [`crate::StorageSettings::write_options`] to say; an engine alone means Mercurial's
+    /// defaults with this engine.
     ///
     /// # Errors
     /// [`RepoError::Locked`] if another writer is at work or was interrupted; what is damaged.
-    pub fn begin(&self, setting: EngineSetting) -> Result<CommitBatch, RepoError> {
+    pub fn begin(&self, options: impl Into<WriteOptions>) -> Result<CommitBatch, RepoError> {
+        let options = options.into();
         let shared = self.shared();
         if !shared.requirements.has("fncache") {
             return Err(RepoError::TooOld {
@@ -95,11 +96,11 @@ impl Repository {
         let lock = StoreLock::take(shared)?;
         let store = shared.store();
         let open = |name: &str, content| {
-            Appender::open(&shared.storage, &store.join(name), content, setting)
+            Appender::open(&shared.storage, &store.join(name), content, options)
         };
         Ok(CommitBatch {
             view: RepoView::read(Arc::clone(shared), &shared.stamp()?)?,
-            setting,
+            options,
             changelog: open("00changelog.i", Content::Changelog)?,
             manifest: open("00manifest.i", Content::Manifest)?,
             filelogs: BTreeMap::new(),
@@ -309,7 +310,7 @@ impl CommitBatch {
         if !self.filelogs.contains_key(path) {
             let shared = &self.view.shared;
             let file = shared.filelog_path(path);
-            let filelog = Appender::open(&shared.storage, &file, Content::File, self.setting)?;
+            let filelog = Appender::open(&shared.storage, &file, Content::File, self.options)?;
             self.filelogs.insert(path.to_vec(), filelog);
         }
         self.filelogs

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::storage::replace;
 use varve_base::{OpenMode, Storage};
+use varve_codec::CodecId;
 
 /// What stands where clients from before 2006 look for a changelog, so that they stop: a revlog
 /// header of no version, and a message. Mercurial writes the same bytes.
@@ -18,6 +19,19 @@ impl Repository {
     /// # Errors
     /// [`varve_base::StorageError::is_already_there`] if there is one; what the storage answers.
     pub fn create(storage: Arc<dyn Storage>, root: &Path) -> Result<Repository, RepoError> {
+        Repository::create_with(storage, root, CodecId::Zstd)
+    }
+
+    /// As [`Repository::create`], with chunks compressed by `engine`: see
+    /// [`crate::StorageSettings::engine_of_new`].
+    ///
+    /// # Errors
+    /// See [`Repository::create`].
+    pub fn create_with(
+        storage: Arc<dyn Storage>,
+        root: &Path,
+        engine: CodecId,
+    ) -> Result<Repository, RepoError> {
         let hg = root.join(".hg");
         let store = hg.join("store");
         storage.create_folder(&store)?;
@@ -27,7 +41,7 @@ impl Repository {
             storage.open(&requires, OpenMode::CreateNew)?;
         }
         replace(storage.as_ref(), &hg.join("00changelog.i"), DUMMY_CHANGELOG)?;
-        let requirements = Requirements::of_new_repository();
+        let requirements = Requirements::of_new_repository(engine);
         let of_store: String = requirements
             .iter()
             .filter(|name| *name != "share-safe")

@@ -101,6 +101,44 @@ pub enum RepoError {
         /// Why.
         reason: String,
     },
+    /// A setting that must be a whole number is not.
+    #[error("{key} is not a valid integer ('{value}')")]
+    SettingNotInteger {
+        /// Section and name, with a dot between.
+        key: String,
+        /// What was found.
+        value: String,
+    },
+    /// A setting that must be yes or no is not.
+    #[error("{key} is not a boolean ('{value}')")]
+    SettingNotBoolean {
+        /// Section and name, with a dot between.
+        key: String,
+        /// What was found.
+        value: String,
+    },
+    /// A setting is a number that nothing is done with.
+    #[error("invalid value for `{key}` config: {value}")]
+    SettingOutOfRange {
+        /// Section and name, with a dot between.
+        key: String,
+        /// What was found.
+        value: i64,
+    },
+    /// None of the engines that a new repository should use is known.
+    #[error(
+        "compression engines {} defined by format.revlog-compression not available",
+        quoted(names)
+    )]
+    UnknownEngines {
+        /// What was found.
+        names: Vec<String>,
+    },
+}
+
+fn quoted(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    quoted.join(", ")
 }
 
 /// A key names no revision, or not one that may be shown. The texts are those that Mercurial

@@ -1,10 +1,12 @@
 //! The features that a reader of a repository must know, one per line of `requires`.
 
 use crate::RepoError;
+use crate::storage_settings::requirement_of;
 use std::collections::BTreeSet;
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
+use varve_codec::CodecId;
 
 /// All that this program knows how to read.
 const KNOWN: &[&str] = &[
@@ -41,19 +43,19 @@ const NOT_STREAMED: &[&str] = &[
 pub struct Requirements(BTreeSet<String>);
 
 impl Requirements {
-    /// What a repository that is made now requires.
-    pub(crate) fn of_new_repository() -> Requirements {
+    /// What a repository that is made now requires, its chunks compressed by `engine`.
+    pub(crate) fn of_new_repository(engine: CodecId) -> Requirements {
         let names = [
             "dotencode",
             "fncache",
             "generaldelta",
-            "revlog-compression-zstd",
             "revlogv1",
             "share-safe",
             "sparserevlog",
             "store",
         ];
-        Requirements(names.iter().map(|name| (*name).to_owned()).collect())
+        let names = names.into_iter().chain(requirement_of(engine));
+        Requirements(names.map(str::to_owned).collect())
     }
 
     /// Reads `.hg/requires` of the repository at `root`, and the store's where that one says so.

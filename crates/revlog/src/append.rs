@@ -5,12 +5,12 @@
 //! index last, each synced. A reader never sees an entry without its chunk.
 
 use crate::entry::{ENTRY_LEN, Entry, Header};
-use crate::{Node, Rev, Revlog, RevlogError, chunk, hash};
+use crate::{Node, Rev, Revlog, RevlogError, WriteOptions, chunk, hash};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::storage::replace;
 use varve_base::{OpenMode, Storage};
-use varve_codec::{Compressor, EngineSetting};
+use varve_codec::Compressor;
 use varve_delta::{Grain, diff};
 
 /// An inline revlog with at least so many bytes of chunks is split, as Mercurial does.
@@ -81,13 +81,15 @@ impl Appender {
         storage: &Arc<dyn Storage>,
         path: &Path,
         content: Content,
-        setting: EngineSetting,
+        options: impl Into<WriteOptions>,
     ) -> Result<Appender, RevlogError> {
+        let options = options.into();
         let revlog = Revlog::open_or_empty(storage, path)?;
-        let compressor = Compressor::new(setting).map_err(|source| RevlogError::Compress {
-            path: path.to_owned(),
-            source,
-        })?;
+        let compressor =
+            Compressor::new(options.engine).map_err(|source| RevlogError::Compress {
+                path: path.to_owned(),
+                source,
+            })?;
         let header = if revlog.is_empty() {
             let is_changelog = content == Content::Changelog;
             Header {

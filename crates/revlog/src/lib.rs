@@ -8,6 +8,7 @@ pub mod fuzzing;
 mod ids;
 mod index;
 mod nodes;
+mod options;
 mod reader;
 mod revlog;
 
@@ -16,5 +17,6 @@ pub use entry::{ENTRY_LEN, Entry, Header, flag};
 pub use error::RevlogError;
 pub use ids::{Node, Rev};
 pub use nodes::PrefixMatch;
+pub use options::WriteOptions;
 pub use reader::{Reader, ReaderState, hash};
 pub use revlog::Revlog;
