@@ -122,6 +122,15 @@ impl Storage for Failing {
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
         self.memory.remove(path)
     }
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        self.memory.link(from, to)
+    }
+    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
+        self.memory.create_symlink(target, path)
+    }
+    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
+        self.memory.read_symlink(path)
+    }
     fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
         self.memory.sync_folder(folder)
     }

@@ -2,9 +2,10 @@
 
 use crate::changeset::{self, DEFAULT_BRANCH};
 use crate::file_text::FileText;
-use crate::journal::StoreLock;
+use crate::lock::{Lock, Locked};
 use crate::manifest::{FileKind, ManifestEntries, ManifestEntry, push_entry};
 use crate::phases::Phase;
+use crate::transaction::Transaction;
 use crate::view::RepoView;
 use crate::{RepoError, Repository};
 use std::collections::BTreeMap;
@@ -71,7 +72,7 @@ pub struct CommitBatch {
     pub(crate) filelogs: BTreeMap<Vec<u8>, Appender>,
     /// Phases of the new changesets, in order.
     pub(crate) phases: Vec<Phase>,
-    pub(crate) lock: StoreLock,
+    pub(crate) transaction: Transaction,
 }
 
 /// A file of a manifest, owned.
@@ -83,8 +84,21 @@ impl Repository {
     /// defaults with this engine.
     ///
     /// # Errors
-    /// [`RepoError::Locked`] if another writer is at work or was interrupted; what is damaged.
+    /// [`RepoError::LockHeld`] if another writer is at work; else as
+    /// [`Repository::begin_locked`].
     pub fn begin(&self, options: impl Into<WriteOptions>) -> Result<CommitBatch, RepoError> {
+        self.begin_locked(self.lock_now(Locked::Store)?, options)
+    }
+
+    /// As [`Repository::begin`], under the store's lock that the caller has taken.
+    ///
+    /// # Errors
+    /// [`RepoError::AbandonedTransaction`] if another writer was interrupted; what is damaged.
+    pub fn begin_locked(
+        &self,
+        lock: Lock,
+        options: impl Into<WriteOptions>,
+    ) -> Result<CommitBatch, RepoError> {
         let options = options.into();
         let shared = self.shared();
         if !shared.requirements.has("fncache") {
@@ -93,7 +107,7 @@ impl Repository {
                 feature: "fncache",
             });
         }
-        let lock = StoreLock::take(shared)?;
+        let transaction = self.transaction(lock, "commit")?;
         let store = shared.store();
         let open = |name: &str, content| {
             Appender::open(&shared.storage, &store.join(name), content, options)
@@ -105,7 +119,7 @@ impl Repository {
             manifest: open("00manifest.i", Content::Manifest)?,
             filelogs: BTreeMap::new(),
             phases: Vec::new(),
-            lock,
+            transaction,
         })
     }
 }

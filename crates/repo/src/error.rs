@@ -1,7 +1,8 @@
 //! What can go wrong with a repository.
 
+use crate::lock::{LockOwner, Locked};
 use std::path::PathBuf;
-use varve_base::StorageError;
+use varve_base::{Interrupted, StorageError};
 use varve_revlog::{Node, Rev, RevlogError};
 
 /// Reading or writing a repository failed.
@@ -85,14 +86,30 @@ pub enum RepoError {
         /// How often it was tried.
         tries: u32,
     },
-    /// The repository is locked, or an interrupted transaction was left behind.
-    #[error("repository {path} cannot be written to: {reason}", path = path.display())]
-    Locked {
+    /// Somebody else holds a lock.
+    #[error("{what} {path}: timed out waiting for lock held by '{owner}'", path = path.display(), owner = owner.as_str())]
+    LockHeld {
+        /// Which of the two.
+        what: Locked,
         /// The repository.
         path: PathBuf,
-        /// What stands in the way.
-        reason: String,
+        /// Who holds it.
+        owner: LockOwner,
     },
+    /// A transaction was interrupted and must be undone first.
+    #[error("abandoned transaction found")]
+    AbandonedTransaction,
+    /// The journal of a transaction names a file that is not in the repository.
+    #[error("the journal of {path} names a file outside of the repository: {name}", path = path.display())]
+    JournalOutside {
+        /// The repository.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// The user wants it to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// A commit cannot be stored as it was given.
     #[error("cannot commit to {path}: {reason}", path = path.display())]
     Commit {
@@ -139,6 +156,16 @@ pub enum RepoError {
 fn quoted(names: &[String]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("\"{name}\"")).collect();
     quoted.join(", ")
+}
+
+impl RepoError {
+    /// What the user can do about it, as Mercurial puts it in brackets under the error.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            RepoError::AbandonedTransaction => Some("run 'hg recover' to clean up transaction"),
+            _ => None,
+        }
+    }
 }
 
 /// A key names no revision, or not one that may be shown. The texts are those that Mercurial

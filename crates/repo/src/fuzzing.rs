@@ -3,7 +3,7 @@
 use crate::changeset::Changeset;
 use crate::file_text::FileText;
 use crate::manifest::{ManifestEntries, push_entry};
-use crate::{encode_folders, obsolete, store_path};
+use crate::{encode_folders, journal, obsolete, store_path};
 
 /// Never panics on any changeset's text.
 pub fn changeset(data: &[u8]) {
@@ -42,6 +42,19 @@ pub fn file_text(data: &[u8]) {
 /// Never panics on any bytes that should be obsolescence markers.
 pub fn obsolete_markers(data: &[u8]) {
     let _ = obsolete::parse(data);
+}
+
+/// Never panics; what is read of a journal is written back to the same bytes, but for torn ends
+/// and odd spellings of numbers.
+pub fn journal(data: &[u8]) {
+    if let Ok(lengths) = journal::decode_lengths(data) {
+        let again = journal::encode_lengths(&lengths);
+        assert_eq!(journal::decode_lengths(&again).as_ref(), Ok(&lengths));
+    }
+    if let Ok(backups) = journal::decode_backups(data) {
+        let again = journal::encode_backups(&backups);
+        assert_eq!(journal::decode_backups(&again).as_ref(), Ok(&backups));
+    }
 }
 
 /// Never panics on any name; what can be undone comes back.

@@ -1,166 +1,276 @@
-//! Writing what a [`CommitBatch`] gathered, so that a reader sees all of it or nothing, and an
-//! interruption can be undone.
+//! A change of several files that is there whole or not at all.
+//!
+//! Order, as Mercurial's: backups (second names of the files that will be replaced, which costs
+//! nothing), the journal; files of the store; revisions, the changelog last; files of `.hg`, which
+//! may speak of them; then the journal becomes `undo`, and that makes it final. What fails on the
+//! way is undone at once; what is interrupted, by [`Repository::recover`].
 
-use crate::commit::CommitBatch;
-use crate::fncache;
-use crate::journal::Journal;
-use crate::phases::Phase;
-use crate::store_path::encode_folders;
-use crate::{Node, RepoError, Rev};
-use std::collections::BTreeSet;
+use crate::journal::{
+    self, BACKUPS, Backup, DESCRIPTION, JOURNAL, Length, Place, backup_name, remove_if_there,
+};
+use crate::lock::{Lock, Locked};
+use crate::recover::roll_back;
+use crate::repository::Shared;
+use crate::{RepoError, Repository};
 use std::path::{Path, PathBuf};
-use varve_base::Storage;
-use varve_base::storage::replace;
+use std::sync::Arc;
+use varve_base::OpenMode;
+use varve_base::storage::{read_if_there, replace};
 
-const PHASEROOTS: &str = "phaseroots";
+/// After success the journal's files have names that begin so.
+const UNDO: &str = "undo";
 
-impl CommitBatch {
-    /// Writes all changesets of the batch; returns the newest one, or [`Node::NULL`] for an empty
-    /// batch in an empty repository.
-    ///
-    /// The order is files, manifests, phases, changelog, each synced before the next: what is not
-    /// in the changelog is not there for any reader.
+/// Gathers the files that will be replaced together. Nothing is written before
+/// [`Transaction::finish`].
+#[derive(Debug)]
+pub struct Transaction {
+    pub(crate) shared: Arc<Shared>,
+    /// Held until the end.
+    _lock: Lock,
+    description: String,
+    files: Vec<(Place, Vec<u8>, Change)>,
+    lengths: Vec<Length>,
+}
+
+#[derive(Debug)]
+enum Change {
+    /// Only kept for `undo`.
+    None,
+    Replace(Vec<u8>),
+    Remove,
+    /// Done by whoever appends; it is one of a revlog's files.
+    ByAppender,
+}
+
+impl Repository {
+    /// Begins a transaction under the store's lock. `description` stands in the journal, `commit`
+    /// for instance.
     ///
     /// # Errors
-    /// What the storage answers. The journal then stays, and `hg recover` undoes what was written.
-    pub fn finish(self) -> Result<Node, RepoError> {
-        let newest = (self.changelog.len() as u32).checked_sub(1).map(Rev);
-        let tip = self.changelog.node_or_null(newest);
-        if !self.changelog.has_news() {
-            return Ok(tip);
+    /// [`RepoError::AbandonedTransaction`] if another one was interrupted.
+    pub fn transaction(&self, lock: Lock, description: &str) -> Result<Transaction, RepoError> {
+        if self.has_journal()? {
+            return Err(RepoError::AbandonedTransaction);
         }
-        let shared = self.view.shared.clone();
-        let (storage, store) = (shared.storage.as_ref(), shared.store());
-        let new_names = self.new_names();
-        let phaseroots = self.phaseroots();
-        let mut journal = self.journal(&new_names, phaseroots.as_deref())?;
-        journal.begin(storage, &store)?;
-        if !new_names.is_empty() {
-            write_fncache(storage, &store, &new_names)?;
-        }
-        let mut folders = BTreeSet::from([store.clone()]);
-        for filelog in self.filelogs.into_values().chain([self.manifest]) {
-            folders.extend(folders_up_to(&store, filelog.path()));
-            filelog.write()?;
-        }
-        // A new name lasts only when its folder is synced, and that folder's name in turn.
-        for folder in folders.iter().rev() {
-            if storage.kind(folder)?.is_some() {
-                storage.sync_folder(folder)?;
-            }
-        }
-        if let Some(bytes) = phaseroots {
-            replace(storage, &store.join(PHASEROOTS), &bytes)?;
-        }
-        self.changelog.write()?;
-        storage.sync_folder(&store)?;
-        journal.finish(storage, &store)?;
-        drop(self.lock);
-        Ok(tip)
+        Ok(Transaction {
+            shared: Arc::clone(self.shared()),
+            _lock: lock,
+            description: description.to_owned(),
+            files: Vec::new(),
+            lengths: Vec::new(),
+        })
     }
 
-    /// Names that the list of files lacks, without encoding.
-    fn new_names(&self) -> Vec<Vec<u8>> {
-        let mut names = Vec::new();
-        for (file, filelog) in self.filelogs.iter().filter(|(_, log)| log.has_news()) {
-            let (index_len, data_len) = filelog.lengths_before();
-            if index_len == 0 {
-                names.push([b"data/", &file[..], b".i"].concat());
-            }
-            if data_len == 0 && filelog.will_be_split() {
-                names.push([b"data/", &file[..], b".d"].concat());
-            }
-        }
-        names
-    }
-
-    fn journal(
-        &self,
-        new_names: &[Vec<u8>],
-        phaseroots: Option<&[u8]>,
-    ) -> Result<Journal, RepoError> {
-        let shared = &self.view.shared;
-        let (storage, store) = (shared.storage.as_ref(), shared.store());
-        let mut journal = Journal::default();
-        let filelogs = self.filelogs.iter();
-        let named = filelogs.map(|(file, log)| ([b"data/", &file[..]].concat(), log));
-        let others = [
-            (b"00manifest".to_vec(), &self.manifest),
-            (b"00changelog".to_vec(), &self.changelog),
-        ];
-        for (name, revlog) in named.chain(others).filter(|(_, log)| log.has_news()) {
-            let (index, data) = ([&name[..], b".i"].concat(), [&name[..], b".d"].concat());
-            let (index_len, data_len) = revlog.lengths_before();
-            if revlog.will_be_split() {
-                journal.will_append(&data, data_len);
-            }
-            if revlog.will_replace_index() {
-                journal.will_replace(storage, &store, &index, revlog.path())?;
-            } else {
-                journal.will_append(&index, index_len);
-            }
-        }
-        let replaced = [
-            (!new_names.is_empty()).then_some(fncache::FILE),
-            phaseroots.map(|_| PHASEROOTS),
-        ];
-        for name in replaced.into_iter().flatten() {
-            journal.will_replace(storage, &store, name.as_bytes(), &store.join(name))?;
-        }
-        Ok(journal)
-    }
-
-    /// The file of phases as it will be; `None` if it stays as it is.
-    fn phaseroots(&self) -> Option<Vec<u8>> {
-        let old = self.view.phases().roots().to_vec();
-        let first = self.view.changelog().len();
-        let new: Vec<_> = (first..self.changelog.len())
-            .map(|rev| Rev(rev as u32))
-            .filter(|rev| self.phase(*rev) > self.highest_above(*rev))
-            .map(|rev| (self.phase(rev), rev))
-            .collect();
-        if new.is_empty() {
-            return None;
-        }
-        let mut lines: Vec<_> = old.into_iter().chain(new).collect();
-        lines.sort_unstable();
-        let line = |(phase, rev): &(Phase, Rev)| {
-            let node = self.changelog.node_or_null(Some(*rev));
-            format!("{} {node}\n", phase.number())
-        };
-        Some(lines.iter().map(line).collect::<String>().into_bytes())
-    }
-
-    fn highest_above(&self, rev: Rev) -> Phase {
-        let parents = self.changelog.parents(rev).into_iter().flatten();
-        parents
-            .map(|parent| self.phase(parent))
-            .max()
-            .unwrap_or_default()
+    /// As [`Repository::transaction`], if nobody holds the store's lock.
+    ///
+    /// # Errors
+    /// [`RepoError::LockHeld`]; [`RepoError::AbandonedTransaction`].
+    pub fn transaction_now(&self, description: &str) -> Result<Transaction, RepoError> {
+        self.transaction(self.lock_now(Locked::Store)?, description)
     }
 }
 
-fn write_fncache(
-    storage: &dyn Storage,
-    store: &Path,
-    new_names: &[Vec<u8>],
-) -> Result<(), RepoError> {
-    let mut names = fncache::read(storage, store)?;
-    names.extend_from_slice(new_names);
-    names.sort_unstable();
-    names.dedup();
-    let mut bytes = Vec::new();
-    for name in &names {
-        bytes.extend_from_slice(&encode_folders(name));
-        bytes.push(b'\n');
+impl Transaction {
+    /// Replaces a file whole; of several calls for one file the last counts.
+    pub fn replace(&mut self, place: Place, name: &[u8], bytes: Vec<u8>) {
+        self.set(place, name, Change::Replace(bytes));
     }
-    Ok(replace(storage, &store.join(fncache::FILE), &bytes)?)
+
+    /// Removes a file, if it is there.
+    pub fn remove(&mut self, place: Place, name: &[u8]) {
+        self.set(place, name, Change::Remove);
+    }
+
+    /// Keeps a copy of a file beside the undone transaction, as Mercurial does with the dirstate
+    /// and the branch at every commit.
+    pub fn keep(&mut self, place: Place, name: &[u8]) {
+        if !self
+            .files
+            .iter()
+            .any(|(p, n, _)| (*p, &n[..]) == (place, name))
+        {
+            self.files.push((place, name.to_vec(), Change::None));
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What the journal says is being done.
+    pub fn describe(&mut self, description: &str) {
+        description.clone_into(&mut self.description);
+    }
+
+    fn set(&mut self, place: Place, name: &[u8], change: Change) {
+        self.files.retain(|(p, n, _)| (*p, &n[..]) != (place, name));
+        self.files.push((place, name.to_vec(), change));
+    }
+
+    /// `name` in the store will be appended to; it has `len` bytes now.
+    pub(crate) fn will_append(&mut self, name: Vec<u8>, len: u64) {
+        self.lengths.push(Length { name, len });
+    }
+
+    /// `name` in the store will be replaced by whoever appends.
+    pub(crate) fn will_replace(&mut self, name: &[u8]) {
+        self.set(Place::Store, name, Change::ByAppender);
+    }
+
+    /// Replaces the files.
+    ///
+    /// # Errors
+    /// What the storage answers; everything is then as it was.
+    pub fn finish(self) -> Result<(), RepoError> {
+        self.run(0, || Ok(()))
+    }
+
+    /// Replaces the files of the store, then calls `append`, then replaces those of `.hg`.
+    /// `changesets` is how many there are before.
+    pub(crate) fn run(
+        self,
+        changesets: usize,
+        append: impl FnOnce() -> Result<(), RepoError>,
+    ) -> Result<(), RepoError> {
+        let shared = Arc::clone(&self.shared);
+        let backups = self.back_up()?;
+        self.write_journal(&backups, changesets)?;
+        let written = self
+            .apply(Place::Store)
+            .and_then(|()| append())
+            .and_then(|()| self.apply(Place::Hg));
+        if let Err(error) = written {
+            // If that fails as well, the journal stays for `recover`.
+            let _ = roll_back(&shared);
+            return Err(error);
+        }
+        keep_for_undo(&shared, &backups)
+    }
+
+    fn back_up(&self) -> Result<Vec<Backup>, RepoError> {
+        let storage = self.shared.storage.as_ref();
+        let mut backups = Vec::with_capacity(self.files.len());
+        for (place, name, _) in &self.files {
+            let mut backup = backup_name("journal", name);
+            let from = self.path(*place, name)?;
+            let to = self.path(*place, &backup)?;
+            // Of an earlier transaction that was interrupted just after its end.
+            remove_if_there(&self.shared, &to)?;
+            match storage.link(&from, &to) {
+                Err(error) if error.is_not_found() => backup.clear(),
+                other => other?,
+            }
+            backups.push(Backup {
+                place: *place,
+                name: name.clone(),
+                backup,
+                is_cache: false,
+            });
+        }
+        Ok(backups)
+    }
+
+    fn path(&self, place: Place, name: &[u8]) -> Result<PathBuf, RepoError> {
+        let path = place.path(&self.shared, name);
+        path.ok_or_else(|| RepoError::JournalOutside {
+            path: self.shared.root.clone(),
+            name: String::from_utf8_lossy(name).into_owned(),
+        })
+    }
+
+    fn write_journal(&self, backups: &[Backup], changesets: usize) -> Result<(), RepoError> {
+        let (shared, store) = (&self.shared, self.shared.store());
+        let description = format!("{changesets}\n{}\n", self.description);
+        let description = description.into_bytes();
+        write_new(shared, &shared.hg().join(DESCRIPTION), &description)?;
+        write_new(
+            shared,
+            &store.join(BACKUPS),
+            &journal::encode_backups(backups),
+        )?;
+        if backups.iter().any(|backup| backup.place == Place::Hg) {
+            shared.storage.sync_folder(&shared.hg())?;
+        }
+        // The journal proper comes last, so that it is never there without the backups.
+        let lengths = journal::encode_lengths(&self.lengths);
+        write_new(shared, &store.join(JOURNAL), &lengths)?;
+        Ok(shared.storage.sync_folder(&store)?)
+    }
+
+    fn apply(&self, wanted: Place) -> Result<(), RepoError> {
+        let storage = self.shared.storage.as_ref();
+        for (place, name, change) in &self.files {
+            if *place != wanted {
+                continue;
+            }
+            let path = self.path(*place, name)?;
+            match change {
+                Change::None | Change::ByAppender => {}
+                Change::Replace(bytes) => replace(storage, &path, bytes)?,
+                Change::Remove => remove_if_there(&self.shared, &path)?,
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The folders that lead from the store to a file in it.
-fn folders_up_to<'a>(store: &'a Path, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
-    file.ancestors()
-        .skip(1)
-        .take_while(move |folder| folder.starts_with(store))
-        .map(Path::to_owned)
+/// Writes a small file anew; one that an interruption left is replaced.
+fn write_new(shared: &Shared, path: &Path, bytes: &[u8]) -> Result<(), RepoError> {
+    remove_if_there(shared, path)?;
+    let file = shared.storage.open(path, OpenMode::CreateNew)?;
+    file.append(bytes)?;
+    Ok(file.sync()?)
+}
+
+/// Ends the transaction: its journal gets the names under which Mercurial keeps the last one.
+fn keep_for_undo(shared: &Shared, backups: &[Backup]) -> Result<(), RepoError> {
+    let (store, hg) = (shared.store(), shared.hg());
+    let storage = shared.storage.as_ref();
+    remove_undo(shared)?;
+    let mut kept = Vec::with_capacity(backups.len());
+    for backup in backups {
+        let mut kept_as = backup.clone();
+        if !backup.backup.is_empty() {
+            kept_as.backup = backup_name(UNDO, &backup.name);
+            let at = |name: &[u8]| backup.place.path(shared, name);
+            if let (Some(from), Some(to)) = (at(&backup.backup), at(&kept_as.backup)) {
+                remove_if_there(shared, &to)?;
+                storage.link(&from, &to)?;
+            }
+        }
+        kept.push(kept_as);
+    }
+    let list = storage.open(&undo_backups(&store), OpenMode::CreateNew)?;
+    list.append(&journal::encode_backups(&kept))?;
+    storage.rename(&store.join(JOURNAL), &store.join(UNDO))?;
+    storage.sync_folder(&store)?;
+    storage.rename(&hg.join(DESCRIPTION), &hg.join("undo.desc"))?;
+    remove_if_there(shared, &store.join(BACKUPS))?;
+    for backup in backups {
+        if let Some(path) = backup.place.path(shared, &backup.backup) {
+            remove_if_there(shared, &path)?;
+        }
+    }
+    Ok(())
+}
+
+fn undo_backups(store: &Path) -> PathBuf {
+    store.join("undo.backupfiles")
+}
+
+/// Removes what the transaction before left; damage in its list matters to nobody.
+fn remove_undo(shared: &Shared) -> Result<(), RepoError> {
+    let (store, list) = (shared.store(), undo_backups(&shared.store()));
+    let bytes = read_if_there(shared.storage.as_ref(), &list)?.unwrap_or_default();
+    for old in journal::decode_backups(&bytes).unwrap_or_default() {
+        // Only what has the name of such a copy.
+        let is_copy = old.backup == backup_name(UNDO, &old.name);
+        if let Some(path) = old.place.path(shared, &old.backup).filter(|_| is_copy) {
+            remove_if_there(shared, &path)?;
+        }
+    }
+    for path in [list, store.join(UNDO), shared.hg().join("undo.desc")] {
+        remove_if_there(shared, &path)?;
+    }
+    Ok(())
 }

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use varve_base::storage::{EntryKind, read_if_there};
 use varve_base::{MemoryStorage, Storage};
 use varve_codec::EngineSetting;
-use varve_repo::{FileChange, FileKind, NewChangeset, Node, Phase, Repository};
+use varve_repo::{FileChange, FileKind, Locked, NewChangeset, Node, Phase, Repository};
+use varve_testkit::peers::hg;
 use varve_testkit::{Recorder, repos};
 
 fn commit(repository: &Repository, round: u8, content: &[u8]) {
@@ -57,8 +59,8 @@ fn read_everything(storage: MemoryStorage) -> usize {
     view.changelog().len()
 }
 
-#[test]
-fn no_cut_loses_a_changeset_or_shows_half_of_one() {
+/// Three commits, of which the second splits a revlog; each acknowledged.
+fn three_commits() -> Recorder {
     let recorder = Recorder::default();
     let storage: Arc<dyn Storage> = Arc::new(recorder.clone());
     let repository = Repository::create(storage, Path::new("")).unwrap();
@@ -66,7 +68,12 @@ fn no_cut_loses_a_changeset_or_shows_half_of_one() {
         commit(&repository, round, &repos::noise(len, u32::from(round)));
         recorder.acknowledge();
     }
-    let images = recorder.for_each_image(64, |image| {
+    recorder
+}
+
+#[test]
+fn no_cut_loses_a_changeset_or_shows_half_of_one() {
+    let images = three_commits().for_each_image(64, |image| {
         let found = read_everything(image.storage.clone());
         let least = image.acknowledged;
         assert!(
@@ -76,4 +83,87 @@ fn no_cut_loses_a_changeset_or_shows_half_of_one() {
         );
     });
     assert!(images > 100, "only {images} images");
+}
+
+/// Undoes what was interrupted; `None` if there is no repository yet.
+fn recovered(storage: &MemoryStorage) -> Option<Repository> {
+    let storage: Arc<dyn Storage> = Arc::new(storage.clone());
+    let repository = Repository::open(storage, Path::new("")).ok()?;
+    let had_journal = repository.has_journal().unwrap();
+    let lock = repository.lock_now(Locked::Store).unwrap();
+    assert_eq!(repository.recover(&lock).unwrap(), had_journal);
+    assert!(!repository.has_journal().unwrap());
+    Some(repository)
+}
+
+#[test]
+fn every_cut_is_recovered_and_written_to_again() {
+    let mut undone = 0;
+    let images = three_commits().for_each_image(16, |image| {
+        let interrupted = image.storage.kind(Path::new(".hg/store/journal")).unwrap();
+        undone += usize::from(interrupted.is_some());
+        let Some(repository) = recovered(&image.storage) else {
+            return;
+        };
+        let found = read_everything(image.storage.clone());
+        let least = image.acknowledged;
+        assert!(
+            (least..=least + 1).contains(&found),
+            "{found} of {least}: {}",
+            image.cut
+        );
+        commit(&repository, 9, b"after the recovery");
+        assert_eq!(
+            read_everything(image.storage.clone()),
+            found + 1,
+            "{}",
+            image.cut
+        );
+    });
+    assert!(images > 300 && undone > 150, "{undone} of {images} images");
+}
+
+/// Writes an image to a folder of the real disk.
+fn write_out(image: &MemoryStorage, folder: &Path) {
+    let mut folders = vec![std::path::PathBuf::new()];
+    while let Some(at) = folders.pop() {
+        std::fs::create_dir_all(folder.join(&at)).unwrap();
+        for entry in image.list(&at).unwrap() {
+            let path = at.join(&entry.name);
+            if entry.kind == EntryKind::Folder {
+                folders.push(path);
+            } else {
+                let bytes = read_if_there(image, &path).unwrap().unwrap();
+                std::fs::write(folder.join(&path), bytes).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn hg_recovers_and_verifies_what_a_cut_of_ours_left() {
+    let (hg, mut at, mut undone) = (hg(), 0, 0);
+    three_commits().for_each_image(8, |image| {
+        at += 1;
+        let there = |name: &str| image.storage.kind(Path::new(name)).unwrap().is_some();
+        if at % 61 != 0 || !there(".hg/requires") {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        write_out(&image.storage, folder.path());
+        if there(".hg/store/journal") {
+            undone += 1;
+            hg.ok(folder.path(), &["recover"]);
+        }
+        let said = hg.run(folder.path(), &["verify"]);
+        assert!(said.code == Some(0), "{}: {said}", image.cut);
+        let count = hg.ok(folder.path(), &["log", "-T", "x"]).len();
+        let least = image.acknowledged;
+        assert!(
+            (least..=least + 1).contains(&count),
+            "{count}: {}",
+            image.cut
+        );
+    });
+    assert!(undone > 2, "only {undone} images had a journal");
 }

@@ -218,12 +218,12 @@ fn a_lock_or_a_journal_refuses_writers() {
     let repository = Repository::create(storage.clone(), Path::new("r")).unwrap();
     let batch = repository.begin(EngineSetting::ZSTD).unwrap();
     let second = repository.begin(EngineSetting::ZSTD).unwrap_err();
-    assert!(matches!(second, RepoError::Locked { .. }), "{second}");
+    assert!(matches!(second, RepoError::LockHeld { .. }), "{second}");
     drop(batch);
     let journal = Path::new("r/.hg/store/journal");
     varve_base::storage::replace(storage.as_ref(), journal, b"00changelog.i\x000\n").unwrap();
     let left = repository.begin(EngineSetting::ZSTD).unwrap_err();
-    assert!(left.to_string().contains("hg recover"), "{left}");
+    assert!(left.hint().unwrap().contains("hg recover"), "{left}");
 }
 
 #[test]

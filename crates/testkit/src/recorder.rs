@@ -2,7 +2,8 @@
 //!
 //! Model: bytes appended since a file's last sync may be there up to any point, and the last byte
 //! there may be torn; files are cut independently of one another. Creations, renames, removals and
-//! truncations take effect in order and whole. A test wraps its workload around a [`Recorder`],
+//! truncations take effect in order and whole. Symbolic links, which are locks, are in no image:
+//! whoever held them is gone. A test wraps its workload around a [`Recorder`],
 //! calls [`Recorder::acknowledge`] where a caller would have been told "done", and opens each image
 //! with the real recovery code.
 
@@ -20,6 +21,7 @@ enum Op {
     Truncate(PathBuf, u64),
     Sync(PathBuf),
     Rename(PathBuf, PathBuf),
+    Link(PathBuf, PathBuf),
     Remove(PathBuf),
     Acknowledge,
 }
@@ -162,6 +164,10 @@ fn apply(files: &mut BTreeMap<PathBuf, FileState>, op: &Op) {
                 files.insert(to.clone(), state);
             }
         }
+        Op::Link(from, to) => {
+            let state = files.get(from).cloned().unwrap_or_default();
+            files.insert(to.clone(), state);
+        }
         Op::Remove(path) => {
             files.remove(path);
         }
@@ -211,6 +217,20 @@ impl Storage for Recorder {
         self.memory.remove(path)?;
         self.log().push(Op::Remove(path.to_owned()));
         Ok(())
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        self.memory.link(from, to)?;
+        self.log().push(Op::Link(from.to_owned(), to.to_owned()));
+        Ok(())
+    }
+
+    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
+        self.memory.create_symlink(target, path)
+    }
+
+    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
+        self.memory.read_symlink(path)
     }
 
     fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {

@@ -3,6 +3,7 @@
 use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -129,6 +130,34 @@ impl Storage for DiskStorage {
         fs::remove_file(&full).map_err(|e| StorageError::io("remove", &full, e))
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        let (full, beside) = (self.at(from), self.at(to));
+        match fs::hard_link(&full, &beside) {
+            Err(error) if cannot_link(&error) => fs::copy(&full, &beside).map(|_| ()),
+            other => other,
+        }
+        .map_err(|e| StorageError::io("link", &full, e))
+    }
+
+    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
+        let full = self.at(path);
+        std::os::unix::fs::symlink(target, &full).map_err(|e| StorageError::io("create", &full, e))
+    }
+
+    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
+        let full = self.at(path);
+        let text = match fs::read_link(&full) {
+            // Not a link, but perhaps a file.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => fs::read(&full),
+            other => other.map(|target| target.into_os_string().into_vec()),
+        };
+        match text {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(StorageError::io("read", &full, error)),
+        }
+    }
+
     fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
         let full = self.at(folder);
         let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
@@ -142,6 +171,17 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Whether the system refused because of the file system and not because of the names.
+fn cannot_link(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Unsupported
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::CrossesDevices
+            | io::ErrorKind::TooManyLinks
     )
 }
 

@@ -17,6 +17,7 @@ pub struct MemoryStorage(Arc<Mutex<Tree>>);
 struct Tree {
     files: BTreeMap<PathBuf, Content>,
     folders: BTreeSet<PathBuf>,
+    links: BTreeMap<PathBuf, String>,
     /// How often a name came, went or changed its file.
     changes: u64,
 }
@@ -45,13 +46,16 @@ fn not_found(op: &'static str, path: &Path) -> StorageError {
     StorageError::io(op, path, io::ErrorKind::NotFound.into())
 }
 
+fn already_there(op: &'static str, path: &Path) -> StorageError {
+    StorageError::io(op, path, io::ErrorKind::AlreadyExists.into())
+}
+
 impl Storage for MemoryStorage {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
         let mut tree = self.tree();
         let content = match (tree.files.get(path), mode) {
             (Some(_), OpenMode::CreateNew) => {
-                let there = io::ErrorKind::AlreadyExists.into();
-                return Err(StorageError::io("create", path, there));
+                return Err(already_there("create", path));
             }
             (Some(content), _) => content.clone(),
             (None, OpenMode::CreateNew) => {
@@ -79,6 +83,8 @@ impl Storage for MemoryStorage {
         let is_root = path.as_os_str().is_empty();
         Ok(if tree.files.contains_key(path) {
             Some(EntryKind::File)
+        } else if tree.links.contains_key(path) {
+            Some(EntryKind::Other)
         } else if is_root || tree.folders.contains(path) {
             Some(EntryKind::Folder)
         } else {
@@ -164,8 +170,42 @@ impl Storage for MemoryStorage {
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
         let mut tree = self.tree();
         tree.changes += 1;
+        if tree.links.remove(path).is_some() {
+            return Ok(());
+        }
         let removed = tree.files.remove(path);
         removed.map(|_| ()).ok_or_else(|| not_found("remove", path))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        let mut tree = self.tree();
+        let content = tree.files.get(from).cloned();
+        let content = content.ok_or_else(|| not_found("link", from))?;
+        if tree.files.contains_key(to) || tree.links.contains_key(to) {
+            return Err(already_there("link", to));
+        }
+        tree.changes += 1;
+        tree.files.insert(to.to_owned(), content);
+        Ok(())
+    }
+
+    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
+        let mut tree = self.tree();
+        if tree.files.contains_key(path) || tree.links.contains_key(path) {
+            return Err(already_there("create", path));
+        }
+        tree.changes += 1;
+        tree.links.insert(path.to_owned(), target.to_owned());
+        Ok(())
+    }
+
+    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
+        let link = self.tree().links.get(path).cloned();
+        if link.is_some() {
+            return Ok(link);
+        }
+        let text = super::read_if_there(self, path)?;
+        Ok(text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     fn sync_folder(&self, _folder: &Path) -> Result<(), StorageError> {

@@ -128,8 +128,22 @@ pub trait Storage: Send + Sync + Debug {
     /// Moves a file or folder, replacing a file at `to`, in one atomic step.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError>;
 
-    /// Removes a file.
+    /// Removes a file or a symbolic link.
     fn remove(&self, path: &Path) -> Result<(), StorageError>;
+
+    /// Gives a file a second name, which must not be there yet. Where the system cannot do that,
+    /// its bytes are copied: good for files that are only ever replaced whole.
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError>;
+
+    /// Makes a symbolic link, in one step that only one of several can take.
+    ///
+    /// # Errors
+    /// [`StorageError::is_already_there`] if anything stands at `path`.
+    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError>;
+
+    /// What the symbolic link at `path` says; of a file its text, because systems without such
+    /// links write files in their place. `None` if nothing is there.
+    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError>;
 
     /// Makes creations, renames and removals in this folder survive a power cut.
     fn sync_folder(&self, folder: &Path) -> Result<(), StorageError>;
@@ -325,12 +339,35 @@ mod tests {
             b"hello!",
             "an open file outlives its name"
         );
+        check_links(storage, path);
         storage.remove(path).unwrap();
         assert_eq!(storage.kind(path).unwrap(), None);
         assert_eq!(
             storage.kind(Path::new("a/b")).unwrap(),
             Some(EntryKind::Folder)
         );
+    }
+
+    fn check_links(storage: &dyn Storage, path: &Path) {
+        let (second, lock) = (Path::new("a/second"), Path::new("a/lock"));
+        storage.link(path, second).unwrap();
+        assert!(storage.link(path, second).unwrap_err().is_already_there());
+        replace(storage, path, b"newer").unwrap();
+        let bytes = read_if_there(storage, second).unwrap().unwrap();
+        assert_eq!(bytes, b"two", "a second name keeps what was replaced");
+        assert_eq!(storage.read_symlink(lock).unwrap(), None);
+        storage.create_symlink("host:1", lock).unwrap();
+        let again = storage.create_symlink("host:2", lock);
+        assert!(again.unwrap_err().is_already_there());
+        let told = storage.read_symlink(lock).unwrap();
+        assert_eq!(told.as_deref(), Some("host:1"));
+        assert_eq!(storage.kind(lock).unwrap(), Some(EntryKind::Other));
+        let text = storage.read_symlink(second).unwrap();
+        assert_eq!(text.as_deref(), Some("two"));
+        storage.remove(lock).unwrap();
+        storage.create_symlink("host:2", lock).unwrap();
+        storage.remove(lock).unwrap();
+        storage.remove(second).unwrap();
     }
 
     #[test]

@@ -1,0 +1,176 @@
+//! Writing what a [`CommitBatch`] gathered, so that a reader sees all of it or nothing, and an
+//! interruption can be undone.
+
+use crate::commit::CommitBatch;
+use crate::fncache;
+use crate::journal::Place;
+use crate::phases::Phase;
+use crate::store_path::encode_folders;
+use crate::transaction::Transaction;
+use crate::{Node, RepoError, Rev};
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use varve_base::Storage;
+use varve_base::storage::read_if_there;
+
+const PHASEROOTS: &[u8] = b"phaseroots";
+
+impl CommitBatch {
+    /// Writes all changesets of the batch; returns the newest one, or [`Node::NULL`] for an empty
+    /// batch in an empty repository.
+    ///
+    /// The order is files, manifests, phases, changelog, each synced before the next: what is not
+    /// in the changelog is not there for any reader. Files that [`CommitBatch::transaction`] was
+    /// given are replaced even if there is no new changeset.
+    ///
+    /// # Errors
+    /// What the storage answers; what was written is then undone.
+    pub fn finish(mut self) -> Result<Node, RepoError> {
+        let newest = (self.changelog.len() as u32).checked_sub(1).map(Rev);
+        let tip = self.changelog.node_or_null(newest);
+        if !self.changelog.has_news() {
+            if !self.transaction.is_empty() {
+                self.transaction.finish()?;
+            }
+            return Ok(tip);
+        }
+        let shared = self.view.shared.clone();
+        self.announce()?;
+        let CommitBatch {
+            view,
+            changelog,
+            manifest,
+            filelogs,
+            transaction,
+            ..
+        } = self;
+        transaction.run(view.changelog().len(), || {
+            let (storage, store) = (shared.storage.as_ref(), shared.store());
+            let mut folders = BTreeSet::from([store.clone()]);
+            for filelog in filelogs.into_values().chain([manifest]) {
+                folders.extend(folders_up_to(&store, filelog.path()));
+                filelog.write()?;
+            }
+            // A new name lasts only when its folder is synced, and that folder's name in turn.
+            for folder in folders.iter().rev() {
+                if storage.kind(folder)?.is_some() {
+                    storage.sync_folder(folder)?;
+                }
+            }
+            changelog.write()?;
+            Ok(storage.sync_folder(&store)?)
+        })?;
+        Ok(tip)
+    }
+
+    /// The transaction, for files that are to be replaced together with the commit.
+    pub fn transaction(&mut self) -> &mut Transaction {
+        &mut self.transaction
+    }
+
+    /// Tells the transaction of all files that will be written.
+    fn announce(&mut self) -> Result<(), RepoError> {
+        let new_names = self.new_names();
+        if !new_names.is_empty() {
+            let shared = &self.view.shared;
+            let bytes = with_names(shared.storage.as_ref(), &shared.store(), &new_names)?;
+            let name = fncache::FILE.as_bytes();
+            self.transaction.replace(Place::Store, name, bytes);
+        }
+        if let Some(bytes) = self.phaseroots() {
+            self.transaction.replace(Place::Store, PHASEROOTS, bytes);
+        }
+        let filelogs = self.filelogs.iter();
+        let named = filelogs.map(|(file, log)| ([b"data/", &file[..]].concat(), log));
+        let others = [
+            (b"00manifest".to_vec(), &self.manifest),
+            (b"00changelog".to_vec(), &self.changelog),
+        ];
+        for (name, revlog) in named.chain(others).filter(|(_, log)| log.has_news()) {
+            let (index, data) = ([&name[..], b".i"].concat(), [&name[..], b".d"].concat());
+            let (index_len, data_len) = revlog.lengths_before();
+            if revlog.will_be_split() {
+                self.transaction.will_append(data, data_len);
+            }
+            if revlog.will_replace_index() {
+                self.transaction.will_replace(&index);
+            } else {
+                self.transaction.will_append(index, index_len);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names that the list of files lacks, without encoding.
+    fn new_names(&self) -> Vec<Vec<u8>> {
+        let mut names = Vec::new();
+        for (file, filelog) in self.filelogs.iter().filter(|(_, log)| log.has_news()) {
+            let (index_len, data_len) = filelog.lengths_before();
+            if index_len == 0 {
+                names.push([b"data/", &file[..], b".i"].concat());
+            }
+            if data_len == 0 && filelog.will_be_split() {
+                names.push([b"data/", &file[..], b".d"].concat());
+            }
+        }
+        names
+    }
+
+    /// The file of phases as it will be; `None` if it stays as it is.
+    fn phaseroots(&self) -> Option<Vec<u8>> {
+        let old = self.view.phases().roots().to_vec();
+        let first = self.view.changelog().len();
+        let new: Vec<_> = (first..self.changelog.len())
+            .map(|rev| Rev(rev as u32))
+            .filter(|rev| self.phase(*rev) > self.highest_above(*rev))
+            .map(|rev| (self.phase(rev), rev))
+            .collect();
+        if new.is_empty() {
+            return None;
+        }
+        let mut lines: Vec<_> = old.into_iter().chain(new).collect();
+        lines.sort_unstable();
+        let line = |(phase, rev): &(Phase, Rev)| {
+            let node = self.changelog.node_or_null(Some(*rev));
+            format!("{} {node}\n", phase.number())
+        };
+        Some(lines.iter().map(line).collect::<String>().into_bytes())
+    }
+
+    fn highest_above(&self, rev: Rev) -> Phase {
+        let parents = self.changelog.parents(rev).into_iter().flatten();
+        parents
+            .map(|parent| self.phase(parent))
+            .max()
+            .unwrap_or_default()
+    }
+}
+
+/// The list of files with new names at its end.
+fn with_names(
+    storage: &dyn Storage,
+    store: &Path,
+    new_names: &[Vec<u8>],
+) -> Result<Vec<u8>, RepoError> {
+    let path = store.join(fncache::FILE);
+    let mut bytes = read_if_there(storage, &path)?.unwrap_or_default();
+    let there: HashSet<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    let mut added = Vec::new();
+    for name in new_names {
+        let name = encode_folders(name);
+        if !there.contains(&name[..]) {
+            added.extend_from_slice(&name);
+            added.push(b'\n');
+        }
+    }
+    bytes.append(&mut added);
+    Ok(bytes)
+}
+
+/// The folders that lead from the store to a file in it.
+fn folders_up_to<'a>(store: &'a Path, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    file.ancestors()
+        .skip(1)
+        .take_while(move |folder| folder.starts_with(store))
+        .map(Path::to_owned)
+}
