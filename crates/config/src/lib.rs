@@ -2,10 +2,12 @@
 //!
 //! [`Ini`] reads the text and keeps where each setting was written; [`Setting`] has one reader per
 //! type; [`Settings`] is what a server needs, all of it checked before anything starts; [`edit`]
-//! changes single values and leaves the rest of the file as its owner wrote it.
+//! changes single values and leaves the rest of the file as its owner wrote it. [`hgrc`] is
+//! Mercurial's own form, in layers.
 
 pub mod edit;
 mod error;
+pub mod hgrc;
 mod ini;
 mod known;
 mod setting;
@@ -19,8 +21,39 @@ pub use settings::{Cors, HgServer, Sessions, Settings};
 
 /// Bodies for fuzzing; see the crate's tests for saved inputs.
 pub mod fuzzing {
+    use crate::hgrc::{Files, Hgrc};
     use crate::{Ini, Settings, edit};
-    use std::path::Path;
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    struct NoFiles;
+
+    impl Files for NoFiles {
+        fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+
+        fn expand(&self, path: &[u8]) -> PathBuf {
+            String::from_utf8_lossy(path).into_owned().into()
+        }
+    }
+
+    /// Never panics; every value that was read has its line in the text.
+    pub fn hgrc(data: &[u8]) {
+        let mut hgrc = Hgrc::default();
+        if hgrc.add_text(&NoFiles, Path::new("fuzz"), data).is_err() {
+            return;
+        }
+        let lines = data.split(|byte| *byte == b'\n').count();
+        for item in hgrc.sections().flat_map(|(_, items)| items) {
+            let crate::hgrc::Source::Line(_, line) = item.source else {
+                panic!("{item:?} is of no line");
+            };
+            assert!((1..=lines).contains(&line), "{item:?}");
+            let _ = crate::hgrc::list(&item.value);
+            let _ = crate::hgrc::bytes(&item.value);
+        }
+    }
 
     /// Never panics; a value that is read from an accepted file can be set anew and is then read
     /// back.
@@ -46,7 +79,7 @@ pub mod fuzzing {
 
     #[cfg(test)]
     mod tests {
-        use super::ini;
+        use super::{hgrc, ini};
 
         #[test]
         fn saved_and_cut_inputs_keep_the_promise() {
@@ -59,10 +92,13 @@ pub mod fuzzing {
                 "[]\n=\n",
                 "[a]\nb = 1 ; c\n  ; d\n\n  e\nc=",
                 "\u{feff}[a]\nk = \u{a0}v",
+                "[a]\nb = \"c d\\\" e\", f\n  g\n%unset b\n%include x\n%unset\n",
+                "[s]\nsize = 99999999999999999999gb\n",
             ];
             for sample in samples {
                 for end in 0..=sample.len() {
                     ini(&sample.as_bytes()[..end]);
+                    hgrc(&sample.as_bytes()[..end]);
                 }
             }
         }
