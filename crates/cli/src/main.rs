@@ -4,12 +4,16 @@ mod commands;
 mod context;
 mod demo;
 mod error;
+mod face;
 mod terminal;
 
 use clap::{Parser, Subcommand};
 use context::Context;
 use error::CliError;
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::process::ExitCode;
 use terminal::TerminalProgress;
 use varve_base::Interrupt;
@@ -33,7 +37,26 @@ enum Command {
     Bench(commands::bench::BenchArgs),
 }
 
+/// Commands of `varve` alone, whose arguments `clap` takes apart.
+const OF_VARVE: &[&str] = &["serve", "bench"];
+
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let program = arguments.next().unwrap_or_default();
+    let called = Path::new(&program).file_stem().unwrap_or_default();
+    let rest: Vec<_> = arguments.collect();
+    let is_ours = |name: &OsString| OF_VARVE.iter().any(|ours| name == ours);
+    let asks = |word: &OsString| word == "--help" || word == "--version" || word == "-V";
+    let clap = called != "hg" && rest.first().is_none_or(|word| is_ours(word) || asks(word));
+    if clap {
+        return run_ours();
+    }
+    let rest: Vec<_> = rest.into_iter().map(OsString::into_vec).collect();
+    let program = if called == "hg" { "hg" } else { "varve" };
+    ExitCode::from(face::main(program, &rest))
+}
+
+fn run_ours() -> ExitCode {
     let arguments = Arguments::parse();
     let progress = TerminalProgress::default();
     let mut context = Context {

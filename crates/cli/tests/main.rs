@@ -6,6 +6,7 @@
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
+mod face;
 mod help;
 mod peers;
 mod serve;

@@ -21,6 +21,11 @@ pub fn hg() -> Hg {
     }
 }
 
+/// The program itself, for tests that set its environment.
+pub fn hg_program() -> PathBuf {
+    installed("venv/bin/hg")
+}
+
 impl Hg {
     /// The same with `section.key=value` on every command line.
     pub fn with_config(&self, settings: &[&str]) -> Hg {

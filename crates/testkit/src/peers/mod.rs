@@ -6,7 +6,7 @@
 mod hg;
 mod node;
 
-pub use hg::{Hg, hg};
+pub use hg::{Hg, hg, hg_program};
 pub use node::run_script;
 
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn of(command: &mut Command, program: &Path) -> Outcome {
+    /// Runs a command to its end.
+    pub fn of(command: &mut Command, program: &Path) -> Outcome {
         let Output {
             status,
             stdout,

@@ -1,0 +1,201 @@
+//! What a command can fail with, in the form that scripts know from Mercurial.
+
+use super::command::Command;
+use std::io;
+use std::path::PathBuf;
+use varve_base::StorageError;
+use varve_config::hgrc::HgrcError;
+use varve_repo::{LookupError, RepoError, RevlogError};
+
+/// The code with which everything ends that could not be done.
+pub(crate) const FAILED: u8 = 255;
+
+/// A command ends without having done its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Abort {
+    /// `abort: message`, and maybe a hint in parentheses on the next line.
+    #[error("abort: {message}")]
+    Failed {
+        /// What went wrong.
+        message: String,
+        /// What the user may do.
+        hint: Option<String>,
+        /// Mostly [`FAILED`].
+        code: u8,
+    },
+    /// A revset, template, pattern or date does not follow its grammar.
+    #[error("hg: parse error{}: {message}", at.map(|at| format!(" at {at}")).unwrap_or_default())]
+    Parse {
+        /// What is wrong.
+        message: String,
+        /// Where, in bytes from the beginning.
+        at: Option<usize>,
+        /// A hint, or the text with a mark below the place.
+        hint: Option<String>,
+    },
+    /// A file of configuration cannot be used.
+    #[error("{0}")]
+    Config(HgrcError),
+    /// A command was called with wrong arguments; its usage follows.
+    #[error("hg {}: {message}", command.name())]
+    Usage {
+        /// The command.
+        command: &'static Command,
+        /// What is wrong.
+        message: String,
+    },
+    /// The global options before the command are wrong.
+    #[error("hg: {0}")]
+    GlobalUsage(String),
+    /// There is no such command.
+    #[error("hg: unknown command '{0}'")]
+    UnknownCommand(String),
+    /// Several commands begin like this.
+    #[error("hg: command '{name}' is ambiguous:\n    {}", candidates.join(" "))]
+    AmbiguousCommand {
+        /// As typed.
+        name: String,
+        /// All that it may mean, sorted.
+        candidates: Vec<String>,
+    },
+    /// The results could not be written.
+    #[error("abort: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl std::fmt::Debug for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Abort {
+    /// `abort: message`.
+    pub(crate) fn new(message: impl Into<String>) -> Abort {
+        Abort::Failed {
+            message: message.into(),
+            hint: None,
+            code: FAILED,
+        }
+    }
+
+    /// The same with a second line in parentheses.
+    #[must_use]
+    pub(crate) fn hint(self, words: impl Into<String>) -> Abort {
+        match self {
+            Abort::Failed { message, code, .. } => Abort::Failed {
+                message,
+                hint: Some(words.into()),
+                code,
+            },
+            Abort::Parse { message, at, .. } => Abort::Parse {
+                message,
+                at,
+                hint: Some(words.into()),
+            },
+            other => other,
+        }
+    }
+
+    /// There is no repository where one is needed.
+    pub(crate) fn no_repository(folder: &std::path::Path) -> Abort {
+        let folder = folder.display();
+        Abort::new(format!("no repository found in '{folder}' (.hg not found)"))
+    }
+
+    /// The line behind the message, in parentheses.
+    pub(crate) fn hint_text(&self) -> Option<String> {
+        match self {
+            Abort::Failed { hint, .. } | Abort::Parse { hint, .. } => hint.clone(),
+            Abort::GlobalUsage(_) => {
+                Some("use 'hg help -v' for a list of global options".to_owned())
+            }
+            Abort::UnknownCommand(_) => Some("use 'hg help' for a list of commands".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// With which code the program ends.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Abort::Failed { code, .. } => *code,
+            _ => FAILED,
+        }
+    }
+
+    /// A reader that has seen enough, such as `head`, is told nothing more.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Abort::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl From<HgrcError> for Abort {
+    fn from(error: HgrcError) -> Abort {
+        match error {
+            HgrcError::Syntax { .. } => Abort::Config(error),
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<RepoError> for Abort {
+    fn from(error: RepoError) -> Abort {
+        match error {
+            RepoError::Storage(error) => error.into(),
+            RepoError::Revlog(error) => error.into(),
+            RepoError::NotFound { path } => {
+                Abort::new(format!("repository {} not found", path.display()))
+            }
+            RepoError::UnknownRequirements { features, .. } => {
+                let features = features.replace(',', "");
+                let message =
+                    format!("repository requires features unknown to this Mercurial: {features}");
+                Abort::new(message).hint(
+                    "see https://mercurial-scm.org/wiki/MissingRequirement for more information",
+                )
+            }
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<LookupError> for Abort {
+    fn from(error: LookupError) -> Abort {
+        match error {
+            LookupError::Repo(error) => error.into(),
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<RevlogError> for Abort {
+    fn from(error: RevlogError) -> Abort {
+        Abort::new(error.to_string())
+    }
+}
+
+impl From<StorageError> for Abort {
+    fn from(error: StorageError) -> Abort {
+        match error {
+            StorageError::Io { path, source, .. } => Abort::file(&source, path),
+            short @ StorageError::Short { .. } => Abort::new(short.to_string()),
+        }
+    }
+}
+
+impl Abort {
+    /// The system refused something about a file: `abort: Permission denied: '/x'`.
+    pub(crate) fn file(error: &io::Error, path: impl Into<PathBuf>) -> Abort {
+        let words = system_words(error);
+        Abort::new(format!("{words}: '{}'", path.into().display()))
+    }
+}
+
+/// The system's words without Rust's ` (os error 2)`.
+pub(crate) fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

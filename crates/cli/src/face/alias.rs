@@ -1,0 +1,250 @@
+//! From the first word to a command: exact names, unambiguous beginnings, `[alias]`, `[defaults]`.
+
+use super::command::Command;
+use super::{Abort, FAILED_SHELL};
+use crate::commands::{COMMANDS, OF_MERCURIAL};
+use std::collections::BTreeMap;
+use varve_config::hgrc::Hgrc;
+
+/// How often one alias may lead to another.
+const MAX_ALIASES: usize = 32;
+
+/// What is to be run.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// A command with its arguments.
+    Command(&'static Command, Vec<Vec<u8>>),
+    /// A line for the shell, as a `!` alias gives it.
+    Shell {
+        /// The line.
+        script: Vec<u8>,
+        /// The alias, which is `$0`, and its arguments.
+        words: Vec<Vec<u8>>,
+    },
+}
+
+/// What a word may stand for.
+#[derive(Clone, Copy)]
+enum Meaning<'a> {
+    Command(&'static Command),
+    /// Of Mercurial, and not here: its name keeps abbreviations from meaning something else.
+    Absent,
+    Alias(&'a [u8]),
+}
+
+/// Finds what `name` with `arguments` runs.
+///
+/// # Errors
+/// Unknown and ambiguous names; aliases that lead nowhere.
+pub(crate) fn resolve(name: &[u8], arguments: &[Vec<u8>], config: &Hgrc) -> Result<Target, Abort> {
+    let mut name = String::from_utf8_lossy(name).into_owned();
+    let mut arguments = arguments.to_vec();
+    let mut through: Option<String> = None;
+    for _ in 0..MAX_ALIASES {
+        let (full, meaning) = find(&name, config, through.as_deref())?;
+        match meaning {
+            Meaning::Command(command) => {
+                let mut all = defaults(command, config)?;
+                all.append(&mut arguments);
+                return Ok(Target::Command(command, all));
+            }
+            Meaning::Absent => return Err(unknown(&name, through.as_deref())),
+            Meaning::Alias(definition) => {
+                if let Some(script) = definition.strip_prefix(b"!") {
+                    let mut words = vec![full.into_bytes()];
+                    words.append(&mut arguments);
+                    let script = script.trim_ascii().to_vec();
+                    return Ok(Target::Shell { script, words });
+                }
+                let (first, rest) = expand(&full, definition, arguments)?;
+                arguments = rest;
+                // `log = log -v` means the command.
+                let own = through.as_deref() == Some(&first) || first == full;
+                through = Some(full);
+                name = first;
+                if own && let Some(command) = exact(&name) {
+                    return Ok(Target::Command(command, arguments));
+                }
+            }
+        }
+    }
+    Err(unknown(&name, through.as_deref()))
+}
+
+fn exact(name: &str) -> Option<&'static Command> {
+    COMMANDS
+        .iter()
+        .copied()
+        .find(|command| command.names.contains(&name))
+}
+
+fn find<'a>(
+    name: &str,
+    config: &'a Hgrc,
+    through: Option<&str>,
+) -> Result<(String, Meaning<'a>), Abort> {
+    let mut found: BTreeMap<String, Meaning<'_>> = BTreeMap::new();
+    for names in OF_MERCURIAL {
+        let names: Vec<&str> = names.split(' ').collect();
+        if let Some(full) = matching(&names, name) {
+            found.insert(full.to_owned(), Meaning::Absent);
+        }
+    }
+    for command in COMMANDS {
+        if let Some(full) = matching(command.names, name) {
+            found.insert(full.to_owned(), Meaning::Command(command));
+        }
+    }
+    for item in config.section("alias") {
+        // `name:doc` and the like describe an alias.
+        let key = String::from_utf8_lossy(&item.key);
+        if key.starts_with(name) && !key.contains(':') {
+            found.insert(key.into_owned(), Meaning::Alias(&item.value));
+        }
+    }
+    if let Some(meaning) = found.get(name) {
+        return Ok((name.to_owned(), *meaning));
+    }
+    // Beginnings mean a debugging command only where nothing else has them.
+    if found.keys().any(|full| !full.starts_with("debug")) {
+        found.retain(|full, _| !full.starts_with("debug"));
+    }
+    if found.len() > 1 {
+        let candidates = found.into_keys().collect();
+        return Err(match through {
+            Some(alias) => Abort::new(format!(
+                "alias '{alias}' resolves to ambiguous command '{name}'"
+            )),
+            None => Abort::AmbiguousCommand {
+                name: name.to_owned(),
+                candidates,
+            },
+        });
+    }
+    found.pop_first().ok_or_else(|| unknown(name, through))
+}
+
+/// Which of a command's names is meant: the same one, or the first that begins so.
+fn matching<'a>(names: &[&'a str], typed: &str) -> Option<&'a str> {
+    let mut same = names.iter().copied().filter(|full| *full == typed);
+    let mut begun = names.iter().copied().filter(|full| full.starts_with(typed));
+    same.next().or_else(|| begun.next())
+}
+
+fn unknown(name: &str, through: Option<&str>) -> Abort {
+    match through {
+        Some(alias) => Abort::new(format!(
+            "alias '{alias}' resolves to unknown command '{name}'"
+        )),
+        None => Abort::UnknownCommand(name.to_owned()),
+    }
+}
+
+/// Options that `[defaults]` adds before those of the user.
+fn defaults(command: &Command, config: &Hgrc) -> Result<Vec<Vec<u8>>, Abort> {
+    match config.get("defaults", command.name()) {
+        Some(words) => split(words),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The words of an alias with its arguments in their places, the first one apart.
+fn expand(
+    alias: &str,
+    definition: &[u8],
+    arguments: Vec<Vec<u8>>,
+) -> Result<(String, Vec<Vec<u8>>), Abort> {
+    let mut used = 0;
+    let mut words = Vec::new();
+    for word in split(definition)? {
+        if word == b"$@" {
+            words.extend(arguments.iter().cloned());
+            used = arguments.len();
+            continue;
+        }
+        words.push(with_arguments(&word, &arguments, &mut used)?);
+    }
+    words.extend(arguments.into_iter().skip(used));
+    let mut words = words.into_iter();
+    let first = words
+        .next()
+        .ok_or_else(|| Abort::new(format!("no definition for alias '{alias}'")))?;
+    Ok((
+        String::from_utf8_lossy(&first).into_owned(),
+        words.collect(),
+    ))
+}
+
+/// Replaces `$1`, `$2` …; `used` becomes the highest number there is.
+fn with_arguments(word: &[u8], arguments: &[Vec<u8>], used: &mut usize) -> Result<Vec<u8>, Abort> {
+    let mut out = Vec::new();
+    let mut rest = word;
+    while let Some(dollar) = rest.iter().position(|byte| *byte == b'$') {
+        out.extend_from_slice(&rest[..dollar]);
+        rest = &rest[dollar + 1..];
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let number = std::str::from_utf8(&rest[..digits]).ok();
+        match number.and_then(|digits| digits.parse::<usize>().ok()) {
+            Some(number) if number > 0 => {
+                let few = || Abort::new("too few arguments for command alias");
+                out.extend_from_slice(arguments.get(number - 1).ok_or_else(few)?);
+                *used = number.max(*used);
+                rest = &rest[digits..];
+            }
+            _ => out.push(b'$'),
+        }
+    }
+    out.extend_from_slice(rest);
+    Ok(out)
+}
+
+/// Words as a shell splits them: white space, `'`, `"` and `\`.
+fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, Abort> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quote: Option<u8> = None;
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match (quote, byte) {
+            (Some(open), _) if byte == open => quote = None,
+            (None, b'\'' | b'"') => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            (None | Some(b'"'), b'\\') => {
+                let next = bytes.next().unwrap_or(b'\\');
+                let word = word.get_or_insert_default();
+                if quote.is_some() && !matches!(next, b'"' | b'\\') {
+                    word.push(b'\\');
+                }
+                word.push(next);
+            }
+            (None, _) if byte.is_ascii_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    if quote.is_some() {
+        return Err(Abort::new("No closing quotation"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// Runs the line of a `!` alias; `$0` is the alias, `$1` and on its arguments.
+///
+/// # Errors
+/// If there is no shell.
+pub(crate) fn run_shell(script: &[u8], words: &[Vec<u8>]) -> Result<u8, Abort> {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg(OsStr::from_bytes(script));
+    command.args(words.iter().map(|word| OsStr::from_bytes(word)));
+    command.env("HG_ARGS", OsStr::from_bytes(&words.join(&b' ')));
+    if let Ok(program) = std::env::current_exe() {
+        command.env("HG", program);
+    }
+    let status = command.status()?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.unwrap_or(FAILED_SHELL))
+}

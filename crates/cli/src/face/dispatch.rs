@@ -1,0 +1,171 @@
+//! From the process's arguments to a command that has run, and to the exit code.
+
+use super::alias::{self, Target};
+use super::global::{Early, GLOBAL};
+use super::options::{self, Order};
+use super::session::Place;
+use super::{Abort, Command, Matches, Session, Verbosity, environment, usage};
+use crate::commands;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use varve_config::hgrc::Hgrc;
+
+/// Runs the program; `program` is the name it was called by.
+pub(crate) fn main(program: &str, arguments: &[Vec<u8>]) -> u8 {
+    match run(program, arguments) {
+        Ok(code) => code,
+        Err(abort) => {
+            report(program, &abort);
+            abort.code()
+        }
+    }
+}
+
+fn report(program: &str, abort: &Abort) {
+    if abort.is_broken_pipe() {
+        return;
+    }
+    let mut text = format!("{abort}\n");
+    if let Some(rest) = text.strip_prefix("hg: ") {
+        text = format!("{program}: {rest}");
+    }
+    if let Some(hint) = abort.hint_text() {
+        text.push_str(&format!("({hint})\n"));
+    }
+    // Nothing is left to do if even standard error is gone.
+    let _ = io::stderr().write_all(text.as_bytes());
+    if let Abort::Usage { command, .. } = abort {
+        let _ = io::stdout().write_all(usage::short(program, command).as_bytes());
+    }
+}
+
+fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
+    let begun = Instant::now();
+    let early = Early::scan(arguments);
+    let mut config = environment::user_layers()?;
+    let mut of_arguments = Hgrc::default();
+    for argument in &early.config {
+        of_arguments.add_argument(argument)?;
+    }
+    let cwd = change_folder(early.cwd.as_deref())?;
+    let place = Place::find(early.repository.as_deref(), &cwd, &environment::Environment);
+    if let Some(root) = place.root() {
+        environment::add_repository_layers(&mut config, root)?;
+    }
+    config.add_all(&of_arguments);
+    environment::make_plain(&mut config);
+    let (target, global) = find_target(arguments, &config)?;
+    let mut session = Session::new(program, cwd, config, place);
+    let done = match target {
+        Target::Shell { script, words } => {
+            early.check(&global)?;
+            alias::run_shell(&script, &words)
+        }
+        Target::Command(command, words) => {
+            let matches = parse_command(command, &words, global)?;
+            early.check(&matches)?;
+            apply_global(&mut session, &matches)?;
+            run_command(command, &mut session, &matches)
+        }
+    };
+    let flushed = session.out.flush();
+    let code = done?;
+    flushed?;
+    if session.show_time {
+        let real = begun.elapsed().as_secs_f64();
+        session.warn(format!("time: real {real:.3} secs\n"))?;
+    }
+    Ok(code)
+}
+
+/// Goes to the folder of `--cwd`; gives the folder that the process is in then.
+fn change_folder(cwd: Option<&[u8]>) -> Result<PathBuf, Abort> {
+    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+        let path = Path::new(OsStr::from_bytes(cwd));
+        std::env::set_current_dir(path).map_err(|error| Abort::file(&error, path))?;
+    }
+    let current = std::env::current_dir();
+    current.map_err(|error| Abort::new(format!("error getting current working directory: {error}")))
+}
+
+/// The command, with the global options that stand before it.
+fn find_target(arguments: &[Vec<u8>], config: &Hgrc) -> Result<(Target, Matches), Abort> {
+    let global = options::parse(&[GLOBAL], arguments, Order::CommandFirst);
+    let global = global.map_err(Abort::GlobalUsage)?;
+    let special = if global.flag("version") {
+        Some(&commands::version::COMMAND)
+    } else if global.arguments().is_empty() || global.flag("help") {
+        Some(&commands::help::COMMAND)
+    } else {
+        None
+    };
+    let target = match (special, global.arguments()) {
+        (Some(command), words) => Target::Command(command, words.to_vec()),
+        (None, [name, rest @ ..]) => alias::resolve(name, rest, config)?,
+        (None, []) => Target::Command(&commands::help::COMMAND, Vec::new()),
+    };
+    Ok((target, global))
+}
+
+fn parse_command(
+    command: &'static Command,
+    words: &[Vec<u8>],
+    global: Matches,
+) -> Result<Matches, Abort> {
+    let wrong = |message| Abort::Usage { command, message };
+    let parsed = options::parse(&[command.options, GLOBAL], words, Order::Anywhere);
+    let mut matches = parsed.map_err(wrong)?;
+    matches.precede_with(global);
+    Ok(matches)
+}
+
+fn run_command(
+    command: &'static Command,
+    session: &mut Session,
+    matches: &Matches,
+) -> Result<u8, Abort> {
+    if matches.flag("version") {
+        return (commands::version::COMMAND.run)(session, matches);
+    }
+    if matches.flag("help") && command.name() != commands::help::COMMAND.name() {
+        return commands::help::of_command(session, command);
+    }
+    if !command.arguments.contains(&matches.arguments().len()) {
+        let message = "invalid arguments".to_owned();
+        return Err(Abort::Usage { command, message });
+    }
+    (command.run)(session, matches)
+}
+
+fn apply_global(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
+    let config = session.config.clone();
+    let either = |flag: &str| -> Result<bool, Abort> {
+        // What is no boolean counts as off here.
+        Ok(matches.flag(flag) || config.boolean("ui", flag, false).unwrap_or(false))
+    };
+    let debug = either("debug")?;
+    let (quiet, verbose) = if debug {
+        (false, true)
+    } else if matches.flag("verbose") || matches.flag("quiet") {
+        // Both together cancel each other.
+        let both = matches.flag("verbose") && matches.flag("quiet");
+        (
+            matches.flag("quiet") && !both,
+            matches.flag("verbose") && !both,
+        )
+    } else {
+        let (quiet, verbose) = (either("quiet")?, either("verbose")?);
+        (quiet && !verbose, verbose && !quiet)
+    };
+    session.verbosity = Verbosity {
+        quiet,
+        verbose,
+        debug,
+    };
+    session.hidden = matches.flag("hidden");
+    session.show_time = matches.flag("time");
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! The program as `hg`: arguments, configuration, output and exit codes as Mercurial has them.
+
+mod abort;
+mod alias;
+mod command;
+mod dispatch;
+mod environment;
+mod global;
+mod options;
+mod session;
+pub(crate) mod usage;
+
+pub(crate) use abort::Abort;
+pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, TEMPLATE};
+pub(crate) use dispatch::main;
+pub(crate) use options::Matches;
+pub(crate) use session::{Session, Verbosity, disk};
+
+/// The code of a `!` alias that a signal ended.
+const FAILED_SHELL: u8 = 255;
