@@ -159,6 +159,19 @@ impl Index {
         self.header
     }
 
+    /// Only of an index without entries.
+    pub fn set_header(&mut self, header: Header) {
+        self.header = header;
+    }
+
+    /// Adds an entry; its chunk too, if chunks stand between entries.
+    pub fn push(&mut self, entry: &Entry, chunk: &[u8]) {
+        self.entries.extend_from_slice(&entry.encode());
+        if self.header.inline {
+            self.inline_chunks.extend_from_slice(chunk);
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.entries.len() / ENTRY_LEN
     }

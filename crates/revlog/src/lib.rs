@@ -1,6 +1,8 @@
 //! Mercurial's revlog: index and data files, delta chains, reading and appending revisions.
 
 mod append;
+mod chain;
+mod choose;
 pub mod chunk;
 mod entry;
 mod error;
@@ -9,10 +11,12 @@ mod ids;
 mod index;
 mod nodes;
 mod options;
+mod parallel;
 mod reader;
 mod revlog;
+mod write;
 
-pub use append::{Appender, Content, NewRevision, Written};
+pub use append::{Appender, Content, Given, NewRevision};
 pub use entry::{ENTRY_LEN, Entry, Header, flag};
 pub use error::RevlogError;
 pub use ids::{Node, Rev};
@@ -20,3 +24,4 @@ pub use nodes::PrefixMatch;
 pub use options::WriteOptions;
 pub use reader::{Reader, ReaderState, hash};
 pub use revlog::Revlog;
+pub use write::Written;

@@ -15,7 +15,9 @@ const GAP: u64 = 64 << 10;
 const LONGEST_READ: u64 = 16 << 20;
 /// Texts that are kept, because the next revision is likely to be stored against one of them.
 const KEPT_TEXTS: usize = 4;
-/// Beyond this only the newest text is kept.
+/// For writing: parents and snapshots that the next revision may be stored against.
+const KEPT_TEXTS_WRITING: usize = 16;
+/// Beyond this only the newest text is kept, and no chain of patches.
 const KEPT_BYTES: usize = 32 << 20;
 /// Limit for the text of a revision whose writer did not say how long it is.
 const LONGEST_UNKNOWN: usize = 1 << 30;
@@ -29,18 +31,58 @@ pub struct Reader<'a> {
 
 /// Buffers and contexts that a reader keeps between revisions, and that can go on to another
 /// revlog: making them anew costs more than reading a short revlog.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ReaderState {
     window: Vec<u8>,
     window_start: u64,
     expander: Expander,
     folder: Folder,
-    /// Revisions from the wanted one down to the first that is needed.
-    chain: Vec<Rev>,
-    patches: Vec<u8>,
-    ranges: Vec<Range<usize>>,
+    /// Patches on top of a kept text.
+    loose: Patches,
+    /// Those of the last chain that was read from its full text on. Who reads backwards needs
+    /// most of them again.
+    rooted: Patches,
     /// Newest first.
     texts: Vec<(Rev, Vec<u8>)>,
+    most_texts: usize,
+}
+
+/// Expanded chunks of a chain, the first one first.
+#[derive(Debug, Default)]
+struct Patches {
+    revs: Vec<Rev>,
+    ranges: Vec<Range<usize>>,
+    bytes: Vec<u8>,
+}
+
+impl Patches {
+    fn truncate(&mut self, len: usize) {
+        self.revs.truncate(len);
+        self.ranges.truncate(len);
+        let end = self.ranges.last().map_or(0, |range| range.end);
+        self.bytes.truncate(end);
+    }
+
+    /// How many of these are the first ones of `chain`, whose last revision stands first.
+    fn shared(&self, chain: &[Rev]) -> usize {
+        let pairs = self.revs.iter().zip(chain.iter().rev());
+        pairs.take_while(|(here, wanted)| here == wanted).count()
+    }
+}
+
+impl Default for ReaderState {
+    fn default() -> Self {
+        ReaderState {
+            window: Vec::new(),
+            window_start: 0,
+            expander: Expander::new(),
+            folder: Folder::new(),
+            loose: Patches::default(),
+            rooted: Patches::default(),
+            texts: Vec::new(),
+            most_texts: KEPT_TEXTS,
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -102,32 +144,49 @@ fn outside(revlog: &Revlog, rev: Rev, entry: &Entry) -> RevlogError {
 }
 
 impl ReaderState {
+    /// For an appender, which comes back to more texts than who only reads.
+    pub(crate) fn for_writing() -> ReaderState {
+        ReaderState {
+            most_texts: KEPT_TEXTS_WRITING,
+            ..ReaderState::default()
+        }
+    }
+
     /// Drops what belongs to one revlog.
     fn forget(&mut self) {
         self.window.clear();
         self.window_start = 0;
         self.texts.clear();
+        self.loose.truncate(0);
+        self.rooted.truncate(0);
     }
 
     pub(crate) fn text(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
         refuse_flags(revlog, rev)?;
-        if let Some(at) = self.texts.iter().position(|(kept, _)| *kept == rev) {
-            let found = self.texts.remove(at);
-            self.texts.insert(0, found);
-        } else {
-            let mut text = self.room();
-            self.build(revlog, rev, &mut text)?;
-            check_hash(revlog, rev, &text)?;
-            self.texts.insert(0, (rev, text));
+        match self.texts.iter().position(|(kept, _)| *kept == rev) {
+            Some(at) => self.texts[..=at].rotate_right(1),
+            None => {
+                let mut text = self.room();
+                self.build(revlog, rev, &mut text)?;
+                check_hash(revlog, rev, &text)?;
+                self.texts.insert(0, (rev, text));
+            }
         }
         Ok(self.texts.first().map_or(&[], |(_, text)| text))
+    }
+
+    /// Keeps a text that is known without being read.
+    pub(crate) fn keep(&mut self, rev: Rev, text: &[u8]) {
+        let mut kept = self.room();
+        kept.extend_from_slice(text);
+        self.texts.insert(0, (rev, kept));
     }
 
     /// A cleared buffer: that of the oldest text, if enough are kept.
     fn room(&mut self) -> Vec<u8> {
         let mut buffer = Vec::new();
         let mut bytes: usize = self.texts.iter().map(|(_, text)| text.len()).sum();
-        while self.texts.len() >= KEPT_TEXTS || (self.texts.len() > 1 && bytes > KEPT_BYTES) {
+        while self.texts.len() >= self.most_texts || (self.texts.len() > 1 && bytes > KEPT_BYTES) {
             let Some((_, oldest)) = self.texts.pop() else {
                 break;
             };
@@ -139,57 +198,84 @@ impl ReaderState {
     }
 
     fn build(&mut self, revlog: &Revlog, rev: Rev, out: &mut Vec<u8>) -> Result<(), RevlogError> {
-        self.chain.clear();
-        let mut at = rev;
-        let base = loop {
-            self.chain.push(at);
-            match revlog.delta_parent(at) {
-                None => break None,
-                Some(below) => {
-                    if let Some(kept) = self.texts.iter().position(|(kept, _)| *kept == below) {
-                        break Some(kept);
-                    }
-                    at = below;
-                }
+        let (mut chain, mut at) = (Vec::new(), rev);
+        let kept = loop {
+            chain.push(at);
+            let Some(below) = revlog.delta_parent(at) else {
+                break None;
+            };
+            if let Some(kept) = self.texts.iter().position(|(kept, _)| *kept == below) {
+                break Some(kept);
             }
+            at = below;
         };
-        self.read_chain(revlog)?;
-        let (base, chain) = match base {
-            Some(kept) => (&self.texts[kept].1[..], &self.ranges[..]),
-            None => {
-                let (base, chain) = self.ranges.split_first().unwrap_or((&(0..0), &[]));
-                (&self.patches[base.clone()], chain)
-            }
+        let slot = if kept.is_some() {
+            &mut self.loose
+        } else {
+            &mut self.rooted
+        };
+        let mut patches = std::mem::take(slot);
+        let result = self.apply(revlog, &chain, kept, &mut patches, out);
+        if patches.bytes.len() > KEPT_BYTES {
+            patches = Patches::default();
+        }
+        if kept.is_some() {
+            self.loose = patches;
+        } else {
+            self.rooted = patches;
+        }
+        result
+    }
+
+    /// Puts the text of `chain[0]` together from that of the kept text or from the full text at
+    /// the end of `chain`.
+    fn apply(
+        &mut self,
+        revlog: &Revlog,
+        chain: &[Rev],
+        kept: Option<usize>,
+        patches: &mut Patches,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RevlogError> {
+        let known = if kept.is_some() {
+            0
+        } else {
+            patches.shared(chain)
+        };
+        patches.truncate(known);
+        self.read_chain(revlog, &chain[..chain.len() - known], patches)?;
+        let (base, deltas) = match kept {
+            Some(kept) => (&self.texts[kept].1[..], &patches.ranges[..]),
+            None => match patches.ranges.split_first() {
+                Some((base, deltas)) => (&patches.bytes[base.clone()], deltas),
+                None => (&[][..], &[][..]),
+            },
         };
         self.folder
-            .apply(&self.patches, chain, base, out)
+            .apply(&patches.bytes, deltas, base, out)
             .map_err(|source| RevlogError::DamagedChain {
                 path: revlog.path().to_owned(),
-                rev,
+                rev: chain[0],
                 source,
             })
     }
 
-    /// Expands the chunks of `chain`, last one first, into `patches`.
-    fn read_chain(&mut self, revlog: &Revlog) -> Result<(), RevlogError> {
-        self.patches.clear();
-        self.ranges.clear();
-        let chain = std::mem::take(&mut self.chain);
-        let mut patches = std::mem::take(&mut self.patches);
-        let mut result = Ok(());
+    /// Expands the chunks of `chain`, last one first, behind `patches`.
+    fn read_chain(
+        &mut self,
+        revlog: &Revlog,
+        chain: &[Rev],
+        patches: &mut Patches,
+    ) -> Result<(), RevlogError> {
         for (left, rev) in chain.iter().enumerate().rev() {
             let entry = revlog.index().entry(*rev);
-            let from = patches.len();
-            result = self
-                .fill_chain(revlog, &chain[..=left], &entry)
-                .and_then(|()| self.expand(revlog, *rev, &entry, &mut patches));
-            if result.is_err() {
-                break;
-            }
-            self.ranges.push(from..patches.len());
+            let from = patches.bytes.len();
+            self.fill_chain(revlog, &chain[..=left], &entry)?;
+            self.expand(revlog, *rev, &entry, &mut patches.bytes)?;
+            patches.ranges.push(from..patches.bytes.len());
+            patches.revs.push(*rev);
         }
-        (self.chain, self.patches) = (chain, patches);
-        result
+        Ok(())
     }
 
     /// Makes sure that the chunk of the last of `chain` is in the window, together with as many
@@ -200,14 +286,14 @@ impl ReaderState {
         chain: &[Rev],
         entry: &Entry,
     ) -> Result<(), RevlogError> {
-        if self.holds(entry) || revlog.header().inline {
+        if self.holds(entry) || in_memory(revlog, entry) {
             return Ok(());
         }
         let mut end = entry.end();
         for rev in chain.iter().rev().skip(1) {
             let next = revlog.index().entry(*rev);
             let close = next.offset >= end && next.offset - end <= GAP;
-            if !close || next.end() - entry.offset > LONGEST_READ {
+            if !close || in_memory(revlog, &next) || next.end() - entry.offset > LONGEST_READ {
                 break;
             }
             end = next.end();
@@ -219,7 +305,7 @@ impl ReaderState {
 
     /// Makes sure that one chunk is in the window if it is in the file, with those behind it.
     fn fill(&mut self, revlog: &Revlog, entry: &Entry) -> Result<(), RevlogError> {
-        if self.holds(entry) || revlog.header().inline {
+        if self.holds(entry) || in_memory(revlog, entry) {
             return Ok(());
         }
         self.read(revlog, entry.offset, entry.end(), true)
@@ -261,8 +347,11 @@ impl ReaderState {
     }
 
     fn chunk<'s>(&'s self, revlog: &'s Revlog, entry: &Entry) -> Option<&'s [u8]> {
-        let (source, start) = if revlog.header().inline {
-            (revlog.index().inline_chunks(), 0)
+        if entry.stored_len == 0 {
+            return Some(&[]);
+        }
+        let (source, start) = if in_memory(revlog, entry) {
+            revlog.chunks_in_memory()
         } else {
             (&self.window[..], self.window_start)
         };
@@ -287,6 +376,12 @@ impl ReaderState {
         self.expander = expander;
         result
     }
+}
+
+/// Whether a chunk is empty, inline or gathered, and so need not be read from a file.
+fn in_memory(revlog: &Revlog, entry: &Entry) -> bool {
+    let (chunks, start) = revlog.chunks_in_memory();
+    entry.stored_len == 0 || revlog.header().inline || (!chunks.is_empty() && entry.offset >= start)
 }
 
 /// The most bytes that the chunk of a revision may honestly expand to. A patch has at most one

@@ -7,11 +7,14 @@ use crate::reader::{Reader, ReaderState};
 use crate::{Node, Rev, RevlogError};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use varve_base::{OpenMode, Storage, StorageFile};
 
 /// Below this many revisions a node is searched one by one.
 const FEW: usize = 32;
+/// As many searches one by one, newest revision first, cost less than sorting all nodes.
+const FEW_SEARCHES: u32 = 8;
 
 /// One revlog as it was when it was opened; what is appended later does not show.
 ///
@@ -25,6 +28,12 @@ pub struct Revlog {
     nodes: OnceLock<NodeTable>,
     data: OnceLock<(Arc<dyn StorageFile>, u64)>,
     reader: Mutex<ReaderState>,
+    /// Chunks that are in no file yet, for an [`crate::Appender`]; none if inline.
+    pending: Vec<u8>,
+    /// Where they begin among all chunks.
+    pending_start: u64,
+    /// How many nodes were searched one by one.
+    searches: AtomicU32,
 }
 
 impl Revlog {
@@ -81,6 +90,9 @@ impl Revlog {
         Revlog {
             storage: storage.clone(),
             path: path.to_owned(),
+            pending: Vec::new(),
+            pending_start: index.data_len(),
+            searches: AtomicU32::new(0),
             index,
             nodes: OnceLock::new(),
             data: OnceLock::new(),
@@ -129,10 +141,12 @@ impl Revlog {
         rev.map_or(Node::NULL, |rev| self.node(rev))
     }
 
-    /// The revision of this name. The first call on a long revlog sorts all nodes.
+    /// The revision of this name. Who asks often pays once for sorting all nodes.
     pub fn rev(&self, node: &Node) -> Option<Rev> {
-        if self.len() <= FEW {
-            return self.revs().find(|rev| self.node(*rev) == *node);
+        let sorted = self.nodes.get().is_some();
+        let few = self.len() <= FEW || self.searches.fetch_add(1, Relaxed) < FEW_SEARCHES;
+        if few && !sorted {
+            return self.revs().rev().find(|rev| self.node(*rev) == *node);
         }
         self.nodes().rev(&self.index, node)
     }
@@ -205,6 +219,33 @@ impl Revlog {
 
     pub(crate) fn index(&self) -> &Index {
         &self.index
+    }
+
+    /// Only for a revlog without revisions.
+    pub(crate) fn set_header(&mut self, header: Header) {
+        self.index.set_header(header);
+    }
+
+    /// Adds a revision that is in no file yet; its chunk begins where the last one ends.
+    pub(crate) fn gather(&mut self, entry: &Entry, chunk: &[u8]) {
+        self.index.push(entry, chunk);
+        if !self.header().inline {
+            self.pending.extend_from_slice(chunk);
+        }
+    }
+
+    /// Chunks of gathered revisions, if they are not inline.
+    pub(crate) fn pending(&self) -> &[u8] {
+        &self.pending
+    }
+
+    /// All chunks that are in memory, and where they begin among all chunks.
+    pub(crate) fn chunks_in_memory(&self) -> (&[u8], u64) {
+        if self.header().inline {
+            (self.index.inline_chunks(), 0)
+        } else {
+            (&self.pending, self.pending_start)
+        }
     }
 
     pub(crate) fn data_file(&self) -> Result<&dyn StorageFile, RevlogError> {

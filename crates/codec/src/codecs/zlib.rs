@@ -16,13 +16,17 @@ pub(super) struct Zlib {
 
 impl Zlib {
     pub(super) fn new(level: i32) -> Self {
+        let level = LEVELS.get(level.unsigned_abs() as usize).copied();
         Zlib {
-            level: CompressionLvl::new(level).unwrap_or_default(),
+            level: CompressionLvl::new(level.unwrap_or(9)).unwrap_or_default(),
             deflate: None,
             inflate: Decompressor::new(),
         }
     }
 }
+
+/// For each level of zlib, the level of libdeflate that makes chunks at least as small.
+const LEVELS: [i32; 10] = [0, 1, 2, 4, 5, 6, 7, 8, 9, 9];
 
 /// Least room for what a chunk expands to.
 const STEP: usize = 4096;

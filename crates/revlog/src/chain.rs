@@ -1,0 +1,86 @@
+//! What is known of the chain of deltas that ends at a revision.
+
+use crate::{Rev, Revlog};
+use std::collections::HashMap;
+
+/// A chain: a full text, then deltas. Where snapshots are deltas too, the chain begins with
+/// snapshots, each a delta against the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chain {
+    /// How many deltas are applied to the full text.
+    pub deltas: usize,
+    /// Stored bytes of all chunks, that of the full text included.
+    pub bytes: u64,
+    /// Where the chunk of the full text begins in the file.
+    pub start: u64,
+    /// How many snapshots stand between the full text and this one; `None` if the revision is an
+    /// ordinary delta.
+    pub depth: Option<u32>,
+}
+
+/// Chains by revision, each computed once.
+#[derive(Debug, Default)]
+pub(crate) struct Chains(HashMap<Rev, Chain>);
+
+impl Chains {
+    /// The chain that ends at `rev`.
+    pub fn of(&mut self, revlog: &Revlog, rev: Rev) -> Chain {
+        let (mut above, mut at) = (Vec::new(), rev);
+        let mut chain = loop {
+            if let Some(known) = self.0.get(&at) {
+                break *known;
+            }
+            match revlog.delta_parent(at) {
+                None => {
+                    let entry = revlog.entry(at);
+                    let chain = Chain {
+                        deltas: 0,
+                        bytes: u64::from(entry.stored_len),
+                        start: entry.offset,
+                        depth: Some(0),
+                    };
+                    self.0.insert(at, chain);
+                    break chain;
+                }
+                Some(base) => {
+                    above.push((at, base));
+                    at = base;
+                }
+            }
+        };
+        for (at, base) in above.into_iter().rev() {
+            chain = Chain {
+                deltas: chain.deltas + 1,
+                bytes: chain.bytes + u64::from(revlog.entry(at).stored_len),
+                depth: snapshot_depth(revlog, chain, base, revlog.parents(at)),
+                ..chain
+            };
+            self.0.insert(at, chain);
+        }
+        chain
+    }
+}
+
+/// Depth of a delta against `base`, if it is a snapshot: Mercurial counts those deltas that are
+/// against a snapshot which is no parent of the revision.
+pub(crate) fn snapshot_depth(
+    revlog: &Revlog,
+    chain_of_base: Chain,
+    base: Rev,
+    parents: [Option<Rev>; 2],
+) -> Option<u32> {
+    let is_parent = |parent: Rev| not_empty(revlog, parent) == Some(base);
+    if parents.into_iter().flatten().any(is_parent) {
+        return None;
+    }
+    chain_of_base.depth.map(|depth| depth + 1)
+}
+
+/// The first revision down the chain of `rev` that has a chunk at all. An empty delta makes the
+/// same text as its base, so that the two count as one.
+fn not_empty(revlog: &Revlog, mut rev: Rev) -> Option<Rev> {
+    while revlog.entry(rev).stored_len == 0 {
+        rev = revlog.delta_parent(rev)?;
+    }
+    Some(rev)
+}

@@ -1,0 +1,262 @@
+//! In which form a revision is stored: as a full text, or as a delta against what.
+//!
+//! Candidates are tried in groups, and the first group that has a good delta decides: what came
+//! with the revision, its parents, the revision before it, then (where snapshots may be deltas)
+//! the snapshots that the chains of these begin with. What is good is bounded by the limits of
+//! Mercurial's sparse-revlog, so that no text takes long to put together:
+//!
+//! - a chain has at most 1000 deltas, and at most twice as many stored bytes as the text has;
+//! - a snapshot of depth d takes at most the text's length divided by 2^d, and not more than the
+//!   snapshot that it is against.
+
+use crate::append::{Appender, Content, Given, NewRevision};
+use crate::chain::{Chain, snapshot_depth};
+use crate::{Rev, RevlogError, chunk};
+use std::sync::PoisonError;
+use varve_codec::CodecId;
+use varve_delta::{Grain, diff};
+
+const LONGEST_CHAIN: usize = 1000;
+const CHAIN_BYTES_PER_TEXT: u64 = 2;
+/// Without sparse reading, a chain is read with all that lies between its chunks.
+const CHAIN_SPAN_PER_TEXT: u64 = 4;
+/// A base this many times shorter than the text has nothing to give.
+const SHORTEST_BASE: usize = 500;
+/// Most snapshots that are tried for one revision, the deepest ones first.
+const MOST_SNAPSHOTS: usize = 8;
+/// Longest text for which more than the parents are tried: rebuilding old texts of this length
+/// takes longer than a commit should.
+const LONGEST_SEARCHED: usize = 16 << 20;
+/// A delta over this part of its text may not be smaller than the compressed text: both are made.
+const SURELY_SMALL: usize = 16;
+/// A delta against a parent that is smaller than this part of its text needs no rivals.
+const SMALL: usize = 64;
+/// Compression is not tried where it would have to be better than this.
+const BEST_RATIO_ZLIB: usize = 20;
+const BEST_RATIO_ZSTD: usize = 100;
+
+/// The form of a text that was chosen.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    /// What the chunk is a delta against; `None` for a full text.
+    pub base: Option<Rev>,
+    pub chunk: Vec<u8>,
+}
+
+/// Buffers that are kept between revisions.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    patch: Vec<u8>,
+    pub chunk: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+/// What a delta against one revision may be.
+struct Limit {
+    base: Rev,
+    /// Most bytes of the chunk.
+    bytes: u64,
+}
+
+impl Appender {
+    /// Chooses the form of a new revision.
+    pub(crate) fn choose(
+        &mut self,
+        new: &NewRevision<'_>,
+        given: &Given<'_>,
+    ) -> Result<Stored, RevlogError> {
+        let mut best = Stored {
+            base: None,
+            chunk: std::mem::take(&mut self.scratch.chunk),
+        };
+        best.chunk.clear();
+        let plain = given.flags & !crate::flag::HINTS == 0;
+        if self.content != Content::Changelog && plain && !new.text.is_empty() {
+            let found = self.choose_delta(new, given, &mut best)?;
+            if found && best.chunk.len() <= new.text.len() / SURELY_SMALL {
+                return Ok(best);
+            }
+        }
+        let mut full = std::mem::take(&mut self.scratch.packed);
+        full.clear();
+        self.pack(new.text, &mut full)?;
+        if best.base.is_none() || full.len() <= best.chunk.len() {
+            best.base = None;
+            std::mem::swap(&mut best.chunk, &mut full);
+        }
+        self.scratch.packed = full;
+        Ok(best)
+    }
+
+    /// Looks for a good delta; says whether there is one.
+    fn choose_delta(
+        &mut self,
+        new: &NewRevision<'_>,
+        given: &Given<'_>,
+        best: &mut Stored,
+    ) -> Result<bool, RevlogError> {
+        let mut tried = Vec::new();
+        let newest = (self.len() as u32).checked_sub(1).map(Rev);
+        if !self.revlog.header().general_delta {
+            return self.try_all(&[newest], new, given, &mut tried, best);
+        }
+        if self.options.reuse_delta && self.options.reuse_delta_parent {
+            let base = given.delta.and_then(|(base, _)| base);
+            if self.try_all(&[base], new, given, &mut tried, best)? {
+                return Ok(true);
+            }
+        }
+        let parents = [new.p1, new.p2];
+        if self.try_all(&parents, new, given, &mut tried, best)?
+            && best.chunk.len() <= new.text.len() / SMALL
+        {
+            return Ok(true);
+        }
+        if new.text.len() > LONGEST_SEARCHED {
+            return Ok(best.base.is_some());
+        }
+        if self.try_all(&[newest], new, given, &mut tried, best)? || !self.options.sparse {
+            return Ok(best.base.is_some());
+        }
+        let snapshots = self.snapshots_below(&tried);
+        self.try_all(&snapshots, new, given, &mut tried, best)
+    }
+
+    /// The snapshots in the chains of `revs`, the deepest ones first.
+    fn snapshots_below(&mut self, revs: &[Rev]) -> Vec<Option<Rev>> {
+        let mut found: Vec<(u32, Rev)> = Vec::new();
+        for rev in revs {
+            let mut next = Some(*rev);
+            while let Some(rev) = next {
+                if let Some(depth) = self.chains.of(&self.revlog, rev).depth {
+                    found.push((depth, rev));
+                }
+                next = self.revlog.delta_parent(rev);
+            }
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.dedup();
+        let nearest = found.into_iter().take(MOST_SNAPSHOTS);
+        nearest.map(|(_, rev)| Some(rev)).collect()
+    }
+
+    /// Tries the delta against each of `bases` that was not tried before, and keeps the smallest
+    /// of the good ones; says whether there is one.
+    fn try_all(
+        &mut self,
+        bases: &[Option<Rev>],
+        new: &NewRevision<'_>,
+        given: &Given<'_>,
+        tried: &mut Vec<Rev>,
+        best: &mut Stored,
+    ) -> Result<bool, RevlogError> {
+        for base in bases.iter().flatten() {
+            if tried.contains(base) {
+                continue;
+            }
+            tried.push(*base);
+            if let Some(limit) = self.limit(*base, new) {
+                self.try_base(&limit, new, given, best)?;
+            }
+        }
+        Ok(best.base.is_some())
+    }
+
+    /// How long a delta against `base` may be; `None` if there must be none.
+    fn limit(&mut self, base: Rev, new: &NewRevision<'_>) -> Option<Limit> {
+        let entry = self.revlog.entry(base);
+        let text_len = new.text.len() as u64;
+        // A delta against a text that was cut out or lies elsewhere would be a delta against the
+        // note about it.
+        let unusual = entry.flags & !crate::flag::HINTS != 0;
+        let base_len = entry.raw_len.map_or(usize::MAX, |len| len as usize);
+        if unusual || base_len == 0 || base_len.saturating_mul(SHORTEST_BASE) < new.text.len() {
+            return None;
+        }
+        let chain = self.chains.of(&self.revlog, base);
+        if chain.deltas >= LONGEST_CHAIN {
+            return None;
+        }
+        let left = (CHAIN_BYTES_PER_TEXT * text_len).checked_sub(chain.bytes)?;
+        let mut bytes = left.min(text_len);
+        if let Some(most) = self.snapshot_limit(base, chain, new) {
+            bytes = bytes.min(most);
+        }
+        if !self.options.sparse {
+            let span = self.revlog.data_len() - chain.start.min(self.revlog.data_len());
+            bytes = bytes.min((CHAIN_SPAN_PER_TEXT * text_len).checked_sub(span)?);
+        }
+        (bytes > 0).then_some(Limit { base, bytes })
+    }
+
+    /// How long a delta may be that is a snapshot; `None` if it is an ordinary one.
+    fn snapshot_limit(&self, base: Rev, chain: Chain, new: &NewRevision<'_>) -> Option<u64> {
+        if !self.revlog.header().general_delta {
+            return None;
+        }
+        let depth = snapshot_depth(&self.revlog, chain, base, [new.p1, new.p2])?;
+        let part = (new.text.len() as u64).checked_shr(depth).unwrap_or(0);
+        Some(part.min(u64::from(self.revlog.entry(base).stored_len)))
+    }
+
+    /// Makes a delta; it becomes `best` if it keeps the limit and is smaller.
+    fn try_base(
+        &mut self,
+        limit: &Limit,
+        new: &NewRevision<'_>,
+        given: &Given<'_>,
+        best: &mut Stored,
+    ) -> Result<(), RevlogError> {
+        let mut patch = std::mem::take(&mut self.scratch.patch);
+        let mut packed = std::mem::take(&mut self.scratch.packed);
+        let delta = match given.delta {
+            Some((Some(base), delta)) if base == limit.base && self.options.reuse_delta => delta,
+            _ => {
+                patch.clear();
+                self.diff(limit.base, new.text, &mut patch)?;
+                &patch
+            }
+        };
+        let mut most = limit.bytes;
+        if best.base.is_some() {
+            most = most.min((best.chunk.len() as u64).saturating_sub(1));
+        }
+        let best_ratio = match self.options.engine.codec() {
+            CodecId::Zlib => BEST_RATIO_ZLIB,
+            CodecId::Zstd => BEST_RATIO_ZSTD,
+            CodecId::None | CodecId::Snappy => 1,
+        };
+        // Against a long new text the delta saves too little for the time of compressing both.
+        let hopeless = (delta.len() / best_ratio) as u64 > most
+            || (new.text.len() > LONGEST_SEARCHED && delta.len() > new.text.len() / 2);
+        if !hopeless {
+            packed.clear();
+            self.pack(delta, &mut packed)?;
+            if packed.len() as u64 <= most {
+                best.base = Some(limit.base);
+                std::mem::swap(&mut best.chunk, &mut packed);
+            }
+        }
+        (self.scratch.patch, self.scratch.packed) = (patch, packed);
+        Ok(())
+    }
+
+    fn diff(&mut self, base: Rev, text: &[u8], patch: &mut Vec<u8>) -> Result<(), RevlogError> {
+        let reader = self.reader.get_mut();
+        let reader = reader.unwrap_or_else(PoisonError::into_inner);
+        let old = reader.text(&self.revlog, base)?;
+        let grain = match self.content {
+            Content::File => Grain::Bytes,
+            Content::Changelog | Content::Manifest => Grain::Lines,
+        };
+        diff(old, text, grain, patch);
+        Ok(())
+    }
+
+    fn pack(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Result<(), RevlogError> {
+        chunk::pack(raw, &mut self.compressor, out).map_err(|source| RevlogError::Compress {
+            path: self.revlog.path().to_owned(),
+            source,
+        })
+    }
+}

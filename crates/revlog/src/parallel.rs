@@ -1,0 +1,59 @@
+//! Reading many revisions with several threads.
+
+use crate::{Rev, Revlog, RevlogError};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+/// How many revisions a thread takes at once. Neighbours are stored against each other: the more
+/// of them, the fewer chains are read twice.
+const SHARE: usize = 256;
+
+/// What is done with a revision and its text.
+type Work<'w, E> = dyn Fn(Rev, &[u8]) -> Result<(), E> + Sync + 'w;
+
+impl Revlog {
+    /// Reads the texts of `revs` with `threads` threads, each with its own contexts, and calls
+    /// `work` with each. Within 256 neighbours of `revs` the order is kept.
+    ///
+    /// # Errors
+    /// The first error of [`crate::Reader::text`] or of `work` ends everything.
+    pub fn each_text<E: From<RevlogError> + Send>(
+        &self,
+        revs: &[Rev],
+        threads: usize,
+        work: &Work<'_, E>,
+    ) -> Result<(), E> {
+        let shares: Vec<_> = revs.chunks(SHARE).collect();
+        let (next, stop, failed) = (
+            AtomicUsize::new(0),
+            AtomicBool::new(false),
+            Mutex::new(None),
+        );
+        let one_thread = || {
+            let mut reader = self.reader();
+            while let Some(share) = shares.get(next.fetch_add(1, Relaxed)) {
+                for rev in *share {
+                    if stop.load(Relaxed) {
+                        return;
+                    }
+                    let done = reader.text(*rev).map_err(E::from);
+                    if let Err(error) = done.and_then(|text| work(*rev, text)) {
+                        stop.store(true, Relaxed);
+                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        failed.get_or_insert(error);
+                        return;
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads.min(shares.len()) {
+                scope.spawn(one_thread);
+            }
+            one_thread();
+        });
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,119 @@
+//! From gathered revisions to files.
+
+use crate::append::Appender;
+use crate::entry::{ENTRY_LEN, Entry, Header};
+use crate::{Rev, RevlogError};
+use std::path::Path;
+use varve_base::storage::replace;
+use varve_base::{OpenMode, Storage};
+
+/// What [`Appender::write`] did to the files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The index file was not there before.
+    pub created: bool,
+    /// There is a data file now that was not there before.
+    pub split: bool,
+}
+
+impl Appender {
+    /// Adds all gathered revisions to the files and syncs them. Folders are made as needed; the
+    /// caller syncs them.
+    ///
+    /// # Errors
+    /// What the storage answers. What was written until then is behind the end that the index
+    /// tells of, or without meaning to readers of an older changelog.
+    pub fn write(self) -> Result<Written, RevlogError> {
+        if !self.has_news() {
+            return Ok(Written::default());
+        }
+        let created = self.written == 0;
+        if created && let Some(folder) = self.path().parent() {
+            self.storage.create_folder(folder)?;
+        }
+        let newly_split = self.will_be_split() && (self.is_inline() || created);
+        if !self.is_inline() {
+            self.append_split()?;
+        } else if newly_split {
+            self.write_newly_split()?;
+        } else {
+            let entries = self.encode(self.written, self.revlog.header());
+            let (len, _) = self.lengths_before();
+            append_at(self.storage.as_ref(), self.path(), len, &entries)?;
+        }
+        Ok(Written {
+            created,
+            split: newly_split,
+        })
+    }
+
+    /// The entries from the revision `from` on, with their chunks between them if inline.
+    fn encode(&self, from: usize, header: Header) -> Vec<u8> {
+        let revs = from..self.len();
+        let mut out = Vec::with_capacity(revs.len() * ENTRY_LEN);
+        for number in revs {
+            let entry = self.revlog.entry(Rev(number as u32));
+            out.extend_from_slice(&encode_entry(&entry, number == 0, header));
+            if header.inline {
+                let start = entry.offset as usize;
+                let chunks = self.revlog.index().inline_chunks();
+                out.extend_from_slice(&chunks[start..start + entry.stored_len as usize]);
+            }
+        }
+        out
+    }
+
+    fn append_split(&self) -> Result<(), RevlogError> {
+        let (storage, (index_len, data_len)) = (self.storage.as_ref(), self.lengths_before());
+        append_at(storage, &self.data_path(), data_len, self.revlog.pending())?;
+        let entries = self.encode(self.written, self.revlog.header());
+        append_at(storage, self.path(), index_len, &entries)
+    }
+
+    /// Takes an inline revlog apart. The new index replaces the old one in one step; until then
+    /// the data file means nothing.
+    fn write_newly_split(&self) -> Result<(), RevlogError> {
+        let header = Header {
+            inline: false,
+            ..self.revlog.header()
+        };
+        let chunks = self.revlog.index().inline_chunks();
+        append_at(self.storage.as_ref(), &self.data_path(), 0, chunks)?;
+        let index = self.encode(0, header);
+        Ok(replace(self.storage.as_ref(), self.path(), &index)?)
+    }
+}
+
+fn encode_entry(entry: &Entry, first: bool, header: Header) -> [u8; ENTRY_LEN] {
+    let mut bytes = entry.encode();
+    if first {
+        bytes[..Header::LEN].copy_from_slice(&header.encode());
+    }
+    bytes
+}
+
+/// Adds bytes at `len`, which is where the file should end; what an interrupted writer left
+/// behind it is cut off.
+fn append_at(
+    storage: &dyn Storage,
+    path: &Path,
+    len: u64,
+    bytes: &[u8],
+) -> Result<(), RevlogError> {
+    let file = match storage.open(path, OpenMode::Append) {
+        Err(error) if error.is_not_found() => storage.open(path, OpenMode::CreateNew)?,
+        other => other?,
+    };
+    let found = file.len()?;
+    if found < len {
+        return Err(RevlogError::CannotAppend {
+            path: path.to_owned(),
+            reason: format!("the file has {found} bytes where the index tells of {len}"),
+        });
+    }
+    if found > len {
+        file.truncate(len)?;
+    }
+    file.append(bytes)?;
+    Ok(file.sync()?)
+}
