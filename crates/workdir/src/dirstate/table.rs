@@ -1,0 +1,120 @@
+//! The entries of a dirstate, sorted by path.
+//!
+//! What was read stays as one block of bytes with a sorted list of small records pointing into it;
+//! what came since stands beside it. So a large dirstate is read without an allocation per file,
+//! and adding many files costs no moving.
+
+use super::item::Item;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub start: u32,
+    pub len: u32,
+    pub item: Item,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    text: Vec<u8>,
+    /// Sorted by path, each path once. Items that are nowhere tracked count as absent.
+    records: Vec<Record>,
+    /// Paths that are not in `records`.
+    newer: BTreeMap<Vec<u8>, Item>,
+    pub copies: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Table {
+    /// The records' ranges must lie in `text`. Of records with one path the last counts.
+    pub fn new(
+        text: Vec<u8>,
+        mut records: Vec<Record>,
+        copies: BTreeMap<Vec<u8>, Vec<u8>>,
+    ) -> Table {
+        let path = |record: &Record| &text[range(record)];
+        if !records.is_sorted_by(|a, b| path(a) < path(b)) {
+            records.sort_by(|a, b| path(a).cmp(path(b)));
+            records.reverse();
+            records.dedup_by(|a, b| path(a) == path(b));
+            records.reverse();
+        }
+        Table {
+            text,
+            records,
+            newer: BTreeMap::new(),
+            copies,
+        }
+    }
+
+    /// The bytes that were given to [`Table::new`].
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    fn path(&self, record: &Record) -> &[u8] {
+        &self.text[range(record)]
+    }
+
+    fn find(&self, path: &[u8]) -> Result<usize, usize> {
+        self.records
+            .binary_search_by(|record| self.path(record).cmp(path))
+    }
+
+    pub fn get(&self, path: &[u8]) -> Option<Item> {
+        let item = match self.find(path) {
+            Ok(at) => self.records[at].item,
+            Err(_) => *self.newer.get(path)?,
+        };
+        item.is_anywhere().then_some(item)
+    }
+
+    /// An item that is nowhere tracked removes the entry.
+    pub fn set(&mut self, path: &[u8], item: Item) {
+        match self.find(path) {
+            Ok(at) => self.records[at].item = item,
+            Err(_) if item.is_anywhere() => {
+                self.newer.insert(path.to_vec(), item);
+            }
+            Err(_) => {
+                self.newer.remove(path);
+            }
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.records.clear();
+        self.newer.clear();
+        self.copies.clear();
+    }
+
+    /// All entries, sorted bytewise.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Item)> {
+        self.iter_from(b"")
+    }
+
+    /// The entries from a path on.
+    pub fn iter_from<'a>(
+        &'a self,
+        first: &[u8],
+    ) -> impl Iterator<Item = (&'a [u8], Item)> + use<'a> {
+        let start = self.find(first).unwrap_or_else(|at| at);
+        let old = self.records[start..].iter();
+        let mut old = old
+            .map(|record| (self.path(record), record.item))
+            .filter(|(_, item)| item.is_anywhere())
+            .peekable();
+        let newer = self.newer.range(first.to_vec()..);
+        let mut newer = newer.map(|(path, item)| (&path[..], *item)).peekable();
+        std::iter::from_fn(move || match (old.peek(), newer.peek()) {
+            (Some((a, _)), Some((b, _))) if b < a => newer.next(),
+            (None, _) => newer.next(),
+            _ => old.next(),
+        })
+    }
+}
+
+fn range(record: &Record) -> Range<usize> {
+    let start = record.start as usize;
+    start..start + record.len as usize
+}

@@ -1,0 +1,59 @@
+//! What can go wrong with a working copy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use varve_base::StorageError;
+use varve_repo::{RepoError, RevlogError};
+
+/// Reading or changing a working copy failed.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkdirError {
+    /// The repository's storage refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The history cannot be read or written.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+    /// A file's history is damaged.
+    #[error(transparent)]
+    Revlog(#[from] RevlogError),
+    /// The dirstate is not one. In the words that Mercurial has for it.
+    #[error("working directory state appears damaged!")]
+    DamagedDirstate {
+        /// Which file.
+        path: PathBuf,
+        /// Where in it.
+        offset: usize,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The dirstate would not fit into its format.
+    #[error("{path} cannot be written: {reason}", path = path.display())]
+    TooLarge {
+        /// Which file.
+        path: PathBuf,
+        /// Which number is too large.
+        reason: &'static str,
+    },
+    /// The system gave no random bytes for a file's name.
+    #[error("the system gives no random numbers")]
+    NoRandomness,
+    /// The system refused something about a file of the working copy.
+    #[error("cannot {op} {path}: {source}", path = path.display())]
+    Io {
+        /// What was being done.
+        op: &'static str,
+        /// To which file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl WorkdirError {
+    /// For `map_err`: what was being done to which file.
+    pub fn io(op: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WorkdirError {
+        let path = path.to_owned();
+        move |source| WorkdirError::Io { op, path, source }
+    }
+}
