@@ -15,8 +15,8 @@ pub enum Grain {
 
 /// Appends to `out` a patch that makes `new` of `old`. Both are shorter than 4 GiB.
 pub fn diff(old: &[u8], new: &[u8], grain: Grain, out: &mut Vec<u8>) {
-    let start = common_start(old, new, Grain::Lines);
-    let end = common_end(&old[start..], &new[start..], Grain::Lines);
+    let start = common_lines_at_start(old, new);
+    let end = common_lines_at_end(&old[start..], &new[start..]);
     let (a, b) = (&old[start..old.len() - end], &new[start..new.len() - end]);
     let lines = Lines::new(a, b);
     let (mut at_a, mut at_b) = (0, 0);
@@ -26,9 +26,9 @@ pub fn diff(old: &[u8], new: &[u8], grain: Grain, out: &mut Vec<u8>) {
         }
         let (mut from, mut to) = (lines.a_bytes(a_lines), lines.b_bytes(b_lines));
         if grain == Grain::Bytes {
-            let same = common_start(&a[from.clone()], &b[to.clone()], grain);
+            let same = common_start(&a[from.clone()], &b[to.clone()]);
             (from.start, to.start) = (from.start + same, to.start + same);
-            let same = common_end(&a[from.clone()], &b[to.clone()], grain);
+            let same = common_end(&a[from.clone()], &b[to.clone()]);
             (from.end, to.end) = (from.end - same, to.end - same);
         }
         let place = |at: usize| u32::try_from(start + at).unwrap_or(u32::MAX);
@@ -41,31 +41,37 @@ pub fn diff(old: &[u8], new: &[u8], grain: Grain, out: &mut Vec<u8>) {
     hunk(at_a..lines.a.len(), at_b..lines.b.len());
 }
 
-/// Bytes at the beginning that are the same; whole lines only if so wanted.
-fn common_start(a: &[u8], b: &[u8], grain: Grain) -> usize {
+/// Bytes at the beginning that are the same.
+pub(crate) fn common_start(a: &[u8], b: &[u8]) -> usize {
     const STEP: usize = 256;
     let blocks = a.chunks_exact(STEP).zip(b.chunks_exact(STEP));
-    let mut same = STEP * blocks.take_while(|(x, y)| x == y).count();
+    let same = STEP * blocks.take_while(|(x, y)| x == y).count();
     let rest = a[same..].iter().zip(&b[same..]);
-    same += rest.take_while(|(x, y)| x == y).count();
-    match grain {
-        Grain::Bytes => same,
-        Grain::Lines if same == a.len() && same == b.len() => same,
-        Grain::Lines => memchr::memrchr(b'\n', &a[..same]).map_or(0, |newline| newline + 1),
-    }
+    same + rest.take_while(|(x, y)| x == y).count()
 }
 
-/// Bytes at the end that are the same; whole lines only if so wanted.
-fn common_end(a: &[u8], b: &[u8], grain: Grain) -> usize {
+/// Bytes at the end that are the same.
+fn common_end(a: &[u8], b: &[u8]) -> usize {
     const STEP: usize = 256;
     let blocks = a.rchunks_exact(STEP).zip(b.rchunks_exact(STEP));
-    let mut same = STEP * blocks.take_while(|(x, y)| x == y).count();
+    let same = STEP * blocks.take_while(|(x, y)| x == y).count();
     let (left_a, left_b) = (&a[..a.len() - same], &b[..b.len() - same]);
     let rest = left_a.iter().rev().zip(left_b.iter().rev());
-    same += rest.take_while(|(x, y)| x == y).count();
-    if grain == Grain::Bytes {
+    same + rest.take_while(|(x, y)| x == y).count()
+}
+
+/// As [`common_start`], but whole lines only, or everything.
+fn common_lines_at_start(a: &[u8], b: &[u8]) -> usize {
+    let same = common_start(a, b);
+    if same == a.len() && same == b.len() {
         return same;
     }
+    memchr::memrchr(b'\n', &a[..same]).map_or(0, |newline| newline + 1)
+}
+
+/// As [`common_end`], but whole lines only.
+fn common_lines_at_end(a: &[u8], b: &[u8]) -> usize {
+    let same = common_end(a, b);
     let begins_line = |text: &[u8]| same == text.len() || text[text.len() - same - 1] == b'\n';
     if begins_line(a) && begins_line(b) {
         return same;

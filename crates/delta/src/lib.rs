@@ -10,7 +10,9 @@ pub mod fuzzing;
 mod lines;
 mod matching;
 mod patch;
+mod sorted;
 
 pub use diff::{Grain, diff};
 pub use fold::Folder;
 pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, push_hunk};
+pub use sorted::diff_sorted;

@@ -14,7 +14,7 @@ use crate::chain::{Chain, snapshot_depth};
 use crate::{Rev, RevlogError, chunk};
 use std::sync::PoisonError;
 use varve_codec::CodecId;
-use varve_delta::{Grain, diff};
+use varve_delta::{Grain, diff, diff_sorted};
 
 const LONGEST_CHAIN: usize = 1000;
 const CHAIN_BYTES_PER_TEXT: u64 = 2;
@@ -245,11 +245,11 @@ impl Appender {
         let reader = self.reader.get_mut();
         let reader = reader.unwrap_or_else(PoisonError::into_inner);
         let old = reader.text(&self.revlog, base)?;
-        let grain = match self.content {
-            Content::File => Grain::Bytes,
-            Content::Changelog | Content::Manifest => Grain::Lines,
-        };
-        diff(old, text, grain, patch);
+        match self.content {
+            Content::File => diff(old, text, Grain::Bytes, patch),
+            Content::Changelog => diff(old, text, Grain::Lines, patch),
+            Content::Manifest => diff_sorted(old, text, patch),
+        }
         Ok(())
     }
 
