@@ -9,4 +9,4 @@ mod stream;
 pub mod wire;
 
 pub use error::ExchangeError;
-pub use sink::{ChunkSink, SinkClosed};
+pub use sink::{ChunkSink, SinkClosed, copy_file};

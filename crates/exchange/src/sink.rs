@@ -3,6 +3,8 @@
 use crate::ExchangeError;
 use crate::wire::{StreamMedia, WireSettings};
 use std::io::{self, Write};
+use std::sync::Arc;
+use varve_base::StorageFile;
 use varve_codec::{CodecId, StreamEncoder};
 
 /// Takes the bytes of an answer in order. It blocks while the client is slower than the server.
@@ -12,6 +14,20 @@ pub trait ChunkSink {
     /// # Errors
     /// [`SinkClosed`] once the client is gone; the answer is then given up.
     fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed>;
+
+    /// Sends `len` bytes of a file from `offset` on, by handing the file over if the sink can do
+    /// that, else in buffers.
+    ///
+    /// # Errors
+    /// As [`copy_file`].
+    fn send_file(
+        &mut self,
+        file: &Arc<dyn StorageFile>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), ExchangeError> {
+        copy_file(file.as_ref(), offset, len, |bytes| self.send(bytes))
+    }
 
     /// Learns that the answer stopped before its end for a reason that the client reads in the
     /// answer itself; for whoever runs the server.
@@ -23,6 +39,26 @@ impl ChunkSink for Vec<u8> {
         self.extend_from_slice(&bytes);
         Ok(())
     }
+}
+
+/// Sends a range of a file through buffers of at most 1 MiB.
+///
+/// # Errors
+/// [`SinkClosed`], or [`varve_base::StorageError::Short`] if the file ends before.
+pub fn copy_file(
+    file: &dyn StorageFile,
+    offset: u64,
+    len: u64,
+    mut send: impl FnMut(Vec<u8>) -> Result<(), SinkClosed>,
+) -> Result<(), ExchangeError> {
+    const BUFFER: u64 = 1 << 20;
+    let mut sent = 0;
+    while sent < len {
+        let piece = BUFFER.min(len - sent);
+        send(file.read_vec(offset + sent, piece as usize)?)?;
+        sent += piece;
+    }
+    Ok(())
 }
 
 /// The client closed the connection.

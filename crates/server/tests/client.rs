@@ -98,6 +98,21 @@ impl Connection {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Reply {
+        let mut reply = self.begin(method, path, headers, body);
+        if method != "HEAD" && reply.status != 304 {
+            reply.body = String::from_utf8(self.body(&reply)).unwrap();
+        }
+        reply
+    }
+
+    /// Sends a request and reads the head of its answer.
+    pub fn begin(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Reply {
         let mut head = format!("{method} {path} HTTP/1.1\r\nhost: varve.test\r\n");
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -108,7 +123,7 @@ impl Connection {
         head.push_str("\r\n");
         head.push_str(body);
         self.0.get_mut().write_all(head.as_bytes()).unwrap();
-        self.read(method == "HEAD")
+        self.head()
     }
 
     fn line(&mut self) -> String {
@@ -117,7 +132,7 @@ impl Connection {
         line.trim_end().to_owned()
     }
 
-    fn read(&mut self, head_only: bool) -> Reply {
+    fn head(&mut self) -> Reply {
         let status = self.line();
         let status = status.split(' ').nth(1).unwrap().parse().unwrap();
         let mut headers = Vec::new();
@@ -128,18 +143,15 @@ impl Connection {
             };
             headers.push((name.to_owned(), value.to_owned()));
         }
-        let mut reply = Reply {
+        Reply {
             status,
             headers,
             body: String::new(),
-        };
-        if !head_only && status != 304 {
-            reply.body = String::from_utf8(self.body(&reply)).unwrap();
         }
-        reply
     }
 
-    fn body(&mut self, reply: &Reply) -> Vec<u8> {
+    /// The body of the answer whose head was read, put together from chunks.
+    pub fn body(&mut self, reply: &Reply) -> Vec<u8> {
         let mut body = Vec::new();
         if let Some(len) = reply.header("content-length") {
             body.resize(len.parse().unwrap(), 0);

@@ -11,3 +11,4 @@ mod hg;
 mod node;
 mod protocol;
 mod recorded;
+mod streams;

@@ -204,6 +204,10 @@ impl StorageFile for DiskFile {
         &self.path
     }
 
+    fn disk_file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn len(&self) -> Result<u64, StorageError> {
         Ok(self.file.metadata().map_err(self.fail("stat"))?.len())
     }

@@ -9,6 +9,7 @@ mod disk;
 mod memory;
 
 use std::fmt::Debug;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,6 +154,12 @@ pub trait Storage: Send + Sync + Debug {
 pub trait StorageFile: Send + Sync + Debug {
     /// Path as given to [`Storage::open`], for messages.
     fn path(&self) -> &Path;
+
+    /// The open file of the system behind this one, if that is what it is: for handing its
+    /// contents to a socket inside the kernel.
+    fn disk_file(&self) -> Option<&File> {
+        None
+    }
 
     /// Length in bytes now.
     fn len(&self) -> Result<u64, StorageError>;

@@ -1,10 +1,18 @@
-//! Big buffers filled with the contents of files, sent on without being copied.
+//! Big buffers filled with small files, and big files between them that are handed over as files.
 
 use crate::{ChunkSink, ExchangeError};
+use std::sync::Arc;
 use varve_base::StorageFile;
 
 /// Bytes per buffer.
 const BUFFER: usize = 1 << 20;
+
+/// A file of this length or more is handed over; a shorter one is cheaper to copy.
+const BIG_FILE: u64 = 256 << 10;
+
+/// Bytes of a big file per chunk of a bundle2 payload: few enough for a client that holds a chunk
+/// in memory, as `hg` does.
+const FILE_CHUNK: u64 = 4 << 20;
 
 /// Bytes of the length before each chunk of a bundle2 payload.
 const LENGTH: usize = 4;
@@ -38,23 +46,42 @@ impl Frames {
     /// Appends `len` bytes of a file from its beginning, and sends every buffer that gets full.
     pub(super) fn put_file(
         &mut self,
-        file: &dyn StorageFile,
+        file: &Arc<dyn StorageFile>,
         len: u64,
         sink: &mut dyn ChunkSink,
     ) -> Result<(), ExchangeError> {
+        if len >= BIG_FILE {
+            return self.hand_over(file, len, sink);
+        }
+        if self.buffer.len() as u64 + len > BUFFER as u64 {
+            self.close();
+        }
+        self.send(sink)?;
+        self.start(len as usize);
+        let filled = self.buffer.len();
+        self.buffer.resize(filled + len as usize, 0);
+        file.read_exact_at(0, self.buffer.get_mut(filled..).unwrap_or_default())?;
+        Ok(())
+    }
+
+    /// Sends a big file behind what was gathered before it.
+    fn hand_over(
+        &mut self,
+        file: &Arc<dyn StorageFile>,
+        len: u64,
+        sink: &mut dyn ChunkSink,
+    ) -> Result<(), ExchangeError> {
+        self.close();
+        self.send(sink)?;
+        if !self.in_bundle {
+            return sink.send_file(file, 0, len);
+        }
         let mut at = 0;
         while at < len {
-            if self.buffer.len() >= BUFFER {
-                self.close();
-                self.send(sink)?;
-            }
-            self.start(0);
-            let filled = self.buffer.len();
-            let room = (BUFFER - filled) as u64;
-            let piece = room.min(len - at);
-            self.buffer.resize(filled + piece as usize, 0);
-            file.read_exact_at(at, self.buffer.get_mut(filled..).unwrap_or_default())?;
-            at += piece;
+            let chunk = FILE_CHUNK.min(len - at);
+            sink.send((chunk as u32).to_be_bytes().to_vec())?;
+            sink.send_file(file, at, chunk)?;
+            at += chunk;
         }
         Ok(())
     }

@@ -128,7 +128,7 @@ impl StreamClone {
             header(file, &mut bytes);
             frames.put(&bytes);
             let open = self.storage.open(&file.path, OpenMode::Read)?;
-            frames.put_file(open.as_ref(), file.len, sink)?;
+            frames.put_file(&open, file.len, sink)?;
         }
         frames.finish(sink)
     }

@@ -12,13 +12,14 @@ use hyper::{Method, StatusCode, Uri};
 use page::Summary;
 use std::path::Path;
 use std::sync::Arc;
+use varve_base::StorageFile;
 use varve_base::storage::read_if_there;
 use varve_config::{Ini, Setting};
 use varve_exchange::wire::{self, StreamBody, TYPE_ERROR, WireRequest, WireResponse, WireSettings};
-use varve_exchange::{ChunkSink, ExchangeError, SinkClosed};
+use varve_exchange::{ChunkSink, ExchangeError, SinkClosed, copy_file};
 use varve_repo::Repository;
 
-use crate::http::BodyWriter;
+use crate::http::{BodyWriter, FilePiece};
 
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
 pub(crate) fn claims(request: &Request) -> bool {
@@ -173,6 +174,24 @@ struct Sink<'a, R> {
 impl<R: Fn(&ExchangeError)> ChunkSink for Sink<'_, R> {
     fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
         self.writer.send(bytes).map_err(|_closed| SinkClosed)
+    }
+
+    fn send_file(
+        &mut self,
+        file: &Arc<dyn StorageFile>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), ExchangeError> {
+        if !FilePiece::can_send(file.as_ref()) {
+            return copy_file(file.as_ref(), offset, len, |bytes| self.send(bytes));
+        }
+        for piece in FilePiece::cut(file, offset, len) {
+            piece.read_ahead()?;
+            self.writer
+                .send_piece(piece)
+                .map_err(|_closed| SinkClosed)?;
+        }
+        Ok(())
     }
 
     fn broke_off(&mut self, error: &ExchangeError) {

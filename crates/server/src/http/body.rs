@@ -1,5 +1,6 @@
 //! Streamed bodies: a bounded channel of owned buffers between a producer and the connection.
 
+use super::sendfile::{FilePiece, FileQueue};
 use bytes::Bytes;
 use hyper::body::Frame;
 use std::fmt::Display;
@@ -23,6 +24,7 @@ pub struct BodyClosed;
 #[derive(Debug)]
 enum Piece {
     Data(Bytes),
+    File(FilePiece),
     Failed(String),
     End,
 }
@@ -31,6 +33,7 @@ enum Piece {
 #[derive(Debug)]
 pub struct BodyReceiver {
     receiver: mpsc::Receiver<Piece>,
+    files: FileQueue,
     ended: bool,
 }
 
@@ -47,6 +50,7 @@ impl hyper::body::Body for BodyReceiver {
         }
         self.receiver.poll_recv(context).map(|piece| match piece {
             Some(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(Piece::File(piece)) => Some(Ok(Frame::data(self.files.push(piece)))),
             Some(Piece::Failed(reason)) => Some(Err(io::Error::other(reason))),
             Some(Piece::End) => {
                 self.ended = true;
@@ -116,6 +120,16 @@ impl BodyWriter {
         let sent = self.sender.blocking_send(Piece::Data(buffer.into()));
         sent.map_err(|_| BodyClosed)
     }
+
+    /// Sends a piece of a file, which nobody reads on the way.
+    ///
+    /// # Errors
+    /// [`BodyClosed`] if the client has gone.
+    pub(crate) fn send_piece(&mut self, piece: FilePiece) -> Result<(), BodyClosed> {
+        self.flush()?;
+        let sent = self.sender.blocking_send(Piece::File(piece));
+        sent.map_err(|_| BodyClosed)
+    }
 }
 
 /// Sends a body from an async task.
@@ -178,8 +192,15 @@ impl BodyReceiver {
     fn new(receiver: mpsc::Receiver<Piece>) -> Self {
         BodyReceiver {
             receiver,
+            files: FileQueue::default(),
             ended: false,
         }
+    }
+
+    /// Says on which connection the body leaves.
+    pub(super) fn on_connection(mut self, files: FileQueue) -> Self {
+        self.files = files;
+        self
     }
 }
 

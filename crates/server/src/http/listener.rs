@@ -1,6 +1,7 @@
 //! Accepting connections, and ending them cleanly when the server stops.
 
 use super::quotes::{QuoteStream, Quoted};
+use super::sendfile::{self, FileQueue, SendfileStream};
 use super::{Answer, Body, Request, body::BodyReceiver, discard_body, read_body};
 use crate::{App, Failure, hg, route};
 use http_body_util::{Either, Full};
@@ -55,25 +56,28 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
     let app = Arc::clone(app);
     let shared = Arc::clone(&app);
     let quoted = Quoted::default();
+    let files = FileQueue::default();
+    let stream = SendfileStream::new(stream, files.clone());
     let stream = QuoteStream::new(stream, quoted.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         if quoted.take() {
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle(Arc::clone(&shared), request)
+        handle(Arc::clone(&shared), files.clone(), request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_headers(MAX_HEADERS)
+        .writev(true)
         .serve_connection(TokioIo::new(stream), service);
     let watched = graceful.watch(connection);
     tokio::spawn(async move {
         // A connection also ends in an error when its client leaves; that concerns nobody here. An
-        // error of ours is a body that could not be produced to its end.
+        // error of ours is a body that could not be produced or sent to its end.
         if let Err(error) = watched.await
-            && error.is_user()
+            && (error.is_user() || sendfile::is_cut(&error))
         {
             let cause = error.source().map(ToString::to_string);
             app.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
@@ -83,6 +87,7 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
 
 async fn handle(
     app: Arc<App>,
+    files: FileQueue,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
@@ -96,7 +101,7 @@ async fn handle(
     };
     answer.set_header("x-couch-request-id", &request_id);
     answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
-    Ok(outgoing(answer, head_only))
+    Ok(outgoing(answer, head_only, files))
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
@@ -117,7 +122,7 @@ async fn take_in(
     Ok((request, login))
 }
 
-fn outgoing(answer: Answer, head_only: bool) -> Response<Outgoing> {
+fn outgoing(answer: Answer, head_only: bool, files: FileQueue) -> Response<Outgoing> {
     let mut headers = answer.headers;
     let cache = HeaderName::from_static("cache-control");
     let fixed = headers.entry(cache);
@@ -132,7 +137,7 @@ fn outgoing(answer: Answer, head_only: bool) -> Response<Outgoing> {
             Either::Left(Full::new(Bytes::from(sent)))
         }
         Body::Stream(_) if head_only => Either::Left(Full::new(Bytes::new())),
-        Body::Stream(receiver) => Either::Right(receiver),
+        Body::Stream(receiver) => Either::Right(receiver.on_connection(files)),
     };
     let mut response = Response::new(body);
     *response.status_mut() = answer.status;

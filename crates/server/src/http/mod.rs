@@ -7,9 +7,11 @@ mod intake;
 mod listener;
 mod quotes;
 mod request;
+mod sendfile;
 
 pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
 pub(crate) use intake::{discard_body, read_body};
 pub(crate) use listener::serve;
 pub use request::{Request, parse_query};
+pub(crate) use sendfile::FilePiece;
