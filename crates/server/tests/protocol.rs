@@ -1,6 +1,8 @@
 //! HTTP itself: connections, HEAD, methods, headers that all answers have.
 
-use crate::client::{Connection, Running};
+use crate::client::{ADMIN, Connection, Running};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 #[test]
 fn one_connection_serves_many_requests() {
@@ -36,4 +38,28 @@ fn bad_requests_are_told_what_is_wrong() {
         large.body
     );
     assert!(std::fs::read_dir(server.folder.path()).is_ok());
+}
+
+#[test]
+fn a_body_that_was_asked_for_stays_as_it_is() {
+    let server = Running::start();
+    assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
+    let text = "WHAT? \"This\" looks like a request line.";
+    let mut socket = TcpStream::connect(server.address).unwrap();
+    let head = format!(
+        "PUT /db/doc/text HTTP/1.1\r\nhost: varve.test\r\n{}: {}\r\ncontent-type: text/x\r\n\
+         content-length: {}\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n",
+        ADMIN.0,
+        ADMIN.1,
+        text.len()
+    );
+    socket.write_all(head.as_bytes()).unwrap();
+    let mut go_on = [0; 25];
+    socket.read_exact(&mut go_on).unwrap();
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write_all(text.as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert_eq!(server.send("GET", "/db/doc/text", &[ADMIN], "").body, text);
 }

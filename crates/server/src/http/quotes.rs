@@ -67,6 +67,14 @@ impl<S> QuoteStream<S> {
 }
 
 impl Place {
+    /// Looks at how a write begins: `100 Continue` goes before a body, every other answer before
+    /// a request.
+    fn answered(&mut self, bytes: &[u8]) {
+        if !bytes.starts_with(b"HTTP/1.1 100") {
+            *self = Place::Start;
+        }
+    }
+
     /// Looks at bytes that came in, and puts stand-ins into their query. Says whether it did.
     fn pass(&mut self, bytes: &mut [u8]) -> bool {
         let mut any = false;
@@ -116,10 +124,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for QuoteStream<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // `100 Continue` goes before a body, every other answer before a request.
-        if !bytes.starts_with(b"HTTP/1.1 100") {
-            self.place = Place::Start;
-        }
+        self.place.answered(bytes);
         Pin::new(&mut self.inner).poll_write(context, bytes)
     }
 
@@ -128,7 +133,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for QuoteStream<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.place = Place::Start;
+        if let Some(first) = slices.first() {
+            self.place.answered(first);
+        }
         Pin::new(&mut self.inner).poll_write_vectored(context, slices)
     }
 
