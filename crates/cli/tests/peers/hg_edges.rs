@@ -128,3 +128,37 @@ fn what_is_no_repository_is_not_found() {
         hg.fails(work.path(), &["clone", &server.url(&path), "clone"]);
     }
 }
+
+#[test]
+fn big_files_are_streamed_in_both_versions() {
+    let site = Site::new();
+    let (hg, source) = (hg(), site.repository("big"));
+    std::fs::create_dir_all(&source).unwrap();
+    hg.ok(&source, &["init"]);
+    let mut state = 1_u32;
+    let mut noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    });
+    for (name, len) in [("a", 9_000_000), ("b", 10), ("c", 4 << 20), ("d", 300_000)] {
+        let bytes: Vec<u8> = noise.by_ref().take(len).collect();
+        repos::write(&source, name, &bytes);
+    }
+    repos::commit(&hg, &source, "Big files");
+    let server = site.serve();
+    let url = &server.url("/hg/big");
+    let work = tempfile::tempdir().unwrap();
+    for (name, exchange) in [("v1", "bundle1"), ("v2", "bundle2")] {
+        let config = format!("devel.legacy.exchange={exchange}");
+        let clone = [
+            "clone", "--debug", "--stream", "--config", &config, url, name,
+        ];
+        let said = hg.ok(work.path(), &clone);
+        assert_eq!(said.contains("stream_out"), name == "v1", "{said}");
+        hg.ok(&work.path().join(name), &["verify"]);
+        for file in ["a", "b", "c", "d"] {
+            let ours = std::fs::read(work.path().join(name).join(file)).unwrap();
+            assert!(ours == std::fs::read(source.join(file)).unwrap(), "{file}");
+        }
+    }
+}
