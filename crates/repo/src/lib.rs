@@ -10,6 +10,7 @@ mod changeset;
 mod commit;
 mod commit_write;
 mod create;
+pub mod date;
 mod error;
 mod file_text;
 mod fncache;
