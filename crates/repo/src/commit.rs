@@ -6,7 +6,7 @@ use crate::lock::{Lock, Locked};
 use crate::manifest::{FileKind, ManifestEntries, ManifestEntry, push_entry};
 use crate::phases::Phase;
 use crate::transaction::Transaction;
-use crate::view::RepoView;
+use crate::view::{Audience, RepoView};
 use crate::{RepoError, Repository};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Repository {
             Appender::open(&shared.storage, &store.join(name), content, options)
         };
         Ok(CommitBatch {
-            view: RepoView::read(Arc::clone(shared), &shared.stamp()?)?,
+            view: RepoView::read(Arc::clone(shared), &shared.stamp()?, Audience::Everything)?,
             options,
             changelog: open("00changelog.i", Content::Changelog)?,
             manifest: open("00manifest.i", Content::Manifest)?,

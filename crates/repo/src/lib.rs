@@ -47,4 +47,4 @@ pub use store_files::StoreFile;
 pub use store_path::encode_folders;
 pub use transaction::Transaction;
 pub use varve_revlog::{Node, PrefixMatch, Rev, Revlog, RevlogError};
-pub use view::RepoView;
+pub use view::{Audience, RepoView};

@@ -3,7 +3,7 @@
 use crate::RepoError;
 use crate::requirements::Requirements;
 use crate::store_path::StoreLayout;
-use crate::view::RepoView;
+use crate::view::{Audience, RepoView};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -93,14 +93,23 @@ impl Repository {
     /// # Errors
     /// What is damaged; [`RepoError::Busy`] if others write all the time.
     pub fn view(&self) -> Result<Arc<RepoView>, RepoError> {
+        self.view_for(Audience::Others)
+    }
+
+    /// The repository as it is now, as `audience` may see it.
+    ///
+    /// # Errors
+    /// As of [`Repository::view`].
+    pub fn view_for(&self, audience: Audience) -> Result<Arc<RepoView>, RepoError> {
         let kept = self.latest().clone();
         if let Some((stamp, view)) = kept
+            && view.audience() == audience
             && stamp == self.shared.stamp()?
         {
             return Ok(view);
         }
         let (stamp, view) = self.shared.consistently(|stamp| {
-            let view = RepoView::read(self.shared.clone(), stamp)?;
+            let view = RepoView::read(self.shared.clone(), stamp, audience)?;
             Ok(Some((stamp.clone(), Arc::new(view))))
         })?;
         if stamp.is_settled() {

@@ -13,13 +13,26 @@ use varve_base::Storage;
 use varve_base::storage::read_if_there;
 use varve_revlog::{Node, Rev, Revlog, RevlogError};
 
+/// For whom a repository is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// Those who pull: neither secret changesets nor hidden ones.
+    #[default]
+    Others,
+    /// Who works in it: all but those that are hidden because they are obsolete.
+    Owner,
+    /// All that is stored.
+    Everything,
+}
+
 /// A repository as it was when [`crate::Repository::view`] was called: the changelog does not
 /// grow, and of the other revlogs only what belongs to its changesets counts.
 ///
-/// "Visible" is what others may see: neither secret nor hidden because obsolete.
+/// "Visible" is what its [`Audience`] may see.
 #[derive(Debug)]
 pub struct RepoView {
     pub(crate) shared: Arc<Shared>,
+    audience: Audience,
     changelog: Revlog,
     manifest: OnceLock<Revlog>,
     phases: Phases,
@@ -31,7 +44,11 @@ pub struct RepoView {
 
 impl RepoView {
     /// Reads what must be of one moment; the caller makes sure that it was.
-    pub(crate) fn read(shared: Arc<Shared>, stamp: &Stamp) -> Result<RepoView, RepoError> {
+    pub(crate) fn read(
+        shared: Arc<Shared>,
+        stamp: &Stamp,
+        audience: Audience,
+    ) -> Result<RepoView, RepoError> {
         let (storage, store) = (&shared.storage, shared.store());
         let path = store.join("00changelog.i");
         let committed = if stamp.journal {
@@ -51,6 +68,7 @@ impl RepoView {
             &changelog,
         )?;
         let mut view = RepoView {
+            audience,
             changelog,
             manifest: OnceLock::new(),
             phases,
@@ -69,8 +87,12 @@ impl RepoView {
     }
 
     fn compute_hidden(&self, store: &Path) -> Result<Vec<bool>, RepoError> {
+        if self.audience == Audience::Everything {
+            return Ok(Vec::new());
+        }
         let old = obsolete::read(self.storage(), store)?;
-        if old.is_empty() && !self.phases.any_secret() {
+        let secret_too = self.audience == Audience::Others && self.phases.any_secret();
+        if old.is_empty() && !secret_too {
             return Ok(Vec::new());
         }
         let mut hidden = vec![false; self.changelog.len()];
@@ -92,8 +114,10 @@ impl RepoView {
                 }
             }
         }
-        for rev in self.changelog.revs() {
-            hidden[rev.index()] |= self.phases.of(rev) == Phase::Secret;
+        if secret_too {
+            for rev in self.changelog.revs() {
+                hidden[rev.index()] |= self.phases.of(rev) == Phase::Secret;
+            }
         }
         Ok(hidden)
     }
@@ -191,12 +215,17 @@ impl RepoView {
         &self.bookmarks
     }
 
-    /// Whether others may see a changeset.
+    /// Who looks.
+    pub fn audience(&self) -> Audience {
+        self.audience
+    }
+
+    /// Whether the audience may see a changeset.
     pub fn is_visible(&self, rev: Rev) -> bool {
         is_shown(&self.hidden, rev)
     }
 
-    /// Whether any changeset is hidden from others.
+    /// Whether any changeset is hidden from the audience.
     pub fn hides_anything(&self) -> bool {
         self.hidden.contains(&true)
     }

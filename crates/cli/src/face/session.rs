@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Progress, Storage};
 use varve_config::hgrc::Hgrc;
-use varve_repo::{RepoView, Repository};
+use varve_repo::{Audience, RepoView, Repository};
 
 /// Bytes of output that are collected before the system is called.
 const OUTPUT_BUFFER: usize = 64 << 10;
@@ -133,7 +133,12 @@ impl Session {
 
     /// The repository as it is now.
     pub(crate) fn view(&mut self) -> Result<Arc<RepoView>, Abort> {
-        Ok(self.repository()?.view()?)
+        let audience = if self.hidden {
+            Audience::Everything
+        } else {
+            Audience::Owner
+        };
+        Ok(self.repository()?.view_for(audience)?)
     }
 
     /// Prints a result.
