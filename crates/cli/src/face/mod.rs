@@ -5,14 +5,18 @@ mod alias;
 mod command;
 mod dispatch;
 mod environment;
+pub(crate) mod formatter;
 mod global;
 mod options;
+pub(crate) mod revision;
 mod session;
+pub(crate) mod template;
 pub(crate) mod usage;
 
 pub(crate) use abort::Abort;
 pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, TEMPLATE};
 pub(crate) use dispatch::main;
+pub(crate) use formatter::Formatter;
 pub(crate) use options::Matches;
 pub(crate) use session::{Session, Verbosity, disk};
 

@@ -44,6 +44,7 @@ pub(crate) struct Session {
     pub(crate) stop: Interrupt,
     place: Place,
     repository: Option<Repository>,
+    view: Option<Arc<RepoView>>,
 }
 
 /// Where the repository is, as far as the arguments and the folder tell.
@@ -104,6 +105,7 @@ impl Session {
             stop: Interrupt::default(),
             place,
             repository: None,
+            view: None,
         }
     }
 
@@ -131,14 +133,24 @@ impl Session {
         Ok(repository)
     }
 
-    /// The repository as it is now.
+    /// The repository as it was at the first call, with what its owner sees.
     pub(crate) fn view(&mut self) -> Result<Arc<RepoView>, Abort> {
+        if let Some(view) = &self.view {
+            return Ok(view.clone());
+        }
         let audience = if self.hidden {
             Audience::Everything
         } else {
             Audience::Owner
         };
-        Ok(self.repository()?.view_for(audience)?)
+        let view = self.repository()?.view_for(audience)?;
+        self.view = Some(view.clone());
+        Ok(view)
+    }
+
+    /// Lets the next [`Session::view`] look at the repository again, as after a commit.
+    pub(crate) fn forget_view(&mut self) {
+        self.view = None;
     }
 
     /// Prints a result.

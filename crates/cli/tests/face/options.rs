@@ -22,7 +22,6 @@ fn wrong_names_and_options_are_refused_in_the_same_words() {
         "--repos . root",
         "ver",
         "b",
-        "debugd",
     ]);
     for line in [
         "root x",

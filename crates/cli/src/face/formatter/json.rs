@@ -1,0 +1,104 @@
+//! Values as JSON, in Mercurial's layout.
+
+use super::value::{Item, Value};
+use std::io::Write;
+
+/// An item: one line per value, sorted by name.
+pub(super) fn push_item(item: &Item, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (number, (name, value)) in item.values().enumerate() {
+        out.extend_from_slice(if number == 0 { b"\n  " } else { b",\n  " });
+        push_text(name.as_bytes(), out);
+        out.extend_from_slice(b": ");
+        push_json(value, out);
+    }
+    out.extend_from_slice(b"\n }");
+}
+
+/// One value, on one line.
+pub(crate) fn push_json(value: &Value, out: &mut Vec<u8>) {
+    // Writing to memory does not fail.
+    let _ = match value {
+        Value::Null => out.write_all(b"null"),
+        Value::Bool(value) => write!(out, "{value}"),
+        Value::Int(value) => write!(out, "{value}"),
+        Value::Float(value) => write!(out, "{value:?}"),
+        Value::Date(time, zone) => write!(out, "[{time}, {zone}]"),
+        Value::Text(text) => {
+            push_text(text, out);
+            Ok(())
+        }
+        Value::List(values) => {
+            out.push(b'[');
+            for (number, value) in values.iter().enumerate() {
+                if number > 0 {
+                    out.extend_from_slice(b", ");
+                }
+                push_json(value, out);
+            }
+            out.push(b']');
+            Ok(())
+        }
+        Value::Dict(values) => {
+            out.push(b'{');
+            for (number, (name, value)) in values.iter().enumerate() {
+                if number > 0 {
+                    out.extend_from_slice(b", ");
+                }
+                push_text(name, out);
+                out.extend_from_slice(b": ");
+                push_json(value, out);
+            }
+            out.push(b'}');
+            Ok(())
+        }
+    };
+}
+
+/// Text in quotes. Bytes that are not UTF-8 become the surrogates that Python puts in their place.
+fn push_text(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for chunk in text.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            push_char(letter, out);
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\udc{byte:02x}");
+        }
+    }
+    out.push(b'"');
+}
+
+fn push_char(letter: char, out: &mut Vec<u8>) {
+    let _ = match letter {
+        '"' => out.write_all(b"\\\""),
+        '\\' => out.write_all(b"\\\\"),
+        '\u{8}' => out.write_all(b"\\b"),
+        '\u{c}' => out.write_all(b"\\f"),
+        '\n' => out.write_all(b"\\n"),
+        '\r' => out.write_all(b"\\r"),
+        '\t' => out.write_all(b"\\t"),
+        '\0'..='\u{1f}' | '\u{7f}' => write!(out, "\\u{:04x}", letter as u32),
+        other => write!(out, "{other}"),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_escaped_as_mercurial_does() {
+        let mut out = Vec::new();
+        push_json(&Value::from(&b"a\"\\\n\x01\xc3\xa4\xff"[..]), &mut out);
+        assert_eq!(out, "\"a\\\"\\\\\\n\\u0001ä\\udcff\"".as_bytes());
+        let mut out = Vec::new();
+        let list = Value::from(vec!["a", "b"]);
+        let dict = Value::Dict(vec![
+            (b"d".to_vec(), Value::Date(1, -60)),
+            (b"l".to_vec(), list),
+        ]);
+        push_json(&dict, &mut out);
+        assert_eq!(out, b"{\"d\": [1, -60], \"l\": [\"a\", \"b\"]}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Named values of what a command prints.
+
+use varve_repo::{Node, Rev};
+
+/// One value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Text or a path; need not be UTF-8.
+    Text(Vec<u8>),
+    /// Seconds since 1970, and seconds west of UTC.
+    Date(i64, i32),
+    /// Values in order.
+    List(Vec<Value>),
+    /// Names with values, in order.
+    Dict(Vec<(Vec<u8>, Value)>),
+}
+
+/// The values of one item, sorted by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Item(Vec<(&'static str, Value)>);
+
+impl Item {
+    /// Sets a value.
+    pub(crate) fn set(&mut self, name: &'static str, value: Value) {
+        match self.0.binary_search_by_key(&name, |(known, _)| known) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
+    }
+
+    /// A value.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        let at = self.0.binary_search_by_key(&name, |(known, _)| known);
+        at.ok().map(|at| &self.0[at].1)
+    }
+
+    /// All values, sorted by name.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Value {
+        Value::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Value {
+        Value::Int(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Value {
+        Value::Text(value.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Value {
+        Value::Text(value.into_bytes())
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(value: &[u8]) -> Value {
+        Value::Text(value.to_vec())
+    }
+}
+
+impl From<&Vec<u8>> for Value {
+    fn from(value: &Vec<u8>) -> Value {
+        Value::Text(value.clone())
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(value: Vec<u8>) -> Value {
+        Value::Text(value)
+    }
+}
+
+impl From<Node> for Value {
+    fn from(value: Node) -> Value {
+        Value::Text(value.to_hex().to_vec())
+    }
+}
+
+impl From<Rev> for Value {
+    fn from(value: Rev) -> Value {
+        Value::Int(i64::from(value.0))
+    }
+}
+
+impl From<Option<Rev>> for Value {
+    /// The null revision is -1.
+    fn from(value: Option<Rev>) -> Value {
+        value.map_or(Value::Int(-1), Value::from)
+    }
+}
+
+impl<T: Into<Value>> From<Vec<T>> for Value
+where
+    T: NotByte,
+{
+    fn from(values: Vec<T>) -> Value {
+        Value::List(values.into_iter().map(Into::into).collect())
+    }
+}
+
+/// What a list may hold; a list of bytes is text.
+pub(crate) trait NotByte {}
+impl NotByte for Vec<u8> {}
+impl NotByte for &[u8] {}
+impl NotByte for String {}
+impl NotByte for &str {}
+impl NotByte for Node {}
+impl NotByte for Rev {}
+impl NotByte for Value {}
