@@ -4,7 +4,11 @@
 //! path \0 forty hexadecimal digits [x|l] \n       x: executable, l: symbolic link
 //! ```
 
+use std::cmp::Ordering;
 use varve_revlog::Node;
+
+/// Zero byte, digits, flag and newline.
+const LINE_BEYOND_PATH: usize = 1 + 2 * Node::LEN + 2;
 
 /// What kind of file an entry is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,19 +65,11 @@ impl<'a> ManifestEntries<'a> {
         text: &'a [u8],
         path: &[u8],
     ) -> Result<Option<ManifestEntry<'a>>, (usize, &'static str)> {
-        let (mut low, mut high) = (0, text.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let before = text[low..middle].iter().rposition(|byte| *byte == b'\n');
-            let start = before.map_or(low, |newline| low + newline + 1);
-            let (entry, next) = parse_line(text, start)?;
-            match entry.path.cmp(path) {
-                std::cmp::Ordering::Equal => return Ok(Some(entry)),
-                std::cmp::Ordering::Less => low = next,
-                std::cmp::Ordering::Greater => high = start,
-            }
+        let (start, end) = place(text, 0, path)?;
+        if start == end {
+            return Ok(None);
         }
-        Ok(None)
+        parse_line(text, start).map(|(entry, _)| Some(entry))
     }
 }
 
@@ -115,6 +111,59 @@ impl<'a> Iterator for ManifestEntries<'a> {
             }
         })
     }
+}
+
+/// A file of a manifest without its path.
+pub(crate) type Tracked = (Node, FileKind);
+
+/// A path and what stands there afterwards; `None` for nothing.
+pub(crate) type Edit<'a> = (&'a [u8], Option<Tracked>);
+
+/// A manifest's text with some entries added, replaced or removed. `edits` are sorted by path,
+/// each once. The lines between them are copied and not looked at.
+///
+/// # Errors
+/// Place and damage of a line that was looked at.
+pub(crate) fn edited(text: &[u8], edits: &[Edit<'_>]) -> Result<Vec<u8>, (usize, &'static str)> {
+    let room = edits.iter().map(|(path, _)| path.len() + LINE_BEYOND_PATH);
+    let mut out = Vec::with_capacity(text.len() + room.sum::<usize>());
+    let mut copied = 0;
+    for (path, after) in edits {
+        let (start, end) = place(text, copied, path)?;
+        out.extend_from_slice(&text[copied..start]);
+        if let Some((node, kind)) = *after {
+            push_entry(&ManifestEntry { path, node, kind }, &mut out);
+        }
+        copied = end;
+    }
+    out.extend_from_slice(&text[copied..]);
+    Ok(out)
+}
+
+/// Where the line of `path` stands, or would stand (an empty range), not before `from`.
+fn place(text: &[u8], from: usize, path: &[u8]) -> Result<(usize, usize), (usize, &'static str)> {
+    let (mut low, mut high) = (from, text.len());
+    while low < high {
+        let (start, entry, next) = line_around(text, low, low + (high - low) / 2)?;
+        match entry.path.cmp(path) {
+            Ordering::Equal => return Ok((start, next)),
+            Ordering::Less => low = next,
+            Ordering::Greater => high = start,
+        }
+    }
+    Ok((low, low))
+}
+
+/// The line at `middle`, which begins at `low` or later: its place, entry and end.
+fn line_around(
+    text: &[u8],
+    low: usize,
+    middle: usize,
+) -> Result<(usize, ManifestEntry<'_>, usize), (usize, &'static str)> {
+    let before = text[low..middle].iter().rposition(|byte| *byte == b'\n');
+    let start = before.map_or(low, |newline| low + newline + 1);
+    let (entry, next) = parse_line(text, start)?;
+    Ok((start, entry, next))
 }
 
 /// Appends the line of one entry.
@@ -165,9 +214,38 @@ mod tests {
         }
 
         #[test]
+        fn editing_a_text_is_editing_a_map(
+            old in proptest::collection::btree_map("[a-c/]{1,4}", 0_u8..3, 0..20),
+            edits in proptest::collection::btree_map("[a-c/]{1,4}", proptest::option::of(0_u8..3), 0..8),
+        ) {
+            let kinds = [FileKind::Plain, FileKind::Executable, FileKind::Symlink];
+            let tracked = |n: u8| (Node([n; 20]), kinds[n as usize]);
+            let text = |files: &std::collections::BTreeMap<String, u8>| {
+                let mut out = Vec::new();
+                for (path, n) in files {
+                    let (node, kind) = tracked(*n);
+                    push_entry(&ManifestEntry { path: path.as_bytes(), node, kind }, &mut out);
+                }
+                out
+            };
+            let given: Vec<Edit<'_>> = edits.iter()
+                .map(|(path, n)| (path.as_bytes(), n.map(tracked))).collect();
+            let found = edited(&text(&old), &given).unwrap();
+            let mut new = old;
+            for (path, n) in edits {
+                match n {
+                    Some(n) => new.insert(path, n),
+                    None => new.remove(&path),
+                };
+            }
+            prop_assert_eq!(found, text(&new));
+        }
+
+        #[test]
         fn any_bytes_are_read_without_panic(text in proptest::collection::vec(0_u8..4, 0..200)) {
             let _ = ManifestEntries::new(&text).count();
             let _ = ManifestEntries::find(&text, b"a");
+            let _ = edited(&text, &[(b"a", None), (b"b", Some((Node::NULL, FileKind::Plain)))]);
         }
     }
 }

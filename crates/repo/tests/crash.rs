@@ -13,25 +13,26 @@ fn commit(repository: &Repository, round: u8, content: &[u8]) {
     let view = repository.view().unwrap();
     let tip = view.changelog().node_or_null(view.tip());
     let mut batch = repository.begin(EngineSetting::ZSTD).unwrap();
+    let name = format!("only in {round}");
     let write = |path| FileChange::Write {
         path,
         content,
         kind: FileKind::Plain,
         copied_from: None,
     };
-    let name = format!("only in {round}");
     let new = NewChangeset {
         parents: [tip, Node::NULL],
-        user: "crash",
+        user: b"crash",
         date: (0, 0),
-        branch: "default",
-        description: &name,
+        branch: b"default",
+        extras: &[],
+        description: name.as_bytes(),
         phase: if round == 1 {
             Phase::Draft
         } else {
             Phase::Public
         },
-        changes: &[write("same"), write(&name)],
+        changes: &[write(b"same"), write(name.as_bytes())],
     };
     batch.commit(&new).unwrap();
     batch.finish().unwrap();

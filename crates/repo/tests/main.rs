@@ -5,5 +5,6 @@
 )]
 
 mod crash;
+mod names;
 mod reading;
 mod writing;

@@ -10,7 +10,7 @@ use varve_testkit::{Recorder, repos};
 
 fn write<'a>(path: &'a str, content: &'a [u8]) -> FileChange<'a> {
     FileChange::Write {
-        path,
+        path: path.as_bytes(),
         content,
         kind: FileKind::Plain,
         copied_from: None,
@@ -24,10 +24,11 @@ fn changeset<'a>(
 ) -> NewChangeset<'a> {
     NewChangeset {
         parents,
-        user: "Varve <varve@example.org>",
+        user: b"Varve <varve@example.org>",
         date: (1_700_000_000, -3600),
-        branch: "default",
-        description,
+        branch: b"default",
+        extras: &[],
+        description: description.as_bytes(),
         phase: Phase::Public,
         changes,
     }
@@ -70,13 +71,13 @@ fn write_history(repository: &Repository, setting: EngineSetting) -> Node {
         .unwrap();
     let edited = text.replace("line 77\n", "changed\n");
     let copy = FileChange::Write {
-        path: "copy of text",
+        path: b"copy of text",
         content: edited.as_bytes(),
         kind: FileKind::Executable,
-        copied_from: Some("text"),
+        copied_from: Some(b"text"),
     };
     let link = FileChange::Write {
-        path: "link",
+        path: b"link",
         content: b"text",
         kind: FileKind::Symlink,
         copied_from: None,
@@ -90,17 +91,17 @@ fn write_history(repository: &Repository, setting: EngineSetting) -> Node {
     let shorter = text.replace("line 300\n", "");
     let changes = [
         write(BIG, &grown),
-        FileChange::Remove { path: "empty" },
+        FileChange::Remove { path: b"empty" },
         write("text", shorter.as_bytes()),
     ];
     let mut on_branch = changeset([first, none], "On a branch", &changes);
-    on_branch.branch = "side\\branch";
+    on_branch.branch = b"side\\branch";
     let third = batch.commit(&on_branch).unwrap();
     let merged = edited.replace("line 300\n", "");
     let changes = [
         write("text", merged.as_bytes()),
         write(BIG, &grown),
-        FileChange::Remove { path: "empty" },
+        FileChange::Remove { path: b"empty" },
     ];
     let merge = batch
         .commit(&changeset([second, third], "Merge", &changes))
@@ -234,7 +235,7 @@ fn senseless_commits_are_refused() {
     let none = [Node::NULL; 2];
     for (changes, reason) in [
         (
-            vec![FileChange::Remove { path: "a" }],
+            vec![FileChange::Remove { path: b"a" }],
             "\"a\" is removed and not there",
         ),
         (

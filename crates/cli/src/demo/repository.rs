@@ -30,10 +30,11 @@ pub(super) fn make(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Res
         let first = commit.parents.first().map(|&at| &commits[at].files);
         let node = batch.commit(&NewChangeset {
             parents: [parent(0), parent(1)],
-            user: commit.user,
+            user: commit.user.as_bytes(),
             date: (i64::try_from(commit.date).unwrap_or(0), 0),
-            branch: commit.branch,
-            description: &commit.message,
+            branch: commit.branch.as_bytes(),
+            extras: &[],
+            description: commit.message.as_bytes(),
             phase: Phase::Public,
             changes: &changes(first, commit),
         })?;
@@ -62,7 +63,7 @@ fn changes<'a>(before: Option<&Files>, commit: &'a Commit) -> Vec<FileChange<'a>
         .iter()
         .filter(|(path, text)| before.and_then(|files| files.get(*path)) != Some(*text));
     let written = changed.map(|(path, text)| FileChange::Write {
-        path,
+        path: path.as_bytes(),
         content: text.as_bytes(),
         kind: FileKind::Plain,
         copied_from: None,
