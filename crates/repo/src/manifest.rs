@@ -5,6 +5,7 @@
 //! ```
 
 use std::cmp::Ordering;
+use varve_delta::push_hunk;
 use varve_revlog::Node;
 
 /// Zero byte, digits, flag and newline.
@@ -119,25 +120,35 @@ pub(crate) type Tracked = (Node, FileKind);
 /// A path and what stands there afterwards; `None` for nothing.
 pub(crate) type Edit<'a> = (&'a [u8], Option<Tracked>);
 
-/// A manifest's text with some entries added, replaced or removed. `edits` are sorted by path,
-/// each once. The lines between them are copied and not looked at.
+/// A manifest's text with some entries added, replaced or removed, and the patch that does it.
+/// `edits` are sorted by path, each once. The lines between them are copied and not looked at.
 ///
 /// # Errors
 /// Place and damage of a line that was looked at.
-pub(crate) fn edited(text: &[u8], edits: &[Edit<'_>]) -> Result<Vec<u8>, (usize, &'static str)> {
+pub(crate) fn edited(
+    text: &[u8],
+    edits: &[Edit<'_>],
+) -> Result<(Vec<u8>, Vec<u8>), (usize, &'static str)> {
     let room = edits.iter().map(|(path, _)| path.len() + LINE_BEYOND_PATH);
     let mut out = Vec::with_capacity(text.len() + room.sum::<usize>());
+    let (mut patch, mut line) = (Vec::new(), Vec::new());
     let mut copied = 0;
     for (path, after) in edits {
         let (start, end) = place(text, copied, path)?;
-        out.extend_from_slice(&text[copied..start]);
+        line.clear();
         if let Some((node, kind)) = *after {
-            push_entry(&ManifestEntry { path, node, kind }, &mut out);
+            push_entry(&ManifestEntry { path, node, kind }, &mut line);
+        }
+        out.extend_from_slice(&text[copied..start]);
+        out.extend_from_slice(&line);
+        if line != text[start..end] {
+            // A revlog's texts are shorter than 2 GiB.
+            push_hunk(&mut patch, start as u32, end as u32, &line);
         }
         copied = end;
     }
     out.extend_from_slice(&text[copied..]);
-    Ok(out)
+    Ok((out, patch))
 }
 
 /// Where the line of `path` stands, or would stand (an empty range), not before `from`.
@@ -230,7 +241,11 @@ mod tests {
             };
             let given: Vec<Edit<'_>> = edits.iter()
                 .map(|(path, n)| (path.as_bytes(), n.map(tracked))).collect();
-            let found = edited(&text(&old), &given).unwrap();
+            let before = text(&old);
+            let (found, patch) = edited(&before, &given).unwrap();
+            let mut patched = Vec::new();
+            varve_delta::apply(&patch, &before, &mut patched).unwrap();
+            prop_assert_eq!(&patched, &found);
             let mut new = old;
             for (path, n) in edits {
                 match n {

@@ -60,7 +60,12 @@ fn commit_again(view: &RepoView) -> usize {
         let writes: Vec<_> = new
             .iter()
             .filter(|(path, entry)| old.get(*path) != Some(*entry))
-            .map(|(path, (node, kind))| written(view, path, *node, *kind))
+            .map(|(path, entry)| {
+                let mut file = written(view, path, entry.0, entry.1);
+                // What comes from the other side as it is there was not copied by the merge.
+                file.copied_from.take_if(|_| other.get(path) == Some(entry));
+                file
+            })
             .collect();
         let gone = old
             .keys()

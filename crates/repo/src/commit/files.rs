@@ -84,14 +84,9 @@ impl CommitBatch {
             None => file_parents(filelog, first, second),
         };
         let copied_from = copied_from.zip(source.map(|source| source.node));
-        let text = FileText {
-            copied_from,
-            content,
-        }
-        .encode();
         if copied_from.is_none()
             && let (Some(only), None) = (p1, p2)
-            && filelog.text(only)? == text
+            && FileText::parse(&filelog.text(only)?).content == content
         {
             let node = filelog.node_or_null(p1);
             return Ok(Stored {
@@ -99,6 +94,11 @@ impl CommitBatch {
                 is_touched: old.is_some_and(|(_, before)| before != kind),
             });
         }
+        let text = FileText {
+            copied_from,
+            content,
+        }
+        .encode();
         let text = &text[..];
         let (_, node) = filelog.add(&NewRevision { text, p1, p2, link })?;
         Ok(Stored {

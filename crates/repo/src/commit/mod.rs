@@ -13,7 +13,7 @@ use crate::view::{Audience, RepoView};
 use crate::{RepoError, Repository};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use varve_revlog::{Appender, Content, NewRevision, Node, Rev, WriteOptions};
+use varve_revlog::{Appender, Content, Given, NewRevision, Node, Rev, WriteOptions};
 
 pub use change::{FileChange, NewChangeset};
 use files::Sides;
@@ -233,11 +233,17 @@ impl CommitBatch {
         parents: [&Parent; 2],
         link: Rev,
     ) -> Result<Node, RepoError> {
-        let text = manifest::edited(&parents[0].files, edits)
+        let (text, patch) = manifest::edited(&parents[0].files, edits)
             .map_err(|fault| self.damaged_manifest(&parents[0].manifest, fault))?;
         let [p1, p2] = parents.map(|parent| self.manifest.rev(&parent.manifest));
         let text = &text[..];
-        Ok(self.manifest.add(&NewRevision { text, p1, p2, link })?.1)
+        // The delta against either parent of a merge may be the smaller one.
+        let given = Given {
+            delta: p2.is_none().then_some((p1, &patch[..])),
+            ..Given::default()
+        };
+        let new = NewRevision { text, p1, p2, link };
+        Ok(self.manifest.add_given(&new, &given)?.1)
     }
 
     fn damaged_manifest(&self, node: &Node, (offset, reason): (usize, &'static str)) -> RepoError {
