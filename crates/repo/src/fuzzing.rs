@@ -67,6 +67,11 @@ pub fn store_name(data: &[u8]) {
     let _ = hashed.path(data);
 }
 
+/// Never panics on any pattern.
+pub fn pattern(data: &[u8]) {
+    crate::patterns::fuzz(data);
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -94,6 +99,8 @@ mod tests {
             super::manifest(&changed(MANIFEST));
             super::file_text(&changed(COPY));
             super::obsolete_markers(&changed(&[&[1, 0, 0, 0, 50][..], &[0; 60]].concat()));
+            super::pattern(&changed(b"re:(?i)[a-c]{2,3}\\d*(x|y)?\naa1"));
+            super::pattern(&changed(b"relglob:**/{*.[ch],a?}\na/b.c"));
             super::store_name(&changed(b"data/x.i/y.hg/A_b~.i"));
         }
     }

@@ -20,6 +20,7 @@ mod lock;
 mod lookup;
 mod manifest;
 mod obsolete;
+pub mod patterns;
 mod phases;
 mod recover;
 mod repository;

@@ -1,0 +1,221 @@
+//! What a command works on: its arguments, `-I` and `-X`.
+
+use super::PatternError;
+use super::kind::{Kind, Pattern};
+use super::names::{Audit, normalise, relative_to_root};
+use super::set::{End, PatternSet};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// How deep lists may name lists.
+const LIST_DEPTH: u32 = 20;
+
+/// What the user wrote, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The repository's folder, absolute.
+    pub root: &'a Path,
+    /// The folder that names are meant from, absolute.
+    pub cwd: &'a Path,
+    /// The arguments.
+    pub patterns: &'a [Vec<u8>],
+    /// The values of `-I`.
+    pub include: &'a [Vec<u8>],
+    /// The values of `-X`.
+    pub exclude: &'a [Vec<u8>],
+    /// The kind of arguments that name none.
+    pub default: Kind,
+}
+
+/// A file or folder that an argument names, from the root on; empty for the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The path, or of a glob the folders that are no pattern.
+    pub path: Vec<u8>,
+    /// As the user wrote it.
+    pub written: Vec<u8>,
+}
+
+/// Tells which files a command works on.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    /// `None` matches everything.
+    patterns: Option<PatternSet>,
+    include: Option<PatternSet>,
+    exclude: Option<PatternSet>,
+    named: Vec<Named>,
+    exact: HashSet<Vec<u8>>,
+    wild: bool,
+}
+
+impl Matcher {
+    /// Matches every file.
+    pub fn everything() -> Matcher {
+        Matcher {
+            patterns: None,
+            include: None,
+            exclude: None,
+            named: Vec::new(),
+            exact: HashSet::new(),
+            wild: false,
+        }
+    }
+
+    /// Matches these files and nothing else; paths are from the root.
+    pub fn exactly(files: impl IntoIterator<Item = Vec<u8>>) -> Matcher {
+        let kind = Kind::FilePath;
+        let files = files.into_iter().map(|text| Pattern { kind, text });
+        let files: Vec<Pattern> = files.collect();
+        // Of this kind nothing can be wrong.
+        let set = PatternSet::compile(&files, End::File).unwrap_or_default();
+        let mut matcher = Matcher::everything();
+        matcher.patterns = Some(set);
+        matcher.add_named(&files, &[]);
+        matcher
+    }
+
+    /// Reads what the user wrote.
+    ///
+    /// # Errors
+    /// The first pattern that is wrong.
+    pub fn new(request: &Request<'_>, audit: &dyn Audit) -> Result<Matcher, PatternError> {
+        let mut matcher = Matcher::everything();
+        let reader = Reader { request, audit };
+        if !request.patterns.is_empty() {
+            let (patterns, written) = reader.read(request.patterns, request.default, 0)?;
+            matcher.patterns = Some(PatternSet::compile(&patterns, End::File)?);
+            matcher.wild = patterns.iter().any(Pattern::is_wild);
+            matcher.add_named(&patterns, &written);
+        }
+        let set = |texts: &[Vec<u8>]| {
+            let (patterns, _) = reader.read(texts, Kind::Glob, 0)?;
+            PatternSet::compile(&patterns, End::FileOrFolder)
+        };
+        if !request.include.is_empty() {
+            matcher.include = Some(set(request.include)?);
+        }
+        if !request.exclude.is_empty() {
+            matcher.exclude = Some(set(request.exclude)?);
+        }
+        Ok(matcher)
+    }
+
+    fn add_named(&mut self, patterns: &[Pattern], written: &[Vec<u8>]) {
+        for (at, pattern) in patterns.iter().enumerate() {
+            let path = pattern.root().to_vec();
+            let written = written.get(at).unwrap_or(&pattern.text).clone();
+            self.exact.insert(path.clone());
+            self.named.push(Named { path, written });
+        }
+    }
+
+    /// Whether a file matches.
+    pub fn matches(&self, path: &[u8]) -> bool {
+        self.patterns.as_ref().is_none_or(|set| set.matches(path))
+            && self.include.as_ref().is_none_or(|set| set.matches(path))
+            && !self.exclude.as_ref().is_some_and(|set| set.matches(path))
+    }
+
+    /// Whether every file matches.
+    pub fn is_everything(&self) -> bool {
+        self.patterns.as_ref().is_none_or(PatternSet::is_everything)
+            && self.include.as_ref().is_none_or(PatternSet::is_everything)
+            && self.exclude.is_none()
+    }
+
+    /// Whether anything in a folder or below may match; the empty folder is the root.
+    pub fn may_match_below(&self, folder: &[u8]) -> bool {
+        let may =
+            |set: &Option<PatternSet>| set.as_ref().is_none_or(|set| set.may_match_below(folder));
+        let excluded = |set: &PatternSet| set.matches_all_below(folder);
+        may(&self.patterns) && may(&self.include) && !self.exclude.as_ref().is_some_and(excluded)
+    }
+
+    /// What the arguments name. Who walks says of each that is not there that it is not.
+    pub fn named(&self) -> &[Named] {
+        &self.named
+    }
+
+    /// Whether an argument names this file, not a folder above it or a pattern.
+    pub fn is_exact(&self, path: &[u8]) -> bool {
+        self.exact.contains(path)
+    }
+
+    /// Whether any argument is more than a name.
+    pub fn is_wild(&self) -> bool {
+        self.wild
+    }
+}
+
+struct Reader<'a> {
+    request: &'a Request<'a>,
+    audit: &'a dyn Audit,
+}
+
+type Read = (Vec<Pattern>, Vec<Vec<u8>>);
+
+impl Reader<'_> {
+    /// Patterns with names from the root on, and how each was written.
+    fn read(&self, texts: &[Vec<u8>], default: Kind, depth: u32) -> Result<Read, PatternError> {
+        let (mut patterns, mut written) = (Vec::new(), Vec::new());
+        for text in texts {
+            let mut pattern = Pattern::parse(text, default);
+            let Request { root, cwd, .. } = *self.request;
+            match pattern.kind {
+                Kind::Glob | Kind::RelPath => {
+                    let was = std::mem::take(&mut pattern.text);
+                    pattern.text = relative_to_root(root, cwd, &was)?;
+                    if !pattern.text.is_empty() {
+                        self.audit.check(&pattern.text)?;
+                    }
+                    written.push(was);
+                    patterns.push(pattern);
+                }
+                Kind::ListFile | Kind::ListFile0 => {
+                    let list = self.list(&pattern, depth)?;
+                    let (mut more, mut of_more) = self.read(&list, default, depth + 1)?;
+                    patterns.append(&mut more);
+                    written.append(&mut of_more);
+                }
+                Kind::RelGlob
+                | Kind::Path
+                | Kind::RootFilesIn
+                | Kind::RootGlob
+                | Kind::FilePath => {
+                    pattern.text = normalise(&pattern.text);
+                    written.push(pattern.text.clone());
+                    patterns.push(pattern);
+                }
+                _ => {
+                    written.push(pattern.text.clone());
+                    patterns.push(pattern);
+                }
+            }
+        }
+        Ok((patterns, written))
+    }
+
+    fn list(&self, pattern: &Pattern, depth: u32) -> Result<Vec<Vec<u8>>, PatternError> {
+        use std::os::unix::ffi::OsStrExt;
+        let name = String::from_utf8_lossy(&pattern.text).into_owned();
+        if depth >= LIST_DEPTH {
+            return Err(PatternError::ListDepth(name));
+        }
+        let path = self
+            .request
+            .cwd
+            .join(std::ffi::OsStr::from_bytes(&pattern.text));
+        let text = std::fs::read(path).map_err(|_| PatternError::List(name))?;
+        let end = if pattern.kind == Kind::ListFile {
+            b'\n'
+        } else {
+            0
+        };
+        let lines = text.split(|byte| *byte == end);
+        let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        Ok(lines
+            .filter(|line| !line.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect())
+    }
+}

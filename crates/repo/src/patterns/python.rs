@@ -1,0 +1,235 @@
+//! Python's regular expressions, written in the language of the `regex` crate.
+//!
+//! Most of both is the same. What differs: brackets and operators inside of classes, braces that
+//! count nothing, escapes, comments, and bytes above 127. What needs backtracking (look-around,
+//! references to groups, possessive and atomic groups, conditions) is refused by name.
+
+use super::glob::push_byte;
+
+/// Why an expression was not translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Python refuses it too.
+    Invalid,
+    /// Python takes it.
+    Unsupported(&'static str),
+}
+
+use Refusal::{Invalid, Unsupported};
+
+/// Appends the translated expression.
+pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), Refusal> {
+    while let [byte, behind @ ..] = rest {
+        rest = behind;
+        match byte {
+            b'\\' => rest = push_escape(rest, out)?,
+            b'[' => rest = push_class(rest, out)?,
+            b'(' => rest = push_group(rest, out)?,
+            b'{' => rest = push_brace(rest, out)?,
+            b'*' | b'+' | b'?' => {
+                out.push(char::from(*byte));
+                rest = after_repeat(rest, out)?;
+            }
+            b'.' | b'^' | b'$' | b'|' | b')' => out.push(char::from(*byte)),
+            other => push_byte(*other, out),
+        }
+    }
+    Ok(())
+}
+
+/// What may follow `*`, `+`, `?` and counts: `?` for as few as possible.
+fn after_repeat<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    match rest {
+        [b'?', behind @ ..] => {
+            out.push('?');
+            Ok(behind)
+        }
+        [b'+', ..] => Err(Unsupported("a possessive repeat")),
+        [b'*', ..] => Err(Invalid),
+        _ => Ok(rest),
+    }
+}
+
+fn push_escape<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    let [byte, behind @ ..] = rest else {
+        return Err(Invalid);
+    };
+    match byte {
+        b'1'..=b'9' => return Err(Unsupported("a reference to a group")),
+        b'Z' => out.push_str("\\z"),
+        b'A' | b'b' | b'B' | b'd' | b'D' | b's' | b'S' | b'w' | b'W' => {
+            out.push('\\');
+            out.push(char::from(*byte));
+        }
+        _ => {
+            let (byte, behind) = escaped_byte(rest)?;
+            push_byte(byte, out);
+            return Ok(behind);
+        }
+    }
+    Ok(behind)
+}
+
+/// The byte that an escape means, and what follows.
+fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
+    let [byte, behind @ ..] = rest else {
+        return Err(Invalid);
+    };
+    let byte = match byte {
+        b'a' => 7,
+        b'f' => 12,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'v' => 11,
+        b'x' => {
+            let digits = behind
+                .get(..2)
+                .and_then(|two| std::str::from_utf8(two).ok());
+            let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+            return Ok((value.ok_or(Invalid)?, &behind[2..]));
+        }
+        b'0' => {
+            let octal = behind.iter().take(2);
+            let count = octal
+                .take_while(|byte| (b'0'..=b'7').contains(*byte))
+                .count();
+            let value = behind[..count]
+                .iter()
+                .fold(0, |value, digit| value * 8 + (digit - b'0'));
+            return Ok((value, &behind[count..]));
+        }
+        letter if letter.is_ascii_alphanumeric() => return Err(Invalid),
+        other => *other,
+    };
+    Ok((byte, behind))
+}
+
+fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    let Some(extension) = rest.strip_prefix(b"?") else {
+        // Nobody asks what a group has matched.
+        out.push_str("(?:");
+        return Ok(rest);
+    };
+    match extension {
+        [b'#', comment @ ..] => {
+            let end = comment.iter().position(|byte| *byte == b')');
+            Ok(&comment[end.ok_or(Invalid)? + 1..])
+        }
+        [b'=' | b'!', ..] | [b'<', b'=' | b'!', ..] => Err(Unsupported("look-around")),
+        [b'>', ..] => Err(Unsupported("an atomic group")),
+        [b'(', ..] => Err(Unsupported("a condition")),
+        [b'P', b'=', ..] => Err(Unsupported("a reference to a group")),
+        [b'P', b'<', name @ ..] => {
+            let end = name.iter().position(|byte| *byte == b'>').ok_or(Invalid)?;
+            out.push_str("(?:");
+            Ok(&name[end + 1..])
+        }
+        _ => push_flags(extension, out),
+    }
+}
+
+/// `ims-x:` or `imsx)`.
+fn push_flags<'a>(flags: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    let end = flags.iter().position(|byte| matches!(byte, b':' | b')'));
+    let end = end.ok_or(Invalid)?;
+    out.push_str("(?");
+    for flag in &flags[..end] {
+        match flag {
+            b'i' | b'm' | b's' | b'-' => out.push(char::from(*flag)),
+            // In bytes, letters are those of ASCII anyway.
+            b'a' => {}
+            b'x' => return Err(Unsupported("the flag x")),
+            b'L' => return Err(Unsupported("the flag L")),
+            _ => return Err(Invalid),
+        }
+    }
+    if out.ends_with("(?") && flags[end] == b')' {
+        out.truncate(out.len() - 2);
+    } else {
+        out.push(char::from(flags[end]));
+    }
+    Ok(&flags[end + 1..])
+}
+
+/// `{2}`, `{2,}`, `{,3}` and `{2,3}` count; any other brace is a byte.
+fn push_brace<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    let end = rest.iter().position(|byte| *byte == b'}');
+    let inner = end.and_then(|end| std::str::from_utf8(&rest[..end]).ok());
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let counts = inner.and_then(|inner| match inner.split_once(',') {
+        Some((low, high)) if digits(low) && digits(high) => {
+            let low = if low.is_empty() { "0" } else { low };
+            Some(format!("{{{low},{high}}}"))
+        }
+        None if !inner.is_empty() && digits(inner) => Some(format!("{{{inner}}}")),
+        _ => None,
+    });
+    match (counts, end) {
+        (Some(counts), Some(end)) => {
+            out.push_str(&counts);
+            after_repeat(&rest[end + 1..], out)
+        }
+        _ => {
+            push_byte(b'{', out);
+            Ok(rest)
+        }
+    }
+}
+
+fn push_class<'a>(mut rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    out.push('[');
+    if let [b'^', behind @ ..] = rest {
+        out.push('^');
+        rest = behind;
+    }
+    let mut first = true;
+    loop {
+        match rest {
+            [] => return Err(Invalid),
+            [b']', behind @ ..] if !first => {
+                out.push(']');
+                return Ok(behind);
+            }
+            [
+                b'\\',
+                letter @ (b'd' | b'D' | b's' | b'S' | b'w' | b'W'),
+                behind @ ..,
+            ] => {
+                out.push('\\');
+                out.push(char::from(*letter));
+                rest = behind;
+            }
+            _ => rest = push_range(rest, out)?,
+        }
+        first = false;
+    }
+}
+
+/// One byte of a class, or two with a hyphen between.
+fn push_range<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    let (low, behind) = class_byte(rest)?;
+    push_byte(low, out);
+    let [b'-', upper @ ..] = behind else {
+        return Ok(behind);
+    };
+    if matches!(upper, [] | [b']', ..]) {
+        return Ok(behind);
+    }
+    let (high, behind) = class_byte(upper)?;
+    if high < low {
+        return Err(Invalid);
+    }
+    out.push('-');
+    push_byte(high, out);
+    Ok(behind)
+}
+
+fn class_byte(rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
+    match rest {
+        [b'\\', b'b', behind @ ..] => Ok((8, behind)),
+        [b'\\', behind @ ..] => escaped_byte(behind),
+        [byte, behind @ ..] => Ok((*byte, behind)),
+        [] => Err(Invalid),
+    }
+}
