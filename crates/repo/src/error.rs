@@ -99,6 +99,9 @@ pub enum RepoError {
     /// A transaction was interrupted and must be undone first.
     #[error("abandoned transaction found")]
     AbandonedTransaction,
+    /// The last line of the list of the store's files lacks its end.
+    #[error("fncache does not ends with a newline")]
+    TornFncache,
     /// The journal of a transaction names a file that is not in the repository.
     #[error("the journal of {path} names a file outside of the repository: {name}", path = path.display())]
     JournalOutside {
@@ -163,6 +166,7 @@ impl RepoError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             RepoError::AbandonedTransaction => Some("run 'hg recover' to clean up transaction"),
+            RepoError::TornFncache => Some("use 'hg debugrebuildfncache' to rebuild the fncache"),
             _ => None,
         }
     }

@@ -15,14 +15,9 @@ pub(crate) const FILE: &str = "fncache";
 
 /// The names, decoded, sorted, each once.
 pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, RepoError> {
-    let path = store.join(FILE);
-    let bytes = read_if_there(storage, &path)?.unwrap_or_default();
+    let bytes = read_if_there(storage, &store.join(FILE))?.unwrap_or_default();
     if bytes.last().is_some_and(|last| *last != b'\n') {
-        return Err(RepoError::DamagedLine {
-            path,
-            line: bytes.split(|byte| *byte == b'\n').count(),
-            reason: "the last line is not ended",
-        });
+        return Err(RepoError::TornFncache);
     }
     let lines = bytes.split(|byte| *byte == b'\n');
     let mut names: Vec<Vec<u8>> = lines

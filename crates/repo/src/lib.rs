@@ -30,6 +30,7 @@ mod store_files;
 mod store_path;
 mod tags;
 mod transaction;
+mod verify;
 mod view;
 
 pub use branches::{BranchHeads, Branches};
@@ -48,4 +49,5 @@ pub use store_files::StoreFile;
 pub use store_path::encode_folders;
 pub use transaction::Transaction;
 pub use varve_revlog::{Node, PrefixMatch, Rev, Revlog, RevlogError};
+pub use verify::{VerifyNews, VerifyReport};
 pub use view::{Audience, RepoView};

@@ -22,6 +22,6 @@ pub use error::RevlogError;
 pub use ids::{Node, Rev};
 pub use nodes::PrefixMatch;
 pub use options::WriteOptions;
-pub use reader::{Reader, ReaderState, hash};
+pub use reader::{CHUNK_OUTSIDE, Reader, ReaderState, hash};
 pub use revlog::Revlog;
 pub use write::Written;

@@ -7,6 +7,9 @@ use std::ops::Range;
 use varve_codec::Expander;
 use varve_delta::Folder;
 
+/// Reason in [`RevlogError::DamagedChunk`] for a file that ends too early.
+pub const CHUNK_OUTSIDE: &str = "chunk lies outside the file";
+
 /// How much a sequential reader takes at once.
 const SPAN: usize = 1 << 20;
 /// Chunks of a chain that lie this close together are read together with what is between them.
@@ -140,7 +143,7 @@ impl<'a> Reader<'a> {
 }
 
 fn outside(revlog: &Revlog, rev: Rev, entry: &Entry) -> RevlogError {
-    revlog.damaged_chunk(rev, entry, &"chunk lies outside the file")
+    revlog.damaged_chunk(rev, entry, &CHUNK_OUTSIDE)
 }
 
 impl ReaderState {

@@ -253,7 +253,9 @@ impl Revlog {
     }
 
     /// Length of the data file when it was opened.
-    pub(crate) fn data_file_len(&self) -> Result<u64, RevlogError> {
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn data_file_len(&self) -> Result<u64, RevlogError> {
         Ok(self.data()?.1)
     }
 

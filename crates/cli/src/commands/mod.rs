@@ -3,8 +3,10 @@
 pub(crate) mod bench;
 pub(crate) mod help;
 pub(crate) mod init;
+pub(crate) mod recover;
 pub(crate) mod root;
 pub(crate) mod serve;
+pub(crate) mod verify;
 pub(crate) mod version;
 
 use crate::face::Command;
@@ -13,7 +15,9 @@ use crate::face::Command;
 pub(crate) const COMMANDS: &[&Command] = &[
     &help::COMMAND,
     &init::COMMAND,
+    &recover::COMMAND,
     &root::COMMAND,
+    &verify::COMMAND,
     &version::COMMAND,
 ];
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use varve_base::StorageError;
 use varve_config::hgrc::HgrcError;
 use varve_repo::{LookupError, RepoError, RevlogError};
+use varve_workdir::WorkdirError;
 
 /// The code with which everything ends that could not be done.
 pub(crate) const FAILED: u8 = 255;
@@ -36,6 +37,9 @@ pub(crate) enum Abort {
     /// A file of configuration cannot be used.
     #[error("{0}")]
     Config(HgrcError),
+    /// A setting has a value that it cannot have.
+    #[error("config error: {0}")]
+    Setting(HgrcError),
     /// A command was called with wrong arguments; its usage follows.
     #[error("hg {}: {message}", command.name())]
     Usage {
@@ -154,7 +158,13 @@ impl From<RepoError> for Abort {
                     "see https://mercurial-scm.org/wiki/MissingRequirement for more information",
                 )
             }
-            other => Abort::new(other.to_string()),
+            other => {
+                let abort = Abort::new(other.to_string());
+                match other.hint() {
+                    Some(hint) => abort.hint(hint),
+                    None => abort,
+                }
+            }
         }
     }
 }
@@ -170,7 +180,23 @@ impl From<LookupError> for Abort {
 
 impl From<RevlogError> for Abort {
     fn from(error: RevlogError) -> Abort {
-        Abort::new(error.to_string())
+        match error {
+            RevlogError::Storage(error) => error.into(),
+            RevlogError::DamagedIndex { path, .. } => {
+                let name = path.file_stem().unwrap_or_default().display();
+                Abort::new(format!("index {name} is corrupted"))
+            }
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<WorkdirError> for Abort {
+    fn from(error: WorkdirError) -> Abort {
+        match error {
+            WorkdirError::Repo(error) => error.into(),
+            other => Abort::new(other.to_string()),
+        }
     }
 }
 

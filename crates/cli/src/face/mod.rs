@@ -7,6 +7,7 @@ mod dispatch;
 mod environment;
 pub(crate) mod formatter;
 mod global;
+mod locks;
 mod options;
 pub(crate) mod revision;
 mod session;

@@ -6,6 +6,7 @@
 
 mod options;
 mod root;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

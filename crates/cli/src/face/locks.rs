@@ -1,0 +1,32 @@
+//! Taking the repository's locks as Mercurial does: waiting, and saying so.
+
+use super::{Abort, Session};
+use std::io::Write;
+use std::time::Duration;
+use varve_repo::{Lock, LockNews, LockWait, Locked};
+
+/// `ui.timeout` where nobody sets it.
+const TIMEOUT: i64 = 600;
+
+impl Session {
+    /// Takes one of the repository's locks; [`Locked::WorkingCopy`] comes before
+    /// [`Locked::Store`].
+    pub(crate) fn lock(&mut self, what: Locked) -> Result<Lock, Abort> {
+        let repository = self.repository()?;
+        let seconds = |value: i64| Duration::from_secs(value.unsigned_abs());
+        let setting = |key| self.config.integer("ui", key).map_err(Abort::Setting);
+        let timeout = setting("timeout")?.unwrap_or(TIMEOUT);
+        let silent = setting("timeout.warn")?.unwrap_or(0);
+        self.out.flush()?;
+        let wait = LockWait {
+            timeout: (timeout >= 0).then(|| seconds(timeout)),
+            silent: seconds(silent.max(0)),
+            tell: &|news: &LockNews<'_>| {
+                // Nothing is left to do if even standard error is gone.
+                let _ = writeln!(std::io::stderr(), "{news}");
+            },
+            stop: &self.stop,
+        };
+        Ok(repository.lock(what, &wait)?)
+    }
+}
