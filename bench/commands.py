@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""commands.py: what commands cost, Varve called as `hg` against stock `hg` in the same run.
+
+Repositories: those given with --repo (made by corpus/make_repo.py), and a wide one of 10,000 and
+more files, made of two copies of the first one's newest tree. Each row is run by both in turns.
+Wall seconds decide; CPU seconds and the peak memory of the process are kept beside them. Where both
+print something, it must be the same, else the row is reported as wrong. A row whose command Varve
+does not have is reported as missing.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+import measure
+
+FAST, SLOW = 9, 3
+NOW = ["-d", "1700000000 0", "-u", "bench"]
+REDELTA = ["--config", "storage.revlog.reuse-external-delta=no",
+           "--config", "storage.revlog.reuse-external-delta-parent=no"]
+
+
+class Program:
+    """One of the two that are compared."""
+
+    def __init__(self, subject, path):
+        self.subject, self.path = subject, path
+        self.env = dict(os.environ, HGRCPATH="", HGPLAIN="1")
+
+    def run(self, words, cwd):
+        """Runs once; gives (wall seconds, CPU seconds, peak bytes).
+
+        The peak is at least this script's own size, which a process inherits when it starts.
+        """
+        with tempfile.TemporaryFile() as errors:
+            start = time.monotonic()
+            process = subprocess.Popen([self.path, *words], cwd=cwd, env=self.env,
+                                       stdout=subprocess.DEVNULL, stderr=errors)
+            _, status, usage = os.wait4(process.pid, 0)
+            wall = time.monotonic() - start
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode != 0:
+                errors.seek(0)
+                raise Failed(f"exit code {process.returncode}: "
+                             + errors.read().decode(errors="replace").strip()[:300])
+        return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+    def output(self, words, cwd):
+        """Length and digest of what the command prints."""
+        done = subprocess.run([self.path, *words], cwd=cwd, env=self.env, capture_output=True)
+        return len(done.stdout), hashlib.sha256(done.stdout).hexdigest()
+
+
+class Failed(Exception):
+    """A command did not do what it should."""
+
+
+class Bench:
+    """Runs rows and keeps their results."""
+
+    def __init__(self, options, ours, theirs, work):
+        self.options, self.ours, self.theirs, self.work = options, ours, theirs, work
+        self.results = measure.Results("commands")
+        self.table = []
+
+    def hg(self, *words, cwd=None):
+        """Stock hg, unmeasured; gives what it prints."""
+        done = subprocess.run([self.theirs.path, *words], cwd=cwd, env=self.theirs.env,
+                              check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def wants(self, name):
+        """Whether a row is asked for."""
+        return not self.options.only or any(only in name for only in self.options.only)
+
+    def row(self, name, target, samples, words, cwd, prepare=None, check=None):
+        """Measures one row.
+
+        `words` and `cwd` are the same for both, or a function of the program. `prepare` runs
+        before each sample and `check` after all, with the program and its folder.
+        """
+        if not self.wants(name):
+            return
+        given = lambda value, program: value(program) if callable(value) else value
+        taken = {program: [] for program in (self.ours, self.theirs)}
+        try:
+            if prepare is None:
+                found = [p.output(given(words, p), given(cwd, p)) for p in taken]
+                if found[0] != found[1]:
+                    self.ours.run(given(words, self.ours), given(cwd, self.ours))
+                    raise Failed(f"prints {found[0][0]} bytes that are not hg's {found[1][0]}")
+            for _ in range(samples):
+                for program, values in taken.items():
+                    folder = given(cwd, program)
+                    if prepare:
+                        prepare(program, folder)
+                    values.append(program.run(given(words, program), folder))
+            if check:
+                for program in taken:
+                    check(program, given(cwd, program))
+        except Failed as reason:
+            self.results.write(name=name, subject=self.ours.subject, unit="missing",
+                               reason=str(reason), target=target, met=False)
+            self.table.append(f"{name:36} " + str(reason).partition("\n")[0])
+            return
+        self.keep(name, target, taken)
+
+    def keep(self, name, target, taken):
+        ours, theirs = self.ours.subject, self.theirs.subject
+        units = [("", "wall seconds", target), ("/cpu", "CPU seconds", None),
+                 ("/memory", "peak bytes", 1)]
+        for column, (suffix, unit, aim) in enumerate(units):
+            for program, values in taken.items():
+                self.results.add(name + suffix, program.subject, unit,
+                                 [value[column] for value in values])
+            if aim:
+                self.results.ratio(name + suffix, ours, theirs, aim, higher_is_better=False)
+        both = [(self.results.medians[name + suffix, ours],
+                 self.results.medians[name + suffix, theirs]) for suffix, _, _ in units]
+        wall, cpu, memory = both
+        self.table.append(f"{name:36} {wall[0]:8.3f} s {wall[1]:8.3f} s {wall[1] / wall[0]:6.1f} x"
+                          f"  cpu {cpu[1] / cpu[0]:6.1f} x  memory {memory[0] / 1e6:5.0f}"
+                          f" of {memory[1] / 1e6:5.0f} MB  target {target}")
+
+    def copies(self, name, source):
+        """A copy of a repository for each program; gives its folder by program."""
+        folders = {}
+        for program in (self.ours, self.theirs):
+            folder = os.path.join(self.work, f"{name}-{program.subject.split()[0]}")
+            shutil.copytree(source, folder, symlinks=True)
+            # What copying did to the times in it.
+            self.hg("debugrebuilddirstate", cwd=folder)
+            self.hg("status", cwd=folder)
+            folders[program] = folder
+        return folders.__getitem__
+
+
+def reading(bench, name, folder):
+    """Rows of one repository with a working copy."""
+    middle = int(bench.hg("log", "-r", "tip", "-T", "{rev}", cwd=folder)) // 2
+    files = bench.hg("files", "-r", str(middle), cwd=folder).splitlines()
+    for title, words in [
+        ("log -r tip", ["log", "-r", "tip"]),
+        ("log -l 10", ["log", "-l", "10"]),
+        ("cat -r REV FILE", ["cat", "-r", str(middle), files[len(files) // 2]]),
+        ("status", ["status"]),
+        ("diff -c tip", ["diff", "-c", "tip"]),
+    ]:
+        bench.row(f"{title}/{name}", 10, FAST, words, folder)
+
+
+def commit(bench, name, folder):
+    if not bench.wants(f"commit/{name}"):
+        return
+    copies = bench.copies(f"commit-{name}", folder)
+    changed = bench.hg("files", "-r", "tip", cwd=folder).splitlines()[0]
+    count = 0
+
+    def change(_program, copy):
+        nonlocal count
+        count += 1
+        with open(os.path.join(copy, changed), "a") as out:
+            out.write(f"line {count // 2}\n")
+
+    def check(_program, copy):
+        bench.hg("verify", "-q", cwd=copy)
+        if bench.hg("status", cwd=copy):
+            raise Failed("the committed file is still modified")
+
+    words = ["commit", "-m", "one line more", *NOW]
+    bench.row(f"commit/{name}", 10, FAST, words, copies, change, check)
+
+
+def update(bench, name, folder):
+    if not bench.wants(f"update -C from null/{name}"):
+        return
+    copies = bench.copies(f"update-{name}", folder)
+
+    def empty(_program, copy):
+        bench.hg("update", "-q", "null", cwd=copy)
+
+    def check(_program, copy):
+        if bench.hg("status", cwd=copy):
+            raise Failed("the working copy is not clean")
+
+    bench.row(f"update -C from null/{name}", 3, SLOW, ["update", "-C", "tip"], copies, empty, check)
+
+
+def recompress(bench, name, folder):
+    if not bench.wants(f"recompress --redelta/{name}"):
+        return
+    copies = bench.copies(f"recompress-{name}", folder)
+    clone = os.path.join(bench.work, "recomputed")
+
+    def fresh(program, copy):
+        if program is bench.theirs:
+            shutil.rmtree(clone, ignore_errors=True)
+        else:
+            shutil.rmtree(copy)
+            shutil.copytree(folder, copy, symlinks=True)
+
+    def check(program, copy):
+        if program is bench.ours:
+            bench.hg("verify", "-q", cwd=copy)
+
+    def words(program):
+        if program is bench.ours:
+            return ["recompress", copies(program), "--redelta"]
+        return ["clone", "-q", "--pull", "-U", *REDELTA, copies(program), clone]
+
+    bench.row(f"recompress --redelta/{name}", 6, SLOW, words, copies, fresh, check)
+    if os.path.exists(clone):
+        ours = os.path.join(copies(bench.ours), ".hg", "store")
+        theirs = os.path.join(clone, ".hg", "store")
+        bench.results.write(name=f"recompress --redelta/{name}", subject="sizes", unit="bytes",
+                            ours=size(ours), theirs=size(theirs), met=size(ours) <= size(theirs))
+        shutil.rmtree(clone)
+
+
+def size(store):
+    """Bytes of all revlogs below a store."""
+    found = 0
+    for folder, _, names in os.walk(store):
+        paths = [os.path.join(folder, name) for name in names if name.endswith((".i", ".d"))]
+        found += sum(os.path.getsize(path) for path in paths)
+    return found
+
+
+def widen(bench, source):
+    """A repository of 10,000 and more files."""
+    wide = os.path.join(bench.work, "wide")
+    bench.hg("init", wide)
+    for half in "ab":
+        bench.hg("-R", source, "archive", "-r", "tip", os.path.join(wide, half))
+        os.remove(os.path.join(wide, half, ".hg_archival.txt"))
+    bench.hg("commit", "-qAm", "wide", *NOW, cwd=wide)
+    return wide
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--varve", default="target/release/varve")
+    parser.add_argument("--hg", default=os.environ.get("HG", "hg"))
+    parser.add_argument("--repo", action="append", required=True, metavar="NAME=FOLDER")
+    parser.add_argument("--only", action="append", metavar="WORDS", help="rows with these words")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        # The name that the program is called by is what makes it speak as hg.
+        link = os.path.join(work, "hg")
+        os.symlink(os.path.abspath(options.varve), link)
+        theirs = Program(measure.hg_version(options.hg), options.hg)
+        bench = Bench(options, Program("varve", link), theirs, work)
+        repos = {}
+        for given in options.repo:
+            name, _, source = given.partition("=")
+            repos[name] = os.path.join(work, name)
+            shutil.copytree(source, repos[name], symlinks=True)
+            bench.hg("update", "-q", "-C", "tip", cwd=repos[name])
+        repos["wide"] = widen(bench, next(iter(repos.values())))
+        time.sleep(2)  # files changed in this second have to be read by every `status`
+        for name, folder in repos.items():
+            bench.hg("status", cwd=folder)
+            reading(bench, name, folder)
+            commit(bench, name, folder)
+        update(bench, "wide", repos.pop("wide"))
+        for name, folder in repos.items():
+            bench.row(f"log/{name}", 10, SLOW, ["log"], folder)
+            bench.row(f"verify/{name}", 6, SLOW, ["verify"], folder)
+            recompress(bench, name, folder)
+    print("\n".join(bench.table))
+
+
+if __name__ == "__main__":
+    main()
