@@ -5,6 +5,7 @@ use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
 use varve_codec::{CodecError, EngineSetting};
 use varve_docdb::DocdbError;
+use varve_repo::RepoError;
 use varve_revlog::RevlogError;
 
 /// A measurement could not be made.
@@ -17,6 +18,9 @@ pub enum BenchError {
     /// A revlog is damaged or of a kind that this build does not read.
     #[error(transparent)]
     Revlog(#[from] RevlogError),
+    /// A repository is damaged or of a kind that this build does not read.
+    #[error(transparent)]
+    Repository(#[from] RepoError),
     /// A tree file is damaged or cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),

@@ -1,8 +1,9 @@
 //! The measuring library behind `varve bench`: what a choice of compression costs and gives on
-//! the user's own data.
+//! the user's own data, and how fast its revlogs are read and written.
 
 pub mod codec;
 mod error;
+pub mod revlog;
 mod spread;
 
 pub use error::BenchError;

@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod codec;
+mod revlog;

@@ -4,7 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every command with a help of its own.
-const COMMANDS: &[&[&str]] = &[&[], &["serve"], &["bench"], &["bench", "codec"]];
+const COMMANDS: &[&[&str]] = &[
+    &[],
+    &["serve"],
+    &["bench"],
+    &["bench", "codec"],
+    &["bench", "revlog"],
+];
 
 /// Set to write the file anew instead of comparing with it.
 const UPDATE: &str = "VARVE_UPDATE_GOLDEN";

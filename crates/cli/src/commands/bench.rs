@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{DiskStorage, Storage};
 use varve_bench::codec::{self, Options};
+use varve_bench::revlog;
 use varve_codec::EngineSetting;
 
 /// Measure on your own data what a choice costs and gives
@@ -18,6 +19,7 @@ pub(crate) struct BenchArgs {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Codec(CodecArgs),
+    Revlog(RevlogArgs),
 }
 
 /// Measure size and speed of every codec and level
@@ -44,29 +46,86 @@ struct CodecArgs {
     csv: bool,
 }
 
+/// Measure reading and writing of a repository's revlogs
+///
+/// Reads all revisions of the manifest in order, in reverse and every 50th, all changesets, and all
+/// chunks; and writes the newest revisions of the manifest anew from their full texts, in memory.
+/// Every text is checked against its hash, as in any other command.
+#[derive(clap::Args, Debug)]
+struct RevlogArgs {
+    /// Repository to read; nothing is written to it
+    #[arg(value_name = "REPO")]
+    repository: PathBuf,
+    /// How often each measurement is made
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: usize,
+    /// How many threads read, beside one alone
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    threads: usize,
+    /// Read only the newest N revisions of the manifest in order and in reverse
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// Write the newest N revisions of the manifest
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    writes: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
 /// Measures and prints.
 pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), CliError> {
-    let What::Codec(args) = &args.what;
+    let text = match &args.what {
+        What::Codec(args) => codec(args, context)?,
+        What::Revlog(args) => revlog(args, context)?,
+    };
+    context.out.write_all(text.trim_end().as_bytes())?;
+    context.out.write_all(b"\n")?;
+    Ok(())
+}
+
+fn disk() -> Arc<dyn Storage> {
+    Arc::new(DiskStorage::new(Path::new("")))
+}
+
+fn revlog(args: &RevlogArgs, context: &Context<'_>) -> Result<String, CliError> {
+    let options = revlog::Options {
+        runs: args.runs,
+        threads: args.threads,
+        last: args.last.unwrap_or(usize::MAX),
+        writes: args.writes,
+    };
+    let report = revlog::run(
+        &disk(),
+        &args.repository,
+        &options,
+        context.progress,
+        context.stop,
+    )?;
+    Ok(if args.json {
+        revlog::json(&report)
+    } else {
+        revlog::table(&report)
+    })
+}
+
+fn codec(args: &CodecArgs, context: &Context<'_>) -> Result<String, CliError> {
     let mut options = Options::default();
     if !args.codecs.is_empty() {
         options.settings.clone_from(&args.codecs);
     }
-    let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("")));
     let report = codec::run(
-        &storage,
+        &disk(),
         &args.paths,
         &options,
         context.progress,
         context.stop,
     )?;
-    let text = if args.json {
+    Ok(if args.json {
         codec::json(&report)
     } else if args.csv {
         codec::csv(&report)
     } else {
         codec::table(&report)
-    };
-    context.out.write_all(text.trim_end().as_bytes())?;
-    context.out.write_all(b"\n")?;
-    Ok(())
+    })
 }

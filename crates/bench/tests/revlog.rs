@@ -1,0 +1,90 @@
+//! What is measured, and that what is written reads back. Never how fast.
+
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
+use varve_bench::BenchError;
+use varve_bench::revlog::{self, Options, Report};
+use varve_codec::EngineSetting;
+use varve_repo::{FileChange, FileKind, NewChangeset, Node, Phase, Repository};
+
+fn repository() -> Arc<dyn Storage> {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let repository = Repository::create(Arc::clone(&storage), Path::new("r")).unwrap();
+    let mut batch = repository.begin(EngineSetting::ZSTD).unwrap();
+    let mut parent = Node::NULL;
+    for n in 0..60 {
+        let (path, content) = (format!("file{}", n % 20), format!("content {n}\n"));
+        let change = FileChange::Write {
+            path: path.as_bytes(),
+            content: content.as_bytes(),
+            kind: FileKind::Plain,
+            copied_from: None,
+        };
+        parent = batch
+            .commit(&NewChangeset {
+                parents: [parent, Node::NULL],
+                user: b"somebody",
+                date: (n, 0),
+                branch: b"default",
+                extras: &[],
+                description: b"one more",
+                phase: Phase::Draft,
+                changes: &[change],
+            })
+            .unwrap();
+    }
+    batch.finish().unwrap();
+    storage
+}
+
+fn measure(options: &Options) -> Result<Report, BenchError> {
+    let interrupt = Interrupt::default();
+    revlog::run(&repository(), Path::new("r"), options, &Silent, &interrupt)
+}
+
+#[test]
+fn every_kind_of_work_is_done_with_as_many_revisions_as_asked_for() {
+    let options = Options {
+        last: 40,
+        writes: 30,
+        ..Options::default()
+    };
+    let report = measure(&options).unwrap();
+    let rows = |row: &revlog::Row| (row.work, row.threads, row.revisions);
+    let found: Vec<_> = report.rows.iter().map(rows).collect();
+    assert_eq!(
+        found,
+        [
+            ("manifests in order", 1, 40),
+            ("manifests in order", 2, 40),
+            ("manifests in reverse", 1, 40),
+            ("manifests in reverse", 2, 40),
+            ("every 50th manifest", 1, 2),
+            ("every 50th manifest", 2, 2),
+            ("changesets", 1, 60),
+            ("changesets", 2, 60),
+            ("all chunks", 1, 180),
+            ("all chunks, codec alone", 1, 180),
+            ("write manifests", 1, 30),
+        ]
+    );
+    assert!(report.rows.iter().all(|row| row.times.len() == 3));
+    let (ours, before) = report.rows[10].written.unwrap();
+    assert_eq!(ours, before, "the same program wrote both");
+    assert!(revlog::table(&report).lines().all(|line| line.len() <= 80));
+    let json: serde_json::Value = serde_json::from_str(&revlog::json(&report)).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 11);
+}
+
+#[test]
+fn two_runs_have_no_median() {
+    let options = Options {
+        runs: 2,
+        ..Options::default()
+    };
+    assert!(matches!(
+        measure(&options),
+        Err(BenchError::TooFewRuns { runs: 2 })
+    ));
+}
