@@ -9,6 +9,7 @@ mod branches;
 mod changeset;
 mod commit;
 mod commit_write;
+mod content;
 mod create;
 pub mod date;
 mod error;

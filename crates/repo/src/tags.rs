@@ -33,9 +33,7 @@ pub(crate) fn read(view: &RepoView) -> Result<BTreeMap<Vec<u8>, Node>, RepoError
             merge(&mut all, parse(FileText::parse(&text).content));
         }
     }
-    let path = view.shared.hg().join("localtags");
-    let local = read_if_there(view.storage(), &path)?.unwrap_or_default();
-    all.extend(parse(&local));
+    all.extend(local(view)?);
     let changelog = view.changelog();
     let shown = |node: &Node| changelog.rev(node).is_some_and(|rev| view.is_visible(rev));
     let newest = |(name, nodes): (Vec<u8>, Vec<Node>)| {
@@ -43,6 +41,17 @@ pub(crate) fn read(view: &RepoView) -> Result<BTreeMap<Vec<u8>, Node>, RepoError
         Some((name, node))
     };
     Ok(all.into_iter().filter_map(newest).collect())
+}
+
+/// Names in `.hg/localtags`.
+pub(crate) fn local_names(view: &RepoView) -> Result<Vec<Vec<u8>>, RepoError> {
+    Ok(local(view)?.into_keys().collect())
+}
+
+fn local(view: &RepoView) -> Result<History, RepoError> {
+    let path = view.shared.hg().join("localtags");
+    let bytes = read_if_there(view.storage(), &path)?.unwrap_or_default();
+    Ok(parse(&bytes))
 }
 
 /// The revision of `.hgtags` in a manifest.

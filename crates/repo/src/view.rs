@@ -276,6 +276,15 @@ impl RepoView {
         tags::read(self)
     }
 
+    /// Names of tags that only this repository has, sorted; they may be of changesets that are not
+    /// shown.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn local_tag_names(&self) -> Result<Vec<Vec<u8>>, RepoError> {
+        tags::local_names(self)
+    }
+
     /// Takes a changeset's text apart and gives it to `read`.
     ///
     /// # Errors

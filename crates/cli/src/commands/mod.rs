@@ -1,11 +1,15 @@
 //! One file per command: its options and help, one library call, printing.
 
 pub(crate) mod bench;
+pub(crate) mod branches;
 pub(crate) mod help;
 pub(crate) mod init;
+pub(crate) mod manifest;
+pub(crate) mod paths;
 pub(crate) mod recover;
 pub(crate) mod root;
 pub(crate) mod serve;
+pub(crate) mod tags;
 pub(crate) mod verify;
 pub(crate) mod version;
 
@@ -13,10 +17,14 @@ use crate::face::Command;
 
 /// All commands, sorted by name, besides `serve` and `bench`, which are of `varve` alone.
 pub(crate) const COMMANDS: &[&Command] = &[
+    &branches::COMMAND,
     &help::COMMAND,
     &init::COMMAND,
+    &manifest::COMMAND,
+    &paths::COMMAND,
     &recover::COMMAND,
     &root::COMMAND,
+    &tags::COMMAND,
     &verify::COMMAND,
     &version::COMMAND,
 ];

@@ -2,6 +2,7 @@
 
 mod abort;
 mod alias;
+pub(crate) mod columns;
 mod command;
 mod dispatch;
 mod environment;
@@ -9,10 +10,12 @@ pub(crate) mod formatter;
 mod global;
 mod locks;
 mod options;
+pub(crate) mod remote;
 pub(crate) mod revision;
 mod session;
 pub(crate) mod template;
 pub(crate) mod usage;
+pub(crate) mod working;
 
 pub(crate) use abort::Abort;
 pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, TEMPLATE};

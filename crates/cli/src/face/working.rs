@@ -1,0 +1,70 @@
+//! What `.hg` says about the working folder besides its files.
+
+use super::{Abort, Session};
+use varve_base::storage::read_if_there;
+use varve_repo::{DEFAULT_BRANCH, Node, Rev};
+
+impl Session {
+    /// Parents of the working folder that are in the repository; none for the null revision.
+    pub(crate) fn working_parents(&mut self) -> Result<Vec<Rev>, Abort> {
+        let view = self.view()?;
+        let nodes = view.working_parents()?;
+        let known = nodes.iter().map(|node| {
+            view.changelog().rev(node).ok_or_else(|| {
+                let hex = short_hex(node);
+                Abort::new(format!("unknown working parent {hex}!"))
+            })
+        });
+        known.collect()
+    }
+
+    /// The branch of the next commit.
+    pub(crate) fn working_branch(&mut self) -> Result<Vec<u8>, Abort> {
+        let text = self.small_file("branch")?;
+        Ok(match text.trim_ascii() {
+            [] => DEFAULT_BRANCH.to_vec(),
+            branch => branch.to_vec(),
+        })
+    }
+
+    /// The bookmark that moves with the next commit, if it is there.
+    pub(crate) fn active_bookmark(&mut self) -> Result<Option<Vec<u8>>, Abort> {
+        let text = self.small_file("bookmarks.current")?;
+        let name = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let name = name.to_vec();
+        let exists = self.view()?.bookmarks().contains_key(&name);
+        Ok(exists.then_some(name))
+    }
+
+    fn small_file(&mut self, name: &str) -> Result<Vec<u8>, Abort> {
+        let repository = self.repository()?;
+        let path = repository.root().join(".hg").join(name);
+        let text = read_if_there(repository.storage().as_ref(), &path)?;
+        Ok(text.unwrap_or_default())
+    }
+
+    /// A node as this session shows it: twelve digits, or all forty with `--debug`.
+    pub(crate) fn hex(&self, node: &Node) -> String {
+        let digits = node.to_hex();
+        let shown = if self.verbosity.debug {
+            &digits[..]
+        } else {
+            &digits[..SHORT]
+        };
+        String::from_utf8_lossy(shown).into_owned()
+    }
+
+    /// `12:0123456789ab`.
+    pub(crate) fn rev_and_hex(&mut self, rev: Rev) -> Result<String, Abort> {
+        let node = self.view()?.changelog().node(rev);
+        Ok(format!("{}:{}", rev.0, self.hex(&node)))
+    }
+}
+
+/// Digits of a node that are shown.
+const SHORT: usize = 12;
+
+/// Twelve digits of a node.
+pub(crate) fn short_hex(node: &Node) -> String {
+    String::from_utf8_lossy(&node.to_hex()[..SHORT]).into_owned()
+}
