@@ -2,7 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use varve_base::StorageError;
+use varve_base::{Interrupted, StorageError};
+use varve_repo::patterns::PatternError;
 use varve_repo::{RepoError, RevlogError};
 
 /// Reading or changing a working copy failed.
@@ -38,6 +39,23 @@ pub enum WorkdirError {
     /// The system gave no random bytes for a file's name.
     #[error("the system gives no random numbers")]
     NoRandomness,
+    /// A pattern of an ignore file is wrong.
+    #[error("{name}: {error}")]
+    Ignore {
+        /// The file.
+        name: String,
+        /// What is wrong.
+        error: PatternError,
+    },
+    /// Ignore files include each other without end.
+    #[error("ignore files are nested too deeply: {path}", path = path.display())]
+    IgnoreDepth {
+        /// The last one.
+        path: PathBuf,
+    },
+    /// The user stopped it.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// The system refused something about a file of the working copy.
     #[error("cannot {op} {path}: {source}", path = path.display())]
     Io {

@@ -1,3 +1,8 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
 pub use crate::dirstate::fuzzing::{dirstate_v1, dirstate_v2};
+
+/// Never panics on any text of an ignore file.
+pub fn ignore_file(data: &[u8]) {
+    crate::ignore::fuzz(data);
+}

@@ -4,9 +4,15 @@
 //! working copy itself have modes, links and times, and are handled with `std::fs`. A server has no
 //! use for any of this and must not import it.
 
+mod audit;
 mod dirstate;
 mod error;
 pub mod fuzzing;
+mod ignore;
+mod status;
 
+pub use audit::PathAuditor;
 pub use dirstate::{Dirstate, Item, Match, Seen, State, Timestamp, Tracking};
 pub use error::WorkdirError;
+pub use ignore::{Ignore, IgnoreFiles};
+pub use status::{Listing, Status, StatusRequest, WorkingStatus, working_status};

@@ -27,15 +27,6 @@ pub struct Request<'a> {
     pub default: Kind,
 }
 
-/// A file or folder that an argument names, from the root on; empty for the root.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// The path, or of a glob the folders that are no pattern.
-    pub path: Vec<u8>,
-    /// As the user wrote it.
-    pub written: Vec<u8>,
-}
-
 /// Tells which files a command works on.
 #[derive(Clone, Debug)]
 pub struct Matcher {
@@ -43,7 +34,7 @@ pub struct Matcher {
     patterns: Option<PatternSet>,
     include: Option<PatternSet>,
     exclude: Option<PatternSet>,
-    named: Vec<Named>,
+    named: Vec<Vec<u8>>,
     exact: HashSet<Vec<u8>>,
     wild: bool,
 }
@@ -70,7 +61,7 @@ impl Matcher {
         let set = PatternSet::compile(&files, End::File).unwrap_or_default();
         let mut matcher = Matcher::everything();
         matcher.patterns = Some(set);
-        matcher.add_named(&files, &[]);
+        matcher.add_named(&files);
         matcher
     }
 
@@ -82,13 +73,13 @@ impl Matcher {
         let mut matcher = Matcher::everything();
         let reader = Reader { request, audit };
         if !request.patterns.is_empty() {
-            let (patterns, written) = reader.read(request.patterns, request.default, 0)?;
+            let patterns = reader.read(request.patterns, request.default, 0)?;
             matcher.patterns = Some(PatternSet::compile(&patterns, End::File)?);
             matcher.wild = patterns.iter().any(Pattern::is_wild);
-            matcher.add_named(&patterns, &written);
+            matcher.add_named(&patterns);
         }
         let set = |texts: &[Vec<u8>]| {
-            let (patterns, _) = reader.read(texts, Kind::Glob, 0)?;
+            let patterns = reader.read(texts, Kind::Glob, 0)?;
             PatternSet::compile(&patterns, End::FileOrFolder)
         };
         if !request.include.is_empty() {
@@ -100,13 +91,14 @@ impl Matcher {
         Ok(matcher)
     }
 
-    fn add_named(&mut self, patterns: &[Pattern], written: &[Vec<u8>]) {
-        for (at, pattern) in patterns.iter().enumerate() {
+    fn add_named(&mut self, patterns: &[Pattern]) {
+        for pattern in patterns {
             let path = pattern.root().to_vec();
-            let written = written.get(at).unwrap_or(&pattern.text).clone();
-            self.exact.insert(path.clone());
-            self.named.push(Named { path, written });
+            if self.exact.insert(path.clone()) {
+                self.named.push(path);
+            }
         }
+        self.named.sort_unstable();
     }
 
     /// Whether a file matches.
@@ -131,8 +123,10 @@ impl Matcher {
         may(&self.patterns) && may(&self.include) && !self.exclude.as_ref().is_some_and(excluded)
     }
 
-    /// What the arguments name. Who walks says of each that is not there that it is not.
-    pub fn named(&self) -> &[Named] {
+    /// The files and folders that arguments name, and the folders at the beginning of globs, each
+    /// from the root on and sorted; empty for the root. Who walks says of each that is not there
+    /// that it is not.
+    pub fn named(&self) -> &[Vec<u8>] {
         &self.named
     }
 
@@ -152,47 +146,40 @@ struct Reader<'a> {
     audit: &'a dyn Audit,
 }
 
-type Read = (Vec<Pattern>, Vec<Vec<u8>>);
-
 impl Reader<'_> {
-    /// Patterns with names from the root on, and how each was written.
-    fn read(&self, texts: &[Vec<u8>], default: Kind, depth: u32) -> Result<Read, PatternError> {
-        let (mut patterns, mut written) = (Vec::new(), Vec::new());
+    /// Patterns with names from the root on.
+    fn read(
+        &self,
+        texts: &[Vec<u8>],
+        default: Kind,
+        depth: u32,
+    ) -> Result<Vec<Pattern>, PatternError> {
+        let mut patterns = Vec::new();
         for text in texts {
             let mut pattern = Pattern::parse(text, default);
             let Request { root, cwd, .. } = *self.request;
             match pattern.kind {
                 Kind::Glob | Kind::RelPath => {
-                    let was = std::mem::take(&mut pattern.text);
-                    pattern.text = relative_to_root(root, cwd, &was)?;
+                    pattern.text = relative_to_root(root, cwd, &pattern.text)?;
                     if !pattern.text.is_empty() {
                         self.audit.check(&pattern.text)?;
                     }
-                    written.push(was);
-                    patterns.push(pattern);
                 }
                 Kind::ListFile | Kind::ListFile0 => {
                     let list = self.list(&pattern, depth)?;
-                    let (mut more, mut of_more) = self.read(&list, default, depth + 1)?;
-                    patterns.append(&mut more);
-                    written.append(&mut of_more);
+                    patterns.append(&mut self.read(&list, default, depth + 1)?);
+                    continue;
                 }
                 Kind::RelGlob
                 | Kind::Path
                 | Kind::RootFilesIn
                 | Kind::RootGlob
-                | Kind::FilePath => {
-                    pattern.text = normalise(&pattern.text);
-                    written.push(pattern.text.clone());
-                    patterns.push(pattern);
-                }
-                _ => {
-                    written.push(pattern.text.clone());
-                    patterns.push(pattern);
-                }
+                | Kind::FilePath => pattern.text = normalise(&pattern.text),
+                _ => {}
             }
+            patterns.push(pattern);
         }
-        Ok((patterns, written))
+        Ok(patterns)
     }
 
     fn list(&self, pattern: &Pattern, depth: u32) -> Result<Vec<Vec<u8>>, PatternError> {

@@ -14,7 +14,7 @@ mod set;
 
 pub use error::PatternError;
 pub use kind::{Kind, Pattern};
-pub use matcher::{Matcher, Named, Request};
+pub use matcher::{Matcher, Request};
 pub use names::{Audit, NamesOnly, check_components, normalise, relative_to_root};
 pub use set::{End, PatternSet};
 

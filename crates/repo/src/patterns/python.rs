@@ -19,13 +19,27 @@ use Refusal::{Invalid, Unsupported};
 
 /// Appends the translated expression.
 pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), Refusal> {
+    // Whether something stands before that can be repeated.
+    let mut repeatable = false;
     while let [byte, behind @ ..] = rest {
         rest = behind;
+        let counts = match byte {
+            b'*' | b'+' | b'?' => true,
+            b'{' => count(rest).is_some(),
+            _ => false,
+        };
+        if counts && !repeatable {
+            return Err(Invalid);
+        }
+        repeatable = !(counts || matches!(byte, b'(' | b'|' | b'^' | b'$'));
         match byte {
-            b'\\' => rest = push_escape(rest, out)?,
+            b'\\' => {
+                repeatable = !matches!(rest, [b'A' | b'b' | b'B' | b'Z', ..]);
+                rest = push_escape(rest, out)?;
+            }
             b'[' => rest = push_class(rest, out)?,
             b'(' => rest = push_group(rest, out)?,
-            b'{' => rest = push_brace(rest, out)?,
+            b'{' if counts => rest = push_count(rest, out)?,
             b'*' | b'+' | b'?' => {
                 out.push(char::from(*byte));
                 rest = after_repeat(rest, out)?;
@@ -152,29 +166,27 @@ fn push_flags<'a>(flags: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal
     Ok(&flags[end + 1..])
 }
 
-/// `{2}`, `{2,}`, `{,3}` and `{2,3}` count; any other brace is a byte.
-fn push_brace<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
-    let end = rest.iter().position(|byte| *byte == b'}');
-    let inner = end.and_then(|end| std::str::from_utf8(&rest[..end]).ok());
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let counts = inner.and_then(|inner| match inner.split_once(',') {
-        Some((low, high)) if digits(low) && digits(high) => {
+/// How often `2}`, `2,}`, `,3}` and `2,3}` repeat, in the form of `{2,3}`, and how long it is; any
+/// other brace is a byte.
+fn count(rest: &[u8]) -> Option<(String, usize)> {
+    let end = rest.iter().position(|byte| *byte == b'}')?;
+    let inner = std::str::from_utf8(&rest[..end]).ok()?;
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let counts = match inner.split_once(',') {
+        Some((low, high)) if is_number(low) && is_number(high) => {
             let low = if low.is_empty() { "0" } else { low };
-            Some(format!("{{{low},{high}}}"))
+            format!("{{{low},{high}}}")
         }
-        None if !inner.is_empty() && digits(inner) => Some(format!("{{{inner}}}")),
-        _ => None,
-    });
-    match (counts, end) {
-        (Some(counts), Some(end)) => {
-            out.push_str(&counts);
-            after_repeat(&rest[end + 1..], out)
-        }
-        _ => {
-            push_byte(b'{', out);
-            Ok(rest)
-        }
-    }
+        None if !inner.is_empty() && is_number(inner) => format!("{{{inner}}}"),
+        _ => return None,
+    };
+    Some((counts, end + 1))
+}
+
+fn push_count<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+    let (counts, len) = count(rest).ok_or(Invalid)?;
+    out.push_str(&counts);
+    after_repeat(&rest[len..], out)
 }
 
 fn push_class<'a>(mut rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {

@@ -1,0 +1,355 @@
+//! Which files nobody wants to hear of: `.hgignore` and what the configuration adds.
+//!
+//! ```text
+//! # a comment; \# is the character
+//! syntax: glob             from here on lines are globs; before, expressions
+//! *.o
+//! re:^build/               one line of another syntax
+//! include:other            lines of another file, by its name from the root
+//! subinclude:lib/.hgignore the same, for paths in the folder of that file
+//! ```
+
+use crate::WorkdirError;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use varve_repo::patterns::{End, Kind, Pattern, PatternSet};
+
+/// How deep files may include files.
+const INCLUDE_DEPTH: u32 = 20;
+
+/// Compiled ignore files.
+#[derive(Clone, Debug, Default)]
+pub struct Ignore {
+    set: PatternSet,
+    /// For paths below a folder: the folder with its slash, and what is ignored in it.
+    below: Vec<(Vec<u8>, Ignore)>,
+}
+
+/// An [`Ignore`] with the lines about what was skipped, as Mercurial has them.
+#[derive(Clone, Debug, Default)]
+pub struct IgnoreFiles {
+    /// What is ignored.
+    pub ignore: Ignore,
+    /// One line each, without its end.
+    pub warnings: Vec<String>,
+}
+
+impl IgnoreFiles {
+    /// Reads `.hgignore` at `root`, if there is one, and the `further` files.
+    ///
+    /// # Errors
+    /// [`WorkdirError::Ignore`] for a pattern that is wrong.
+    pub fn read(root: &Path, further: &[PathBuf]) -> Result<IgnoreFiles, WorkdirError> {
+        let mut files = Vec::new();
+        let own = root.join(".hgignore");
+        if own.exists() {
+            files.push(own);
+        }
+        files.extend_from_slice(further);
+        let mut reader = Reader::new(root);
+        for path in files {
+            let name = path.display().to_string();
+            reader.file(&path, &name, 0)?;
+        }
+        let warnings = std::mem::take(&mut reader.warnings);
+        let ignore = reader.compile()?;
+        Ok(IgnoreFiles { ignore, warnings })
+    }
+}
+
+impl Ignore {
+    /// Whether this path itself is ignored.
+    pub fn matches(&self, path: &[u8]) -> bool {
+        self.set.matches(path)
+            || self.below.iter().any(|(folder, ignore)| {
+                path.strip_prefix(&folder[..])
+                    .is_some_and(|rest| ignore.matches(rest))
+            })
+    }
+
+    /// Whether this path or a folder above it is ignored.
+    pub fn matches_from_above(&self, path: &[u8]) -> bool {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let mut above = slashes.map(|(at, _)| &path[..at]);
+        self.matches(path) || above.any(|folder| self.matches(folder))
+    }
+}
+
+/// Patterns that came from one file.
+type Source = (String, Vec<Pattern>);
+
+struct Reader<'a> {
+    root: &'a Path,
+    sources: Vec<Source>,
+    /// Folder with slash and its reader, still to be compiled.
+    below: Vec<(Vec<u8>, Reader<'a>)>,
+    warnings: Vec<String>,
+}
+
+/// What a word before a colon, or in a line `syntax:`, means for lines.
+fn syntax(word: &[u8]) -> Option<Kind> {
+    Some(match word {
+        b"re" | b"regexp" | b"relre" => Kind::RelRe,
+        b"glob" | b"relglob" => Kind::RelGlob,
+        b"rootglob" => Kind::RootGlob,
+        b"include" => Kind::Include,
+        b"subinclude" => Kind::SubInclude,
+        _ => return None,
+    })
+}
+
+/// What is left of a line without its comment and the space behind it.
+fn without_comment(line: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let [byte, behind @ ..] = rest {
+        rest = behind;
+        match (byte, rest) {
+            (b'\\', [b'#', behind @ ..]) => {
+                out.push(b'#');
+                rest = behind;
+            }
+            (b'\\', [other, behind @ ..]) => {
+                out.extend_from_slice(&[b'\\', *other]);
+                rest = behind;
+            }
+            (b'#', _) => break,
+            _ => out.push(*byte),
+        }
+    }
+    out.truncate(out.trim_ascii_end().len());
+    out
+}
+
+impl<'a> Reader<'a> {
+    fn new(root: &'a Path) -> Reader<'a> {
+        Reader {
+            root,
+            sources: Vec::new(),
+            below: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Reads a file; one that cannot be read is told and skipped.
+    fn file(&mut self, path: &Path, name: &str, depth: u32) -> Result<(), WorkdirError> {
+        match std::fs::read(path) {
+            Ok(text) => self.text(path, name, &text, depth),
+            Err(error) => {
+                let reason = system_words(&error);
+                let line = format!("skipping unreadable pattern file '{name}': {reason}");
+                self.warnings.push(line);
+                Ok(())
+            }
+        }
+    }
+
+    fn text(
+        &mut self,
+        path: &Path,
+        name: &str,
+        text: &[u8],
+        depth: u32,
+    ) -> Result<(), WorkdirError> {
+        if depth > INCLUDE_DEPTH {
+            let path = path.to_owned();
+            return Err(WorkdirError::IgnoreDepth { path });
+        }
+        let mut default = Kind::RelRe;
+        let mut patterns = Vec::new();
+        for line in text.split(|byte| *byte == b'\n') {
+            let line = without_comment(line);
+            if line.is_empty() {
+                continue;
+            }
+            if let Some(word) = line.strip_prefix(b"syntax:") {
+                let word = word.trim_ascii();
+                match syntax(word) {
+                    Some(kind) => default = kind,
+                    None => self.warnings.push(format!(
+                        "{name}: ignoring invalid syntax '{}'",
+                        String::from_utf8_lossy(word)
+                    )),
+                }
+                continue;
+            }
+            let colon = line.iter().position(|byte| *byte == b':');
+            let of_line = colon.and_then(|at| Some((syntax(&line[..at])?, &line[at + 1..])));
+            let (kind, text) = of_line.unwrap_or((default, &line));
+            match kind {
+                Kind::Include => self.include(text, depth)?,
+                Kind::SubInclude => self.subinclude(path, text, depth)?,
+                _ => patterns.push(Pattern {
+                    kind,
+                    text: text.to_vec(),
+                }),
+            }
+        }
+        self.sources.push((name.to_owned(), patterns));
+        Ok(())
+    }
+
+    fn include(&mut self, name: &[u8], depth: u32) -> Result<(), WorkdirError> {
+        let path = self.root.join(OsStr::from_bytes(name));
+        self.file(&path, &String::from_utf8_lossy(name), depth + 1)
+    }
+
+    fn subinclude(&mut self, from: &Path, name: &[u8], depth: u32) -> Result<(), WorkdirError> {
+        let folder = from.parent().unwrap_or(self.root);
+        let path = folder.join(OsStr::from_bytes(name));
+        let inner = path.parent().unwrap_or(folder).to_owned();
+        let Ok(text) = std::fs::read(&path) else {
+            return Ok(());
+        };
+        let mut prefix = inner
+            .strip_prefix(self.root)
+            .map(|below| below.as_os_str().as_bytes().to_vec())
+            .unwrap_or_default();
+        if !prefix.is_empty() {
+            prefix.push(b'/');
+        }
+        let mut reader = Reader::new(self.root);
+        reader.text(&path, &path.display().to_string(), &text, depth + 1)?;
+        self.warnings.append(&mut reader.warnings);
+        self.below.push((prefix, reader));
+        Ok(())
+    }
+
+    fn compile(self) -> Result<Ignore, WorkdirError> {
+        let all: Vec<Pattern> = self
+            .sources
+            .iter()
+            .flat_map(|source| source.1.iter().cloned())
+            .collect();
+        let set = match PatternSet::compile(&all, End::FileOrFolder) {
+            Ok(set) => set,
+            Err(error) => {
+                let wrong =
+                    |source: &&Source| PatternSet::compile(&source.1, End::FileOrFolder).is_err();
+                let found = self.sources.iter().find(wrong);
+                let name = found.map_or_else(String::new, |source| source.0.clone());
+                return Err(WorkdirError::Ignore { name, error });
+            }
+        };
+        let below = self.below.into_iter();
+        let below = below.map(|(folder, reader)| Ok((folder, reader.compile()?)));
+        let below = below.collect::<Result<_, WorkdirError>>()?;
+        Ok(Ignore { set, below })
+    }
+}
+
+/// The system's words without Rust's ` (os error 2)`.
+pub(crate) fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// Never panics on any text of an ignore file.
+pub(crate) fn fuzz(data: &[u8]) {
+    let root = Path::new("/nowhere/at/all");
+    let mut reader = Reader::new(root);
+    if reader.text(root, "ignore", data, 0).is_ok()
+        && let Ok(ignore) = reader.compile()
+    {
+        let _ = ignore.matches_from_above(b"a/b/c.o");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ignored(text: &str, files: &[(&str, &str)]) -> Result<(String, Vec<String>), String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("d")).unwrap();
+        for (name, text) in files.iter().chain([&(".hgignore", text)]) {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let own = |text: String| text.replace(folder.path().to_str().unwrap(), "/r");
+        let read = IgnoreFiles::read(folder.path(), &[]).map_err(|error| own(error.to_string()))?;
+        let paths = [
+            "a.o",
+            "d/b",
+            "d/b.o",
+            "d/e/c",
+            "d/e/ign",
+            "ign/deep/y",
+            "#x",
+        ];
+        let found = paths
+            .into_iter()
+            .filter(|path| read.ignore.matches_from_above(path.as_bytes()));
+        let found = found.collect::<Vec<_>>().join(" ");
+        Ok((found, read.warnings.into_iter().map(own).collect()))
+    }
+
+    /// Each was tried with Mercurial.
+    #[test]
+    fn lines_ignore_what_mercurial_ignores() {
+        for (text, expected) in [
+            ("ign$\n", "d/e/ign ign/deep/y"),
+            ("syntax: glob\n*.o\nign\n", "a.o d/b.o d/e/ign ign/deep/y"),
+            ("syntax:glob\nd/*.o # comment\n\\#x\n", "d/b.o #x"),
+            ("glob:*.o\nre:^ign\n", "a.o d/b.o ign/deep/y"),
+            ("rootglob:*.o\nrelglob:e\n", "a.o d/e/c d/e/ign"),
+            ("relre:x\nfoo:bar\n", "#x"),
+            ("path:d\nrootfilesin:d\n", ""),
+            (
+                "syntax: re\n^d/\nsyntax: glob\na*",
+                "a.o d/b d/b.o d/e/c d/e/ign",
+            ),
+            ("x\r\nsyntax: glob\r\n*.o\r\n", "a.o d/b.o #x"),
+            ("include:inc\n", "a.o d/b.o"),
+            ("subinclude:d/sub\n", "d/b.o d/e/c"),
+            ("subinclude:nope\n", ""),
+        ] {
+            let files = [
+                ("inc", "glob:*.o"),
+                ("d/sub", "^e/c\nsyntax: rootglob\n*.o"),
+            ];
+            let (found, warnings) = ignored(text, &files).unwrap();
+            assert_eq!((found.as_str(), warnings.len()), (expected, 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_file() {
+        let (_, warnings) = ignored("syntax: foo\ninclude:inc\n", &[]).unwrap();
+        assert_eq!(
+            warnings,
+            [
+                "/r/.hgignore: ignoring invalid syntax 'foo'",
+                "skipping unreadable pattern file 'inc': No such file or directory"
+            ]
+        );
+        let error = ignored("include:inc\nx", &[("inc", "*.o")]).unwrap_err();
+        assert_eq!(error, "inc: invalid pattern (relre): *.o");
+        let error = ignored("[\n", &[]).unwrap_err();
+        assert_eq!(error, "/r/.hgignore: invalid pattern (relre): [");
+        assert!(
+            ignored("include:.hgignore", &[])
+                .unwrap_err()
+                .contains("too deeply")
+        );
+    }
+
+    #[test]
+    fn any_text_is_read_without_panic() {
+        for text in [
+            "\\",
+            "syntax:",
+            "include:",
+            "subinclude:",
+            "re:(",
+            ":\0",
+            "glob:{{",
+        ] {
+            fuzz(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Looking at tracked files only: no folder needs to be read.
+
+use super::{Entry, Found, StatusRequest, on_disk, see, threads};
+use crate::WorkdirError;
+
+/// Fewer files than this are not worth another thread.
+const PER_THREAD: usize = 500;
+
+pub(super) fn look_at(
+    request: &StatusRequest<'_>,
+    entries: &[Entry<'_>],
+) -> Result<Found, WorkdirError> {
+    let threads = threads().min(entries.len() / PER_THREAD).max(1);
+    let mut found = Found::default();
+    if threads == 1 {
+        look_at_some(request, entries, &mut found)?;
+        return Ok(found);
+    }
+    let shares = entries.chunks(entries.len().div_ceil(threads));
+    std::thread::scope(|scope| {
+        let share = |entries| {
+            scope.spawn(move || {
+                let mut found = Found::default();
+                look_at_some(request, entries, &mut found).map(|()| found)
+            })
+        };
+        let running: Vec<_> = shares.map(share).collect();
+        for thread in running {
+            found.append(super::walk::joined(thread)??);
+        }
+        Ok(found)
+    })
+}
+
+fn look_at_some(
+    request: &StatusRequest<'_>,
+    entries: &[Entry<'_>],
+    found: &mut Found,
+) -> Result<(), WorkdirError> {
+    let everything = request.matcher.is_everything();
+    let root = request.repository.root();
+    for Entry { path, item } in entries {
+        if !everything && !request.matcher.matches(path) {
+            continue;
+        }
+        request.stop.check()?;
+        // Anything that keeps the file from being seen makes it missing.
+        let metadata = on_disk(root, path).symlink_metadata().ok();
+        let seen = metadata.as_ref().and_then(see);
+        let copied = request.dirstate.copy_source(path).is_some();
+        found.tracked(path, item, copied, seen, request.listing.clean);
+    }
+    Ok(())
+}
