@@ -1,8 +1,14 @@
 //! From two texts to the patch that leads from one to the other.
+//!
+//! Long texts are first matched by blocks of about a kilobyte, what is left by shorter ones, and
+//! only what is left then by lines: the work grows with the length of the texts, and hardly with
+//! the number of their lines. Where lines are long, or there are none, short runs of bytes stand
+//! in for them.
 
-use crate::lines::Lines;
 use crate::matching::matching;
 use crate::patch::push_hunk;
+use crate::tokens::{Cut, Tokens};
+use std::ops::Range;
 
 /// Where hunks may begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,32 +19,135 @@ pub enum Grain {
     Bytes,
 }
 
+/// Up to this length texts are matched by lines at once.
+const SHORT: usize = 256 << 10;
+/// What blocks did not match is not looked at line by line beyond this length.
+const LONGEST_BY_LINES: usize = 16 << 20;
+/// Lines of more than so many bytes on average are too long to be good tokens.
+const LONG_LINES: usize = 256;
+/// Lengths of the tokens that are used, as powers of two.
+const LONG_BLOCKS: u32 = 10;
+const SHORT_BLOCKS: u32 = 7;
+const RUNS: u32 = 5;
+/// Hunks that are closer than this are made one: the bytes between take less than a header.
+const CLOSE: usize = crate::HUNK_HEADER_LEN;
+
 /// Appends to `out` a patch that makes `new` of `old`. Both are shorter than 4 GiB.
 pub fn diff(old: &[u8], new: &[u8], grain: Grain, out: &mut Vec<u8>) {
-    let start = common_lines_at_start(old, new);
-    let end = common_lines_at_end(&old[start..], &new[start..]);
-    let (a, b) = (&old[start..old.len() - end], &new[start..new.len() - end]);
-    let lines = Lines::new(a, b);
-    let (mut at_a, mut at_b) = (0, 0);
-    let mut hunk = |a_lines: std::ops::Range<usize>, b_lines: std::ops::Range<usize>| {
-        if a_lines.is_empty() && b_lines.is_empty() {
+    let mut differ = Differ {
+        old,
+        new,
+        grain,
+        out,
+        open: (0..0, 0..0),
+    };
+    differ.region(0..old.len(), 0..new.len(), Step::LongBlocks);
+    differ.close();
+}
+
+/// Which tokens are used next in a region that is long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    LongBlocks,
+    ShortBlocks,
+    Lines,
+}
+
+struct Differ<'t> {
+    old: &'t [u8],
+    new: &'t [u8],
+    grain: Grain,
+    out: &'t mut Vec<u8>,
+    /// The last hunk, to which the next may be joined; bytes of both texts.
+    open: (Range<usize>, Range<usize>),
+}
+
+impl Differ<'_> {
+    /// Finds the hunks of a part of both texts. It calls itself for what a step leaves, so at most
+    /// as deep as there are steps.
+    fn region(&mut self, mut a: Range<usize>, mut b: Range<usize>, step: Step) {
+        let same = common_lines_at_start(&self.old[a.clone()], &self.new[b.clone()]);
+        (a.start, b.start) = (a.start + same, b.start + same);
+        let same = common_lines_at_end(&self.old[a.clone()], &self.new[b.clone()]);
+        (a.end, b.end) = (a.end - same, b.end - same);
+        if a.is_empty() || b.is_empty() {
+            return self.hunk(a, b);
+        }
+        let Some((cut, next)) = self.step(&a, &b, step) else {
+            return self.hunk(a, b);
+        };
+        let tokens = Tokens::new(&self.old[a.clone()], &self.new[b.clone()], cut);
+        let (mut at_a, mut at_b) = (0, 0);
+        let end = crate::matching::Run {
+            a: tokens.a.len(),
+            b: tokens.b.len(),
+            len: 0,
+        };
+        for run in matching(&tokens).into_iter().chain([end]) {
+            let old = shifted(&tokens.a_bytes(at_a..run.a), a.start);
+            let new = shifted(&tokens.b_bytes(at_b..run.b), b.start);
+            (at_a, at_b) = (run.a + run.len, run.b + run.len);
+            match next {
+                _ if old.is_empty() && new.is_empty() => {}
+                Some(next) => self.region(old, new, next),
+                None => self.hunk(old, new),
+            }
+        }
+    }
+
+    /// How a region is matched, and what is done with what is left; `None` if it is not matched.
+    fn step(&self, a: &Range<usize>, b: &Range<usize>, step: Step) -> Option<(Cut, Option<Step>)> {
+        let longest = a.len().max(b.len());
+        if self.grain == Grain::Bytes && longest > SHORT {
+            match step {
+                Step::LongBlocks => {
+                    return Some((Cut::Content(LONG_BLOCKS), Some(Step::ShortBlocks)));
+                }
+                Step::ShortBlocks => return Some((Cut::Content(SHORT_BLOCKS), Some(Step::Lines))),
+                Step::Lines if longest > LONGEST_BY_LINES => return None,
+                Step::Lines => {}
+            }
+        }
+        let newlines = memchr::memchr_iter(b'\n', &self.new[b.clone()]).count();
+        if self.grain == Grain::Bytes && b.len() / (newlines + 1) > LONG_LINES {
+            return Some((Cut::Content(RUNS), None));
+        }
+        Some((Cut::Lines, None))
+    }
+
+    /// Takes a hunk, behind all before it, and joins it to the last one if they are close.
+    fn hunk(&mut self, mut a: Range<usize>, mut b: Range<usize>) {
+        if self.grain == Grain::Bytes {
+            let same = common_start(&self.old[a.clone()], &self.new[b.clone()]);
+            (a.start, b.start) = (a.start + same, b.start + same);
+            let same = common_end(&self.old[a.clone()], &self.new[b.clone()]);
+            (a.end, b.end) = (a.end - same, b.end - same);
+        }
+        if a.is_empty() && b.is_empty() {
             return;
         }
-        let (mut from, mut to) = (lines.a_bytes(a_lines), lines.b_bytes(b_lines));
-        if grain == Grain::Bytes {
-            let same = common_start(&a[from.clone()], &b[to.clone()]);
-            (from.start, to.start) = (from.start + same, to.start + same);
-            let same = common_end(&a[from.clone()], &b[to.clone()]);
-            (from.end, to.end) = (from.end - same, to.end - same);
+        let (open_a, open_b) = &mut self.open;
+        let any = open_a.end > open_a.start || open_b.end > open_b.start;
+        if any && a.start - open_a.end < CLOSE {
+            (open_a.end, open_b.end) = (a.end, b.end);
+        } else {
+            self.close();
+            self.open = (a, b);
         }
-        let place = |at: usize| u32::try_from(start + at).unwrap_or(u32::MAX);
-        push_hunk(out, place(from.start), place(from.end), &b[to]);
-    };
-    for run in matching(&lines) {
-        hunk(at_a..run.a, at_b..run.b);
-        (at_a, at_b) = (run.a + run.len, run.b + run.len);
     }
-    hunk(at_a..lines.a.len(), at_b..lines.b.len());
+
+    /// Writes the last hunk.
+    fn close(&mut self) {
+        let (a, b) = self.open.clone();
+        if !a.is_empty() || !b.is_empty() {
+            let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+            push_hunk(self.out, place(a.start), place(a.end), &self.new[b]);
+        }
+    }
+}
+
+fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
 }
 
 /// Bytes at the beginning that are the same.
@@ -106,10 +215,49 @@ mod tests {
     #[test]
     fn golden_patch_is_found() {
         let mut patch = Vec::new();
-        diff(b"a\nb\nc\n", b"a\nx\nc\nd\n", Grain::Lines, &mut patch);
-        let golden = b"\0\0\0\x02\0\0\0\x04\0\0\0\x02x\n\0\0\0\x06\0\0\0\x06\0\0\0\x02d\n";
+        let (old, new) = (b"a\nb\nthe same line\n", b"a\nx\nthe same line\nd\n");
+        diff(old, new, Grain::Lines, &mut patch);
+        let golden = b"\0\0\0\x02\0\0\0\x04\0\0\0\x02x\n\0\0\0\x12\0\0\0\x12\0\0\0\x02d\n";
         assert_eq!(patch, golden);
         assert!(check(b"same\n", b"same\n").is_empty());
+    }
+
+    #[test]
+    fn hunks_that_are_close_are_joined() {
+        let patch = check(b"a\nb\nsame\nc\n", b"a\nx\nsame\ny\n");
+        assert_eq!(Hunks::new(&patch).count(), 1);
+    }
+
+    fn noise(len: usize) -> Vec<u8> {
+        let mut state = 7_u32;
+        let next = |_| {
+            state = state.wrapping_mul(0x9e37_79b1).rotate_left(13) ^ 0x55;
+            (state >> 16) as u8 & 0x3f | 0x40
+        };
+        (0..len).map(next).collect()
+    }
+
+    #[test]
+    fn edits_in_one_long_line_are_found() {
+        let old = noise(3 << 20);
+        let mut new = old.clone();
+        for at in [300_000, 1_000_000, 2_000_000, 2_900_000] {
+            new.splice(at..at + 5, *b"inserted bytes");
+        }
+        let patch = check(&old, &new);
+        assert!(patch.len() < 1000, "{}", patch.len());
+    }
+
+    #[test]
+    fn edits_all_over_a_long_text_are_found() {
+        let line = |n: usize| format!("line {n} {:x}\n", n.wrapping_mul(0x9e37_79b9));
+        let old: String = (0..60_000).map(line).collect();
+        let new: String = (0..60_000)
+            .filter(|n| n % 1000 != 500)
+            .map(|n| line(if n % 1000 == 7 { n + 100_000 } else { n }))
+            .collect();
+        let patch = check(old.as_bytes(), new.as_bytes());
+        assert_eq!(Hunks::new(&patch).count(), 120);
     }
 
     #[test]

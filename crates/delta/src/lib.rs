@@ -7,10 +7,10 @@
 mod diff;
 mod fold;
 pub mod fuzzing;
-mod lines;
 mod matching;
 mod patch;
 mod sorted;
+mod tokens;
 
 pub use diff::{Grain, diff};
 pub use fold::Folder;

@@ -5,7 +5,7 @@
 //! stretch into smaller ones (patience). Where there are none, the stretch counts as replaced: the
 //! cost stays bounded whatever the texts.
 
-use crate::lines::Lines;
+use crate::tokens::Tokens;
 use std::ops::Range;
 
 /// A run of lines that is the same in both texts.
@@ -22,15 +22,15 @@ const MOST_EDITS: usize = 160;
 const DEEPEST_CUT: usize = 12;
 
 /// Finds runs in ascending order of both texts.
-pub(crate) fn matching(lines: &Lines) -> Vec<Run> {
+pub(crate) fn matching(tokens: &Tokens) -> Vec<Run> {
     let mut matcher = Matcher {
-        lines,
+        tokens,
         runs: Vec::new(),
         furthest: Vec::new(),
         history: Vec::new(),
-        seen: vec![Seen::default(); lines.different],
+        seen: vec![Seen::default(); tokens.different],
     };
-    let mut work = vec![Work::Match(0..lines.a.len(), 0..lines.b.len(), 0)];
+    let mut work = vec![Work::Match(0..tokens.a.len(), 0..tokens.b.len(), 0)];
     while let Some(next) = work.pop() {
         match next {
             Work::Keep(run) => matcher.keep(run),
@@ -55,7 +55,7 @@ struct Seen {
 }
 
 struct Matcher<'l> {
-    lines: &'l Lines,
+    tokens: &'l Tokens,
     runs: Vec<Run>,
     /// Per diagonal, how far into the first text the search has come.
     furthest: Vec<usize>,
@@ -86,7 +86,7 @@ impl Matcher<'_> {
         depth: usize,
         work: &mut Vec<Work>,
     ) {
-        let (old, new) = (&self.lines.a, &self.lines.b);
+        let (old, new) = (&self.tokens.a, &self.tokens.b);
         let pairs = old[a.clone()].iter().zip(&new[b.clone()]);
         let same = pairs.take_while(|(x, y)| x == y).count();
         self.keep(Run {
@@ -115,7 +115,7 @@ impl Matcher<'_> {
 
     /// Myers' greedy search; gives the number of edits, with `history` filled.
     fn search(&mut self, a: Range<usize>, b: Range<usize>) -> Option<usize> {
-        let (old, new) = (&self.lines.a[a], &self.lines.b[b]);
+        let (old, new) = (&self.tokens.a[a], &self.tokens.b[b]);
         let most = MOST_EDITS.min(old.len() + new.len());
         // Diagonal k (place in `old` less place in `new`) is kept at `k + middle`.
         let middle = most + 1;
@@ -174,7 +174,7 @@ impl Matcher<'_> {
 
     /// Cuts a stretch at the lines that are unique in both texts and in the same order.
     fn cut(&mut self, a: Range<usize>, b: Range<usize>, depth: usize, work: &mut Vec<Work>) {
-        let (old, new) = (&self.lines.a, &self.lines.b);
+        let (old, new) = (&self.tokens.a, &self.tokens.b);
         for line in &old[a.clone()] {
             self.seen[*line as usize].in_a += 1;
         }

@@ -204,7 +204,7 @@ impl Appender {
             let reader = reader.unwrap_or_else(PoisonError::into_inner);
             reader.keep(rev, new.text);
         }
-        self.give_back(stored);
+        self.scratch.give_back(stored);
         Ok((rev, node))
     }
 
@@ -269,10 +269,5 @@ impl Appender {
     /// The file beside the index that holds the chunks of a split revlog.
     pub fn data_path(&self) -> PathBuf {
         self.path().with_extension("d")
-    }
-
-    /// Keeps the buffer of a chunk for the next one.
-    fn give_back(&mut self, stored: Stored) {
-        self.scratch.chunk = stored.chunk;
     }
 }

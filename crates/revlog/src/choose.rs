@@ -47,8 +47,23 @@ pub(crate) struct Stored {
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     patch: Vec<u8>,
-    pub chunk: Vec<u8>,
+    chunk: Vec<u8>,
     packed: Vec<u8>,
+}
+
+/// A longer buffer is made anew each time rather than kept.
+const LONGEST_KEPT: usize = 4 << 20;
+
+impl Scratch {
+    /// Keeps the buffers for the next revision.
+    pub fn give_back(&mut self, stored: Stored) {
+        self.chunk = stored.chunk;
+        for buffer in [&mut self.patch, &mut self.chunk, &mut self.packed] {
+            if buffer.capacity() > LONGEST_KEPT {
+                *buffer = Vec::new();
+            }
+        }
+    }
 }
 
 /// What a delta against one revision may be.

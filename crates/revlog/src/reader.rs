@@ -178,8 +178,12 @@ impl ReaderState {
         Ok(self.texts.first().map_or(&[], |(_, text)| text))
     }
 
-    /// Keeps a text that is known without being read.
+    /// Keeps a text that is known without being read, unless it is so long that putting it
+    /// together again is the lesser evil.
     pub(crate) fn keep(&mut self, rev: Rev, text: &[u8]) {
+        if text.len() > KEPT_BYTES {
+            return;
+        }
         let mut kept = self.room();
         kept.extend_from_slice(text);
         self.texts.insert(0, (rev, kept));
