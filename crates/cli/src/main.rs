@@ -19,7 +19,8 @@ use terminal::TerminalProgress;
 use varve_base::Interrupt;
 
 /// Many small values are made on one thread and freed on another; the system's allocator spends a
-/// fifth of a bulk write on that.
+/// fifth of a bulk write on that. Built without huge pages, which take 30 to 40 MB more memory and
+/// no less time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
