@@ -1,12 +1,31 @@
 //! Bookmarks: lines `<node> <name>` of `.hg/bookmarks`.
 
 use crate::RepoError;
+use crate::journal::Place;
 use crate::requirements::Requirements;
+use crate::transaction::Transaction;
 use std::collections::BTreeMap;
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
 use varve_revlog::{Node, Revlog};
+
+impl Transaction {
+    /// Replaces all bookmarks.
+    pub fn set_bookmarks(&mut self, bookmarks: &BTreeMap<Vec<u8>, Node>) {
+        let mut bytes = Vec::new();
+        for (name, node) in bookmarks {
+            bytes.extend_from_slice(&node.to_hex());
+            bytes.extend_from_slice(&[b" ", &name[..], b"\n"].concat());
+        }
+        let place = if self.shared.requirements.has("bookmarksinstore") {
+            Place::Store
+        } else {
+            Place::Hg
+        };
+        self.replace(place, b"bookmarks", bytes);
+    }
+}
 
 /// Name to changeset, of those that are in the changelog.
 pub(crate) fn read(

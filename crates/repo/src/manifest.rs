@@ -120,15 +120,15 @@ pub(crate) type Tracked = (Node, FileKind);
 /// A path and what stands there afterwards; `None` for nothing.
 pub(crate) type Edit<'a> = (&'a [u8], Option<Tracked>);
 
+/// A text, and the patch that makes it.
+pub(crate) type Edited = (Vec<u8>, Vec<u8>);
+
 /// A manifest's text with some entries added, replaced or removed, and the patch that does it.
 /// `edits` are sorted by path, each once. The lines between them are copied and not looked at.
 ///
 /// # Errors
 /// Place and damage of a line that was looked at.
-pub(crate) fn edited(
-    text: &[u8],
-    edits: &[Edit<'_>],
-) -> Result<(Vec<u8>, Vec<u8>), (usize, &'static str)> {
+pub(crate) fn edited(text: &[u8], edits: &[Edit<'_>]) -> Result<Edited, (usize, &'static str)> {
     let room = edits.iter().map(|(path, _)| path.len() + LINE_BEYOND_PATH);
     let mut out = Vec::with_capacity(text.len() + room.sum::<usize>());
     let (mut patch, mut line) = (Vec::new(), Vec::new());

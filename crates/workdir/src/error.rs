@@ -53,7 +53,37 @@ pub enum WorkdirError {
         /// The last one.
         path: PathBuf,
     },
-    /// The user stopped it.
+    /// A path or pattern makes no sense.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A file stands where a folder must be.
+    #[error("Not a directory: '{path}'", path = path.display())]
+    NotAFolder {
+        /// What was to be written.
+        path: PathBuf,
+    },
+    /// A folder with files that are not tracked stands where a file must be.
+    #[error("Directory not empty: '{folder}'")]
+    FolderInTheWay {
+        /// The folder.
+        folder: String,
+    },
+    /// Files that are not tracked would be overwritten by others.
+    #[error("untracked files in working directory differ from files in requested revision")]
+    UntrackedDiffer(Vec<String>),
+    /// There are local changes where there must be none.
+    #[error("uncommitted changes")]
+    UncommittedChanges,
+    /// As [`WorkdirError::UncommittedChanges`], because neither changeset descends from the other.
+    #[error("uncommitted changes")]
+    NotLinear,
+    /// A merge must be committed or given up first.
+    #[error("outstanding uncommitted merge")]
+    UncommittedMerge,
+    /// Local changes and those of the target would have to be merged, which is not offered.
+    #[error("cannot merge local changes of {} with the requested revision", .0.join(", "))]
+    NeedsMerge(Vec<String>),
+    /// The user asked for a stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
     /// The system refused something about a file of the working copy.

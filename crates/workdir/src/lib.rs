@@ -7,12 +7,24 @@
 mod audit;
 mod dirstate;
 mod error;
+mod files;
 pub mod fuzzing;
 mod ignore;
+mod local;
+mod marks;
+mod merge_state;
 mod status;
+mod tree;
+mod update;
 
 pub use audit::PathAuditor;
 pub use dirstate::{Dirstate, Item, Match, Seen, State, Timestamp, Tracking};
 pub use error::WorkdirError;
+pub use files::WorkingFiles;
 pub use ignore::{Ignore, IgnoreFiles};
+pub use local::{Standing, standing};
+pub use marks::{active_bookmark, branch, set_active_bookmark, set_branch};
+pub use merge_state::{clear_merge, has_unresolved};
 pub use status::{Listing, Status, StatusRequest, WorkingStatus, working_status};
+pub use tree::{Tracked, Tree};
+pub use update::{Local, Updated, destination, is_interrupted, update};

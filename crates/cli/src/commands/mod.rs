@@ -10,6 +10,7 @@ pub(crate) mod recover;
 pub(crate) mod root;
 pub(crate) mod serve;
 pub(crate) mod tags;
+pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod version;
 
@@ -25,6 +26,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &recover::COMMAND,
     &root::COMMAND,
     &tags::COMMAND,
+    &update::COMMAND,
     &verify::COMMAND,
     &version::COMMAND,
 ];

@@ -195,6 +195,14 @@ impl From<WorkdirError> for Abort {
     fn from(error: WorkdirError) -> Abort {
         match error {
             WorkdirError::Repo(error) => error.into(),
+            WorkdirError::Revlog(error) => error.into(),
+            WorkdirError::Storage(error) => error.into(),
+            WorkdirError::Io { path, source, .. } => Abort::file(&source, path),
+            WorkdirError::NotLinear => {
+                Abort::new(error.to_string()).hint("commit or update --clean to discard changes")
+            }
+            WorkdirError::NeedsMerge(_) => Abort::new(error.to_string())
+                .hint("this program does not merge yet; commit, or use --clean to discard changes"),
             other => Abort::new(other.to_string()),
         }
     }

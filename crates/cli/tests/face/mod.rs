@@ -7,6 +7,8 @@
 mod names;
 mod options;
 mod root;
+mod state;
+mod update;
 mod verify;
 
 use std::path::{Path, PathBuf};

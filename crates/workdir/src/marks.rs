@@ -1,0 +1,70 @@
+//! What `.hg` keeps of the working copy besides the dirstate: the branch of the next commit and
+//! the bookmark that moves with it.
+
+use crate::WorkdirError;
+use std::path::Path;
+use varve_base::storage::{read_if_there, replace};
+use varve_repo::{DEFAULT_BRANCH, Repository};
+
+const BRANCH: &str = "branch";
+const ACTIVE: &str = "bookmarks.current";
+
+/// The branch of the next commit.
+///
+/// # Errors
+/// What the storage answers.
+pub fn branch(repository: &Repository) -> Result<Vec<u8>, WorkdirError> {
+    let text = small_file(repository, BRANCH)?;
+    Ok(match text.trim_ascii() {
+        [] => DEFAULT_BRANCH.to_vec(),
+        name => name.to_vec(),
+    })
+}
+
+/// Sets the branch of the next commit. The caller holds the lock of the working copy.
+///
+/// # Errors
+/// What the storage answers.
+pub fn set_branch(repository: &Repository, name: &[u8]) -> Result<(), WorkdirError> {
+    if branch(repository)? == name {
+        return Ok(());
+    }
+    let path = repository.root().join(".hg").join(BRANCH);
+    let line = [name, b"\n"].concat();
+    Ok(replace(repository.storage().as_ref(), &path, &line)?)
+}
+
+/// The bookmark that moves with the next commit, as it was set; it may be gone.
+///
+/// # Errors
+/// What the storage answers.
+pub fn active_bookmark(repository: &Repository) -> Result<Option<Vec<u8>>, WorkdirError> {
+    let text = small_file(repository, ACTIVE)?;
+    let name = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok((!name.is_empty()).then(|| name.to_vec()))
+}
+
+/// Sets the bookmark that moves with the next commit. The caller holds the lock of the working
+/// copy.
+///
+/// # Errors
+/// What the storage answers.
+pub fn set_active_bookmark(
+    repository: &Repository,
+    name: Option<&[u8]>,
+) -> Result<(), WorkdirError> {
+    let storage = repository.storage().as_ref();
+    let path = repository.root().join(".hg").join(ACTIVE);
+    match name {
+        Some(name) => replace(storage, &path, name)?,
+        None if storage.kind(&path)?.is_some() => storage.remove(&path)?,
+        None => {}
+    }
+    Ok(())
+}
+
+fn small_file(repository: &Repository, name: &str) -> Result<Vec<u8>, WorkdirError> {
+    let path = repository.root().join(Path::new(".hg")).join(name);
+    let text = read_if_there(repository.storage().as_ref(), &path)?;
+    Ok(text.unwrap_or_default())
+}

@@ -1,0 +1,99 @@
+//! The files of one changeset: its manifest and the content of each file.
+
+use crate::WorkdirError;
+use varve_repo::{
+    FileKind, FileText, ManifestEntries, ManifestEntry, Node, RepoError, RepoView, Rev,
+};
+
+/// A file of a changeset: revision of its history, and what kind of file it is.
+pub type Tracked = (Node, FileKind);
+
+/// The files of one changeset.
+#[derive(Clone, Debug)]
+pub struct Tree<'a> {
+    view: &'a RepoView,
+    manifest: Node,
+    text: Vec<u8>,
+}
+
+impl<'a> Tree<'a> {
+    /// Those of a changeset; none for the null revision.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn of(view: &'a RepoView, rev: Option<Rev>) -> Result<Self, WorkdirError> {
+        let manifest = match rev {
+            Some(rev) => view.with_changeset(rev, |changeset| changeset.manifest)?,
+            None => Node::NULL,
+        };
+        let revlog = view.manifest()?;
+        let text = match revlog.rev(&manifest) {
+            Some(rev) => revlog.text(rev)?,
+            None if manifest.is_null() => Vec::new(),
+            None => {
+                return Err(WorkdirError::Repo(RepoError::MissingNode {
+                    what: "manifest",
+                    node: manifest,
+                    path: revlog.path().to_owned(),
+                }));
+            }
+        };
+        Ok(Tree {
+            view,
+            manifest,
+            text,
+        })
+    }
+
+    /// One file.
+    ///
+    /// # Errors
+    /// If the manifest is damaged.
+    pub fn get(&self, path: &[u8]) -> Result<Option<Tracked>, WorkdirError> {
+        let found = ManifestEntries::find(&self.text, path).map_err(|fault| self.damaged(fault))?;
+        Ok(found.map(|entry| (entry.node, entry.kind)))
+    }
+
+    /// All files, sorted bytewise.
+    pub fn iter(&self) -> impl Iterator<Item = Result<ManifestEntry<'_>, WorkdirError>> {
+        let entries = ManifestEntries::new(&self.text);
+        entries.map(|entry| entry.map_err(|fault| self.damaged(fault)))
+    }
+
+    fn damaged(&self, (offset, reason): (usize, &'static str)) -> WorkdirError {
+        WorkdirError::Repo(RepoError::DamagedManifest {
+            path: self.view.root().to_owned(),
+            node: self.manifest,
+            offset,
+            reason,
+        })
+    }
+
+    /// The content of a revision of a file.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, WorkdirError> {
+        content(self.view, path, node)
+    }
+
+    /// The view that it was read from.
+    pub fn view(&self) -> &'a RepoView {
+        self.view
+    }
+}
+
+/// The content of a revision of a file, without what its history says of copies.
+pub(crate) fn content(view: &RepoView, path: &[u8], node: &Node) -> Result<Vec<u8>, WorkdirError> {
+    let filelog = view.filelog(path)?;
+    let missing = || RepoError::MissingNode {
+        what: "file",
+        node: *node,
+        path: filelog.path().to_owned(),
+    };
+    let rev = filelog.rev(node).ok_or_else(missing)?;
+    let mut text = filelog.text(rev)?;
+    let header = text.len() - FileText::parse(&text).content.len();
+    text.drain(..header);
+    Ok(text)
+}
