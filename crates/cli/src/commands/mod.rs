@@ -2,6 +2,8 @@
 
 pub(crate) mod bench;
 pub(crate) mod branches;
+pub(crate) mod cat;
+pub(crate) mod files;
 pub(crate) mod help;
 pub(crate) mod init;
 pub(crate) mod manifest;
@@ -19,6 +21,8 @@ use crate::face::Command;
 /// All commands, sorted by name, besides `serve` and `bench`, which are of `varve` alone.
 pub(crate) const COMMANDS: &[&Command] = &[
     &branches::COMMAND,
+    &cat::COMMAND,
+    &files::COMMAND,
     &help::COMMAND,
     &init::COMMAND,
     &manifest::COMMAND,

@@ -9,6 +9,7 @@ mod environment;
 pub(crate) mod formatter;
 mod global;
 mod locks;
+pub(crate) mod matching;
 mod options;
 pub(crate) mod remote;
 pub(crate) mod revision;

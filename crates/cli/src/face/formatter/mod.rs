@@ -67,6 +67,11 @@ impl Formatter {
         matches!(self.form, Form::Plain)
     }
 
+    /// Whether a template picks what is printed.
+    pub(crate) fn is_template(&self) -> bool {
+        matches!(self.form, Form::Template(_))
+    }
+
     /// Begins an item.
     pub(crate) fn item(&mut self, session: &mut Session) -> Result<(), Abort> {
         self.finish(session)?;

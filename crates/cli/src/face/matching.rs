@@ -1,0 +1,141 @@
+//! File arguments of a command, `-I` and `-X`; and paths as they are shown.
+
+use super::{Abort, Matches, Session};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use varve_repo::RepoView;
+use varve_repo::patterns::{Audit, Kind, Matcher, NamesOnly, PatternError, Request};
+
+impl From<PatternError> for Abort {
+    fn from(error: PatternError) -> Abort {
+        Abort::new(error.to_string())
+    }
+}
+
+impl Session {
+    /// What the arguments, `-I` and `-X` match among the files of a changeset.
+    pub(crate) fn matcher(&mut self, matches: &Matches) -> Result<Matcher, Abort> {
+        self.matcher_with(matches, matches.arguments(), &NamesOnly)
+    }
+
+    /// The same for some of the arguments, with paths looked at by `audit`.
+    pub(crate) fn matcher_with(
+        &mut self,
+        matches: &Matches,
+        patterns: &[Vec<u8>],
+        audit: &dyn Audit,
+    ) -> Result<Matcher, Abort> {
+        let owned = |name| {
+            matches
+                .list(name)
+                .iter()
+                .map(|text| text.to_vec())
+                .collect::<Vec<_>>()
+        };
+        let (include, exclude) = (owned("include"), owned("exclude"));
+        let request = Request {
+            root: self.root()?,
+            cwd: &self.cwd,
+            patterns,
+            include: &include,
+            exclude: &exclude,
+            default: Kind::RelPath,
+        };
+        Ok(Matcher::new(&request, audit)?)
+    }
+
+    /// A path as it is shown: from the current folder on.
+    pub(crate) fn shown_path(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
+        let from_folder = match self.config.get("ui", "relative-paths") {
+            None | Some(b"legacy") => true,
+            Some(_) => self.config.boolean("ui", "relative-paths", true)?,
+        };
+        if !from_folder {
+            return Ok(path.to_vec());
+        }
+        Ok(relative_to(self.root()?, &self.cwd, path))
+    }
+}
+
+/// `path`, which is from `root` on, as it is called in the folder `cwd`.
+fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
+    let Ok(below) = cwd.strip_prefix(root) else {
+        let root = root.as_os_str().as_bytes();
+        return [root, b"/", path].concat();
+    };
+    let folders: Vec<&[u8]> = below.iter().map(OsStrExt::as_bytes).collect();
+    let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    let common = folders
+        .iter()
+        .zip(&parts)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let mut out = b"../".repeat(folders.len() - common);
+    out.extend_from_slice(&parts[common..].join(&b'/'));
+    out
+}
+
+/// Files of a manifest's text that match, sorted. `missing` hears of each argument that names
+/// neither a file nor a folder of it, as it was written.
+pub(crate) fn files_of<'a>(
+    view: &RepoView,
+    text: &'a [u8],
+    matcher: &Matcher,
+    mut missing: impl FnMut(&[u8]) -> Result<(), Abort>,
+) -> Result<Vec<varve_repo::ManifestEntry<'a>>, Abort> {
+    let mut found = Vec::new();
+    if is_names_of_files(view, text, matcher)? {
+        let mut paths: Vec<&[u8]> = matcher
+            .named()
+            .iter()
+            .map(|named| &named.path[..])
+            .collect();
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths.into_iter().filter(|path| matcher.matches(path)) {
+            found.extend(view.find_in_manifest(text, path)?);
+        }
+        return Ok(found);
+    }
+    for entry in view.manifest_entries(text) {
+        let entry = entry?;
+        if matcher.matches(entry.path) {
+            found.push(entry);
+        }
+    }
+    for named in matcher
+        .named()
+        .iter()
+        .filter(|named| !named.path.is_empty())
+    {
+        let folder = [&named.path[..], b"/"].concat();
+        if !has_folder(view, text, &folder)? && view.find_in_manifest(text, &named.path)?.is_none()
+        {
+            missing(&named.written)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether only files are wanted that are all there, so that nothing else need be looked at.
+fn is_names_of_files(view: &RepoView, text: &[u8], matcher: &Matcher) -> Result<bool, Abort> {
+    if matcher.is_wild() || matcher.named().is_empty() {
+        return Ok(false);
+    }
+    for named in matcher.named() {
+        if view.find_in_manifest(text, &named.path)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether any file's path begins with `folder`.
+fn has_folder(view: &RepoView, text: &[u8], folder: &[u8]) -> Result<bool, Abort> {
+    for entry in view.manifest_entries(text) {
+        if entry?.path.starts_with(folder) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
