@@ -3,6 +3,10 @@
 pub(crate) mod bench;
 pub(crate) mod branches;
 pub(crate) mod cat;
+pub(crate) mod debugdata;
+pub(crate) mod debugdeltachain;
+pub(crate) mod debugindex;
+pub(crate) mod debugrevlog;
 pub(crate) mod files;
 pub(crate) mod help;
 pub(crate) mod init;
@@ -22,6 +26,10 @@ use crate::face::Command;
 pub(crate) const COMMANDS: &[&Command] = &[
     &branches::COMMAND,
     &cat::COMMAND,
+    &debugdata::COMMAND,
+    &debugdeltachain::COMMAND,
+    &debugindex::COMMAND,
+    &debugrevlog::COMMAND,
     &files::COMMAND,
     &help::COMMAND,
     &init::COMMAND,

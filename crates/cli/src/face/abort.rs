@@ -101,6 +101,14 @@ impl Abort {
         }
     }
 
+    /// A command was called with wrong arguments.
+    pub(crate) fn usage(command: &'static Command, message: impl Into<String>) -> Abort {
+        Abort::Usage {
+            command,
+            message: message.into(),
+        }
+    }
+
     /// There is no repository where one is needed.
     pub(crate) fn no_repository(folder: &std::path::Path) -> Abort {
         let folder = folder.display();

@@ -13,6 +13,7 @@ pub(crate) mod matching;
 mod options;
 pub(crate) mod remote;
 pub(crate) mod revision;
+pub(crate) mod revlogs;
 mod session;
 pub(crate) mod template;
 pub(crate) mod usage;

@@ -7,6 +7,7 @@
 mod files;
 mod names;
 mod options;
+mod revlogs;
 mod root;
 mod state;
 mod update;

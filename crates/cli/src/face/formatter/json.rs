@@ -63,7 +63,8 @@ fn push_text(text: &[u8], out: &mut Vec<u8>) {
             push_char(letter, out);
         }
         for byte in chunk.invalid() {
-            let _ = write!(out, "\\udc{byte:02x}");
+            // U+DC00 and the byte, as UTF-8 would have it if surrogates were letters.
+            out.extend_from_slice(&[0xed, 0xb0 | byte >> 6, 0x80 | byte & 0x3f]);
         }
     }
     out.push(b'"');
@@ -91,7 +92,7 @@ mod tests {
     fn values_are_escaped_as_mercurial_does() {
         let mut out = Vec::new();
         push_json(&Value::from(&b"a\"\\\n\x01\xc3\xa4\xff"[..]), &mut out);
-        assert_eq!(out, "\"a\\\"\\\\\\n\\u0001ä\\udcff\"".as_bytes());
+        assert_eq!(out, b"\"a\\\"\\\\\\n\\u0001\xc3\xa4\xed\xb3\xbf\"");
         let mut out = Vec::new();
         let list = Value::from(vec!["a", "b"]);
         let dict = Value::Dict(vec![

@@ -1,0 +1,44 @@
+//! `debugrevlog`: how a revlog is made up.
+
+mod dump;
+mod report;
+mod statistics;
+
+use crate::face::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
+use crate::face::{Abort, Command, Flag, Matches, Session};
+use statistics::Statistics;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["debugrevlog"],
+    options: &[
+        CHANGELOG,
+        MANIFEST,
+        Flag::flag('d', "dump", "print one line per revision instead"),
+    ],
+    arguments: 0..=1,
+    synopsis: "-c|-m|FILE",
+    summary: "print statistics about a revlog",
+    help: "How many revisions are stored whole, as snapshots and as deltas, with which chunks, \
+           and what sizes they have.",
+    category: None,
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let name = matches.arguments().first();
+    let chosen = Chosen::find(session, matches, name)?;
+    let chosen = chosen.ok_or_else(|| match name {
+        Some(name) => revlogs::not_found(name),
+        None => Abort::usage(&COMMAND, "invalid arguments"),
+    })?;
+    let revlog = chosen.revlog()?;
+    if matches.flag("dump") {
+        session.write(dump::text(revlog))?;
+        return Ok(0);
+    }
+    let sparse = revlogs::is_sparse(session)?;
+    let statistics = Statistics::of(revlog, sparse)?;
+    session.write(report::text(revlog, &statistics))?;
+    Ok(0)
+}
