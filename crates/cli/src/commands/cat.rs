@@ -44,8 +44,16 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let text = view.manifest_text(rev)?;
     let short = short_hex(&view.changelog().node_or_null(rev));
     let entries = matching::files_of(&view, &text, &matcher, |name| {
-        let name = String::from_utf8_lossy(name);
-        session.warn(format!("{name}: no such file in rev {short}\n"))
+        let name = session.shown_path(name)?;
+        session.warn(
+            [
+                &name[..],
+                b": no such file in rev ",
+                short.as_bytes(),
+                b"\n",
+            ]
+            .concat(),
+        )
     })?;
     let output = matches
         .value("output")

@@ -82,8 +82,16 @@ fn of_changeset(
     let text = view.manifest_text(rev)?;
     let short = crate::face::working::short_hex(&view.changelog().node_or_null(rev));
     let entries = matching::files_of(&view, &text, matcher, |name| {
-        let name = String::from_utf8_lossy(name);
-        session.warn(format!("{name}: no such file in rev {short}\n"))
+        let name = session.shown_path(name)?;
+        session.warn(
+            [
+                &name[..],
+                b": no such file in rev ",
+                short.as_bytes(),
+                b"\n",
+            ]
+            .concat(),
+        )
     })?;
     let listed = entries.iter().map(|entry| {
         let flag = match entry.kind {

@@ -3,8 +3,8 @@
 use super::{Abort, Matches, Session};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use varve_repo::RepoView;
 use varve_repo::patterns::{Audit, Kind, Matcher, NamesOnly, PatternError, Request};
+use varve_repo::{ManifestEntry, RepoView};
 
 impl From<PatternError> for Abort {
     fn from(error: PatternError) -> Abort {
@@ -76,58 +76,52 @@ fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
 }
 
 /// Files of a manifest's text that match, sorted. `missing` hears of each argument that names
-/// neither a file nor a folder of it, as it was written.
+/// neither a file nor a folder of it.
 pub(crate) fn files_of<'a>(
     view: &RepoView,
     text: &'a [u8],
     matcher: &Matcher,
     mut missing: impl FnMut(&[u8]) -> Result<(), Abort>,
-) -> Result<Vec<varve_repo::ManifestEntry<'a>>, Abort> {
-    let mut found = Vec::new();
-    if is_names_of_files(view, text, matcher)? {
-        let mut paths: Vec<&[u8]> = matcher
-            .named()
-            .iter()
-            .map(|named| &named.path[..])
-            .collect();
-        paths.sort_unstable();
-        paths.dedup();
-        for path in paths.into_iter().filter(|path| matcher.matches(path)) {
-            found.extend(view.find_in_manifest(text, path)?);
-        }
-        return Ok(found);
+) -> Result<Vec<ManifestEntry<'a>>, Abort> {
+    let mut names: Vec<&Vec<u8>> = matcher.named().iter().collect();
+    names.sort_unstable();
+    names.dedup();
+    if !matcher.is_wild()
+        && let Some(found) = only_files(view, text, &names)?
+    {
+        return Ok(found
+            .into_iter()
+            .filter(|entry| matcher.matches(entry.path))
+            .collect());
     }
+    let mut found = Vec::new();
     for entry in view.manifest_entries(text) {
         let entry = entry?;
         if matcher.matches(entry.path) {
             found.push(entry);
         }
     }
-    for named in matcher
-        .named()
-        .iter()
-        .filter(|named| !named.path.is_empty())
-    {
-        let folder = [&named.path[..], b"/"].concat();
-        if !has_folder(view, text, &folder)? && view.find_in_manifest(text, &named.path)?.is_none()
-        {
-            missing(&named.written)?;
+    for name in names.into_iter().filter(|name| !name.is_empty()) {
+        let folder = [&name[..], b"/"].concat();
+        if !has_folder(view, text, &folder)? && view.find_in_manifest(text, name)?.is_none() {
+            missing(name)?;
         }
     }
     Ok(found)
 }
 
-/// Whether only files are wanted that are all there, so that nothing else need be looked at.
-fn is_names_of_files(view: &RepoView, text: &[u8], matcher: &Matcher) -> Result<bool, Abort> {
-    if matcher.is_wild() || matcher.named().is_empty() {
-        return Ok(false);
+/// The entries of the names if all of them are files, so that nothing else need be looked at.
+fn only_files<'a>(
+    view: &RepoView,
+    text: &'a [u8],
+    names: &[&Vec<u8>],
+) -> Result<Option<Vec<ManifestEntry<'a>>>, Abort> {
+    if names.is_empty() {
+        return Ok(None);
     }
-    for named in matcher.named() {
-        if view.find_in_manifest(text, &named.path)?.is_none() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let entries = names.iter().map(|name| view.find_in_manifest(text, name));
+    let entries: Option<Vec<_>> = entries.collect::<Result<_, _>>()?;
+    Ok(entries)
 }
 
 /// Whether any file's path begins with `folder`.

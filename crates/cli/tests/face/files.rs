@@ -23,7 +23,6 @@ fn tracked_files_are_listed_alike() {
         "files glob:**.txt",
         "files re:.*\\.i$",
         "files re:x(",
-        "files set:added()",
         "files -X dir -X re:^.{20}",
         "files -I nope",
         "files -I dir -I glob:**.d",
