@@ -7,4 +7,5 @@
 mod crash;
 mod names;
 mod reading;
+mod stored;
 mod writing;

@@ -5,7 +5,7 @@
 //! first, the index last, each synced. A reader never sees an entry without its chunk.
 
 use crate::chain::Chains;
-use crate::choose::{Scratch, Stored};
+use crate::choose::Scratch;
 use crate::entry::{ENTRY_LEN, Entry, Header};
 use crate::reader::ReaderState;
 use crate::{Node, Rev, Revlog, RevlogError, WriteOptions, hash};

@@ -20,14 +20,39 @@ pub(crate) struct Chain {
 
 /// Chains by revision, each computed once.
 #[derive(Debug, Default)]
-pub(crate) struct Chains(HashMap<Rev, Chain>);
+pub(crate) struct Chains {
+    known: HashMap<Rev, Chain>,
+    /// Snapshots among the newest revisions, oldest first.
+    snapshots: Vec<Rev>,
+    /// Up to here they were looked for.
+    searched: usize,
+}
+
+/// How far back snapshots are looked for that no parent's chain begins with.
+const FARTHEST_SNAPSHOT: usize = 20_000;
 
 impl Chains {
+    /// Snapshots that are not far from the end of the revlog, oldest first.
+    pub fn snapshots(&mut self, revlog: &Revlog) -> &[Rev] {
+        let from = self
+            .searched
+            .max(revlog.len().saturating_sub(FARTHEST_SNAPSHOT));
+        self.searched = revlog.len();
+        for rev in (from..revlog.len()).map(|number| Rev(number as u32)) {
+            let base = revlog.delta_parent(rev);
+            let ordinary = base.is_some() && revlog.parents(rev).contains(&base);
+            if !ordinary && self.of(revlog, rev).depth.is_some() {
+                self.snapshots.push(rev);
+            }
+        }
+        &self.snapshots
+    }
+
     /// The chain that ends at `rev`.
     pub fn of(&mut self, revlog: &Revlog, rev: Rev) -> Chain {
         let (mut above, mut at) = (Vec::new(), rev);
         let mut chain = loop {
-            if let Some(known) = self.0.get(&at) {
+            if let Some(known) = self.known.get(&at) {
                 break *known;
             }
             match revlog.delta_parent(at) {
@@ -39,7 +64,7 @@ impl Chains {
                         start: entry.offset,
                         depth: Some(0),
                     };
-                    self.0.insert(at, chain);
+                    self.known.insert(at, chain);
                     break chain;
                 }
                 Some(base) => {
@@ -55,7 +80,7 @@ impl Chains {
                 depth: snapshot_depth(revlog, chain, base, revlog.parents(at)),
                 ..chain
             };
-            self.0.insert(at, chain);
+            self.known.insert(at, chain);
         }
         chain
     }

@@ -2,7 +2,7 @@
 //!
 //! Candidates are tried in groups, and the first group that has a good delta decides: what came
 //! with the revision, its parents, the revision before it, then (where snapshots may be deltas)
-//! the snapshots that the chains of these begin with. What is good is bounded by the limits of
+//! the snapshots that the chains of these begin with, and the newest ones of all. What is good is bounded by the limits of
 //! Mercurial's sparse-revlog, so that no text takes long to put together:
 //!
 //! - a chain has at most 1000 deltas, and at most twice as many stored bytes as the text has;
@@ -22,8 +22,8 @@ const CHAIN_BYTES_PER_TEXT: u64 = 2;
 const CHAIN_SPAN_PER_TEXT: u64 = 4;
 /// A base this many times shorter than the text has nothing to give.
 const SHORTEST_BASE: usize = 500;
-/// Most snapshots that are tried for one revision, the deepest ones first.
-const MOST_SNAPSHOTS: usize = 8;
+/// Most snapshots of the parents' chains that are tried for one revision, and most of others.
+const MOST_SNAPSHOTS: usize = 6;
 /// Longest text for which more than the parents are tried: rebuilding old texts of this length
 /// takes longer than a commit should.
 const LONGEST_SEARCHED: usize = 16 << 20;
@@ -133,26 +133,29 @@ impl Appender {
         if self.try_all(&[newest], new, given, &mut tried, best)? || !self.options.sparse {
             return Ok(best.base.is_some());
         }
-        let snapshots = self.snapshots_below(&tried);
+        let snapshots = self.snapshots_near(&tried);
         self.try_all(&snapshots, new, given, &mut tried, best)
     }
 
-    /// The snapshots in the chains of `revs`, the deepest ones first.
-    fn snapshots_below(&mut self, revs: &[Rev]) -> Vec<Option<Rev>> {
-        let mut found: Vec<(u32, Rev)> = Vec::new();
+    /// Snapshots that a new one may be against: those in the chains of `revs`, and the newest
+    /// ones, which may have been made for another branch of the same history.
+    fn snapshots_near(&mut self, revs: &[Rev]) -> Vec<Option<Rev>> {
+        let mut found = Vec::new();
         for rev in revs {
             let mut next = Some(*rev);
             while let Some(rev) = next {
-                if let Some(depth) = self.chains.of(&self.revlog, rev).depth {
-                    found.push((depth, rev));
+                if self.chains.of(&self.revlog, rev).depth.is_some() {
+                    found.push(rev);
                 }
                 next = self.revlog.delta_parent(rev);
             }
         }
-        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.sort_unstable();
         found.dedup();
-        let nearest = found.into_iter().take(MOST_SNAPSHOTS);
-        nearest.map(|(_, rev)| Some(rev)).collect()
+        let newest = self.chains.snapshots(&self.revlog).iter().rev();
+        let newest = newest.take(MOST_SNAPSHOTS).copied();
+        let nearest = found.into_iter().rev().take(MOST_SNAPSHOTS);
+        nearest.chain(newest).map(Some).collect()
     }
 
     /// Tries the delta against each of `bases` that was not tried before, and keeps the smallest

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_codec::EngineSetting;
-use varve_revlog::{Appender, Content, NewRevision, Rev, Revlog, Written};
+use varve_revlog::{
+    Appender, Content, Given, NewRevision, Rev, Revlog, RevlogError, WriteOptions, Written,
+};
 
 const PATH: &str = "data/x.i";
 
@@ -110,6 +112,137 @@ fn an_old_filelog_is_continued_by_its_own_rule() {
     assert_eq!(revlog.text(Rev(5)).unwrap(), text);
 }
 
+/// Stored bytes and number of deltas of the chain that ends at a revision.
+fn chain(revlog: &Revlog, rev: Rev) -> (u64, usize) {
+    let (mut bytes, mut deltas, mut at) = (0, 0, rev);
+    loop {
+        bytes += u64::from(revlog.entry(at).stored_len);
+        match revlog.delta_parent(at) {
+            None => return (bytes, deltas),
+            Some(base) => (at, deltas) = (base, deltas + 1),
+        }
+    }
+}
+
+fn check_limits(revlog: &Revlog) {
+    for rev in revlog.revs() {
+        let (bytes, deltas) = chain(revlog, rev);
+        let raw_len = u64::from(revlog.entry(rev).raw_len.unwrap());
+        assert!(deltas <= 1000, "{rev}: {deltas} deltas");
+        assert!(
+            deltas == 0 || bytes <= 2 * raw_len,
+            "{rev}: {bytes} of {raw_len}"
+        );
+    }
+}
+
+/// Each text has a number of its own in one of its lines.
+fn edited(lines: &mut [u32], number: u32) -> Vec<u8> {
+    let at = number as usize * 7919 % lines.len();
+    lines[at] = 1_000_000 + number;
+    self::lines(lines.iter().copied())
+}
+
+#[test]
+fn two_branches_committed_in_turns_share_their_snapshots() {
+    let storage = storage();
+    let path = Path::new(PATH);
+    let mut appender = Appender::open(&storage, path, Content::File, EngineSetting::ZSTD).unwrap();
+    let mut branches = [(0..4000).collect::<Vec<u32>>(), (0..4000).collect()];
+    for number in 0..2400_u32 {
+        let text = edited(&mut branches[number as usize % 2], number);
+        let new = NewRevision {
+            text: &text,
+            p1: number.checked_sub(2).map(Rev),
+            p2: None,
+            link: Rev(number),
+        };
+        appender.add(&new).unwrap();
+    }
+    appender.write().unwrap();
+    let revlog = Revlog::open(&storage, path).unwrap();
+    check_limits(&revlog);
+    let is_full = |rev: &Rev| revlog.delta_parent(*rev).is_none();
+    assert_eq!(revlog.revs().filter(is_full).count(), 1);
+    let longest = revlog.revs().map(|rev| chain(&revlog, rev).1).max();
+    assert_eq!(longest, Some(1000));
+    let largest = revlog
+        .revs()
+        .skip(1)
+        .map(|rev| revlog.entry(rev).stored_len);
+    let large = largest.filter(|len| *len > 1000).count();
+    assert!(large <= 4, "{large} large deltas");
+}
+
+#[test]
+fn a_given_delta_is_stored_as_it_is_unless_that_is_switched_off() {
+    let text = lines(0..500);
+    let mut other = text.clone();
+    other.extend_from_slice(b"one more\n");
+    // Correct, but longer than it must be.
+    let mut given = Vec::new();
+    varve_delta::push_hunk(&mut given, 4000, text.len() as u32, &other[4000..]);
+    for reuse_delta in [true, false] {
+        let storage = storage();
+        let options = WriteOptions {
+            reuse_delta,
+            ..EngineSetting::NONE.into()
+        };
+        let path = Path::new(PATH);
+        let mut appender = Appender::open(&storage, path, Content::File, options).unwrap();
+        let new = |text, p1| NewRevision {
+            text,
+            p1,
+            p2: None,
+            link: Rev(0),
+        };
+        appender.add(&new(&text, None)).unwrap();
+        let delta = Given {
+            delta: Some((Some(Rev(0)), &given)),
+            ..Given::default()
+        };
+        let (rev, _) = appender
+            .add_given(&new(&other, Some(Rev(0))), &delta)
+            .unwrap();
+        assert_eq!(appender.text(rev).unwrap(), other);
+        appender.write().unwrap();
+        let revlog = Revlog::open(&storage, path).unwrap();
+        let mut stored = Vec::new();
+        revlog.reader().stored_delta(rev, &mut stored).unwrap();
+        assert_eq!(revlog.delta_parent(rev), Some(Rev(0)));
+        assert_eq!(stored == given, reuse_delta);
+    }
+}
+
+#[test]
+fn threads_see_every_revision_once() {
+    let storage = storage();
+    let texts: Vec<_> = (0..700).map(|n| lines(n..n + 40)).collect();
+    append(&storage, Content::File, &texts);
+    let revlog = Revlog::open(&storage, Path::new(PATH)).unwrap();
+    let revs: Vec<_> = revlog.revs().rev().collect();
+    let seen = std::sync::Mutex::new(Vec::new());
+    let work = |rev: Rev, text: &[u8]| -> Result<(), RevlogError> {
+        assert_eq!(text, texts[rev.index()]);
+        seen.lock().unwrap().push(rev);
+        Ok(())
+    };
+    revlog.each_text(&revs, 3, &work).unwrap();
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort_unstable();
+    assert_eq!(seen, revlog.revs().collect::<Vec<_>>());
+    let fail = |rev: Rev, _: &[u8]| -> Result<(), RevlogError> {
+        Err(RevlogError::CannotAppend {
+            path: PATH.into(),
+            reason: format!("{rev}"),
+        })
+    };
+    assert!(matches!(
+        revlog.each_text(&revs, 3, &fail),
+        Err(RevlogError::CannotAppend { .. })
+    ));
+}
+
 proptest! {
     #[test]
     fn what_is_appended_in_pieces_reads_back(
@@ -125,6 +258,7 @@ proptest! {
         append(&storage, content, first);
         append(&storage, content, second);
         let revlog = Revlog::open(&storage, Path::new(PATH)).unwrap();
+        check_limits(&revlog);
         prop_assert_eq!(revlog.len(), texts.len());
         for (rev, text) in revlog.revs().zip(&texts).rev() {
             prop_assert_eq!(&revlog.text(rev).unwrap(), text);
