@@ -14,6 +14,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("delta", &["base"]),
     ("revlog", &["base", "codec", "delta"]),
     ("repo", &["base", "codec", "config", "delta", "revlog"]),
+    ("revset", &["base", "revlog", "repo"]),
     (
         "exchange",
         &["base", "codec", "config", "delta", "revlog", "repo"],
@@ -85,6 +86,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "delta",
             "revlog",
             "repo",
+            "revset",
             "workdir",
             "exchange",
             "btree",

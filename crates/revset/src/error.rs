@@ -1,0 +1,89 @@
+//! What can be wrong with a query.
+
+use varve_repo::date::DateError;
+use varve_repo::{LookupError, RepoError};
+
+/// A query cannot be answered. The texts are Mercurial's.
+#[derive(Debug, thiserror::Error)]
+pub enum RevsetError {
+    /// The query does not follow the grammar, or gives a function the wrong arguments.
+    #[error("{message}")]
+    Parse {
+        /// What is wrong.
+        message: String,
+        /// Where in the query, in bytes from its beginning.
+        at: Option<usize>,
+        /// What may have been meant.
+        hint: Option<String>,
+    },
+    /// Something that the query names is not there.
+    #[error("{0}")]
+    Missing(String),
+    /// A set that must not be empty is.
+    #[error("empty revision set")]
+    Empty,
+    /// No changeset has this name.
+    #[error(transparent)]
+    Lookup(LookupError),
+    /// A date cannot be understood.
+    #[error(transparent)]
+    Date(#[from] DateError),
+    /// The repository cannot be read.
+    #[error(transparent)]
+    Repo(#[from] RepoError),
+}
+
+impl RevsetError {
+    /// The query is wrong as a whole.
+    pub(crate) fn parse(message: impl Into<String>) -> RevsetError {
+        RevsetError::Parse {
+            message: message.into(),
+            at: None,
+            hint: None,
+        }
+    }
+
+    /// The query is wrong at one place.
+    pub(crate) fn at(at: usize, message: impl Into<String>) -> RevsetError {
+        RevsetError::Parse {
+            message: message.into(),
+            at: Some(at),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn hint(self, words: impl Into<String>) -> RevsetError {
+        match self {
+            RevsetError::Parse { message, at, .. } => RevsetError::Parse {
+                message,
+                at,
+                hint: Some(words.into()),
+            },
+            other => other,
+        }
+    }
+
+    /// Whether it only says that a name means nothing, which `present()` forgives.
+    pub(crate) fn is_missing(&self) -> bool {
+        match self {
+            RevsetError::Missing(_) => true,
+            RevsetError::Lookup(error) => !matches!(error, LookupError::Repo(_)),
+            _ => false,
+        }
+    }
+}
+
+impl From<LookupError> for RevsetError {
+    fn from(error: LookupError) -> RevsetError {
+        match error {
+            LookupError::Repo(error) => RevsetError::Repo(error),
+            other => RevsetError::Lookup(other),
+        }
+    }
+}
+
+impl From<varve_revlog::RevlogError> for RevsetError {
+    fn from(error: varve_revlog::RevlogError) -> RevsetError {
+        RevsetError::Repo(RepoError::Revlog(error))
+    }
+}

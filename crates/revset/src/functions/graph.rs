@@ -1,0 +1,237 @@
+//! Lines of descent.
+
+use super::arguments;
+use crate::bits::{self, Bits};
+use crate::set::Test;
+use crate::tree::Expr;
+use crate::{Engine, Member, RevsetError, Set};
+use varve_repo::Rev;
+
+/// Limits of the number of steps: from where, and up to where.
+fn steps(
+    name: &str,
+    start: Option<&Expr>,
+    depth: Option<&Expr>,
+) -> Result<Option<(u32, u32)>, RevsetError> {
+    let read = |argument: Option<&Expr>, key: &str, default: u32| {
+        let Some(argument) = argument else {
+            return Ok(default);
+        };
+        let number = arguments::number(argument, &format!("{name} expects an integer {key}"))?;
+        let wrong = || match key {
+            "depth" => RevsetError::parse("negative depth"),
+            _ => RevsetError::parse("negative startdepth"),
+        };
+        u32::try_from(number).map_err(|_| wrong())
+    };
+    if start.is_none() && depth.is_none() {
+        return Ok(None);
+    }
+    let start = read(start, "startdepth", 0)?;
+    Ok(Some((start, read(depth, "depth", u32::MAX - 1)?)))
+}
+
+pub(super) fn ancestors(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let [set, start, depth] =
+        arguments::keyed(name, ["set", "startdepth", "depth"], &swap(arguments))
+            .map(|found| found.map(|argument| argument.cloned()))?;
+    let set = set.ok_or_else(|| RevsetError::parse("ancestors takes at least 1 argument"))?;
+    let set = engine.evaluate(&set)?;
+    let Some(steps) = steps(name, start.as_ref(), depth.as_ref())? else {
+        return engine.ancestors(&set);
+    };
+    let changelog = engine.changelog();
+    let next = |rev| bits::parents(changelog, rev).collect();
+    Ok(Set::bits(bits::within(&*set.to_bits(engine)?, steps, next)))
+}
+
+/// A second argument without a key is the depth.
+fn swap(arguments: &[Expr]) -> Vec<Expr> {
+    let mut arguments = arguments.to_vec();
+    if let Some(second) = arguments.get_mut(1)
+        && !matches!(second, Expr::KeyValue(..))
+    {
+        let depth = std::mem::replace(second, Expr::Symbol(Vec::new()));
+        *second = Expr::KeyValue(Box::new(Expr::Symbol(b"depth".to_vec())), Box::new(depth));
+    }
+    arguments
+}
+
+pub(super) fn descendants(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let arguments = swap(arguments);
+    let [set, start, depth] = arguments::keyed(name, ["set", "startdepth", "depth"], &arguments)?;
+    let set = set.ok_or_else(|| RevsetError::parse("descendants takes at least 1 argument"))?;
+    let set = engine.evaluate(set)?;
+    let Some(steps) = steps(name, start, depth)? else {
+        return engine.descendants(&set);
+    };
+    let of = set.to_bits(engine)?;
+    let Some(first) = of.first() else {
+        return Ok(Set::empty());
+    };
+    let children = bits::children_from(engine.changelog(), first);
+    let next = |rev: Rev| children[rev.index() - first.index()].clone();
+    Ok(engine.shown(bits::within(&of, steps, next)))
+}
+
+pub(super) fn children(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let of = arguments::set(engine, arguments)?.to_bits(engine)?;
+    let changelog = engine.changelog();
+    let orphans = of.contains(None);
+    let first = if orphans { Some(Rev(0)) } else { of.first() };
+    let is_child = |rev: &Rev| {
+        let parents = changelog.parents(*rev);
+        let of_null = orphans && parents == [None, None];
+        of_null
+            || parents
+                .into_iter()
+                .flatten()
+                .any(|parent| of.contains(Some(parent)))
+    };
+    let revs = changelog.revs().skip(first.map_or(usize::MAX, Rev::index));
+    Ok(engine.shown(Bits::of(revs.filter(is_child).map(Some))))
+}
+
+/// What the function's set is, or else the working folder's parents, by `parents_of`.
+fn parents_of(
+    engine: &Engine<'_>,
+    arguments: &[Expr],
+    which: std::ops::Range<usize>,
+) -> Result<Set, RevsetError> {
+    if arguments.is_empty() {
+        let parents = &engine.context().parents;
+        let wanted = parents.iter().take(which.end).skip(which.start);
+        return Ok(Set::bits(Bits::of(wanted.map(|rev| Some(*rev)))));
+    }
+    let set = arguments::set(engine, arguments)?;
+    let mut found = Bits::default();
+    for member in set.members(engine) {
+        if let Some(rev) = member? {
+            let parents = engine.changelog().parents(rev);
+            let wanted = parents[which.clone()].iter().flatten();
+            wanted.for_each(|parent| found.insert(Some(*parent)));
+        }
+    }
+    Ok(Set::bits(found))
+}
+
+pub(super) fn parents(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    parents_of(engine, arguments, 0..2)
+}
+
+pub(super) fn first_parents(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    parents_of(engine, arguments, 0..1)
+}
+
+pub(super) fn second_parents(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    parents_of(engine, arguments, 1..2)
+}
+
+pub(super) fn heads(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let mut found = Bits::clone(&*arguments::set(engine, arguments)?.to_bits(engine)?);
+    let members: Vec<Rev> = found.revs().collect();
+    for rev in members {
+        bits::parents(engine.changelog(), rev).for_each(|parent| found.remove(parent));
+    }
+    Ok(Set::bits(found))
+}
+
+pub(super) fn roots(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let set = arguments::set(engine, arguments)?.to_bits(engine)?;
+    let mut found = Bits::clone(&*set);
+    let changelog = engine.changelog();
+    found.retain(|rev| !bits::parents(changelog, rev).any(|parent| set.contains(Some(parent))));
+    Ok(Set::bits(found))
+}
+
+pub(super) fn merge(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    let is_merge = |engine: &Engine<'_>, rev: Rev| Ok(engine.changelog().parents(rev)[1].is_some());
+    Ok(engine.all().filter(Test::Rev(Box::new(is_merge))))
+}
+
+pub(super) fn branchpoint(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    let children = bits::children_from(engine.changelog(), Rev(0));
+    let shown = |rev: &&Rev| engine.view().is_visible(**rev);
+    let several = |rev: &Rev| children[rev.index()].iter().filter(shown).count() > 1;
+    let found = Bits::of(engine.changelog().revs().filter(several).map(Some));
+    Ok(engine.shown(found))
+}
+
+pub(super) fn only(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    match arguments {
+        [set] => engine.only(&engine.evaluate(set)?, None),
+        [set, without] => {
+            let set = engine.evaluate(set)?;
+            engine.only(&set, Some(&engine.evaluate(without)?))
+        }
+        _ => Err(RevsetError::parse("only takes one or two arguments")),
+    }
+}
+
+/// The greatest common ancestor of all members of all arguments.
+pub(super) fn ancestor(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let mut common: Option<Member> = None;
+    for argument in arguments {
+        let set = engine.evaluate(argument)?;
+        for member in set.members(engine) {
+            let member = member?;
+            common = Some(match common {
+                None => member,
+                Some(other) => common_ancestor(engine, member, other),
+            });
+        }
+    }
+    let found = common.into_iter().filter(Option::is_some);
+    Ok(Set::list(found.collect()))
+}
+
+/// Of several greatest common ancestors the one with the least node, as in Mercurial.
+fn common_ancestor(engine: &Engine<'_>, a: Member, b: Member) -> Member {
+    let changelog = engine.changelog();
+    let mut common = bits::ancestors(changelog, Bits::of([Some(a?)]));
+    let other = bits::ancestors(changelog, Bits::of([Some(b?)]));
+    common.retain(|rev| other.contains(Some(rev)));
+    let mut heads = common.clone();
+    for rev in common.revs() {
+        bits::parents(changelog, rev).for_each(|parent| heads.remove(parent));
+    }
+    heads.revs().min_by_key(|rev| changelog.node(*rev).0)
+}

@@ -1,0 +1,78 @@
+//! The functions of the language.
+
+mod arguments;
+mod content;
+mod graph;
+mod names;
+mod order;
+mod similar;
+
+pub use similar::similar;
+
+use crate::tree::Expr;
+use crate::{Engine, RevsetError, Set};
+
+type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
+
+/// All functions, sorted by name.
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("all", order::all),
+    ("ancestor", graph::ancestor),
+    ("ancestors", graph::ancestors),
+    ("author", content::user),
+    ("bookmark", names::bookmark),
+    ("branch", names::branch),
+    ("branchpoint", graph::branchpoint),
+    ("children", graph::children),
+    ("closed", content::closed),
+    ("date", content::date),
+    ("desc", content::description),
+    ("descendants", graph::descendants),
+    ("draft", names::phase),
+    ("extra", content::extra),
+    ("first", order::limit),
+    ("grep", content::grep),
+    ("head", names::head),
+    ("heads", graph::heads),
+    ("id", names::id),
+    ("keyword", content::keyword),
+    ("last", order::last),
+    ("limit", order::limit),
+    ("max", order::max),
+    ("merge", graph::merge),
+    ("min", order::min),
+    ("named", names::named),
+    ("only", graph::only),
+    ("p1", graph::first_parents),
+    ("p2", graph::second_parents),
+    ("parents", graph::parents),
+    ("present", order::present),
+    ("public", names::phase),
+    ("rev", names::rev),
+    ("reverse", order::reverse),
+    ("roots", graph::roots),
+    ("secret", names::phase),
+    ("sort", order::sort),
+    ("tag", names::tag),
+    ("tagged", names::tag),
+    ("user", content::user),
+];
+
+/// Calls a function by its name.
+pub(crate) fn call(
+    engine: &Engine<'_>,
+    name: &[u8],
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let found = FUNCTIONS.iter().find(|(known, _)| known.as_bytes() == name);
+    if let Some((name, function)) = found {
+        return function(engine, name, arguments);
+    }
+    let name = String::from_utf8_lossy(name);
+    let unknown = RevsetError::parse(format!("unknown identifier: {name}"));
+    let names = FUNCTIONS.iter().map(|(known, _)| *known);
+    Err(match similar(&name, names) {
+        Some(words) => unknown.hint(words),
+        None => unknown,
+    })
+}

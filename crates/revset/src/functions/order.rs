@@ -1,0 +1,183 @@
+//! Order and number: `reverse`, `sort`, `first`, `last`, `min`, `max`, and what is all or present.
+
+use super::arguments;
+use crate::tree::Expr;
+use crate::{Engine, Member, RevsetError, Set};
+
+pub(super) fn all(engine: &Engine<'_>, name: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    Ok(engine.all())
+}
+
+pub(super) fn reverse(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::set(engine, arguments)?.reversed(engine)
+}
+
+/// A set whose names mean nothing is empty.
+pub(super) fn present(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    match arguments::set(engine, arguments) {
+        Err(error) if error.is_missing() => Ok(Set::empty()),
+        other => other,
+    }
+}
+
+pub(super) fn min(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let set = arguments::set(engine, arguments)?.ascending(engine)?;
+    Ok(Set::list(set.first(engine)?.into_iter().collect()))
+}
+
+pub(super) fn max(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let set = arguments::set(engine, arguments)?.ascending(engine)?;
+    Ok(Set::list(set.last(engine)?.into_iter().collect()))
+}
+
+/// How many members are wanted.
+fn count(argument: Option<&Expr>, default: i64, name: &str) -> Result<usize, RevsetError> {
+    let wrong = format!("{name} expects a number");
+    let count = match argument {
+        Some(argument) => arguments::number(argument, &wrong)?,
+        None => default,
+    };
+    usize::try_from(count).map_err(|_| RevsetError::parse("negative number to select"))
+}
+
+pub(super) fn limit(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let [set, wanted, skipped] = arguments::keyed("limit", ["set", "n", "offset"], arguments)?;
+    let Some(set) = set else {
+        return Err(RevsetError::parse("limit requires one to three arguments"));
+    };
+    let wanted = count(wanted, 1, "limit")?;
+    let skipped = count(skipped, 0, "limit")?;
+    let set = engine.evaluate(set)?;
+    take(&set, engine, skipped, wanted)
+}
+
+fn take(set: &Set, engine: &Engine<'_>, skipped: usize, wanted: usize) -> Result<Set, RevsetError> {
+    let members = set.members(engine).skip(skipped).take(wanted);
+    Ok(Set::list(members.collect::<Result<Vec<Member>, _>>()?))
+}
+
+pub(super) fn last(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let (set, wanted) = match arguments {
+        [set] => (set, None),
+        [set, wanted] => (set, Some(wanted)),
+        _ => return Err(RevsetError::parse("last requires one or two arguments")),
+    };
+    let wanted = count(wanted, 1, "last")?;
+    let reversed = engine.evaluate(set)?.reversed(engine)?;
+    take(&reversed, engine, 0, wanted)?.reversed(engine)
+}
+
+/// What changesets can be sorted by.
+#[derive(Clone, Copy)]
+enum Key {
+    Rev,
+    Branch,
+    Description,
+    User,
+    Date,
+    Node,
+}
+
+fn keys(spec: &[u8]) -> Result<Vec<(Key, bool)>, RevsetError> {
+    let words = spec.split(u8::is_ascii_whitespace);
+    let words = words.filter(|word| !word.is_empty());
+    let key = |word: &[u8]| {
+        let (name, reverse) = match word.strip_prefix(b"-") {
+            Some(name) => (name, true),
+            None => (word, false),
+        };
+        let key = match name {
+            b"rev" => Key::Rev,
+            b"branch" => Key::Branch,
+            b"desc" => Key::Description,
+            b"user" | b"author" => Key::User,
+            b"date" => Key::Date,
+            b"node" => Key::Node,
+            _ => {
+                let word = String::from_utf8_lossy(word);
+                return Err(RevsetError::parse(format!("unknown sort key '{word}'")));
+            }
+        };
+        Ok((key, reverse))
+    };
+    words.map(key).collect()
+}
+
+pub(super) fn sort(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let [set, spec] = arguments::keyed(name, ["set", "keys"], arguments)?;
+    let set = set.ok_or_else(|| RevsetError::parse("sort requires one or two arguments"))?;
+    let spec = match spec {
+        Some(spec) => arguments::word(spec, "sort spec must be a string")?,
+        None => b"rev",
+    };
+    let keys = keys(spec)?;
+    let set = engine.evaluate(set)?;
+    match keys[..] {
+        [] => Ok(set),
+        [(Key::Rev, false)] => set.ascending(engine),
+        [(Key::Rev, true)] => set.ascending(engine)?.reversed(engine),
+        _ => by_keys(engine, &set, &keys),
+    }
+}
+
+/// One value of each sort key; numbers are kept as bytes that sort alike.
+fn by_keys(engine: &Engine<'_>, set: &Set, keys: &[(Key, bool)]) -> Result<Set, RevsetError> {
+    let mut rows: Vec<(Vec<Vec<u8>>, Member)> = Vec::new();
+    for member in set.members(engine) {
+        let member = member?;
+        let row: Result<Vec<_>, _> = keys
+            .iter()
+            .map(|(key, _)| value(engine, *key, member))
+            .collect();
+        rows.push((row?, member));
+    }
+    rows.sort_by(|(a, _), (b, _)| {
+        let pairs = a.iter().zip(b).zip(keys);
+        let mut orders = pairs.map(
+            |((a, b), (_, reverse))| {
+                if *reverse { b.cmp(a) } else { a.cmp(b) }
+            },
+        );
+        let first = orders.find(|order| order.is_ne());
+        first.unwrap_or(std::cmp::Ordering::Equal)
+    });
+    Ok(Set::list(
+        rows.into_iter().map(|(_, member)| member).collect(),
+    ))
+}
+
+fn value(engine: &Engine<'_>, key: Key, member: Member) -> Result<Vec<u8>, RevsetError> {
+    let sortable = |number: i64| (number ^ i64::MIN).to_be_bytes().to_vec();
+    let Some(rev) = member else {
+        return Ok(match key {
+            Key::Rev => sortable(-1),
+            Key::Branch => b"default".to_vec(),
+            Key::Date => sortable(0),
+            Key::Node => vec![0; 20],
+            Key::Description | Key::User => Vec::new(),
+        });
+    };
+    match key {
+        Key::Rev => Ok(sortable(i64::from(rev.0))),
+        Key::Node => Ok(engine.changelog().node(rev).0.to_vec()),
+        _ => engine.with_changeset(rev, |changeset| match key {
+            Key::Branch => changeset.branch().into_owned(),
+            Key::Description => changeset.description.to_vec(),
+            Key::Date => sortable(changeset.time),
+            _ => changeset.user.to_vec(),
+        }),
+    }
+}

@@ -1,0 +1,38 @@
+//! Bodies of the fuzz targets; also run by plain tests.
+
+use crate::parse;
+
+/// Never panics; what is parsed is printed, and parsed to the same tree again.
+pub fn query(data: &[u8]) {
+    if !data.is_ascii() {
+        let _ = parse(data, &|_| true);
+        return;
+    }
+    if let Ok(tree) = parse(data, &|_| false) {
+        assert_eq!(
+            parse(tree.to_string().as_bytes(), &|_| false).ok(),
+            Some(tree)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_query_keeps_the_promises(
+            words in proptest::collection::vec(
+                prop_oneof![
+                    Just("a"), Just("-"), Just("("), Just(")"), Just("::"), Just(":"), Just("^"),
+                    Just("~"), Just("not "), Just(" or "), Just(" and "), Just(","), Just("f("),
+                    Just("'x\\"), Just("'"), Just("="), Just("##"), Just("%"), Just("\u{e9}"),
+                ],
+                0..20,
+            ),
+        ) {
+            super::query(words.concat().as_bytes());
+        }
+    }
+}

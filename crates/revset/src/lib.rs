@@ -1,0 +1,27 @@
+//! Mercurial's language for sets of changesets, such as `ancestors(tip) and not user("ada")`.
+//!
+//! [`parse`] makes a tree of a query, [`Engine`] answers it over a [`varve_repo::RepoView`]. An
+//! answer, a [`Set`], is ordered, and computed only as far as its reader goes: `tip` reads one
+//! changeset, and `limit(all(), 10)` ten.
+
+mod bits;
+mod engine;
+mod error;
+mod functions;
+pub mod fuzzing;
+mod parse;
+mod set;
+mod text;
+mod token;
+mod tree;
+
+pub use engine::{Context, Engine};
+pub use error::RevsetError;
+pub use functions::similar;
+pub use parse::parse;
+pub use set::{Members, Set};
+pub use text::Matcher as TextMatcher;
+pub use tree::{Expr, Infix, Postfix, Prefix, Range};
+
+/// A changeset, or the null revision.
+pub type Member = Option<varve_repo::Rev>;

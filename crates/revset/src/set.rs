@@ -1,0 +1,223 @@
+//! Ordered sets that are computed as far as somebody asks.
+
+use crate::bits::Bits;
+use crate::{Engine, Member, RevsetError};
+use std::rc::Rc;
+use varve_repo::{Changeset, Rev};
+
+/// The answer to a query: members in an order, each once.
+#[derive(Clone)]
+pub struct Set(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    /// All numbers from the first to the second, or the other way; -1 is the null revision.
+    Span(i64, i64),
+    /// Ascending, or descending.
+    Bits(Rc<Bits>, Order),
+    /// In this order.
+    List(Rc<[Member]>, Rc<Bits>),
+    /// Those of a set that pass.
+    Where(Rc<Set>, Rc<Test>),
+    /// One after the other, without repeating.
+    Chain(Rc<[Set]>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Ascending,
+    Descending,
+}
+
+type OfChangeset = dyn Fn(Rev, &Changeset<'_>) -> Result<bool, RevsetError>;
+type OfRev = dyn Fn(&Engine<'_>, Rev) -> Result<bool, RevsetError>;
+
+/// What is asked of one changeset.
+pub(crate) enum Test {
+    /// About what its text says.
+    Text(Box<OfChangeset>),
+    /// About its place in history.
+    Rev(Box<OfRev>),
+    /// Whether it belongs to a set.
+    In(Set),
+    /// Whether it does not.
+    NotIn(Set),
+}
+
+/// The members of a set, one after the other.
+pub type Members<'e> = Box<dyn Iterator<Item = Result<Member, RevsetError>> + 'e>;
+
+impl Test {
+    fn passes(&self, engine: &Engine<'_>, member: Member) -> Result<bool, RevsetError> {
+        match (self, member) {
+            (Test::In(set), _) => set.contains(engine, member),
+            (Test::NotIn(set), _) => Ok(!set.contains(engine, member)?),
+            (_, None) => Ok(false),
+            (Test::Rev(test), Some(rev)) => test(engine, rev),
+            (Test::Text(test), Some(rev)) => {
+                engine.with_changeset(rev, |changeset| test(rev, changeset))?
+            }
+        }
+    }
+}
+
+impl Set {
+    pub(crate) fn empty() -> Set {
+        Set::list(Vec::new())
+    }
+
+    /// Numbers from the first to the second, in that order.
+    pub(crate) fn span(first: i64, last: i64) -> Set {
+        Set(Kind::Span(first, last))
+    }
+
+    pub(crate) fn bits(bits: Bits) -> Set {
+        Set(Kind::Bits(Rc::new(bits), Order::Ascending))
+    }
+
+    /// In this order; repeated members count where they come first.
+    pub(crate) fn list(mut members: Vec<Member>) -> Set {
+        let mut bits = Bits::default();
+        members.retain(|member| {
+            let new = !bits.contains(*member);
+            bits.insert(*member);
+            new
+        });
+        Set(Kind::List(members.into(), Rc::new(bits)))
+    }
+
+    pub(crate) fn chain(sets: Vec<Set>) -> Set {
+        Set(Kind::Chain(sets.into()))
+    }
+
+    pub(crate) fn filter(self, test: Test) -> Set {
+        Set(Kind::Where(Rc::new(self), Rc::new(test)))
+    }
+
+    /// The opposite order.
+    pub(crate) fn reversed(&self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
+        Ok(match &self.0 {
+            Kind::Span(first, last) => Set(Kind::Span(*last, *first)),
+            Kind::Bits(bits, Order::Ascending) => Set(Kind::Bits(bits.clone(), Order::Descending)),
+            Kind::Bits(bits, Order::Descending) => Set(Kind::Bits(bits.clone(), Order::Ascending)),
+            Kind::List(members, bits) => {
+                let members = members.iter().rev().copied().collect();
+                Set(Kind::List(members, bits.clone()))
+            }
+            Kind::Where(set, test) => {
+                let set = set.reversed(engine)?;
+                Set(Kind::Where(Rc::new(set), test.clone()))
+            }
+            Kind::Chain(_) => {
+                let members: Result<Vec<Member>, _> = self.members(engine).collect();
+                Set::list(members?.into_iter().rev().collect())
+            }
+        })
+    }
+
+    /// Its members in their order, computed one after the other.
+    pub fn members<'e>(&'e self, engine: &'e Engine<'_>) -> Members<'e> {
+        match &self.0 {
+            Kind::Span(first, last) => {
+                let shown = move |number: i64| engine.member(number).map(Ok);
+                if first <= last {
+                    Box::new((*first..=*last).filter_map(shown))
+                } else {
+                    Box::new((*last..=*first).rev().filter_map(shown))
+                }
+            }
+            Kind::Bits(bits, Order::Ascending) => Box::new(bits.members().map(Ok)),
+            Kind::Bits(bits, Order::Descending) => Box::new(bits.members().rev().map(Ok)),
+            Kind::List(members, _) => Box::new(members.iter().copied().map(Ok)),
+            Kind::Where(set, test) => {
+                let passing = move |member: Result<Member, RevsetError>| {
+                    let passes = member.and_then(|member| {
+                        let passes = test.passes(engine, member)?;
+                        Ok(passes.then_some(member))
+                    });
+                    passes.transpose()
+                };
+                Box::new(set.members(engine).filter_map(passing))
+            }
+            Kind::Chain(sets) => {
+                let mut seen = Bits::default();
+                let all = sets.iter().flat_map(move |set| set.members(engine));
+                Box::new(all.filter(move |member| match member {
+                    Err(_) => true,
+                    Ok(member) => {
+                        let new = !seen.contains(*member);
+                        seen.insert(*member);
+                        new
+                    }
+                }))
+            }
+        }
+    }
+
+    /// Whether one changeset belongs to it.
+    ///
+    /// # Errors
+    /// If the repository cannot be read.
+    pub fn contains(&self, engine: &Engine<'_>, member: Member) -> Result<bool, RevsetError> {
+        match &self.0 {
+            Kind::Span(first, last) => {
+                let number = member.map_or(-1, |rev| i64::from(rev.0));
+                let within = (*first.min(last)..=*first.max(last)).contains(&number);
+                Ok(within && engine.member(number).is_some())
+            }
+            Kind::Bits(bits, _) | Kind::List(_, bits) => Ok(bits.contains(member)),
+            Kind::Where(set, test) => {
+                Ok(set.contains(engine, member)? && test.passes(engine, member)?)
+            }
+            Kind::Chain(sets) => {
+                for set in sets.iter() {
+                    if set.contains(engine, member)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    pub(crate) fn to_bits(&self, engine: &Engine<'_>) -> Result<Rc<Bits>, RevsetError> {
+        if let Kind::Bits(bits, _) | Kind::List(_, bits) = &self.0 {
+            return Ok(bits.clone());
+        }
+        let mut bits = Bits::default();
+        for member in self.members(engine) {
+            bits.insert(member?);
+        }
+        Ok(Rc::new(bits))
+    }
+
+    /// The first in its order.
+    ///
+    /// # Errors
+    /// If the repository cannot be read.
+    pub fn first(&self, engine: &Engine<'_>) -> Result<Option<Member>, RevsetError> {
+        self.members(engine).next().transpose()
+    }
+
+    /// The last in its order.
+    ///
+    /// # Errors
+    /// If the repository cannot be read.
+    pub fn last(&self, engine: &Engine<'_>) -> Result<Option<Member>, RevsetError> {
+        let reversed = self.reversed(engine)?;
+        reversed.first(engine)
+    }
+
+    /// The same members in ascending order.
+    pub(crate) fn ascending(self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
+        Ok(match self.0 {
+            Kind::Span(first, last) => Set::span(first.min(last), first.max(last)),
+            Kind::Bits(bits, _) | Kind::List(_, bits) => Set(Kind::Bits(bits, Order::Ascending)),
+            Kind::Where(set, test) => {
+                let set = Rc::unwrap_or_clone(set).ascending(engine)?;
+                Set(Kind::Where(Rc::new(set), test))
+            }
+            Kind::Chain(_) => Set(Kind::Bits(self.to_bits(engine)?, Order::Ascending)),
+        })
+    }
+}

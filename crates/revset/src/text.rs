@@ -1,0 +1,117 @@
+//! Patterns for users, descriptions and names: plain text, `re:`, `literal:`.
+
+use crate::RevsetError;
+use regex::bytes::{Regex, RegexBuilder};
+
+/// A pattern.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    kind: Kind,
+    case_sensitive: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Literal(Vec<u8>),
+    Regex(Regex),
+}
+
+impl Matcher {
+    /// Reads a pattern; without a prefix it stands for itself.
+    ///
+    /// # Errors
+    /// If it is no regular expression where one is announced.
+    pub fn new(pattern: &[u8], case_sensitive: bool) -> Result<Matcher, RevsetError> {
+        let kind = if let Some(regex) = pattern.strip_prefix(b"re:") {
+            Kind::Regex(regex_of(regex, case_sensitive)?)
+        } else {
+            let literal = pattern.strip_prefix(b"literal:").unwrap_or(pattern);
+            Kind::Literal(if case_sensitive {
+                literal.to_vec()
+            } else {
+                lower(literal)
+            })
+        };
+        Ok(Matcher {
+            kind,
+            case_sensitive,
+        })
+    }
+
+    /// The text that stands for itself.
+    pub fn literal(&self) -> Option<&[u8]> {
+        match &self.kind {
+            Kind::Literal(text) => Some(text),
+            Kind::Regex(_) => None,
+        }
+    }
+
+    /// Whether the text is what the pattern says, or has a match of the regular expression.
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        match &self.kind {
+            Kind::Literal(literal) if self.case_sensitive => literal == text,
+            Kind::Literal(literal) => *literal == lower(text),
+            Kind::Regex(regex) => regex.is_match(text),
+        }
+    }
+
+    /// Whether the pattern occurs in the text.
+    pub fn is_in(&self, text: &[u8]) -> bool {
+        match &self.kind {
+            Kind::Literal(literal) if self.case_sensitive => contains(text, literal),
+            Kind::Literal(literal) => contains(&lower(text), literal),
+            Kind::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+/// Compiles a regular expression.
+pub(crate) fn regex_of(pattern: &[u8], case_sensitive: bool) -> Result<Regex, RevsetError> {
+    let invalid =
+        |reason: String| RevsetError::parse(format!("invalid regular expression: {reason}"));
+    let pattern = std::str::from_utf8(pattern);
+    let pattern = pattern.map_err(|_| invalid("not UTF-8".to_owned()))?;
+    let built = RegexBuilder::new(pattern)
+        .case_insensitive(!case_sensitive)
+        .build();
+    built.map_err(|error| invalid(first_line(&error.to_string())))
+}
+
+/// The last line says what is wrong; those before it draw where.
+fn first_line(error: &str) -> String {
+    let line = error.lines().last().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+/// Small letters, of all alphabets if the text is UTF-8.
+pub(crate) fn lower(text: &[u8]) -> Vec<u8> {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    match std::str::from_utf8(text) {
+        Ok(text) => text.to_lowercase().into_bytes(),
+        Err(_) => text.to_ascii_lowercase(),
+    }
+}
+
+pub(crate) fn contains(text: &[u8], part: &[u8]) -> bool {
+    part.is_empty() || text.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_announced() {
+        let is_in = |pattern: &str, text: &str| {
+            let matcher = Matcher::new(pattern.as_bytes(), false).unwrap();
+            matcher.is_in(text.as_bytes())
+        };
+        assert!(is_in("ADA", "Ada Lovelace"));
+        assert!(is_in("re:^ada", "Ada Lovelace"));
+        assert!(!is_in("literal:re:ada", "Ada"));
+        assert!(is_in("É", "caf\u{e9}"));
+        assert!(Matcher::new(b"re:(", false).is_err());
+    }
+}
