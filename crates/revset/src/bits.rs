@@ -40,6 +40,10 @@ impl Bits {
         }
     }
 
+    pub fn forget_null(&mut self) {
+        self.null = false;
+    }
+
     pub fn contains(&self, member: Member) -> bool {
         match member {
             None => self.null,
@@ -48,10 +52,6 @@ impl Bits {
                 word.is_some_and(|word| word >> (rev.index() % WIDTH) & 1 == 1)
             }
         }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        !self.null && self.words.iter().all(|word| *word == 0)
     }
 
     /// Ascending, without the null revision.

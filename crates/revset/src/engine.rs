@@ -5,6 +5,7 @@ use crate::set::{Set, Test};
 use crate::tree::{Expr, Infix, Postfix, Prefix, Range};
 use crate::{Member, RevsetError, functions, parse};
 use std::cell::RefCell;
+use std::path::PathBuf;
 use varve_repo::date::Clock;
 use varve_repo::{Changeset, Node, RepoView, Rev};
 use varve_revlog::{Reader, Revlog};
@@ -16,8 +17,10 @@ pub struct Context<'a> {
     pub view: &'a RepoView,
     /// Parents of the working folder: none, one, or two in a merge.
     pub parents: Vec<Rev>,
-    /// The working folder's place below the root, as a path with slashes; patterns count from it.
-    pub cwd: Vec<u8>,
+    /// The repository's folder, absolute.
+    pub root: PathBuf,
+    /// The folder that patterns count from, absolute.
+    pub cwd: PathBuf,
     /// The present.
     pub clock: Clock,
 }
@@ -127,8 +130,11 @@ impl<'a> Engine<'a> {
         self.changelog().rev(node)
     }
 
-    /// The answer to a part of a query.
-    pub(crate) fn evaluate(&self, expr: &Expr) -> Result<Set, RevsetError> {
+    /// The answer to a query, or to a part of one, that is a tree already.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn evaluate(&self, expr: &Expr) -> Result<Set, RevsetError> {
         match expr {
             Expr::Symbol(name) | Expr::Text(name) => Ok(Set::list(vec![self.named(name)?])),
             Expr::Call(name, arguments) => functions::call(self, name, arguments),

@@ -1,6 +1,7 @@
 //! What can be wrong with a query.
 
 use varve_repo::date::DateError;
+use varve_repo::patterns::PatternError;
 use varve_repo::{LookupError, RepoError};
 
 /// A query cannot be answered. The texts are Mercurial's.
@@ -28,6 +29,9 @@ pub enum RevsetError {
     /// A date cannot be understood.
     #[error(transparent)]
     Date(#[from] DateError),
+    /// A file pattern cannot be used.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// The repository cannot be read.
     #[error(transparent)]
     Repo(#[from] RepoError),

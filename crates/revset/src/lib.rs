@@ -7,6 +7,7 @@
 mod bits;
 mod engine;
 mod error;
+mod follow;
 mod functions;
 pub mod fuzzing;
 mod parse;

@@ -76,7 +76,7 @@ impl Set {
     }
 
     /// In this order; repeated members count where they come first.
-    pub(crate) fn list(mut members: Vec<Member>) -> Set {
+    pub fn list(mut members: Vec<Member>) -> Set {
         let mut bits = Bits::default();
         members.retain(|member| {
             let new = !bits.contains(*member);
@@ -86,7 +86,8 @@ impl Set {
         Set(Kind::List(members.into(), Rc::new(bits)))
     }
 
-    pub(crate) fn chain(sets: Vec<Set>) -> Set {
+    /// One set after the other, without repeating.
+    pub fn chain(sets: Vec<Set>) -> Set {
         Set(Kind::Chain(sets.into()))
     }
 
@@ -94,8 +95,23 @@ impl Set {
         Set(Kind::Where(Rc::new(self), Rc::new(test)))
     }
 
+    /// Its members that belong to another set too.
+    #[must_use]
+    pub fn and(self, other: Set) -> Set {
+        self.filter(Test::In(other))
+    }
+
+    /// Its members that do not belong to another set.
+    #[must_use]
+    pub fn without(self, other: Set) -> Set {
+        self.filter(Test::NotIn(other))
+    }
+
     /// The opposite order.
-    pub(crate) fn reversed(&self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
+    ///
+    /// # Errors
+    /// If the repository cannot be read.
+    pub fn reversed(&self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
         Ok(match &self.0 {
             Kind::Span(first, last) => Set(Kind::Span(*last, *first)),
             Kind::Bits(bits, Order::Ascending) => Set(Kind::Bits(bits.clone(), Order::Descending)),

@@ -73,6 +73,8 @@ pub(crate) fn regex_of(pattern: &[u8], case_sensitive: bool) -> Result<Regex, Re
     let pattern = pattern.map_err(|_| invalid("not UTF-8".to_owned()))?;
     let built = RegexBuilder::new(pattern)
         .case_insensitive(!case_sensitive)
+        // Python's expressions over bytes know letters of ASCII only.
+        .unicode(false)
         .build();
     built.map_err(|error| invalid(first_line(&error.to_string())))
 }

@@ -153,6 +153,7 @@ pub(super) fn second_parents(
 
 pub(super) fn heads(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let mut found = Bits::clone(&*arguments::set(engine, arguments)?.to_bits(engine)?);
+    found.forget_null();
     let members: Vec<Rev> = found.revs().collect();
     for rev in members {
         bits::parents(engine.changelog(), rev).for_each(|parent| found.remove(parent));

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod content;
+mod files;
 mod graph;
 mod names;
 mod order;
@@ -16,6 +17,7 @@ type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 
 /// All functions, sorted by name.
 const FUNCTIONS: &[(&str, Function)] = &[
+    ("adds", files::touched),
     ("all", order::all),
     ("ancestor", graph::ancestor),
     ("ancestors", graph::ancestors),
@@ -25,12 +27,15 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("branchpoint", graph::branchpoint),
     ("children", graph::children),
     ("closed", content::closed),
+    ("contains", files::contains),
     ("date", content::date),
     ("desc", content::description),
     ("descendants", graph::descendants),
     ("draft", names::phase),
     ("extra", content::extra),
+    ("file", files::file),
     ("first", order::limit),
+    ("follow", files::follow),
     ("grep", content::grep),
     ("head", names::head),
     ("heads", graph::heads),
@@ -41,6 +46,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("max", order::max),
     ("merge", graph::merge),
     ("min", order::min),
+    ("modifies", files::touched),
     ("named", names::named),
     ("only", graph::only),
     ("p1", graph::first_parents),
@@ -48,6 +54,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("parents", graph::parents),
     ("present", order::present),
     ("public", names::phase),
+    ("removes", files::touched),
     ("rev", names::rev),
     ("reverse", order::reverse),
     ("roots", graph::roots),

@@ -1,7 +1,7 @@
 //! Order and number: `reverse`, `sort`, `first`, `last`, `min`, `max`, and what is all or present.
 
 use super::arguments;
-use crate::tree::Expr;
+use crate::tree::{Expr, Prefix};
 use crate::{Engine, Member, RevsetError, Set};
 
 pub(super) fn all(engine: &Engine<'_>, name: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
@@ -119,11 +119,14 @@ pub(super) fn sort(
 ) -> Result<Set, RevsetError> {
     let [set, spec] = arguments::keyed(name, ["set", "keys"], arguments)?;
     let set = set.ok_or_else(|| RevsetError::parse("sort requires one or two arguments"))?;
+    let wrong = "sort spec must be a string";
     let spec = match spec {
-        Some(spec) => arguments::word(spec, "sort spec must be a string")?,
-        None => b"rev",
+        // A key without quotation marks may have a hyphen before it.
+        Some(Expr::Prefix(Prefix::Minus, key)) => [b"-", arguments::word(key, wrong)?].concat(),
+        Some(spec) => arguments::word(spec, wrong)?.to_vec(),
+        None => b"rev".to_vec(),
     };
-    let keys = keys(spec)?;
+    let keys = keys(&spec)?;
     let set = engine.evaluate(set)?;
     match keys[..] {
         [] => Ok(set),
