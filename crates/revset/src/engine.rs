@@ -173,7 +173,7 @@ impl<'a> Engine<'a> {
                 let last = self.evaluate(operand)?.last(self)?;
                 Ok(last.map_or_else(Set::empty, |last| Set::span(0, number(last))))
             }
-            Prefix::Upto(Range::Descent) => self.ancestors(&self.evaluate(operand)?),
+            Prefix::Upto(Range::Descent) => self.ancestors_of(&self.evaluate(operand)?),
         }
     }
 
@@ -230,9 +230,19 @@ impl<'a> Engine<'a> {
         }
     }
 
-    pub(crate) fn ancestors(&self, set: &Set) -> Result<Set, RevsetError> {
+    /// Everything that a set descends from, itself included; ascending.
+    ///
+    /// # Errors
+    /// If the repository cannot be read.
+    pub fn ancestors_of(&self, set: &Set) -> Result<Set, RevsetError> {
         let of = Bits::clone(&*set.to_bits(self)?);
         Ok(Set::bits(bits::ancestors(self.changelog(), of)))
+    }
+
+    /// Those changesets of which `test` is true; ascending.
+    pub fn where_text(&self, test: impl Fn(Rev, &Changeset<'_>) -> bool + 'static) -> Set {
+        let test = move |rev: Rev, changeset: &Changeset<'_>| Ok(test(rev, changeset));
+        self.all().filter(Test::Text(Box::new(test)))
     }
 
     pub(crate) fn descendants(&self, set: &Set) -> Result<Set, RevsetError> {

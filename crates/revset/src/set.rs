@@ -225,7 +225,10 @@ impl Set {
     }
 
     /// The same members in ascending order.
-    pub(crate) fn ascending(self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
+    ///
+    /// # Errors
+    /// If the repository cannot be read.
+    pub fn ascending(self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
         Ok(match self.0 {
             Kind::Span(first, last) => Set::span(first.min(last), first.max(last)),
             Kind::Bits(bits, _) | Kind::List(_, bits) => Set(Kind::Bits(bits, Order::Ascending)),

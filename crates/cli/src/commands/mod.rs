@@ -10,6 +10,7 @@ pub(crate) mod debugrevlog;
 pub(crate) mod files;
 pub(crate) mod help;
 pub(crate) mod init;
+pub(crate) mod log;
 pub(crate) mod manifest;
 pub(crate) mod paths;
 pub(crate) mod recover;
@@ -33,6 +34,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &files::COMMAND,
     &help::COMMAND,
     &init::COMMAND,
+    &log::COMMAND,
     &manifest::COMMAND,
     &paths::COMMAND,
     &recover::COMMAND,

@@ -2,6 +2,8 @@
 
 mod abort;
 mod alias;
+pub(crate) mod changesets;
+mod clock;
 pub(crate) mod columns;
 mod command;
 mod dispatch;

@@ -1,41 +1,106 @@
 //! From what `-r` says to revisions.
 
+use super::clock::clock;
 use super::{Abort, Session};
 use varve_repo::{LookupError, RepoView, Rev};
+use varve_revset::{Context, Engine, RevsetError, Set};
 
 impl Session {
+    /// What answers queries about `view`, in this folder and at this time.
+    pub(crate) fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
+        Ok(Engine::new(Context {
+            view,
+            parents: self.working_parents()?,
+            root: self.root()?.to_owned(),
+            cwd: self.cwd.clone(),
+            clock: clock(),
+        }))
+    }
+
     /// The revision that `-r` names; `.` if it says nothing. `None` is the null revision.
     pub(crate) fn revision(&mut self, spec: Option<&[u8]>) -> Result<Option<Rev>, Abort> {
         let spec = spec.filter(|spec| !spec.is_empty()).unwrap_or(b".");
         let view = self.view()?;
-        by_name(&view, spec)
+        let engine = self.engine(&view)?;
+        engine.single(spec).map_err(|error| abort(error, spec))
     }
 
     /// The revisions that several `-r` name, in their order, each once.
     pub(crate) fn revisions(&mut self, specs: &[&[u8]]) -> Result<Vec<Rev>, Abort> {
+        let view = self.view()?;
+        let engine = self.engine(&view)?;
+        let set = query(&engine, specs)?;
         let mut revs = Vec::new();
-        for spec in specs {
-            if let Some(rev) = self.revision(Some(spec))?
-                && !revs.contains(&rev)
-            {
-                revs.push(rev);
-            }
+        for member in set.members(&engine) {
+            revs.extend(member?);
         }
         Ok(revs)
     }
 }
 
-/// A revision by number, node, bookmark, tag or branch.
-pub(crate) fn by_name(view: &RepoView, name: &[u8]) -> Result<Option<Rev>, Abort> {
-    let shown = String::from_utf8_lossy(name);
-    match view.lookup(name) {
-        Ok(node) => Ok(view.changelog().rev(&node)),
-        Err(LookupError::Unknown(_)) => Err(Abort::new(format!("unknown revision '{shown}'"))),
-        Err(LookupError::Ambiguous(_)) => Err(Abort::new(format!(
-            "ambiguous revision identifier: {shown}"
-        ))),
-        Err(LookupError::Hidden(_)) => Err(Abort::new(format!("hidden revision '{shown}'"))
-            .hint("use --hidden to access hidden revisions")),
-        Err(LookupError::Repo(error)) => Err(error.into()),
+/// The answer to several queries.
+pub(crate) fn query(engine: &Engine<'_>, specs: &[&[u8]]) -> Result<Set, Abort> {
+    let sets: Result<Vec<Set>, Abort> = specs
+        .iter()
+        .map(|spec| engine.query(spec).map_err(|error| abort(error, spec)))
+        .collect();
+    let mut sets = sets?;
+    Ok(match sets.pop() {
+        Some(only) if sets.is_empty() => only,
+        last => {
+            sets.extend(last);
+            Set::chain(sets)
+        }
+    })
+}
+
+/// An error of the query `spec`, with a mark below the place.
+pub(crate) fn abort(error: RevsetError, spec: &[u8]) -> Abort {
+    match error {
+        RevsetError::Parse {
+            message,
+            at: Some(at),
+            ..
+        } => {
+            let spec = String::from_utf8_lossy(spec).into_owned();
+            let hint = format!("{spec}\n{}^ here", " ".repeat(at + 1));
+            Abort::Parse {
+                message,
+                at: Some(at),
+                hint: Some(hint),
+            }
+        }
+        other => other.into(),
+    }
+}
+
+impl From<RevsetError> for Abort {
+    fn from(error: RevsetError) -> Abort {
+        match error {
+            RevsetError::Parse { message, at, hint } => Abort::Parse { message, at, hint },
+            RevsetError::Lookup(error) => lookup(error),
+            RevsetError::Date(error) if error.is_parse_error() => Abort::Parse {
+                message: error.to_string(),
+                at: None,
+                hint: None,
+            },
+            RevsetError::Repo(error) => error.into(),
+            other @ (RevsetError::Missing(_)
+            | RevsetError::Empty
+            | RevsetError::Date(_)
+            | RevsetError::Pattern(_)) => Abort::new(other.to_string()),
+        }
+    }
+}
+
+fn lookup(error: LookupError) -> Abort {
+    match error {
+        LookupError::Unknown(name) => Abort::new(format!("unknown revision '{name}'")),
+        LookupError::Ambiguous(name) => {
+            Abort::new(format!("ambiguous revision identifier: {name}"))
+        }
+        LookupError::Hidden(name) => Abort::new(format!("hidden revision '{name}'"))
+            .hint("use --hidden to access hidden revisions"),
+        LookupError::Repo(error) => error.into(),
     }
 }

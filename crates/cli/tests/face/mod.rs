@@ -5,6 +5,7 @@
 //! have the same length and are shown alike.
 
 mod files;
+mod log;
 mod names;
 mod options;
 mod revlogs;

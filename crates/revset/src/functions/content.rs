@@ -1,25 +1,15 @@
 //! What changesets say: user, description, date, extras.
 
 use super::arguments;
-use crate::set::Test;
 use crate::text::{Matcher, contains, lower, regex_of};
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
 use varve_repo::date::DateRange;
-use varve_repo::{Changeset, Rev};
-
-/// Those changesets of which `test` is true.
-fn those(engine: &Engine<'_>, test: impl Fn(Rev, &Changeset<'_>) -> bool + 'static) -> Set {
-    let test = move |rev: Rev, changeset: &Changeset<'_>| Ok(test(rev, changeset));
-    engine.all().filter(Test::Text(Box::new(test)))
-}
 
 pub(super) fn user(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "author requires a string")?;
     let matcher = Matcher::new(pattern, false)?;
-    Ok(those(engine, move |_, changeset| {
-        matcher.is_in(changeset.user)
-    }))
+    Ok(engine.where_text(move |_, changeset| matcher.is_in(changeset.user)))
 }
 
 pub(super) fn description(
@@ -29,9 +19,7 @@ pub(super) fn description(
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "desc requires a string")?;
     let matcher = Matcher::new(pattern, false)?;
-    Ok(those(engine, move |_, changeset| {
-        matcher.is_in(changeset.description)
-    }))
+    Ok(engine.where_text(move |_, changeset| matcher.is_in(changeset.description)))
 }
 
 pub(super) fn keyword(
@@ -40,7 +28,7 @@ pub(super) fn keyword(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let word = lower(arguments::string(arguments, "keyword requires a string")?);
-    Ok(those(engine, move |_, changeset| {
+    Ok(engine.where_text(move |_, changeset| {
         let texts = [changeset.user, changeset.description];
         let mut texts = changeset.files().chain(texts);
         texts.any(|text| contains(&lower(text), &word))
@@ -50,7 +38,7 @@ pub(super) fn keyword(
 pub(super) fn grep(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "grep requires a string")?;
     let regex = regex_of(pattern, true)?;
-    Ok(those(engine, move |_, changeset| {
+    Ok(engine.where_text(move |_, changeset| {
         let texts = [changeset.user, changeset.description];
         let mut texts = changeset.files().chain(texts);
         texts.any(|text| regex.is_match(text))
@@ -61,9 +49,7 @@ pub(super) fn date(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<S
     let text = arguments::string(arguments, "date requires a string")?;
     let text = String::from_utf8_lossy(text);
     let range = DateRange::parse(&text, &engine.context().clock)?;
-    Ok(those(engine, move |_, changeset| {
-        range.contains(changeset.time)
-    }))
+    Ok(engine.where_text(move |_, changeset| range.contains(changeset.time)))
 }
 
 pub(super) fn closed(
@@ -72,7 +58,7 @@ pub(super) fn closed(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
-    Ok(those(engine, |_, changeset| changeset.closes_branch()))
+    Ok(engine.where_text(|_, changeset| changeset.closes_branch()))
 }
 
 pub(super) fn extra(
@@ -88,7 +74,7 @@ pub(super) fn extra(
         .map(|value| arguments::word(value, wrong))
         .transpose()?;
     let matcher = value.map(|value| Matcher::new(value, true)).transpose()?;
-    Ok(those(engine, move |_, changeset| {
+    Ok(engine.where_text(move |_, changeset| {
         let mut extras = changeset.extras();
         let found = extras.find(|(key, _)| key.as_ref() == label);
         let value = match found {

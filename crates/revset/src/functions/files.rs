@@ -77,7 +77,7 @@ pub(super) fn contains(
     let pattern = arguments::string(arguments, "contains requires a pattern")?;
     let matcher = matcher(engine, pattern, Kind::RelPath)?;
     // A name without a kind is one file, and never a folder.
-    let exact = (!matcher.is_wild()).then(|| matcher.named().first().map(|one| one.path.clone()));
+    let exact = (!matcher.is_wild()).then(|| matcher.named().first().cloned());
     let exact = exact.flatten();
     let test = move |engine: &Engine<'_>, rev: Rev| {
         let view = engine.view();
@@ -110,7 +110,7 @@ pub(super) fn follow(
         None => engine.context().parents.first().copied(),
     };
     let Some(file) = file else {
-        return engine.ancestors(&Set::list(vec![start]));
+        return engine.ancestors_of(&Set::list(vec![start]));
     };
     let pattern = arguments::word(file, "follow expected a pattern")?;
     let matcher = matcher(engine, pattern, Kind::Path)?;

@@ -42,7 +42,7 @@ pub(super) fn ancestors(
     let set = set.ok_or_else(|| RevsetError::parse("ancestors takes at least 1 argument"))?;
     let set = engine.evaluate(&set)?;
     let Some(steps) = steps(name, start.as_ref(), depth.as_ref())? else {
-        return engine.ancestors(&set);
+        return engine.ancestors_of(&set);
     };
     let changelog = engine.changelog();
     let next = |rev| bits::parents(changelog, rev).collect();

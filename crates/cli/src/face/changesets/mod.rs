@@ -1,0 +1,122 @@
+//! Printing changesets: as text for people, or by a template, by all cores if there are many.
+
+mod many;
+mod names;
+mod text;
+pub(crate) mod touched;
+
+use super::{Abort, Session, Verbosity};
+pub(crate) use names::Names;
+use std::io::Write;
+use std::sync::Arc;
+use varve_repo::{Changeset, Node, RepoView, Rev};
+use varve_revlog::Reader;
+
+/// How changesets are to be printed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Style {
+    /// Whether copies and renames are shown.
+    pub(crate) copies: bool,
+}
+
+/// Prints changesets. One printer serves several threads.
+pub(crate) struct Printer {
+    view: Arc<RepoView>,
+    names: Names,
+    verbosity: Verbosity,
+    style: Style,
+}
+
+/// One changeset, or the null revision, with its text.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    /// `None` for the null revision.
+    pub(crate) rev: Option<Rev>,
+    /// Its node.
+    pub(crate) node: Node,
+    /// What it says.
+    pub(crate) changeset: &'a Changeset<'a>,
+}
+
+/// The text of the null revision.
+const NULL_TEXT: &[u8] = b"0000000000000000000000000000000000000000\n\n0 0\n\n";
+
+impl Printer {
+    /// Gets ready to print.
+    pub(crate) fn new(session: &mut Session, style: Style) -> Result<Printer, Abort> {
+        let view = session.view()?;
+        let quiet = session.verbosity.quiet;
+        let names = if quiet {
+            Names::default()
+        } else {
+            Names::read(&view)?
+        };
+        Ok(Printer {
+            view,
+            names,
+            verbosity: session.verbosity,
+            style,
+        })
+    }
+
+    /// Prints one changeset.
+    pub(crate) fn print(&self, session: &mut Session, rev: Option<Rev>) -> Result<(), Abort> {
+        let view = self.view.clone();
+        let mut reader = view.changelog().reader();
+        let mut out = Vec::new();
+        self.render(rev, &mut reader, &mut out)?;
+        session.write(out)
+    }
+
+    /// Appends the text of one changeset.
+    fn render(
+        &self,
+        rev: Option<Rev>,
+        reader: &mut Reader<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Abort> {
+        let Some(some) = rev else {
+            let changeset = Changeset::parse(NULL_TEXT);
+            let changeset = changeset.map_err(|reason| Abort::new(reason.to_owned()))?;
+            return self.render_text(None, Node::NULL, &changeset, out);
+        };
+        let text = reader.text(some)?;
+        let changeset = self.view.parse_changeset(some, text)?;
+        self.render_text(rev, self.view.changelog().node(some), &changeset, out)
+    }
+
+    fn render_text(
+        &self,
+        rev: Option<Rev>,
+        node: Node,
+        changeset: &Changeset<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Abort> {
+        let subject = Subject {
+            rev,
+            node,
+            changeset,
+        };
+        text::render(self, &subject, out)
+    }
+}
+
+impl Subject<'_> {
+    /// -1 for the null revision.
+    pub(crate) fn number(&self) -> i64 {
+        self.rev.map_or(-1, |rev| i64::from(rev.0))
+    }
+
+    /// Both parents, as far as there are any.
+    pub(crate) fn parents(&self, view: &RepoView) -> [Option<Rev>; 2] {
+        self.rev
+            .map_or([None; 2], |rev| view.changelog().parents(rev))
+    }
+}
+
+/// Appends `12:0123456789ab`, with `digits` of the node.
+pub(crate) fn push_rev(number: i64, node: &Node, digits: usize, out: &mut Vec<u8>) {
+    // Writing to memory does not fail.
+    let _ = write!(out, "{number}:");
+    out.extend_from_slice(&node.to_hex()[..digits]);
+}

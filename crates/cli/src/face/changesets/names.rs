@@ -1,0 +1,45 @@
+//! Tags and bookmarks by changeset.
+
+use std::collections::HashMap;
+use varve_repo::{RepoError, RepoView, Rev};
+
+/// The names that changesets have.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    tags: HashMap<Rev, Vec<Vec<u8>>>,
+    bookmarks: HashMap<Rev, Vec<Vec<u8>>>,
+}
+
+impl Names {
+    /// Reads all tags and bookmarks.
+    pub(crate) fn read(view: &RepoView) -> Result<Names, RepoError> {
+        let mut names = Names::default();
+        let changelog = view.changelog();
+        for (name, node) in view.tags()? {
+            if let Some(rev) = changelog.rev(&node) {
+                names.tags.entry(rev).or_default().push(name);
+            }
+        }
+        if let Some(tip) = view.tip() {
+            let tags = names.tags.entry(tip).or_default();
+            tags.push(b"tip".to_vec());
+            tags.sort_unstable();
+        }
+        for (name, node) in view.bookmarks() {
+            if let Some(rev) = changelog.rev(node) {
+                names.bookmarks.entry(rev).or_default().push(name.clone());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Sorted; the newest changeset has `tip` among them.
+    pub(crate) fn tags(&self, rev: Rev) -> &[Vec<u8>] {
+        self.tags.get(&rev).map_or(&[], Vec::as_slice)
+    }
+
+    /// Sorted.
+    pub(crate) fn bookmarks(&self, rev: Rev) -> &[Vec<u8>] {
+        self.bookmarks.get(&rev).map_or(&[], Vec::as_slice)
+    }
+}
