@@ -122,6 +122,15 @@ impl Storage for Failing {
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
         self.memory.remove(path)
     }
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
+        self.memory.exchange(one, other)
+    }
+    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.remove_tree(folder)
+    }
+    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.sync_tree(folder)
+    }
     fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
         self.memory.link(from, to)
     }

@@ -99,6 +99,14 @@ pub enum RepoError {
     /// A transaction was interrupted and must be undone first.
     #[error("abandoned transaction found")]
     AbandonedTransaction,
+    /// A revlog cannot be written again.
+    #[error("cannot recompress {path}: {reason}", path = path.display())]
+    CannotRecompress {
+        /// Its index file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The last line of the list of the store's files lacks its end.
     #[error("fncache does not ends with a newline")]
     TornFncache,

@@ -78,15 +78,19 @@ impl StorageSettings {
         })
     }
 
-    /// How revisions of a repository with these requirements are written.
-    pub fn write_options(&self, requirements: &Requirements) -> WriteOptions {
-        let engine = match engine_of(requirements) {
+    /// An engine at its configured level.
+    pub fn engine(&self, engine: CodecId) -> EngineSetting {
+        match engine {
             CodecId::Zstd => self.zstd,
             CodecId::None | CodecId::Snappy => EngineSetting::NONE,
             CodecId::Zlib => self.zlib,
-        };
+        }
+    }
+
+    /// How revisions of a repository with these requirements are written.
+    pub fn write_options(&self, requirements: &Requirements) -> WriteOptions {
         WriteOptions {
-            engine,
+            engine: self.engine(engine_of(requirements)),
             sparse: requirements.has("sparserevlog"),
             reuse_delta: self.reuse_delta,
             reuse_delta_parent: self.reuse_delta_parent,

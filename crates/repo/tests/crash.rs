@@ -39,7 +39,7 @@ fn commit(repository: &Repository, round: u8, content: &[u8]) {
 }
 
 /// Reads all that the visible changesets speak of; returns their number.
-fn read_everything(storage: MemoryStorage) -> usize {
+pub fn read_everything(storage: MemoryStorage) -> usize {
     let storage: Arc<dyn Storage> = Arc::new(storage);
     let Ok(repository) = Repository::open(storage, Path::new("")) else {
         return 0;
@@ -61,7 +61,7 @@ fn read_everything(storage: MemoryStorage) -> usize {
 }
 
 /// Three commits, of which the second splits a revlog; each acknowledged.
-fn three_commits() -> Recorder {
+pub fn three_commits() -> Recorder {
     let recorder = Recorder::default();
     let storage: Arc<dyn Storage> = Arc::new(recorder.clone());
     let repository = Repository::create(storage, Path::new("")).unwrap();

@@ -7,5 +7,6 @@
 mod crash;
 mod names;
 mod reading;
+mod recompressing;
 mod stored;
 mod writing;

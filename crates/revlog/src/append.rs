@@ -16,7 +16,7 @@ use varve_base::Storage;
 use varve_codec::Compressor;
 
 /// An inline revlog with at least so many bytes of chunks is split, as Mercurial does.
-const LONGEST_INLINE: usize = 131_072;
+pub const LONGEST_INLINE: usize = 131_072;
 
 /// What a revlog holds, which decides how it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ mod reader;
 mod revlog;
 mod write;
 
-pub use append::{Appender, Content, Given, NewRevision};
+pub use append::{Appender, Content, Given, LONGEST_INLINE, NewRevision};
 pub use entry::{ENTRY_LEN, Entry, Header, flag};
 pub use error::RevlogError;
 pub use ids::{Node, Rev};

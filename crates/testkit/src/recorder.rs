@@ -22,6 +22,9 @@ enum Op {
     Sync(PathBuf),
     Rename(PathBuf, PathBuf),
     Link(PathBuf, PathBuf),
+    Exchange(PathBuf, PathBuf),
+    RemoveTree(PathBuf),
+    SyncTree(PathBuf),
     Remove(PathBuf),
     Acknowledge,
 }
@@ -168,6 +171,25 @@ fn apply(files: &mut BTreeMap<PathBuf, FileState>, op: &Op) {
             let state = files.get(from).cloned().unwrap_or_default();
             files.insert(to.clone(), state);
         }
+        Op::Exchange(one, other) => {
+            let swapped = |path: PathBuf| match (path.strip_prefix(one), path.strip_prefix(other)) {
+                (Ok(rest), _) => other.join(rest),
+                (_, Ok(rest)) => one.join(rest),
+                _ => path,
+            };
+            let all = std::mem::take(files).into_iter();
+            *files = all.map(|(path, state)| (swapped(path), state)).collect();
+        }
+        Op::RemoveTree(folder) => files.retain(|path, _| !path.starts_with(folder)),
+        Op::SyncTree(folder) => {
+            for (_, state) in files
+                .iter_mut()
+                .filter(|(path, _)| path.starts_with(folder))
+            {
+                let mut pending = std::mem::take(&mut state.pending);
+                state.durable.append(&mut pending);
+            }
+        }
         Op::Remove(path) => {
             files.remove(path);
         }
@@ -216,6 +238,25 @@ impl Storage for Recorder {
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
         self.memory.remove(path)?;
         self.log().push(Op::Remove(path.to_owned()));
+        Ok(())
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
+        self.memory.exchange(one, other)?;
+        self.log()
+            .push(Op::Exchange(one.to_owned(), other.to_owned()));
+        Ok(())
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.remove_tree(folder)?;
+        self.log().push(Op::RemoveTree(folder.to_owned()));
+        Ok(())
+    }
+
+    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.sync_tree(folder)?;
+        self.log().push(Op::SyncTree(folder.to_owned()));
         Ok(())
     }
 

@@ -125,6 +125,34 @@ impl Storage for DiskStorage {
         fs::rename(&full, self.at(to)).map_err(|e| StorageError::io("rename", &full, e))
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
+        let full = self.at(one);
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        rustix::fs::renameat_with(
+            rustix::fs::CWD,
+            &full,
+            rustix::fs::CWD,
+            self.at(other),
+            flags,
+        )
+        .map_err(|e| StorageError::io("exchange", &full, e.into()))
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        let full = self.at(folder);
+        match fs::remove_dir_all(&full) {
+            Err(error) if !is_absent(&error) => Err(StorageError::io("remove", &full, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        let full = self.at(folder);
+        let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
+        // One call for the whole file system; one for each file would wait as often for the disk.
+        rustix::fs::syncfs(&open).map_err(|e| StorageError::io("sync", &full, e.into()))
+    }
+
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
         let full = self.at(path);
         fs::remove_file(&full).map_err(|e| StorageError::io("remove", &full, e))

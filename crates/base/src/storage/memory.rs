@@ -46,6 +46,15 @@ fn not_found(op: &'static str, path: &Path) -> StorageError {
     StorageError::io(op, path, io::ErrorKind::NotFound.into())
 }
 
+fn swap_keys<T>(
+    map: BTreeMap<PathBuf, T>,
+    swapped: impl Fn(PathBuf) -> PathBuf,
+) -> BTreeMap<PathBuf, T> {
+    map.into_iter()
+        .map(|(path, value)| (swapped(path), value))
+        .collect()
+}
+
 fn already_there(op: &'static str, path: &Path) -> StorageError {
     StorageError::io(op, path, io::ErrorKind::AlreadyExists.into())
 }
@@ -164,6 +173,39 @@ impl Storage for MemoryStorage {
             .into_iter()
             .map(|path| moved(&path).unwrap_or(path))
             .collect();
+        Ok(())
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
+        for path in [one, other] {
+            if self.kind(path)?.is_none() {
+                return Err(not_found("exchange", path));
+            }
+        }
+        let mut tree = self.tree();
+        tree.changes += 1;
+        let swapped = |path: PathBuf| match (path.strip_prefix(one), path.strip_prefix(other)) {
+            (Ok(rest), _) => other.join(rest),
+            (_, Ok(rest)) => one.join(rest),
+            _ => path,
+        };
+        tree.files = swap_keys(std::mem::take(&mut tree.files), swapped);
+        tree.links = swap_keys(std::mem::take(&mut tree.links), swapped);
+        let folders = std::mem::take(&mut tree.folders);
+        tree.folders = folders.into_iter().map(swapped).collect();
+        Ok(())
+    }
+
+    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        let mut tree = self.tree();
+        tree.changes += 1;
+        tree.files.retain(|path, _| !path.starts_with(folder));
+        tree.links.retain(|path, _| !path.starts_with(folder));
+        tree.folders.retain(|path| !path.starts_with(folder));
+        Ok(())
+    }
+
+    fn sync_tree(&self, _folder: &Path) -> Result<(), StorageError> {
         Ok(())
     }
 

@@ -129,6 +129,16 @@ pub trait Storage: Send + Sync + Debug {
     /// Moves a file or folder, replacing a file at `to`, in one atomic step.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError>;
 
+    /// Swaps two files or folders in one atomic step; both must be there.
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError>;
+
+    /// Removes a folder with all that is in it; no error if it is not there.
+    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError>;
+
+    /// Makes everything below a folder survive a power cut: for many files written at once, of
+    /// which none counts before all are there.
+    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError>;
+
     /// Removes a file or a symbolic link.
     fn remove(&self, path: &Path) -> Result<(), StorageError>;
 
@@ -347,12 +357,36 @@ mod tests {
             "an open file outlives its name"
         );
         check_links(storage, path);
+        check_trees(storage);
         storage.remove(path).unwrap();
         assert_eq!(storage.kind(path).unwrap(), None);
         assert_eq!(
             storage.kind(Path::new("a/b")).unwrap(),
             Some(EntryKind::Folder)
         );
+    }
+
+    fn check_trees(storage: &dyn Storage) {
+        let make = |folder: &str, bytes: &[u8]| {
+            storage
+                .create_folder(Path::new(folder).join("in").as_path())
+                .unwrap();
+            replace(storage, &Path::new(folder).join("in/file"), bytes).unwrap();
+        };
+        make("one", b"1");
+        make("two", b"2");
+        let (one, two) = (Path::new("one"), Path::new("two"));
+        storage.sync_tree(one).unwrap();
+        storage.exchange(one, two).unwrap();
+        let read = |path: &str| read_if_there(storage, Path::new(path)).unwrap();
+        assert_eq!(read("one/in/file").as_deref(), Some(&b"2"[..]));
+        assert_eq!(read("two/in/file").as_deref(), Some(&b"1"[..]));
+        assert!(storage.exchange(one, Path::new("three")).is_err());
+        storage.remove_tree(one).unwrap();
+        storage.remove_tree(one).unwrap();
+        assert_eq!(storage.kind(one).unwrap(), None);
+        assert_eq!(read("one/in/file"), None);
+        storage.remove_tree(two).unwrap();
     }
 
     fn check_links(storage: &dyn Storage, path: &Path) {

@@ -13,6 +13,7 @@ pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod manifest;
 pub(crate) mod paths;
+pub(crate) mod recompress;
 pub(crate) mod recover;
 pub(crate) mod root;
 pub(crate) mod serve;
@@ -37,6 +38,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &log::COMMAND,
     &manifest::COMMAND,
     &paths::COMMAND,
+    &recompress::COMMAND,
     &recover::COMMAND,
     &root::COMMAND,
     &tags::COMMAND,

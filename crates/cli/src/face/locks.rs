@@ -1,9 +1,10 @@
-//! Taking the repository's locks as Mercurial does: waiting, and saying so.
+//! What commands that write need: the repository's locks, taken as Mercurial does, and the settings
+//! of its storage.
 
 use super::{Abort, Session};
 use std::io::Write;
 use std::time::Duration;
-use varve_repo::{Lock, LockNews, LockWait, Locked};
+use varve_repo::{Lock, LockNews, LockWait, Locked, StorageSettings};
 
 /// `ui.timeout` where nobody sets it.
 const TIMEOUT: i64 = 600;
@@ -28,5 +29,11 @@ impl Session {
             stop: &self.stop,
         };
         Ok(repository.lock(what, &wait)?)
+    }
+
+    /// How new revisions are stored, as `[format]` and `[storage]` say.
+    pub(crate) fn storage_settings(&self) -> Result<StorageSettings, Abort> {
+        let lookup = |section: &str, name: &str| self.config.text(section, name);
+        Ok(StorageSettings::read(&lookup)?)
     }
 }

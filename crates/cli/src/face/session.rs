@@ -118,6 +118,13 @@ impl Session {
         }
     }
 
+    /// Works on the repository in the folder `path` from now on.
+    pub(crate) fn go_to(&mut self, path: &[u8]) {
+        self.place = Place::find(Some(path), &self.cwd, &environment::Environment);
+        self.repository = None;
+        self.view = None;
+    }
+
     /// Where the repository is, if there is one.
     pub(crate) fn place(&self) -> &Place {
         &self.place

@@ -8,6 +8,7 @@ mod files;
 mod log;
 mod names;
 mod options;
+mod recompress;
 mod revlogs;
 mod root;
 mod state;

@@ -182,6 +182,12 @@ impl File<'_> {
         for rev in log.revs() {
             // What was cut out on purpose has no text to be checked.
             if log.flags(rev) & !flag::HINTS == flag::CENSORED {
+                let text = reader.unchecked_text(rev);
+                if text.is_ok_and(|text| text.starts_with(b"\x01\ncensored:")) {
+                    let link = Some(log.linkrev(rev));
+                    let message = b"censored file data";
+                    self.found.error(link, message, Some(self.name));
+                }
                 continue;
             }
             let problem = match reader.text(rev) {
