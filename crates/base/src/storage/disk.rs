@@ -4,7 +4,7 @@ use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -43,6 +43,9 @@ fn kind_of(kind: fs::FileType) -> EntryKind {
 impl Storage for DiskStorage {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
         let full = self.at(path);
+        if mode == OpenMode::Append {
+            detach(&full)?;
+        }
         let mut options = OpenOptions::new();
         options.read(true);
         match mode {
@@ -200,6 +203,21 @@ fn is_absent(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
+}
+
+/// Gives a file with several names bytes of its own, so that what is appended does not appear
+/// under the others: local clones of Mercurial share files until one of them writes.
+fn detach(full: &Path) -> Result<(), StorageError> {
+    match fs::symlink_metadata(full) {
+        Ok(found) if found.is_file() && found.nlink() > 1 => {}
+        // What is not there is told by opening it.
+        _ => return Ok(()),
+    }
+    let mut beside = full.as_os_str().to_owned();
+    beside.push(".detached");
+    fs::copy(full, &beside)
+        .and_then(|_| fs::rename(&beside, full))
+        .map_err(|e| StorageError::io("detach", full, e))
 }
 
 /// Whether the system refused because of the file system and not because of the names.

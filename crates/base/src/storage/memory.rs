@@ -66,7 +66,19 @@ impl Storage for MemoryStorage {
             (Some(_), OpenMode::CreateNew) => {
                 return Err(already_there("create", path));
             }
-            (Some(content), _) => content.clone(),
+            (Some(content), OpenMode::Append) => {
+                let shared = content.clone();
+                let same = |other: &&Content| Arc::ptr_eq(other, &shared);
+                if tree.files.values().filter(same).count() < 2 {
+                    shared
+                } else {
+                    let bytes = shared.read().unwrap_or_else(PoisonError::into_inner);
+                    let own: Content = Arc::new(RwLock::new(bytes.clone()));
+                    tree.files.insert(path.to_owned(), own.clone());
+                    own
+                }
+            }
+            (Some(content), OpenMode::Read) => content.clone(),
             (None, OpenMode::CreateNew) => {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 if !folder.as_os_str().is_empty() && !tree.folders.contains(folder) {

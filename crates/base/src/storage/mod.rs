@@ -76,7 +76,8 @@ impl StorageError {
 pub enum OpenMode {
     /// Must exist; appending fails.
     Read,
-    /// Must exist; may be appended to and truncated.
+    /// Must exist; may be appended to and truncated. A file with several names gets bytes of its
+    /// own first, so that the others stay as they are.
     Append,
     /// Must not exist yet; its folder must.
     CreateNew,
@@ -393,6 +394,15 @@ mod tests {
         let (second, lock) = (Path::new("a/second"), Path::new("a/lock"));
         storage.link(path, second).unwrap();
         assert!(storage.link(path, second).unwrap_err().is_already_there());
+        let appended = storage.open(second, OpenMode::Append).unwrap();
+        appended.append(b" more").unwrap();
+        let read = |path| read_if_there(storage, path).unwrap().unwrap();
+        assert_eq!(
+            (read(path), read(second)),
+            (b"two".to_vec(), b"two more".to_vec())
+        );
+        storage.remove(second).unwrap();
+        storage.link(path, second).unwrap();
         replace(storage, path, b"newer").unwrap();
         let bytes = read_if_there(storage, second).unwrap().unwrap();
         assert_eq!(bytes, b"two", "a second name keeps what was replaced");
