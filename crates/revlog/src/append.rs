@@ -6,6 +6,7 @@
 
 use crate::chain::Chains;
 use crate::choose::Scratch;
+use crate::chunk::Packer;
 use crate::entry::{ENTRY_LEN, Entry, Header};
 use crate::reader::ReaderState;
 use crate::{Node, Rev, Revlog, RevlogError, WriteOptions, hash};
@@ -13,7 +14,6 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::Storage;
-use varve_codec::Compressor;
 
 /// An inline revlog with at least so many bytes of chunks is split, as Mercurial does.
 pub const LONGEST_INLINE: usize = 131_072;
@@ -63,7 +63,7 @@ pub struct Appender {
     pub(crate) written: usize,
     pub(crate) content: Content,
     pub(crate) options: WriteOptions,
-    pub(crate) compressor: Compressor,
+    pub(crate) packer: Packer,
     /// Texts that were given or read, because later ones are likely to be stored against them.
     pub(crate) reader: Mutex<ReaderState>,
     pub(crate) chains: Chains,
@@ -85,11 +85,10 @@ impl Appender {
     ) -> Result<Appender, RevlogError> {
         let options = options.into();
         let mut revlog = Revlog::open_or_empty(storage, path)?;
-        let compressor =
-            Compressor::new(options.engine).map_err(|source| RevlogError::Compress {
-                path: path.to_owned(),
-                source,
-            })?;
+        let packer = Packer::new(options.engine).map_err(|source| RevlogError::Compress {
+            path: path.to_owned(),
+            source,
+        })?;
         if revlog.is_empty() {
             let is_changelog = content == Content::Changelog;
             revlog.set_header(Header {
@@ -103,7 +102,7 @@ impl Appender {
             revlog,
             content,
             options,
-            compressor,
+            packer,
             reader: Mutex::new(ReaderState::for_writing()),
             chains: Chains::default(),
             scratch: Scratch::default(),

@@ -11,7 +11,7 @@
 
 use crate::append::{Appender, Content, Given, NewRevision};
 use crate::chain::{Chain, snapshot_depth};
-use crate::{Rev, RevlogError, chunk};
+use crate::{Rev, RevlogError};
 use std::sync::PoisonError;
 use varve_codec::CodecId;
 use varve_delta::{Grain, diff, diff_sorted};
@@ -272,9 +272,11 @@ impl Appender {
     }
 
     fn pack(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Result<(), RevlogError> {
-        chunk::pack(raw, &mut self.compressor, out).map_err(|source| RevlogError::Compress {
-            path: self.revlog.path().to_owned(),
-            source,
-        })
+        self.packer
+            .pack(raw, out)
+            .map_err(|source| RevlogError::Compress {
+                path: self.revlog.path().to_owned(),
+                source,
+            })
     }
 }

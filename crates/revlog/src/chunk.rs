@@ -8,7 +8,7 @@
 //! (  …        a zstd frame, the `(` included
 //! ```
 
-use varve_codec::{CodecError, CodecId, Compressor, Expander};
+use varve_codec::{CodecError, CodecId, Compressor, EngineSetting, Expander};
 
 const ZERO: u8 = 0;
 const PLAIN: u8 = b'u';
@@ -18,6 +18,52 @@ const ZSTD: u8 = b'(';
 /// Shorter texts are not tried, as Mercurial does.
 const LEAST_FOR_ZLIB: usize = 44;
 const LEAST_FOR_ZSTD: usize = 50;
+
+/// zstd's levels do less for short inputs than they promise for long ones.
+const SHORT: usize = 16 << 10;
+const MORE_FOR_SHORT: i32 = 2;
+const HIGHEST_FOR_SHORT: i32 = 7;
+
+/// Compresses chunks with one engine.
+#[derive(Debug)]
+pub struct Packer {
+    long: Compressor,
+    /// For zstd at low levels: a little more work on short chunks, which are most of a store, and
+    /// take next to no time at any of these levels.
+    short: Option<Compressor>,
+}
+
+impl Packer {
+    /// A packer with fresh contexts.
+    ///
+    /// # Errors
+    /// [`CodecError::Failed`] if a context cannot be had.
+    pub fn new(engine: EngineSetting) -> Result<Packer, CodecError> {
+        let level = match engine.level() {
+            0 => EngineSetting::ZSTD.level(),
+            level => level,
+        };
+        let higher = match engine.codec() {
+            CodecId::Zstd if level < HIGHEST_FOR_SHORT => {
+                EngineSetting::new(CodecId::Zstd, level + MORE_FOR_SHORT).ok()
+            }
+            _ => None,
+        };
+        Ok(Packer {
+            long: Compressor::new(engine)?,
+            short: higher.map(Compressor::new).transpose()?,
+        })
+    }
+
+    /// As [`pack`].
+    ///
+    /// # Errors
+    /// See [`pack`].
+    pub fn pack(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let short = self.short.as_mut().filter(|_| raw.len() < SHORT);
+        pack(raw, short.unwrap_or(&mut self.long), out)
+    }
+}
 
 /// Why a chunk does not expand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +126,6 @@ pub fn pack(raw: &[u8], compressor: &mut Compressor, out: &mut Vec<u8>) -> Resul
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use varve_codec::EngineSetting;
 
     #[test]
     fn unknown_types_are_named() {
@@ -95,6 +140,11 @@ mod tests {
                 let mut compressor = Compressor::new(setting).unwrap();
                 let (mut chunk, mut back) = (Vec::new(), Vec::new());
                 pack(&raw, &mut compressor, &mut chunk).unwrap();
+                prop_assert!(chunk.len() <= raw.len() + 1);
+                expand(&chunk, raw.len(), &mut Expander::new(), &mut back).unwrap();
+                prop_assert_eq!(&back, &raw);
+                (chunk, back) = (Vec::new(), Vec::new());
+                Packer::new(setting).unwrap().pack(&raw, &mut chunk).unwrap();
                 prop_assert!(chunk.len() <= raw.len() + 1);
                 expand(&chunk, raw.len(), &mut Expander::new(), &mut back).unwrap();
                 prop_assert_eq!(&back, &raw);

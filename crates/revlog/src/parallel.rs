@@ -5,16 +5,20 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// How many revisions a thread takes at once. Neighbours are stored against each other: the more
+/// Most revisions that a thread takes at once. Neighbours are stored against each other: the more
 /// of them, the fewer chains are read twice.
-const SHARE: usize = 256;
+const LARGEST_SHARE: usize = 256;
+/// Least number of revisions that a thread takes at once.
+const SMALLEST_SHARE: usize = 16;
+/// How many shares each thread should find, so that none waits long for the last one.
+const SHARES_PER_THREAD: usize = 4;
 
 /// What is done with a revision and its text.
 type Work<'w, E> = dyn Fn(Rev, &[u8]) -> Result<(), E> + Sync + 'w;
 
 impl Revlog {
     /// Reads the texts of `revs` with `threads` threads, each with its own contexts, and calls
-    /// `work` with each. Within 256 neighbours of `revs` the order is kept.
+    /// `work` with each. One thread keeps the order; several keep it among a few neighbours.
     ///
     /// # Errors
     /// The first error of [`crate::Reader::text`] or of `work` ends everything.
@@ -24,7 +28,9 @@ impl Revlog {
         threads: usize,
         work: &Work<'_, E>,
     ) -> Result<(), E> {
-        let shares: Vec<_> = revs.chunks(SHARE).collect();
+        let share = revs.len() / (threads.max(1) * SHARES_PER_THREAD);
+        let share = share.clamp(SMALLEST_SHARE, LARGEST_SHARE);
+        let shares: Vec<_> = revs.chunks(share).collect();
         let (next, stop, failed) = (
             AtomicUsize::new(0),
             AtomicBool::new(false),

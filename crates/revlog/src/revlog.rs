@@ -32,6 +32,8 @@ pub struct Revlog {
     pending: Vec<u8>,
     /// Where they begin among all chunks.
     pending_start: u64,
+    /// How many revisions are in the files.
+    in_files: usize,
     /// How many nodes were searched one by one.
     searches: AtomicU32,
 }
@@ -92,6 +94,7 @@ impl Revlog {
             path: path.to_owned(),
             pending: Vec::new(),
             pending_start: index.data_len(),
+            in_files: index.len(),
             searches: AtomicU32::new(0),
             index,
             nodes: OnceLock::new(),
@@ -232,6 +235,11 @@ impl Revlog {
         if !self.header().inline {
             self.pending.extend_from_slice(chunk);
         }
+    }
+
+    /// Whether a revision is in no file yet.
+    pub(crate) fn is_gathered(&self, rev: Rev) -> bool {
+        rev.index() >= self.in_files
     }
 
     /// Chunks of gathered revisions, if they are not inline.

@@ -205,7 +205,7 @@ fn make(setting: EngineSetting) -> Result<Box<dyn Codec>, CodecError> {
         CodecId::None => Box::new(stored::Stored),
         CodecId::Snappy => Box::new(snappy::Snappy::new()),
         CodecId::Zlib => Box::new(zlib::Zlib::new(setting.level())),
-        CodecId::Zstd => Box::new(zstandard::Zstd::new(setting.level())?),
+        CodecId::Zstd => Box::new(zstandard::Zstd::new(setting.level())),
     })
 }
 

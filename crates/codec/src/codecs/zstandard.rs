@@ -13,8 +13,9 @@ const STEP: usize = 128 << 10;
 
 pub(super) struct Zstd {
     level: i32,
-    compress: CCtx<'static>,
-    expand: DCtx<'static>,
+    /// Both are made when first needed: hardly anybody needs both.
+    compress: Option<CCtx<'static>>,
+    expand: Option<DCtx<'static>>,
     dictionary: Option<Arc<Loaded>>,
 }
 
@@ -66,23 +67,29 @@ impl Dictionary {
         };
         Ok(Zstd {
             dictionary: Some(Arc::new(loaded)),
-            ..Zstd::new(level)?
+            ..Zstd::new(level)
         })
     }
 }
 
 impl Zstd {
-    pub(super) fn new(level: i32) -> Result<Self, CodecError> {
-        let no_memory = || CodecError::failed("zstd", &"no memory for a context");
-        let compress = CCtx::try_create().ok_or_else(no_memory)?;
-        let expand = DCtx::try_create().ok_or_else(no_memory)?;
-        Ok(Zstd {
+    pub(super) fn new(level: i32) -> Self {
+        Zstd {
             level,
-            compress,
-            expand,
+            compress: None,
+            expand: None,
             dictionary: None,
-        })
+        }
     }
+}
+
+/// The context in `slot`, made if it is not there yet.
+fn context<T>(slot: &mut Option<T>, make: fn() -> Option<T>) -> Result<&mut T, CodecError> {
+    if slot.is_none() {
+        *slot = make();
+    }
+    slot.as_mut()
+        .ok_or_else(|| CodecError::failed("zstd", &"no memory for a context"))
 }
 
 /// Writes behind what `out` holds.
@@ -97,11 +104,10 @@ impl Codec for Zstd {
     fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         out.reserve(zstd::zstd_safe::compress_bound(raw.len()));
         let mut tail = behind(out);
+        let compress = context(&mut self.compress, CCtx::try_create)?;
         let done = match self.dictionary.as_deref() {
-            None => self.compress.compress(&mut tail, raw, self.level),
-            Some(loaded) => self
-                .compress
-                .compress_using_cdict(&mut tail, raw, &loaded.write),
+            None => compress.compress(&mut tail, raw, self.level),
+            Some(loaded) => compress.compress_using_cdict(&mut tail, raw, &loaded.write),
         };
         done.map(|_| ()).map_err(failed)
     }
@@ -116,11 +122,10 @@ impl Codec for Zstd {
         if let Some(size) = claimed.filter(|&size| size <= ONE_CALL) {
             out.reserve(usize::try_from(size).unwrap_or(0));
             let mut tail = behind(out);
+            let expand = context(&mut self.expand, DCtx::try_create)?;
             let done = match self.dictionary.as_deref() {
-                None => self.expand.decompress(&mut tail, chunk),
-                Some(loaded) => self
-                    .expand
-                    .decompress_using_ddict(&mut tail, chunk, &loaded.read),
+                None => expand.decompress(&mut tail, chunk),
+                Some(loaded) => expand.decompress_using_ddict(&mut tail, chunk, &loaded.read),
             };
             return done.map(|_| ()).map_err(failed);
         }
@@ -136,11 +141,10 @@ impl Zstd {
         limit: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        self.expand
-            .reset(ResetDirective::SessionOnly)
-            .map_err(failed)?;
+        let expand = context(&mut self.expand, DCtx::try_create)?;
+        expand.reset(ResetDirective::SessionOnly).map_err(failed)?;
         if let Some(loaded) = self.dictionary.as_deref() {
-            self.expand.load_dictionary(&loaded.bytes).map_err(failed)?;
+            expand.load_dictionary(&loaded.bytes).map_err(failed)?;
         }
         let start = out.len();
         let mut input = InBuffer::around(chunk);
@@ -150,8 +154,7 @@ impl Zstd {
             let before = (made, input.pos);
             let mut tail = behind(out);
             let mut output = OutBuffer::around(&mut tail);
-            let left = self
-                .expand
+            let left = expand
                 .decompress_stream(&mut output, &mut input)
                 .map_err(failed)?;
             if out.len() - start > limit {
