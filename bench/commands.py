@@ -126,17 +126,29 @@ class Bench:
                           f"  cpu {cpu[1] / cpu[0]:6.1f} x  memory {memory[0] / 1e6:5.0f}"
                           f" of {memory[1] / 1e6:5.0f} MB  target {target}")
 
-    def copies(self, name, source):
-        """A copy of a repository for each program; gives its folder by program."""
+    def copies(self, name, source, files=False):
+        """A copy of a repository for each program, with or without the files of its working copy;
+        gives its folder by program."""
         folders = {}
         for program in (self.ours, self.theirs):
             folder = os.path.join(self.work, f"{name}-{program.subject.split()[0]}")
-            shutil.copytree(source, folder, symlinks=True)
-            # What copying did to the times in it.
-            self.hg("debugrebuilddirstate", cwd=folder)
-            self.hg("status", cwd=folder)
+            bare(source, folder)
+            if files:
+                self.hg("update", "-q", "-C", "tip", cwd=folder)
             folders[program] = folder
+        if files:
+            time.sleep(2)
+            for folder in folders.values():
+                self.hg("status", cwd=folder)
         return folders.__getitem__
+
+
+def bare(source, folder):
+    """Copies a repository without a working copy."""
+    shutil.copytree(os.path.join(source, ".hg"), os.path.join(folder, ".hg"), symlinks=True)
+    for name in os.listdir(os.path.join(folder, ".hg")):
+        if name.startswith("dirstate"):
+            os.remove(os.path.join(folder, ".hg", name))
 
 
 def reading(bench, name, folder):
@@ -156,7 +168,7 @@ def reading(bench, name, folder):
 def commit(bench, name, folder):
     if not bench.wants(f"commit/{name}"):
         return
-    copies = bench.copies(f"commit-{name}", folder)
+    copies = bench.copies(f"commit-{name}", folder, files=True)
     changed = bench.hg("files", "-r", "tip", cwd=folder).splitlines()[0]
     count = 0
 
@@ -201,7 +213,7 @@ def recompress(bench, name, folder):
             shutil.rmtree(clone, ignore_errors=True)
         else:
             shutil.rmtree(copy)
-            shutil.copytree(folder, copy, symlinks=True)
+            bare(folder, copy)
 
     def check(program, copy):
         if program is bench.ours:
@@ -258,7 +270,7 @@ def main():
         for given in options.repo:
             name, _, source = given.partition("=")
             repos[name] = os.path.join(work, name)
-            shutil.copytree(source, repos[name], symlinks=True)
+            bare(source, repos[name])
             bench.hg("update", "-q", "-C", "tip", cwd=repos[name])
         repos["wide"] = widen(bench, next(iter(repos.values())))
         time.sleep(2)  # files changed in this second have to be read by every `status`
