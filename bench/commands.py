@@ -188,18 +188,26 @@ def commit(bench, name, folder):
 
 
 def update(bench, name, folder):
+    """Into a new copy each time: a file system that has just lost as many files makes new ones
+    several times slower."""
     if not bench.wants(f"update -C from null/{name}"):
         return
-    copies = bench.copies(f"update-{name}", folder)
+    count, current = 0, {}
 
-    def empty(_program, copy):
-        bench.hg("update", "-q", "null", cwd=copy)
+    def fresh(program, _folder):
+        nonlocal count
+        count += 1
+        current[program] = os.path.join(bench.work, f"update-{count}")
+        bare(folder, current[program])
 
-    def check(_program, copy):
-        if bench.hg("status", cwd=copy):
+    def check(program, _folder):
+        if bench.hg("status", cwd=current[program]):
             raise Failed("the working copy is not clean")
 
-    bench.row(f"update -C from null/{name}", 3, SLOW, ["update", "-C", "tip"], copies, empty, check)
+    def words(program):
+        return ["-R", current[program], "update", "-C", "tip"]
+
+    bench.row(f"update -C from null/{name}", 3, SLOW, words, bench.work, fresh, check)
 
 
 def recompress(bench, name, folder):
