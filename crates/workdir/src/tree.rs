@@ -4,6 +4,7 @@ use crate::WorkdirError;
 use varve_repo::{
     FileKind, FileText, ManifestEntries, ManifestEntry, Node, RepoError, RepoView, Rev,
 };
+use varve_revlog::ReaderState;
 
 /// A file of a changeset: revision of its history, and what kind of file it is.
 pub type Tracked = (Node, FileKind);
@@ -85,6 +86,16 @@ impl<'a> Tree<'a> {
 
 /// The content of a revision of a file, without what its history says of copies.
 pub(crate) fn content(view: &RepoView, path: &[u8], node: &Node) -> Result<Vec<u8>, WorkdirError> {
+    content_with(view, path, node, &mut ReaderState::default())
+}
+
+/// As [`content`], for many files: the buffers and contexts for reading go from one to the next.
+pub(crate) fn content_with(
+    view: &RepoView,
+    path: &[u8],
+    node: &Node,
+    state: &mut ReaderState,
+) -> Result<Vec<u8>, WorkdirError> {
     let filelog = view.filelog(path)?;
     let missing = || RepoError::MissingNode {
         what: "file",
@@ -92,8 +103,10 @@ pub(crate) fn content(view: &RepoView, path: &[u8], node: &Node) -> Result<Vec<u
         path: filelog.path().to_owned(),
     };
     let rev = filelog.rev(node).ok_or_else(missing)?;
-    let mut text = filelog.text(rev)?;
-    let header = text.len() - FileText::parse(&text).content.len();
-    text.drain(..header);
-    Ok(text)
+    let mut reader = filelog.reader_with(std::mem::take(state));
+    let text = reader
+        .text(rev)
+        .map(|text| FileText::parse(text).content.to_vec());
+    *state = reader.into_state();
+    Ok(text?)
 }

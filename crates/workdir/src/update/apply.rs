@@ -1,7 +1,7 @@
 //! Doing what an update has planned, with all cores.
 
 use super::plan::{Plan, Step};
-use crate::tree::{Tracked, content};
+use crate::tree::{Tracked, content_with};
 use crate::{Seen, WorkdirError, WorkingFiles};
 use std::num::NonZero;
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use varve_base::{Interrupt, Progress, Unit};
 use varve_repo::RepoView;
+use varve_revlog::ReaderState;
 
 /// Files that one thread takes at a time.
 const SHARE: usize = 32;
@@ -83,7 +84,7 @@ fn write_all<'a>(
 ) -> Result<Written<'a>, WorkdirError> {
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut written = Vec::new();
+        let (mut written, mut state) = (Vec::new(), ReaderState::default());
         loop {
             let start = next.fetch_add(SHARE, Ordering::Relaxed);
             let Some(rest) = writes.get(start..).filter(|rest| !rest.is_empty()) else {
@@ -91,7 +92,7 @@ fn write_all<'a>(
             };
             for (path, (node, kind)) in &rest[..rest.len().min(SHARE)] {
                 stop.check()?;
-                let content = content(view, path, node)?;
+                let content = content_with(view, path, node, &mut state)?;
                 written.push((*path, files.write(path, &content, *kind)?));
             }
             progress.advance(rest.len().min(SHARE) as u64);
