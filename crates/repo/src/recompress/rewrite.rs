@@ -7,10 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::storage::read_if_there;
 use varve_base::{Interrupt, MemoryStorage, Progress, Storage};
-use varve_codec::Compressor;
 use varve_revlog::{
     Appender, Content, Entry, Given, Header, LONGEST_INLINE, NewRevision, ReaderState, Rev, Revlog,
-    RevlogError, chunk, flag,
+    RevlogError, chunk::Packer, flag,
 };
 
 /// Revlogs with more revisions are read back by all threads at the end, so that no one is left
@@ -29,7 +28,7 @@ pub(super) struct Rewriter<'a> {
 
 /// What one thread keeps from revlog to revlog.
 pub(super) struct Tools {
-    compressor: Compressor,
+    packer: Packer,
     state: ReaderState,
 }
 
@@ -50,13 +49,13 @@ struct Files {
 
 impl Rewriter<'_> {
     pub fn tools(&self) -> Result<Tools, RepoError> {
-        let compressor = Compressor::new(self.how.write.engine);
-        let compressor = compressor.map_err(|source| RevlogError::Compress {
+        let packer = Packer::new(self.how.write.engine);
+        let packer = packer.map_err(|source| RevlogError::Compress {
             path: self.new.to_owned(),
             source,
         })?;
         Ok(Tools {
-            compressor,
+            packer,
             state: ReaderState::default(),
         })
     }
@@ -106,12 +105,13 @@ impl Rewriter<'_> {
             self.stop.check()?;
             reader.stored_delta(rev, &mut raw)?;
             let start = chunks.len();
-            chunk::pack(&raw, &mut tools.compressor, &mut chunks).map_err(|source| {
-                RevlogError::Compress {
+            tools
+                .packer
+                .pack(&raw, &mut chunks)
+                .map_err(|source| RevlogError::Compress {
                     path: old.path().to_owned(),
                     source,
-                }
-            })?;
+                })?;
             let before = old.entry(rev);
             entries.push(Entry {
                 offset: start as u64,
