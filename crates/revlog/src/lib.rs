@@ -14,6 +14,7 @@ mod options;
 mod parallel;
 mod reader;
 mod revlog;
+mod window;
 mod write;
 
 pub use append::{Appender, Content, Given, LONGEST_INLINE, NewRevision};

@@ -1,6 +1,7 @@
 //! Reading chunks and texts, with buffers and contexts that are kept from revision to revision.
 
 use crate::entry::{Entry, flag};
+use crate::window::Window;
 use crate::{Rev, Revlog, RevlogError, chunk};
 use sha1::{Digest, Sha1};
 use std::ops::Range;
@@ -10,12 +11,6 @@ use varve_delta::Folder;
 /// Reason in [`RevlogError::DamagedChunk`] for a file that ends too early.
 pub const CHUNK_OUTSIDE: &str = "chunk lies outside the file";
 
-/// How much a sequential reader takes at once.
-const SPAN: usize = 1 << 20;
-/// Chunks of a chain that lie this close together are read together with what is between them.
-const GAP: u64 = 64 << 10;
-/// One read for a chain is never longer, whatever the chain.
-const LONGEST_READ: u64 = 16 << 20;
 /// Texts that are kept, because the next revision is likely to be stored against one of them.
 const KEPT_TEXTS: usize = 4;
 /// For writing: parents and snapshots that the next revision may be stored against.
@@ -36,8 +31,7 @@ pub struct Reader<'a> {
 /// revlog: making them anew costs more than reading a short revlog.
 #[derive(Debug)]
 pub struct ReaderState {
-    window: Vec<u8>,
-    window_start: u64,
+    window: Window,
     expander: Expander,
     folder: Folder,
     /// Patches on top of a kept text.
@@ -76,8 +70,7 @@ impl Patches {
 impl Default for ReaderState {
     fn default() -> Self {
         ReaderState {
-            window: Vec::new(),
-            window_start: 0,
+            window: Window::default(),
             expander: Expander::new(),
             folder: Folder::new(),
             loose: Patches::default(),
@@ -134,7 +127,7 @@ impl<'a> Reader<'a> {
     pub fn stored_delta(&mut self, rev: Rev, out: &mut Vec<u8>) -> Result<(), RevlogError> {
         out.clear();
         let entry = self.revlog.index().entry(rev);
-        self.state.fill(self.revlog, &entry)?;
+        self.state.window.fill(self.revlog, &entry)?;
         self.state.expand(self.revlog, rev, &entry, out)
     }
 
@@ -147,8 +140,9 @@ impl<'a> Reader<'a> {
     /// If the revlog has no such revision.
     pub fn stored_chunk(&mut self, rev: Rev) -> Result<&[u8], RevlogError> {
         let entry = self.revlog.index().entry(rev);
-        self.state.fill(self.revlog, &entry)?;
+        self.state.window.fill(self.revlog, &entry)?;
         self.state
+            .window
             .chunk(self.revlog, &entry)
             .ok_or_else(|| outside(self.revlog, rev, &entry))
     }
@@ -170,7 +164,6 @@ impl ReaderState {
     /// Drops what belongs to one revlog.
     fn forget(&mut self) {
         self.window.clear();
-        self.window_start = 0;
         self.texts.clear();
         self.loose.truncate(0);
         self.rooted.truncate(0);
@@ -296,93 +289,12 @@ impl ReaderState {
         for (left, rev) in chain.iter().enumerate().rev() {
             let entry = revlog.index().entry(*rev);
             let from = patches.bytes.len();
-            self.fill_chain(revlog, &chain[..=left], &entry)?;
+            self.window.fill_chain(revlog, &chain[..=left], &entry)?;
             self.expand(revlog, *rev, &entry, &mut patches.bytes)?;
             patches.ranges.push(from..patches.bytes.len());
             patches.revs.push(*rev);
         }
         Ok(())
-    }
-
-    /// Makes sure that the chunk of the last of `chain` is in the window, together with as many
-    /// of those before it in the slice as lie close behind in the file.
-    fn fill_chain(
-        &mut self,
-        revlog: &Revlog,
-        chain: &[Rev],
-        entry: &Entry,
-    ) -> Result<(), RevlogError> {
-        if self.holds(entry) || in_memory(revlog, entry) {
-            return Ok(());
-        }
-        let mut end = entry.end();
-        for rev in chain.iter().rev().skip(1) {
-            let next = revlog.index().entry(*rev);
-            let close = next.offset >= end && next.offset - end <= GAP;
-            if !close || in_memory(revlog, &next) || next.end() - entry.offset > LONGEST_READ {
-                break;
-            }
-            end = next.end();
-        }
-        // A lone chunk right behind the window: somebody reads the texts one after the other.
-        let sequential = chain.len() == 1 && self.is_next(entry);
-        self.read(revlog, entry.offset, end, sequential)
-    }
-
-    /// Makes sure that one chunk is in the window if it is in the file, with those behind it.
-    fn fill(&mut self, revlog: &Revlog, entry: &Entry) -> Result<(), RevlogError> {
-        if self.holds(entry) || in_memory(revlog, entry) {
-            return Ok(());
-        }
-        self.read(revlog, entry.offset, entry.end(), true)
-    }
-
-    fn is_next(&self, entry: &Entry) -> bool {
-        let end = self.window_start + self.window.len() as u64;
-        (self.window_start..=end + GAP).contains(&entry.offset)
-    }
-
-    fn holds(&self, entry: &Entry) -> bool {
-        entry.offset >= self.window_start
-            && entry.end() <= self.window_start + self.window.len() as u64
-    }
-
-    fn read(
-        &mut self,
-        revlog: &Revlog,
-        start: u64,
-        end: u64,
-        ahead: bool,
-    ) -> Result<(), RevlogError> {
-        let file = revlog.data_file()?;
-        let file_len = revlog.data_file_len()?;
-        let wanted = if ahead {
-            end.max(start + SPAN as u64)
-        } else {
-            end
-        };
-        let len = wanted.min(file_len).saturating_sub(start);
-        self.window_start = start;
-        // What is there already is not zeroed again; it is read over.
-        self.window
-            .resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
-        let got = file.read_at(start, &mut self.window);
-        self.window.truncate(*got.as_ref().unwrap_or(&0));
-        got?;
-        Ok(())
-    }
-
-    fn chunk<'s>(&'s self, revlog: &'s Revlog, entry: &Entry) -> Option<&'s [u8]> {
-        if entry.stored_len == 0 {
-            return Some(&[]);
-        }
-        let (source, start) = if in_memory(revlog, entry) {
-            revlog.chunks_in_memory()
-        } else {
-            (&self.window[..], self.window_start)
-        };
-        let from = usize::try_from(entry.offset.checked_sub(start)?).ok()?;
-        source.get(from..from.checked_add(entry.stored_len as usize)?)
     }
 
     fn expand(
@@ -393,21 +305,11 @@ impl ReaderState {
         out: &mut Vec<u8>,
     ) -> Result<(), RevlogError> {
         let limit = expanded_limit(revlog, rev, entry);
-        let mut expander = std::mem::take(&mut self.expander);
-        let result = match self.chunk(revlog, entry) {
-            None => Err(outside(revlog, rev, entry)),
-            Some(bytes) => chunk::expand(bytes, limit, &mut expander, out)
-                .map_err(|error| revlog.damaged_chunk(rev, entry, &error)),
-        };
-        self.expander = expander;
-        result
+        let bytes = self.window.chunk(revlog, entry);
+        let bytes = bytes.ok_or_else(|| outside(revlog, rev, entry))?;
+        chunk::expand(bytes, limit, &mut self.expander, out)
+            .map_err(|error| revlog.damaged_chunk(rev, entry, &error))
     }
-}
-
-/// Whether a chunk is empty, inline or gathered, and so need not be read from a file.
-fn in_memory(revlog: &Revlog, entry: &Entry) -> bool {
-    let (chunks, start) = revlog.chunks_in_memory();
-    entry.stored_len == 0 || revlog.header().inline || (!chunks.is_empty() && entry.offset >= start)
 }
 
 /// The most bytes that the chunk of a revision may honestly expand to. A patch has at most one
