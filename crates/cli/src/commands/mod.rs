@@ -3,12 +3,14 @@
 pub(crate) mod bench;
 pub(crate) mod branches;
 pub(crate) mod cat;
+pub(crate) mod config;
 pub(crate) mod debugdata;
 pub(crate) mod debugdeltachain;
 pub(crate) mod debugindex;
 pub(crate) mod debugrevlog;
 pub(crate) mod files;
 pub(crate) mod help;
+pub(crate) mod identify;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod manifest;
@@ -28,12 +30,14 @@ use crate::face::Command;
 pub(crate) const COMMANDS: &[&Command] = &[
     &branches::COMMAND,
     &cat::COMMAND,
+    &config::COMMAND,
     &debugdata::COMMAND,
     &debugdeltachain::COMMAND,
     &debugindex::COMMAND,
     &debugrevlog::COMMAND,
     &files::COMMAND,
     &help::COMMAND,
+    &identify::COMMAND,
     &init::COMMAND,
     &log::COMMAND,
     &manifest::COMMAND,

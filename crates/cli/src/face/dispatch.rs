@@ -46,6 +46,7 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     let begun = Instant::now();
     let early = Early::scan(arguments);
     let mut config = environment::user_layers()?;
+    let files_read = config.files_read().to_vec();
     let mut of_arguments = Hgrc::default();
     for argument in &early.config {
         of_arguments.add_argument(argument)?;
@@ -59,6 +60,7 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     environment::make_plain(&mut config);
     let (target, global) = find_target(arguments, &config)?;
     let mut session = Session::new(program, cwd, config, place);
+    session.files_read = files_read;
     let done = match target {
         Target::Shell { script, words } => {
             early.check(&global)?;

@@ -94,9 +94,10 @@ pub(crate) fn user_layers() -> Result<Hgrc, HgrcError> {
             }
         }
         None => {
-            let system = Path::new(SYSTEM);
-            hgrc.add_file(&Environment, &system.join("hgrc"))?;
-            add_folder(&mut hgrc, &system.join("hgrc.d"))?;
+            for path in system_files() {
+                hgrc.add_file(&Environment, &path)?;
+            }
+            add_folder(&mut hgrc, &Path::new(SYSTEM).join("hgrc.d"))?;
             add_programs(&mut hgrc);
             for path in user_files() {
                 hgrc.add_file(&Environment, &path)?;
@@ -106,7 +107,13 @@ pub(crate) fn user_layers() -> Result<Hgrc, HgrcError> {
     Ok(hgrc)
 }
 
-fn user_files() -> Vec<PathBuf> {
+/// Files of the system's configuration, besides those of a folder.
+pub(crate) fn system_files() -> Vec<PathBuf> {
+    vec![Path::new(SYSTEM).join("hgrc")]
+}
+
+/// Files of the user's configuration.
+pub(crate) fn user_files() -> Vec<PathBuf> {
     let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(folder);
     let home = path("HOME");
     let xdg = path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));

@@ -32,6 +32,8 @@ pub(crate) struct Session {
     pub(crate) cwd: PathBuf,
     /// All layers of configuration.
     pub(crate) config: Arc<Hgrc>,
+    /// Files of the system's and the user's configuration that there are.
+    pub(crate) files_read: Vec<PathBuf>,
     /// Name of this program as called, `hg` or `varve`.
     pub(crate) program: String,
     /// Whether `--hidden` asks for hidden changesets too.
@@ -98,6 +100,7 @@ impl Session {
             verbosity: Verbosity::default(),
             cwd,
             config: Arc::new(config),
+            files_read: Vec::new(),
             program: program.to_owned(),
             hidden: false,
             show_time: false,

@@ -2,7 +2,9 @@
 
 use super::{Abort, Session};
 use varve_base::storage::read_if_there;
+use varve_repo::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, Node, Rev};
+use varve_workdir::{Dirstate, IgnoreFiles, Listing, Status, StatusRequest, working_status};
 
 impl Session {
     /// Parents of the working folder that are in the repository; none for the null revision.
@@ -67,4 +69,27 @@ const SHORT: usize = 12;
 /// Twelve digits of a node.
 pub(crate) fn short_hex(node: &Node) -> String {
     String::from_utf8_lossy(&node.to_hex()[..SHORT]).into_owned()
+}
+
+impl Session {
+    /// Tracked files that are not as in the first parent.
+    pub(crate) fn working_changes(&mut self) -> Result<Status, Abort> {
+        self.working_status(Listing::default())
+    }
+
+    /// The same with what else `listing` asks for.
+    pub(crate) fn working_status(&mut self, listing: Listing) -> Result<Status, Abort> {
+        let repository = self.repository()?;
+        let dirstate = Dirstate::read(&repository)?;
+        let files = IgnoreFiles::read(repository.root(), &[])?;
+        let request = StatusRequest {
+            repository: &repository,
+            dirstate: &dirstate,
+            matcher: &Matcher::everything(),
+            ignore: &files.ignore,
+            listing,
+            stop: &self.stop,
+        };
+        Ok(working_status(&request)?.status)
+    }
 }

@@ -54,12 +54,8 @@ pub(super) fn add(
                 })?;
                 value.push(b'\n');
                 value.extend_from_slice(more);
-                let source = match hgrc.sections.get(&section) {
-                    Some(items) => items.iter().find(|item| item.key == *key),
-                    None => None,
-                };
-                let source = source.map_or_else(place, |item| item.source.clone());
-                hgrc.set(&section, key, value, source);
+                // The value counts as written where it ends.
+                hgrc.set(&section, key, value, place());
                 continue;
             }
             Line::Blank if line.starts_with(b"#") || line.starts_with(b";") => continue,

@@ -37,7 +37,7 @@ fn continuations_directives_and_order() {
     assert_eq!(hgrc.get("a", "b"), Some(&b"c\nd\ne f"[..]));
     assert_eq!(
         hgrc.item("a", "b").unwrap().source.to_string(),
-        "/etc/hgrc:2"
+        "/etc/hgrc:5"
     );
     assert_eq!(hgrc.get("a", "x"), None);
     assert_eq!(hgrc.get("inc", "z"), Some(&b"1"[..]));
