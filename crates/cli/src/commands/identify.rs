@@ -85,7 +85,10 @@ fn of_working_folder(session: &mut Session, view: &RepoView) -> Result<Subject, 
         revs.push(None);
     }
     Ok(Subject {
-        tags: tags(view, &nodes)?,
+        tags: match view.changelog().is_empty() {
+            true => vec![b"tip".to_vec()],
+            false => tags(view, &nodes)?,
+        },
         bookmarks: bookmarks(view, &nodes),
         revs,
         branch: session.working_branch()?,
@@ -230,6 +233,8 @@ fn of_source(
     let root = root.ok_or_else(|| Abort::new(format!("repository {shown} not found")))?;
     let repository = Repository::open(crate::face::disk(), &root)?;
     let view: Arc<RepoView> = repository.view_for(Audience::Owner)?;
-    let rev = crate::face::revision::by_name(&view, wanted.unwrap_or(b"tip"))?;
+    let rev = view
+        .changelog()
+        .rev(&view.lookup(wanted.unwrap_or(b"tip"))?);
     print(session, matches, &view, &of_changeset(&view, rev)?)
 }

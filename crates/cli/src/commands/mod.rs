@@ -9,17 +9,21 @@ pub(crate) mod debugdeltachain;
 pub(crate) mod debugindex;
 pub(crate) mod debugrevlog;
 pub(crate) mod files;
+pub(crate) mod heads;
 pub(crate) mod help;
 pub(crate) mod identify;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod manifest;
+pub(crate) mod parents;
 pub(crate) mod paths;
 pub(crate) mod recompress;
 pub(crate) mod recover;
 pub(crate) mod root;
 pub(crate) mod serve;
+pub(crate) mod summary;
 pub(crate) mod tags;
+pub(crate) mod tip;
 pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod version;
@@ -36,16 +40,20 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debugindex::COMMAND,
     &debugrevlog::COMMAND,
     &files::COMMAND,
+    &heads::COMMAND,
     &help::COMMAND,
     &identify::COMMAND,
     &init::COMMAND,
     &log::COMMAND,
     &manifest::COMMAND,
+    &parents::COMMAND,
     &paths::COMMAND,
     &recompress::COMMAND,
     &recover::COMMAND,
     &root::COMMAND,
+    &summary::COMMAND,
     &tags::COMMAND,
+    &tip::COMMAND,
     &update::COMMAND,
     &verify::COMMAND,
     &version::COMMAND,

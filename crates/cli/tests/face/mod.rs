@@ -6,6 +6,7 @@
 
 mod config;
 mod files;
+mod heads;
 mod log;
 mod names;
 mod options;

@@ -2,11 +2,13 @@
 
 mod many;
 mod names;
+mod show;
 mod text;
 pub(crate) mod touched;
 
 use super::{Abort, Session, Verbosity};
 pub(crate) use names::Names;
+pub(crate) use show::show;
 use std::io::Write;
 use std::sync::Arc;
 use varve_repo::{Changeset, Node, RepoView, Rev};

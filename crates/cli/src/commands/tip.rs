@@ -1,0 +1,22 @@
+//! `tip`: the newest changeset.
+
+use crate::face::{Abort, Category, Command, Matches, Session, TEMPLATE, changesets};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["tip"],
+    options: &[TEMPLATE],
+    arguments: 0..=0,
+    synopsis: "",
+    summary: "show the changeset that was added last",
+    help: "The changeset that was added last is not always the one that was made last.\n\n\
+           Ends with 0.",
+    category: Some(Category::Navigation),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let tip = session.view()?.tip();
+    changesets::show(session, matches, &[tip])?;
+    Ok(0)
+}
