@@ -40,6 +40,9 @@ pub(crate) enum Abort {
     /// A setting has a value that it cannot have.
     #[error("config error: {0}")]
     Setting(HgrcError),
+    /// An alias is defined wrongly.
+    #[error("config error: {0}")]
+    Alias(String),
     /// A command was called with wrong arguments; its usage follows.
     #[error("hg {}: {message}", command.name())]
     Usage {

@@ -4,10 +4,10 @@ use super::command::Command;
 use super::{Abort, FAILED_SHELL};
 use crate::commands::{COMMANDS, OF_MERCURIAL};
 use std::collections::BTreeMap;
-use varve_config::hgrc::Hgrc;
+use varve_config::hgrc::{Hgrc, Item};
 
-/// How often one alias may lead to another.
-const MAX_ALIASES: usize = 32;
+/// Options that count before the configuration is read, so that none can be in it.
+const ONLY_TYPED: &[&str] = &["--config", "--cwd", "--repository", "--repo", "-R"];
 
 /// What is to be run.
 #[derive(Debug)]
@@ -25,11 +25,12 @@ pub(crate) enum Target {
 
 /// What a word may stand for.
 #[derive(Clone, Copy)]
-enum Meaning<'a> {
+enum Meaning {
     Command(&'static Command),
     /// Of Mercurial, and not here: its name keeps abbreviations from meaning something else.
     Absent,
-    Alias(&'a [u8]),
+    /// By its place among the aliases.
+    Alias(usize),
 }
 
 /// Finds what `name` with `arguments` runs.
@@ -40,8 +41,10 @@ pub(crate) fn resolve(name: &[u8], arguments: &[Vec<u8>], config: &Hgrc) -> Resu
     let mut name = String::from_utf8_lossy(name).into_owned();
     let mut arguments = arguments.to_vec();
     let mut through: Option<String> = None;
-    for _ in 0..MAX_ALIASES {
-        let (full, meaning) = find(&name, config, through.as_deref())?;
+    // An alias may use those that are defined before it, so this comes to an end.
+    let mut aliases = config.section("alias");
+    loop {
+        let (full, meaning) = find(&name, aliases, through.as_deref())?;
         match meaning {
             Meaning::Command(command) => {
                 let mut all = defaults(command, config)?;
@@ -49,41 +52,24 @@ pub(crate) fn resolve(name: &[u8], arguments: &[Vec<u8>], config: &Hgrc) -> Resu
                 return Ok(Target::Command(command, all));
             }
             Meaning::Absent => return Err(unknown(&name, through.as_deref())),
-            Meaning::Alias(definition) => {
+            Meaning::Alias(at) => {
+                let definition = aliases[at].value.as_slice();
                 if let Some(script) = definition.strip_prefix(b"!") {
                     let mut words = vec![full.into_bytes()];
                     words.append(&mut arguments);
                     let script = script.trim_ascii().to_vec();
                     return Ok(Target::Shell { script, words });
                 }
-                let (first, rest) = expand(&full, definition, arguments)?;
-                arguments = rest;
-                // `log = log -v` means the command.
-                let own = through.as_deref() == Some(&first) || first == full;
+                (name, arguments) = expand(&full, definition, arguments)?;
+                aliases = &aliases[..at];
                 through = Some(full);
-                name = first;
-                if own && let Some(command) = exact(&name) {
-                    return Ok(Target::Command(command, arguments));
-                }
             }
         }
     }
-    Err(unknown(&name, through.as_deref()))
 }
 
-fn exact(name: &str) -> Option<&'static Command> {
-    COMMANDS
-        .iter()
-        .copied()
-        .find(|command| command.names.contains(&name))
-}
-
-fn find<'a>(
-    name: &str,
-    config: &'a Hgrc,
-    through: Option<&str>,
-) -> Result<(String, Meaning<'a>), Abort> {
-    let mut found: BTreeMap<String, Meaning<'_>> = BTreeMap::new();
+fn find(name: &str, aliases: &[Item], through: Option<&str>) -> Result<(String, Meaning), Abort> {
+    let mut found: BTreeMap<String, Meaning> = BTreeMap::new();
     for names in OF_MERCURIAL {
         let names: Vec<&str> = names.split(' ').collect();
         if let Some(full) = matching(&names, name) {
@@ -95,11 +81,11 @@ fn find<'a>(
             found.insert(full.to_owned(), Meaning::Command(command));
         }
     }
-    for item in config.section("alias") {
+    for (at, item) in aliases.iter().enumerate() {
         // `name:doc` and the like describe an alias.
         let key = String::from_utf8_lossy(&item.key);
         if key.starts_with(name) && !key.contains(':') {
-            found.insert(key.into_owned(), Meaning::Alias(&item.value));
+            found.insert(key.into_owned(), Meaning::Alias(at));
         }
     }
     if let Some(meaning) = found.get(name) {
@@ -112,7 +98,7 @@ fn find<'a>(
     if found.len() > 1 {
         let candidates = found.into_keys().collect();
         return Err(match through {
-            Some(alias) => Abort::new(format!(
+            Some(alias) => Abort::Alias(format!(
                 "alias '{alias}' resolves to ambiguous command '{name}'"
             )),
             None => Abort::AmbiguousCommand {
@@ -133,7 +119,7 @@ fn matching<'a>(names: &[&'a str], typed: &str) -> Option<&'a str> {
 
 fn unknown(name: &str, through: Option<&str>) -> Abort {
     match through {
-        Some(alias) => Abort::new(format!(
+        Some(alias) => Abort::Alias(format!(
             "alias '{alias}' resolves to unknown command '{name}'"
         )),
         None => Abort::UnknownCommand(name.to_owned()),
@@ -143,7 +129,7 @@ fn unknown(name: &str, through: Option<&str>) -> Abort {
 /// Options that `[defaults]` adds before those of the user.
 fn defaults(command: &Command, config: &Hgrc) -> Result<Vec<Vec<u8>>, Abort> {
     match config.get("defaults", command.name()) {
-        Some(words) => split(words),
+        Some(words) => split(words).ok_or_else(|| Abort::new("No closing quotation")),
         None => Ok(Vec::new()),
     }
 }
@@ -156,7 +142,17 @@ fn expand(
 ) -> Result<(String, Vec<Vec<u8>>), Abort> {
     let mut used = 0;
     let mut words = Vec::new();
-    for word in split(definition)? {
+    let wrong =
+        |what: &str| Abort::Alias(format!("error in definition for alias '{alias}': {what}"));
+    let split = split(definition).ok_or_else(|| wrong("No closing quotation"))?;
+    for word in split {
+        for global in ONLY_TYPED {
+            if word.starts_with(global.as_bytes()) {
+                return Err(wrong(&format!(
+                    "{global} may only be given on the command line"
+                )));
+            }
+        }
         if word == b"$@" {
             words.extend(arguments.iter().cloned());
             used = arguments.len();
@@ -168,7 +164,7 @@ fn expand(
     let mut words = words.into_iter();
     let first = words
         .next()
-        .ok_or_else(|| Abort::new(format!("no definition for alias '{alias}'")))?;
+        .ok_or_else(|| Abort::Alias(format!("no definition for alias '{alias}'")))?;
     Ok((
         String::from_utf8_lossy(&first).into_owned(),
         words.collect(),
@@ -198,8 +194,8 @@ fn with_arguments(word: &[u8], arguments: &[Vec<u8>], used: &mut usize) -> Resul
     Ok(out)
 }
 
-/// Words as a shell splits them: white space, `'`, `"` and `\`.
-fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, Abort> {
+/// Words as a shell splits them: white space, `'`, `"` and `\`; `None` if quotes are not closed.
+fn split(text: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
     let mut quote: Option<u8> = None;
@@ -223,11 +219,8 @@ fn split(text: &[u8]) -> Result<Vec<Vec<u8>>, Abort> {
             _ => word.get_or_insert_default().push(byte),
         }
     }
-    if quote.is_some() {
-        return Err(Abort::new("No closing quotation"));
-    }
     words.extend(word);
-    Ok(words)
+    quote.is_none().then_some(words)
 }
 
 /// Runs the line of a `!` alias; `$0` is the alias, `$1` and on its arguments.

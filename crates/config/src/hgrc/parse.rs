@@ -98,10 +98,12 @@ fn include(
     name: &[u8],
     depth: usize,
 ) -> Result<(), Fault> {
-    let path = files.expand(name);
-    let path = from.parent().map_or(path.clone(), |dir| dir.join(&path));
+    let written = files.expand(name);
+    let path = from
+        .parent()
+        .map_or(written.clone(), |dir| dir.join(&written));
     let cannot =
-        |reason: &str| Fault::Here(format!("cannot include {} ({reason})", path.display()));
+        |reason: &str| Fault::Here(format!("cannot include {} ({reason})", written.display()));
     if depth == MAX_DEPTH {
         return Err(cannot("files include each other too deeply"));
     }
