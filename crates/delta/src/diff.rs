@@ -288,6 +288,31 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Long enough for all steps.
+        #[test]
+        fn long_texts_with_edits(
+            lines in any::<bool>(),
+            edits in proptest::collection::vec(
+                (any::<prop::sample::Index>(), 0_usize..60_000, 0_usize..200), 0..12),
+        ) {
+            let mut old = noise(SHORT + 150_000);
+            if lines {
+                old.iter_mut().step_by(37).for_each(|byte| *byte = b'\n');
+            }
+            let mut new = old.clone();
+            for (at, removed, added) in edits {
+                let at = at.index(new.len() + 1);
+                let end = (at + removed).min(new.len());
+                new.splice(at..end, noise(added));
+            }
+            check(&old, &new);
+            check(&new, &old);
+        }
+    }
+
+    proptest! {
         #[test]
         fn any_two_texts(
             old in proptest::collection::vec(prop_oneof![Just(b'\n'), b'a'..b'd'], 0..120),
