@@ -10,7 +10,8 @@ use varve_codec::CodecId;
 
 /// What stands where clients from before 2006 look for a changelog, so that they stop: a revlog
 /// header of no version, and a message. Mercurial writes the same bytes.
-const DUMMY_CHANGELOG: &[u8] = b"\0\0\xff\xff dummy changelog to prevent using the old repo layout";
+pub(crate) const DUMMY_CHANGELOG: &[u8] =
+    b"\0\0\xff\xff dummy changelog to prevent using the old repo layout";
 
 impl Repository {
     /// Makes an empty repository in the folder `root`, in the format that Mercurial 7.2 makes by

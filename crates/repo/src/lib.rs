@@ -7,6 +7,7 @@
 mod bookmarks;
 mod branches;
 mod changeset;
+mod clone;
 mod commit;
 mod commit_write;
 mod content;
@@ -37,6 +38,7 @@ mod view;
 
 pub use branches::{BranchHeads, Branches};
 pub use changeset::{Changeset, DEFAULT_BRANCH};
+pub use clone::Pulled;
 pub use commit::{CommitBatch, FileChange, NewChangeset};
 pub use error::{LookupError, RepoError};
 pub use file_text::FileText;

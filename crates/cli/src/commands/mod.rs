@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod branches;
 pub(crate) mod cat;
+pub(crate) mod clone;
 pub(crate) mod config;
 pub(crate) mod debugdata;
 pub(crate) mod debugdeltachain;
@@ -35,6 +36,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &branches::COMMAND,
     &cat::COMMAND,
     &config::COMMAND,
+    &clone::COMMAND,
     &debugdata::COMMAND,
     &debugdeltachain::COMMAND,
     &debugindex::COMMAND,

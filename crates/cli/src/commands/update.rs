@@ -149,7 +149,8 @@ fn go(
     Ok(updated)
 }
 
-fn report(session: &mut Session, updated: &Updated) -> Result<(), Abort> {
+/// Tells what an update did.
+pub(super) fn report(session: &mut Session, updated: &Updated) -> Result<(), Abort> {
     session.note("resolving manifests\n")?;
     let verbs = [
         ("removing", &updated.removed),

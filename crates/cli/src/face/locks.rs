@@ -1,7 +1,7 @@
 //! What commands that write need: the repository's locks, taken as Mercurial does, and the settings
 //! of its storage.
 
-use super::{Abort, Session};
+use super::{Abort, Session, environment};
 use std::io::Write;
 use std::time::Duration;
 use varve_repo::{Lock, LockNews, LockWait, Locked, StorageSettings};
@@ -29,6 +29,13 @@ impl Session {
             stop: &self.stop,
         };
         Ok(repository.lock(what, &wait)?)
+    }
+
+    /// Whether those who pull from the repository see all changesets as public.
+    pub(crate) fn is_publishing(&self) -> Result<bool, Abort> {
+        let mut hgrc = (*self.config).clone();
+        environment::add_repository_layers(&mut hgrc, self.root()?)?;
+        Ok(hgrc.boolean("phases", "publish", true)?)
     }
 
     /// How new revisions are stored, as `[format]` and `[storage]` say.

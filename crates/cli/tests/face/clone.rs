@@ -1,0 +1,106 @@
+//! `clone` of local repositories.
+
+use super::Twin;
+use std::os::unix::fs::MetadataExt;
+use varve_testkit::peers::hg;
+use varve_testkit::repos;
+
+/// What the real program says of the clone `name` beside each copy, after verifying it.
+#[track_caller]
+fn same_clone(twin: &Twin, name: &str) {
+    let told = |root: &std::path::Path| {
+        let (hg, path) = (hg(), root.parent().unwrap().join(name));
+        let verified = hg.run(&path, &["verify"]);
+        assert_eq!((verified.code, verified.stderr.as_str()), (Some(0), ""));
+        let template = "{rev} {node} {phase} {bookmarks} {tags} {files}\n";
+        let commands = [
+            &["log", "-T", template][..],
+            &["status", "-A"],
+            &["bookmarks"],
+            &["branch"],
+            &["identify"],
+            &["debugrequires"],
+        ];
+        let said = commands.map(|arguments| hg.ok(&path, arguments)).concat();
+        let source = hg.ok(&path, &["paths", "default"]);
+        assert_eq!(source.trim_end(), root.to_str().unwrap());
+        said
+    };
+    assert_eq!(told(twin.theirs()), told(twin.ours()), "{name}");
+}
+
+#[test]
+fn clones_of_all_kinds_are_the_same() {
+    let twin = Twin::writing(|hg, path| repos::make(hg, path, repos::DEFAULT));
+    for (name, options) in [
+        ("linked", ""),
+        ("empty", "-U"),
+        ("pulled", "--pull"),
+        ("streamed", "--stream -q"),
+        ("tag", "-u v1.0"),
+        ("branch", "-b stable"),
+        ("part", "-r feature"),
+        ("parts", "-r 3 -r v1.0 -u 2"),
+        ("drafts", "--pull --config phases.publish=no"),
+        ("verbose", "-v -r 0"),
+    ] {
+        let line = format!("clone {options} . ../{name}");
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        if name == "verbose" {
+            // The real program also counts the bytes of what it pulls.
+            twin.run(&words).ours.success();
+        } else {
+            twin.same(&words);
+        }
+        same_clone(&twin, name);
+    }
+    let links = |name: &str| {
+        let path = twin.ours().parent().unwrap().join(name);
+        let changelog = path.join(".hg/store/00changelog.d");
+        std::fs::metadata(changelog).unwrap().nlink()
+    };
+    assert!(links("linked") > 1 && links("pulled") == 1);
+}
+
+#[test]
+fn what_is_secret_stays_behind() {
+    let twin = Twin::writing(|hg, path| {
+        repos::make(hg, path, repos::DEFAULT);
+        repos::add_secret(hg, path);
+    });
+    twin.same(&["clone", ".", "../open"]);
+    same_clone(&twin, "open");
+    assert!(
+        !twin
+            .ours()
+            .parent()
+            .unwrap()
+            .join("open/secret.txt")
+            .exists()
+    );
+}
+
+#[test]
+fn wrong_sources_and_destinations_are_refused() {
+    let twin = Twin::writing(|hg, path| {
+        std::fs::create_dir_all(path).unwrap();
+        hg.ok(path, &["init"]);
+        repos::write(path, "full/file", b"");
+    });
+    twin.all_same(&[
+        "clone nowhere",
+        "clone . full",
+        "clone . full/file",
+        "clone -U -u 0 . x",
+        "clone -r 99 . y",
+        "clone . ../nothing",
+        "clone --pull . ../nothing2",
+    ]);
+    twin.same(&["clone", ".", ""]);
+    let said = twin.run(&["clone", "ssh://nobody@nowhere/x", "z"]).ours;
+    assert!(
+        said.stderr.starts_with("abort: cannot clone from"),
+        "{said}"
+    );
+    assert_eq!(said.code, Some(255));
+}
