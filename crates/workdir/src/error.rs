@@ -83,6 +83,9 @@ pub enum WorkdirError {
     /// Local changes and those of the target would have to be merged, which is not offered.
     #[error("cannot merge local changes of {} with the requested revision", .0.join(", "))]
     NeedsMerge(Vec<String>),
+    /// A file went away while it was being committed.
+    #[error("{0}: file not found!")]
+    Vanished(String),
     /// The user asked for a stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

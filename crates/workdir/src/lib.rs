@@ -5,6 +5,7 @@
 //! use for any of this and must not import it.
 
 mod audit;
+mod commit;
 mod dirstate;
 mod error;
 mod files;
@@ -18,6 +19,7 @@ mod tree;
 mod update;
 
 pub use audit::PathAuditor;
+pub use commit::{CommitPlace, Words, commit, message};
 pub use dirstate::{Dirstate, Item, Match, Seen, State, Timestamp, Tracking};
 pub use error::WorkdirError;
 pub use files::WorkingFiles;

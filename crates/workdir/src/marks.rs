@@ -2,8 +2,9 @@
 //! the bookmark that moves with it.
 
 use crate::WorkdirError;
+use crate::dirstate::replace;
 use std::path::Path;
-use varve_base::storage::{read_if_there, replace};
+use varve_base::storage::read_if_there;
 use varve_repo::{DEFAULT_BRANCH, Repository};
 
 const BRANCH: &str = "branch";
@@ -31,7 +32,7 @@ pub fn set_branch(repository: &Repository, name: &[u8]) -> Result<(), WorkdirErr
     }
     let path = repository.root().join(".hg").join(BRANCH);
     let line = [name, b"\n"].concat();
-    Ok(replace(repository.storage().as_ref(), &path, &line)?)
+    replace(repository.storage().as_ref(), &path, &line)
 }
 
 /// The bookmark that moves with the next commit, as it was set; it may be gone.

@@ -1,9 +1,12 @@
 //! One file per command: its options and help, one library call, printing.
 
 pub(crate) mod bench;
+pub(crate) mod bookmarks;
+pub(crate) mod branch;
 pub(crate) mod branches;
 pub(crate) mod cat;
 pub(crate) mod clone;
+pub(crate) mod commit;
 pub(crate) mod config;
 pub(crate) mod debugdata;
 pub(crate) mod debugdeltachain;
@@ -16,8 +19,10 @@ pub(crate) mod identify;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod manifest;
+mod names;
 pub(crate) mod parents;
 pub(crate) mod paths;
+pub(crate) mod phase;
 pub(crate) mod recompress;
 pub(crate) mod recover;
 pub(crate) mod root;
@@ -33,10 +38,13 @@ use crate::face::Command;
 
 /// All commands, sorted by name, besides `serve` and `bench`, which are of `varve` alone.
 pub(crate) const COMMANDS: &[&Command] = &[
+    &bookmarks::COMMAND,
+    &branch::COMMAND,
     &branches::COMMAND,
     &cat::COMMAND,
-    &config::COMMAND,
     &clone::COMMAND,
+    &commit::COMMAND,
+    &config::COMMAND,
     &debugdata::COMMAND,
     &debugdeltachain::COMMAND,
     &debugindex::COMMAND,
@@ -50,6 +58,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &manifest::COMMAND,
     &parents::COMMAND,
     &paths::COMMAND,
+    &phase::COMMAND,
     &recompress::COMMAND,
     &recover::COMMAND,
     &root::COMMAND,

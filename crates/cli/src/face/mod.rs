@@ -22,7 +22,7 @@ pub(crate) mod template;
 pub(crate) mod usage;
 pub(crate) mod working;
 
-pub(crate) use abort::Abort;
+pub(crate) use abort::{Abort, system_words};
 pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, TEMPLATE};
 pub(crate) use dispatch::main;
 pub(crate) use formatter::Formatter;

@@ -5,9 +5,11 @@
 //! have the same length and are shown alike.
 
 mod clone;
+mod commit;
 mod config;
 mod files;
 mod heads;
+mod labels;
 mod log;
 mod names;
 mod options;

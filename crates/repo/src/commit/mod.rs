@@ -180,6 +180,11 @@ impl CommitBatch {
         }
     }
 
+    /// Bookmarks as they were when the lock was taken.
+    pub fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
+        self.view.bookmarks()
+    }
+
     pub(crate) fn phase(&self, rev: Rev) -> Phase {
         match rev.index().checked_sub(self.view.changelog().len()) {
             Some(at) => self.phases.get(at).copied().unwrap_or_default(),

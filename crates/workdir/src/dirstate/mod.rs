@@ -329,7 +329,11 @@ fn fresh(storage: &dyn Storage, path: &Path) -> Result<Arc<dyn StorageFile>, Wor
 
 /// Writes a file beside the old one and renames it. Nothing is synced: a power cut may cost what
 /// the dirstate remembers, never what was committed, and Mercurial does not wait for it either.
-fn replace(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<(), WorkdirError> {
+pub(crate) fn replace(
+    storage: &dyn Storage,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(), WorkdirError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let beside = path.with_file_name(name);

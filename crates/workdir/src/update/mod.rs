@@ -8,10 +8,10 @@ mod apply;
 mod destination;
 mod plan;
 
+use crate::dirstate::replace;
 use crate::{Dirstate, Tree, WorkdirError, WorkingFiles};
 use plan::{Plan, Planner, Step};
 use std::path::PathBuf;
-use varve_base::storage::replace;
 use varve_base::{Interrupt, Progress};
 use varve_repo::{Node, RepoView, Repository, Rev};
 
@@ -135,7 +135,7 @@ fn note(repository: &Repository) -> PathBuf {
 fn note_begin(repository: &Repository, node: &Node) -> Result<(), WorkdirError> {
     let storage = repository.storage().as_ref();
     let text = node.to_string();
-    Ok(replace(storage, &note(repository), text.as_bytes())?)
+    replace(storage, &note(repository), text.as_bytes())
 }
 
 fn note_end(repository: &Repository) -> Result<(), WorkdirError> {

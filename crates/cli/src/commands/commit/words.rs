@@ -1,0 +1,177 @@
+//! Who, when and what: the words of a changeset, from options and configuration.
+
+use super::editor;
+use crate::face::{Abort, Flag, Matches, Session};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use varve_repo::date::{self, Clock, Zone};
+use varve_repo::{Phase, Repository, StorageSettings, WriteOptions};
+use varve_workdir::message;
+
+/// `-m`.
+pub(crate) const MESSAGE: Flag = Flag::value('m', "message", "TEXT", "the description");
+/// `-l`.
+pub(crate) const LOGFILE: Flag =
+    Flag::value('l', "logfile", "FILE", "read the description from a file");
+/// `-d`.
+pub(crate) const DATE: Flag = Flag::value('d', "date", "DATE", "the date of the changeset");
+/// `-u`.
+pub(crate) const USER: Flag = Flag::value('u', "user", "USER", "who makes the changeset");
+
+/// Where systems keep the rules of their zone.
+const LOCAL_ZONE: &str = "/etc/localtime";
+const ZONES: &str = "/usr/share/zoneinfo";
+
+/// `-u`, or the configured user.
+pub(crate) fn user(session: &Session, matches: &Matches) -> Result<Vec<u8>, Abort> {
+    match matches.value("user").filter(|user| !user.is_empty()) {
+        Some(user) if user.contains(&b'\n') => {
+            let shown = String::from_utf8_lossy(user).escape_debug().to_string();
+            Err(Abort::new(format!("username '{shown}' contains a newline")))
+        }
+        Some(user) => Ok(user.trim_ascii().to_vec()),
+        None => session.username(),
+    }
+}
+
+/// `-d`, or now.
+pub(crate) fn date(session: &Session, matches: &Matches) -> Result<(i64, i32), Abort> {
+    let typed = matches.value("date").filter(|date| !date.is_empty());
+    let configured = || session.config.get("devel", "default-date");
+    let clock = clock();
+    let Some(text) = typed.or_else(configured) else {
+        let now = clock.date();
+        return Ok((now.time, now.zone));
+    };
+    let text = String::from_utf8_lossy(text);
+    let date = date::parse(&text, &clock).map_err(|error| {
+        if error.is_parse_error() {
+            Abort::Parse {
+                message: error.to_string(),
+                at: None,
+                hint: None,
+            }
+        } else {
+            Abort::new(error.to_string())
+        }
+    })?;
+    Ok((date.time, date.zone))
+}
+
+/// The present, in the user's zone: `$TZ`, or that of the system.
+fn clock() -> Clock {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    });
+    let from_file = |path: &std::path::Path| Zone::from_file(&std::fs::read(path).ok()?);
+    let zone = match std::env::var("TZ") {
+        Ok(name) => {
+            let name = name.trim_start_matches(':');
+            let file = std::path::Path::new(ZONES).join(name);
+            (!name.is_empty())
+                .then(|| from_file(&file))
+                .flatten()
+                .or_else(|| Zone::from_rule(name))
+        }
+        Err(_) => from_file(std::path::Path::new(LOCAL_ZONE)),
+    };
+    Clock {
+        now,
+        zone: zone.unwrap_or_else(|| Zone::fixed_east(0)),
+    }
+}
+
+/// Refuses options that contradict each other.
+pub(crate) fn check(matches: &Matches) -> Result<(), Abort> {
+    let given = |name| matches.value(name).is_some_and(|value| !value.is_empty());
+    if given("message") && given("logfile") {
+        return Err(Abort::new("cannot specify both --message and --logfile"));
+    }
+    Ok(())
+}
+
+/// `-m` or `-l`; `None` if neither says anything.
+pub(crate) fn typed_message(
+    session: &Session,
+    matches: &Matches,
+) -> Result<Option<Vec<u8>>, Abort> {
+    let text = matches.value("message").filter(|text| !text.is_empty());
+    let Some(file) = matches.value("logfile").filter(|file| !file.is_empty()) else {
+        return Ok(text.map(<[u8]>::to_vec));
+    };
+    let mut bytes = Vec::new();
+    let read = if file == b"-" {
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    } else {
+        std::fs::read(session.cwd.join(OsStr::from_bytes(file)))
+    };
+    let wrong = |error: std::io::Error| {
+        let words = crate::face::system_words(&error);
+        let shown = String::from_utf8_lossy(file);
+        Abort::new(format!("can't read commit message '{shown}': {words}"))
+    };
+    read.map(Some).map_err(wrong)
+}
+
+/// The description, from the user's editor if nothing was typed or `--edit` asks for it.
+pub(crate) fn description(
+    session: &mut Session,
+    matches: &Matches,
+    typed: Option<Vec<u8>>,
+    notes: &message::Notes<'_>,
+) -> Result<Vec<u8>, Abort> {
+    let text = match typed {
+        Some(text) if !matches.flag("edit") => text,
+        typed => {
+            let shown = message::with_notes(&message::tidy(&typed.unwrap_or_default()), notes);
+            message::without_notes(&editor::edit(session, &shown, notes.user)?)
+        }
+    };
+    let tidied = message::tidy(&text);
+    if tidied.is_empty() {
+        return Err(Abort::new("empty commit message"));
+    }
+    Ok(tidied)
+}
+
+/// `--secret`, `--draft`, or `phases.new-commit`.
+pub(crate) fn phase(session: &Session, matches: &Matches) -> Result<Phase, Abort> {
+    match (matches.flag("secret"), matches.flag("draft")) {
+        (true, true) => Err(Abort::new("cannot specify both --draft and --secret")),
+        (true, false) => Ok(Phase::Secret),
+        (false, true) => Ok(Phase::Draft),
+        (false, false) => new_phase(session),
+    }
+}
+
+/// `phases.new-commit`.
+pub(crate) fn new_phase(session: &Session) -> Result<Phase, Abort> {
+    match session.config.get("phases", "new-commit") {
+        None | Some(b"draft" | b"1") => Ok(Phase::Draft),
+        Some(b"secret" | b"2") => Ok(Phase::Secret),
+        Some(b"public" | b"0") => Ok(Phase::Public),
+        Some(other) => {
+            let shown = String::from_utf8_lossy(other);
+            Err(Abort::new(format!(
+                "phases.new-commit: not a valid phase name ('{shown}')"
+            )))
+        }
+    }
+}
+
+/// How revisions are stored here.
+pub(crate) fn write_options(
+    session: &Session,
+    repository: &Repository,
+) -> Result<WriteOptions, Abort> {
+    let lookup = |section: &str, name: &str| {
+        let value = session.config.get(section, name)?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    };
+    Ok(StorageSettings::read(&lookup)?.write_options(repository.requirements()))
+}

@@ -1,0 +1,181 @@
+//! Committing the working copy.
+
+pub mod message;
+
+use crate::marks;
+use crate::{
+    Dirstate, PathAuditor, Seen, Status, Timestamp, Tracking, WorkdirError, WorkingFiles,
+    clear_merge,
+};
+use varve_base::Interrupt;
+use varve_repo::patterns::Audit;
+use varve_repo::{
+    CommitBatch, FileChange, FileKind, Lock, NewChangeset, Node, Phase, Place, Repository,
+    WriteOptions,
+};
+
+/// What the user says of a changeset.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    /// Who.
+    pub user: &'a [u8],
+    /// Seconds since 1970 and seconds west of UTC.
+    pub date: (i64, i32),
+    /// The named branch.
+    pub branch: &'a [u8],
+    /// Further facts.
+    pub extras: &'a [(&'a [u8], &'a [u8])],
+    /// What was done, tidied up by [`message::tidy`].
+    pub description: &'a [u8],
+    /// Of the new changeset, unless its parents have a higher one.
+    pub phase: Phase,
+}
+
+/// Where and with whose leave a commit is made.
+#[derive(Debug)]
+pub struct CommitPlace<'a> {
+    /// The repository; the caller holds the lock of its working copy.
+    pub repository: &'a Repository,
+    /// The lock of its store.
+    pub lock: Lock,
+    /// How revisions are stored.
+    pub options: WriteOptions,
+    /// Ends the work early.
+    pub stop: &'a Interrupt,
+}
+
+/// A file as it will be committed.
+struct Read {
+    path: Vec<u8>,
+    content: Vec<u8>,
+    kind: FileKind,
+    seen: Seen,
+}
+
+/// Commits what `status` says was changed, and makes the new changeset the parent of the working
+/// copy. The active bookmark goes along if it was at a parent.
+///
+/// # Errors
+/// What cannot be read or written; the store and the dirstate are then as before.
+pub fn commit(
+    place: CommitPlace<'_>,
+    dirstate: &mut Dirstate,
+    status: &Status,
+    words: &Words<'_>,
+) -> Result<Node, WorkdirError> {
+    let repository = place.repository;
+    let boundary = Dirstate::clock(repository)?;
+    let files = read_all(repository, status, place.stop)?;
+    let mut batch = repository.begin_locked(place.lock, place.options)?;
+    let removed = status.removed.iter();
+    let removed = removed.filter(|path| is_in_parents(dirstate, path));
+    let mut changes: Vec<_> = removed.map(|path| FileChange::Remove { path }).collect();
+    changes.extend(files.iter().map(|file| {
+        FileChange::Write {
+            path: &file.path,
+            content: &file.content,
+            kind: file.kind,
+            copied_from: dirstate
+                .copy_source(&file.path)
+                .filter(|from| *from != file.path),
+        }
+    }));
+    let node = batch.commit(&NewChangeset {
+        parents: dirstate.parents(),
+        user: words.user,
+        date: words.date,
+        branch: words.branch,
+        extras: words.extras,
+        description: words.description,
+        phase: words.phase,
+        changes: &changes,
+    })?;
+    move_bookmark(repository, &mut batch, dirstate.parents(), node)?;
+    for name in [&b"dirstate"[..], b"branch"] {
+        batch.transaction().keep(Place::Hg, name);
+    }
+    batch.finish()?;
+    note_committed(dirstate, &files, status, boundary);
+    dirstate.set_parents([node, Node::NULL]);
+    dirstate.write(repository)?;
+    clear_merge(repository)?;
+    Ok(node)
+}
+
+fn is_in_parents(dirstate: &Dirstate, path: &[u8]) -> bool {
+    dirstate.get(path).is_some_and(|item| {
+        let tracking = item.tracking();
+        tracking.p1 || tracking.p2_info
+    })
+}
+
+fn read_all(
+    repository: &Repository,
+    status: &Status,
+    stop: &Interrupt,
+) -> Result<Vec<Read>, WorkdirError> {
+    let working = WorkingFiles::new(repository.root());
+    let auditor = PathAuditor::new(repository.root());
+    let mut files = Vec::with_capacity(status.modified.len() + status.added.len());
+    for path in status.modified.iter().chain(&status.added) {
+        stop.check()?;
+        auditor.check(path)?;
+        let missing = || WorkdirError::Vanished(String::from_utf8_lossy(path).into_owned());
+        let seen = working.seen(path)?.ok_or_else(missing)?;
+        let (content, kind) = working.read(path)?;
+        files.push(Read {
+            path: path.clone(),
+            content,
+            kind,
+            seen,
+        });
+    }
+    Ok(files)
+}
+
+/// The active bookmark follows from a parent to the new changeset.
+fn move_bookmark(
+    repository: &Repository,
+    batch: &mut CommitBatch,
+    parents: [Node; 2],
+    node: Node,
+) -> Result<(), WorkdirError> {
+    let Some(active) = marks::active_bookmark(repository)? else {
+        return Ok(());
+    };
+    let mut bookmarks = batch.bookmarks().clone();
+    if let Some(at) = bookmarks.get_mut(&active)
+        && (parents.contains(at) || at.is_null())
+    {
+        *at = node;
+        batch.transaction().set_bookmarks(&bookmarks);
+    }
+    Ok(())
+}
+
+fn note_committed(dirstate: &mut Dirstate, files: &[Read], status: &Status, boundary: Timestamp) {
+    for file in files {
+        dirstate.set_clean(&file.path, &file.seen, boundary);
+    }
+    for path in &status.removed {
+        dirstate.forget(path);
+    }
+    // What is left of a merge is as in the only parent now.
+    let merged: Vec<Vec<u8>> = dirstate
+        .iter()
+        .filter(|(_, item)| item.tracking().p2_info)
+        .map(|(path, _)| path.to_vec())
+        .collect();
+    for path in merged {
+        let working = dirstate.is_tracked(&path);
+        let (p1, p2_info) = (true, false);
+        dirstate.set_tracking(
+            &path,
+            Tracking {
+                working,
+                p1,
+                p2_info,
+            },
+        );
+    }
+}
