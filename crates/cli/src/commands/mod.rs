@@ -25,9 +25,11 @@ pub(crate) mod paths;
 pub(crate) mod phase;
 pub(crate) mod recompress;
 pub(crate) mod recover;
+pub(crate) mod revert;
 pub(crate) mod root;
 pub(crate) mod serve;
 pub(crate) mod summary;
+pub(crate) mod tag;
 pub(crate) mod tags;
 pub(crate) mod tip;
 pub(crate) mod update;
@@ -61,8 +63,10 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &phase::COMMAND,
     &recompress::COMMAND,
     &recover::COMMAND,
+    &revert::COMMAND,
     &root::COMMAND,
     &summary::COMMAND,
+    &tag::COMMAND,
     &tags::COMMAND,
     &tip::COMMAND,
     &update::COMMAND,

@@ -21,6 +21,7 @@ fn history(hg: &Hg, path: &Path) {
 #[test]
 fn branches_are_named_as_hg_allows() {
     let twin = Twin::writing(history);
+    twin.same_but_output(&["branch", "a", "b"]);
     twin.all_same(&[
         "branch",
         "branch side",
@@ -32,7 +33,6 @@ fn branches_are_named_as_hg_allows() {
         "branch null",
         "branch a:b",
         "branch 12",
-        "branch a b",
         "branch -q side",
         "ci -m side",
         "branch default",
@@ -102,6 +102,46 @@ fn bookmarks_are_set_moved_and_removed_as_hg_does() {
     twin.each(|path| write(path, "a", b"moved along"));
     twin.all_same(&["ci -m next", "bookmarks"]);
     same_state(&twin);
+}
+
+#[test]
+fn tags_are_committed_as_hg_does() {
+    let twin = Twin::writing(history);
+    for line in [
+        "tag v1",
+        "tag v1",
+        "tag -f -r 0 v1",
+        "tag --remove v1",
+        "tag v1",
+        "tag -l here",
+        "tag -l here",
+        "tag -l -f -r 0 here",
+        "tag --remove v9",
+        "tag --remove here",
+        "tag -l --remove here",
+        "tag -m message -u someone -d 5 w1 w2",
+        "tag tip",
+        "tag a:b",
+        "tag 5",
+        "tag -r 0 --remove x",
+        "tag default",
+        "tag x x",
+        "tags",
+        "up 0",
+        "tag w1",
+        "tag h1",
+        "tag -f h1",
+        "tag -r null x",
+    ] {
+        twin.all_same(&[line]);
+    }
+    same_state(&twin);
+    for name in [".hgtags", ".hg/localtags"] {
+        let read = |root: &Path| std::fs::read(root.join(name)).unwrap();
+        assert_eq!(read(twin.theirs()), read(twin.ours()), "{name}");
+    }
+    twin.each(|path| write(path, ".hgtags", b"changed\n"));
+    twin.all_same(&["tag h2"]);
 }
 
 #[test]

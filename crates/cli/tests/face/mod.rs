@@ -14,6 +14,7 @@ mod log;
 mod names;
 mod options;
 mod recompress;
+mod revert;
 mod revlogs;
 mod root;
 mod state;

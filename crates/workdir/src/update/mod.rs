@@ -17,6 +17,7 @@ use varve_repo::{Node, RepoView, Repository, Rev};
 
 pub use destination::destination;
 pub use plan::Local;
+pub(crate) use plan::differences;
 
 /// What an update did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -50,6 +50,8 @@ const NOTHING: u8 = 1;
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let phase = words::phase(session, matches)?;
     words::check(matches)?;
+    let date = words::date(session, matches)?;
+    let typed = words::typed_message(session, matches)?;
     let repository = session.repository()?;
     let working_copy = session.lock(Locked::WorkingCopy)?;
     let lock = session.lock(Locked::Store)?;
@@ -116,8 +118,6 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         return Ok(NOTHING);
     }
     let user = words::user(session, matches)?;
-    let date = words::date(session, matches)?;
-    let typed = words::typed_message(session, matches)?;
     let notes = message::Notes {
         user: &user,
         branch: &before.branch,
@@ -163,25 +163,4 @@ fn tell_files(session: &mut Session, status: &Status) -> Result<(), Abort> {
         session.note([&file[..], b"\n"].concat())?;
     }
     session.note("committing manifest\ncommitting changelog\n")
-}
-
-/// Commits `status` with what a command says itself, as `tag` does.
-pub(crate) fn commit_plainly(
-    session: &mut Session,
-    repository: &Repository,
-    dirstate: &mut Dirstate,
-    status: &Status,
-    words: &Words<'_>,
-) -> Result<(), Abort> {
-    let before = Before::look(session, repository, dirstate)?;
-    let lock = session.lock(Locked::Store)?;
-    let place = CommitPlace {
-        repository,
-        lock,
-        options: words::write_options(session, repository)?,
-        stop: &session.stop,
-    };
-    let node = varve_workdir::commit(place, dirstate, status, words)?;
-    session.forget_view();
-    before.report(session, &node, false)
 }

@@ -1,0 +1,167 @@
+//! `revert`: files as they are in a changeset.
+
+use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
+use varve_repo::patterns::Matcher;
+use varve_repo::{Locked, Repository, Rev};
+use varve_workdir::{
+    Action, Dirstate, Ignore, Listing, PathAuditor, RevertPlan, Status, StatusRequest, Tree,
+    WorkingFiles, plan_revert, working_status,
+};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["revert"],
+    options: &[
+        Flag::flag('a', "all", "all files that changed"),
+        Flag::value('r', "rev", "REV", "the changeset to take the files from"),
+        Flag::flag('C', "no-backup", "do not keep what is overwritten"),
+        INCLUDE,
+        EXCLUDE,
+        Flag::flag('n', "dry-run", "only say what would be done"),
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [-r REV] [NAME]...",
+    summary: "restore files to their checkout state",
+    help: "Gives the named files the content that they have in REV, or in the parent of the \
+           working folder. What was added is no longer tracked, what was removed is back. What is \
+           overwritten is kept in a file with .orig behind its name.\n\n\
+           The parent of the working folder stays; see update for going to another changeset.\n\n\
+           Ends with 0.",
+    category: Some(Category::Committing),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let repository = session.repository()?;
+    let working_copy = session.lock(Locked::WorkingCopy)?;
+    let mut dirstate = Dirstate::read(&repository)?;
+    let [p1, p2] = dirstate.parents();
+    if !p2.is_null() && matches.value("rev").is_none() {
+        return Err(Abort::new("uncommitted merge with no revision specified")
+            .hint("use 'hg update' or see 'hg help revert'"));
+    }
+    let view = session.view()?;
+    let parent = view.changelog().rev(&p1);
+    let target = match matches.value("rev") {
+        Some(spec) => session.revision(Some(spec))?,
+        None => parent,
+    };
+    let names_nothing = matches.arguments().is_empty()
+        && matches.list("include").is_empty()
+        && matches.list("exclude").is_empty();
+    let auditor = PathAuditor::new(repository.root());
+    let matcher = session.matcher_with(matches, matches.arguments(), &auditor)?;
+    let status = working_status(&StatusRequest {
+        repository: &repository,
+        dirstate: &dirstate,
+        matcher: &matcher,
+        ignore: &Ignore::default(),
+        listing: Listing::default(),
+        stop: &session.stop,
+    })?
+    .status;
+    if names_nothing && !matches.flag("all") {
+        return Err(nothing_named(
+            &status,
+            !p2.is_null(),
+            target,
+            target != parent,
+        ));
+    }
+    let (from, to) = (Tree::of(&view, parent)?, Tree::of(&view, target)?);
+    let files = WorkingFiles::new(repository.root());
+    let plan = plan_revert(&dirstate, (&from, &to), &status, &files, &matcher)?;
+    tell(session, &plan, &matcher)?;
+    tell_named(
+        session,
+        (&repository, &dirstate),
+        &matcher,
+        (&from, &to),
+        &plan,
+        target,
+    )?;
+    if !matches.flag("dry-run") {
+        let backups = !matches.flag("no-backup");
+        let stop = session.stop.clone();
+        varve_workdir::revert(&repository, &view, &mut dirstate, &plan, backups, &stop)?;
+        dirstate.write(&repository)?;
+    }
+    drop(working_copy);
+    Ok(0)
+}
+
+fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other: bool) -> Abort {
+    let number = target.map_or(-1, |rev| i64::from(rev.0));
+    let dirty = !status.is_unchanged();
+    let hint = match (is_merge, is_other, dirty) {
+        (true, ..) => "uncommitted merge, use --all to discard all changes, or 'hg update -C .' to abort the merge".to_owned(),
+        (_, true, true) => format!("uncommitted changes, use --all to discard all changes, or 'hg update {number}' to update"),
+        (_, true, false) => format!("use --all to revert all files, or 'hg update {number}' to update"),
+        (_, false, true) => "uncommitted changes, use --all to discard all changes".to_owned(),
+        (_, false, false) => "use --all to revert all files".to_owned(),
+    };
+    Abort::new("no files or directories specified").hint(hint)
+}
+
+fn tell(session: &mut Session, plan: &RevertPlan, matcher: &Matcher) -> Result<(), Abort> {
+    for step in &plan.steps {
+        if matcher.is_exact(&step.path) && !session.verbosity.verbose {
+            continue;
+        }
+        let verb = match step.action {
+            Action::Forget => "forgetting ",
+            Action::Remove => "removing ",
+            Action::Revert => "reverting ",
+            Action::Add => "adding ",
+            Action::Undelete => "undeleting ",
+        };
+        let shown = session.shown_path(&step.path)?;
+        session.status([verb.as_bytes(), &shown, b"\n"].concat())?;
+    }
+    Ok(())
+}
+
+/// Says of each named file for which nothing is done, why.
+fn tell_named(
+    session: &mut Session,
+    (repository, dirstate): (&Repository, &Dirstate),
+    matcher: &Matcher,
+    (from, to): (&Tree<'_>, &Tree<'_>),
+    plan: &RevertPlan,
+    target: Option<Rev>,
+) -> Result<(), Abort> {
+    if matcher.is_wild() {
+        return Ok(());
+    }
+    for path in matcher.named().iter().filter(|path| !path.is_empty()) {
+        let below = [&path[..], b"/"].concat();
+        let is_done =
+            |step: &varve_workdir::RevertStep| step.path == *path || step.path.starts_with(&below);
+        if plan.steps.iter().any(is_done) {
+            continue;
+        }
+        let shown = String::from_utf8_lossy(&session.shown_path(path)?).into_owned();
+        let is_known = from.get(path)?.is_some() || to.get(path)?.is_some();
+        if is_known || dirstate.get(path).is_some() {
+            session.warn(format!("no changes needed to {shown}\n"))?;
+            continue;
+        }
+        let on_disk = WorkingFiles::new(repository.root())
+            .path(path)
+            .symlink_metadata();
+        let is_folder = dirstate.below(path).next().is_some();
+        match on_disk {
+            _ if is_folder => {}
+            Ok(found) if !found.is_dir() => {
+                session.warn(format!("file not managed: {shown}\n"))?;
+            }
+            _ => {
+                let view = session.view()?;
+                let node = view.changelog().node_or_null(target);
+                let hex = session.hex(&node);
+                session.warn(format!("{shown}: no such file in rev {hex}\n"))?;
+            }
+        }
+    }
+    Ok(())
+}
