@@ -70,7 +70,10 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     let (from, to) = (Tree::of(&view, parent)?, Tree::of(&view, target)?);
     let files = WorkingFiles::new(repository.root());
-    let plan = plan_revert(&dirstate, (&from, &to), &status, &files, &matcher)?;
+    let mut plan = plan_revert(&dirstate, (&from, &to), &status, &files, &matcher)?;
+    if matches.flag("dry-run") {
+        plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
+    }
     tell(session, &plan, &matcher)?;
     tell_named(
         session,

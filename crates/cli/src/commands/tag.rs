@@ -88,6 +88,10 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))?;
         return Ok(0);
     }
+    let said = (
+        words::user(session, matches)?,
+        words::date(session, matches)?,
+    );
     let status = write_tags(&repository, &mut dirstate, &tags, &node, &known)?;
     let description = match matches.value("message").filter(|text| !text.is_empty()) {
         Some(text) => message::tidy(text),
@@ -229,7 +233,7 @@ fn write_tags(
 
 fn commit(
     session: &mut Session,
-    matches: &Matches,
+    (user, date): (Vec<u8>, (i64, i32)),
     repository: &Repository,
     dirstate: &mut Dirstate,
     status: &Status,

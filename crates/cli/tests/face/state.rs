@@ -20,12 +20,12 @@ fn described(root: &Path) -> String {
         let said = hg.run(root, arguments);
         all.push_str(&format!("{arguments:?}\n{}{}", said.stdout, said.stderr));
     }
-    // Whether a time counts depends on when the file was written.
+    // What is known of a clean file depends on when it was written.
     for line in hg.ok(root, &["debugstate", "--no-dates"]).lines() {
-        let (before, after) = line.split_at(line.find("set ").map_or(0, |at| at + 4));
-        all.push_str(before.trim_end_matches("set ").trim_end_matches("un"));
-        all.push_str(after.trim_start());
-        all.push('\n');
+        let name = line
+            .find("set ")
+            .map_or(line, |at| line[at + 4..].trim_start());
+        all.push_str(&format!("{:?} {name}\n", line.chars().next()));
     }
     all
 }
