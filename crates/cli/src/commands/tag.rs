@@ -99,7 +99,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     };
     commit(
         session,
-        matches,
+        said,
         &repository,
         &mut dirstate,
         &status,
@@ -239,10 +239,6 @@ fn commit(
     status: &Status,
     description: &[u8],
 ) -> Result<(), Abort> {
-    let (user, date) = (
-        words::user(session, matches)?,
-        words::date(session, matches)?,
-    );
     let branch = varve_workdir::branch(repository)?;
     let phase: Phase = words::new_phase(session)?;
     let place = CommitPlace {

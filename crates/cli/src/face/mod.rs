@@ -3,7 +3,7 @@
 mod abort;
 mod alias;
 pub(crate) mod changesets;
-mod clock;
+pub(crate) mod clock;
 pub(crate) mod columns;
 mod command;
 mod dispatch;

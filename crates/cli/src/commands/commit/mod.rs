@@ -58,64 +58,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let mut dirstate = Dirstate::read(&repository)?;
     let before = Before::look(session, &repository, &dirstate)?;
     let close = matches.flag("close-branch");
-    if close {
-        before.check_close()?;
-    }
-    let matcher = {
-        let auditor = PathAuditor::new(session.root()?);
-        session.matcher_with(matches, matches.arguments(), &auditor)?
-    };
-    if before.is_merge() && !matcher.is_everything() {
-        let message = "cannot partially commit a merge (do not specify files or patterns)";
-        return Err(Abort::new(message));
-    }
-    if varve_workdir::has_unresolved(&repository)? {
-        let message = "unresolved merge conflicts (see 'hg help resolve')";
-        return Err(Abort::new(message));
-    }
-    if varve_workdir::is_interrupted(&repository)? {
-        return Err(Abort::new("last update was interrupted")
-            .hint("use 'hg update' to get a consistent checkout"));
-    }
-    let adds = matches.flag("addremove");
-    let listing = Listing {
-        unknown: adds,
-        ..Listing::default()
-    };
-    let ignore = if adds {
-        before::ignored(session)?
-    } else {
-        Ignore::default()
-    };
-    let look = |dirstate: &Dirstate, session: &Session| -> Result<Status, Abort> {
-        let status = working_status(&StatusRequest {
-            repository: &repository,
-            dirstate,
-            matcher: &matcher,
-            ignore: &ignore,
-            listing,
-            stop: &session.stop,
-        })?;
-        Ok(status.status)
-    };
-    let mut status = look(&dirstate, session)?;
-    if adds {
-        before::add_and_remove(session, &mut dirstate, &mut status, &matcher)?;
-    }
-    before::check_named(session, &repository, &dirstate, &matcher, &status)?;
+    let status = changes(session, matches, (&repository, &before), &mut dirstate)?;
     let is_new = before.is_merge() || before.changes_branch() || close;
-    let is_empty =
-        status.modified.is_empty() && status.added.is_empty() && status.removed.is_empty();
-    let may_be_empty = session.config.boolean("ui", "allowemptycommit", false);
-    if is_empty && !is_new && !may_be_empty.map_err(Abort::Setting)? {
+    if is_empty(&status) && !is_new && !session.config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
-        let missing = status.deleted.len();
-        session.status(if missing == 0 {
-            "nothing changed\n".to_owned()
-        } else {
-            format!("nothing changed ({missing} missing files, see 'hg status')\n")
-        })?;
-        return Ok(NOTHING);
+        return nothing_changed(session, &status);
     }
     let user = words::user(session, matches)?;
     let notes = message::Notes {
@@ -153,6 +100,70 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     session.forget_view();
     before.report(session, &node, close)?;
     Ok(0)
+}
+
+/// What will be committed, if it may be.
+fn changes(
+    session: &mut Session,
+    matches: &Matches,
+    (repository, before): (&Repository, &Before),
+    dirstate: &mut Dirstate,
+) -> Result<Status, Abort> {
+    if matches.flag("close-branch") {
+        before.check_close()?;
+    }
+    let auditor = PathAuditor::new(session.root()?);
+    let matcher = session.matcher_with(matches, matches.arguments(), &auditor)?;
+    if before.is_merge() && !matcher.is_everything() {
+        let message = "cannot partially commit a merge (do not specify files or patterns)";
+        return Err(Abort::new(message));
+    }
+    if varve_workdir::has_unresolved(repository)? {
+        let message = "unresolved merge conflicts (see 'hg help resolve')";
+        return Err(Abort::new(message));
+    }
+    if varve_workdir::is_interrupted(repository)? {
+        return Err(Abort::new("last update was interrupted")
+            .hint("use 'hg update' to get a consistent checkout"));
+    }
+    let adds = matches.flag("addremove");
+    let ignore = match adds {
+        true => before::ignored(session)?,
+        false => Ignore::default(),
+    };
+    let looked = working_status(&StatusRequest {
+        repository,
+        dirstate,
+        matcher: &matcher,
+        ignore: &ignore,
+        listing: Listing {
+            unknown: adds,
+            ..Listing::default()
+        },
+        stop: &session.stop,
+    });
+    let mut status = looked?.status;
+    if adds {
+        before::add_and_remove(session, dirstate, &mut status, &matcher)?;
+    }
+    before::check_named(session, repository, dirstate, &matcher, &status)?;
+    Ok(status)
+}
+
+fn is_empty(status: &Status) -> bool {
+    [&status.modified, &status.added, &status.removed]
+        .iter()
+        .all(|list| list.is_empty())
+}
+
+fn nothing_changed(session: &mut Session, status: &Status) -> Result<u8, Abort> {
+    let missing = status.deleted.len();
+    session.status(if missing == 0 {
+        "nothing changed\n".to_owned()
+    } else {
+        format!("nothing changed ({missing} missing files, see 'hg status')\n")
+    })?;
+    Ok(NOTHING)
 }
 
 fn tell_files(session: &mut Session, status: &Status) -> Result<(), Abort> {

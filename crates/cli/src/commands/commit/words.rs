@@ -5,8 +5,8 @@ use crate::face::{Abort, Flag, Matches, Session};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use varve_repo::date::{self, Clock, Zone};
-use varve_repo::{Phase, Repository, StorageSettings, WriteOptions};
+use varve_repo::date;
+use varve_repo::{Phase, Repository, WriteOptions};
 use varve_workdir::message;
 
 /// `-m`.
@@ -18,10 +18,6 @@ pub(crate) const LOGFILE: Flag =
 pub(crate) const DATE: Flag = Flag::value('d', "date", "DATE", "the date of the changeset");
 /// `-u`.
 pub(crate) const USER: Flag = Flag::value('u', "user", "USER", "who makes the changeset");
-
-/// Where systems keep the rules of their zone.
-const LOCAL_ZONE: &str = "/etc/localtime";
-const ZONES: &str = "/usr/share/zoneinfo";
 
 /// `-u`, or the configured user.
 pub(crate) fn user(session: &Session, matches: &Matches) -> Result<Vec<u8>, Abort> {
@@ -39,7 +35,7 @@ pub(crate) fn user(session: &Session, matches: &Matches) -> Result<Vec<u8>, Abor
 pub(crate) fn date(session: &Session, matches: &Matches) -> Result<(i64, i32), Abort> {
     let typed = matches.value("date").filter(|date| !date.is_empty());
     let configured = || session.config.get("devel", "default-date");
-    let clock = clock();
+    let clock = crate::face::clock::clock();
     let Some(text) = typed.or_else(configured) else {
         let now = clock.date();
         return Ok((now.time, now.zone));
@@ -57,30 +53,6 @@ pub(crate) fn date(session: &Session, matches: &Matches) -> Result<(i64, i32), A
         }
     })?;
     Ok((date.time, date.zone))
-}
-
-/// The present, in the user's zone: `$TZ`, or that of the system.
-fn clock() -> Clock {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = since.map_or(0, |since| {
-        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-    });
-    let from_file = |path: &std::path::Path| Zone::from_file(&std::fs::read(path).ok()?);
-    let zone = match std::env::var("TZ") {
-        Ok(name) => {
-            let name = name.trim_start_matches(':');
-            let file = std::path::Path::new(ZONES).join(name);
-            (!name.is_empty())
-                .then(|| from_file(&file))
-                .flatten()
-                .or_else(|| Zone::from_rule(name))
-        }
-        Err(_) => from_file(std::path::Path::new(LOCAL_ZONE)),
-    };
-    Clock {
-        now,
-        zone: zone.unwrap_or_else(|| Zone::fixed_east(0)),
-    }
 }
 
 /// Refuses options that contradict each other.
@@ -129,7 +101,7 @@ pub(crate) fn description(
         Some(text) if !matches.flag("edit") => text,
         typed => {
             let shown = message::with_notes(&message::tidy(&typed.unwrap_or_default()), notes);
-            message::without_notes(&editor::edit(session, &shown, notes.user)?)
+            message::without_notes(&editor::edit(session, &shown)?)
         }
     };
     let tidied = message::tidy(&text);
@@ -169,9 +141,7 @@ pub(crate) fn write_options(
     session: &Session,
     repository: &Repository,
 ) -> Result<WriteOptions, Abort> {
-    let lookup = |section: &str, name: &str| {
-        let value = session.config.get(section, name)?;
-        Some(String::from_utf8_lossy(value).into_owned())
-    };
-    Ok(StorageSettings::read(&lookup)?.write_options(repository.requirements()))
+    Ok(session
+        .storage_settings()?
+        .write_options(repository.requirements()))
 }
