@@ -26,6 +26,35 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         let typed = String::from_utf8_lossy(typed);
         return Err(Abort::new(format!("repository {typed} already exists")));
     }
-    Repository::create(disk(), &path)?;
+    let engine = session.storage_settings()?.engine_of_new()?;
+    refuse_other_formats(session)?;
+    Repository::create_with(disk(), &path, engine)?;
     Ok(0)
+}
+
+/// Settings of formats that new repositories always have or never have here.
+const FORMATS: &[(&str, bool)] = &[
+    ("dotencode", true),
+    ("generaldelta", true),
+    ("sparse-revlog", true),
+    ("use-dirstate-tracked-hint", false),
+    ("use-dirstate-v2", false),
+    ("use-persistent-nodemap", false),
+    ("use-share-safe", true),
+    ("usefncache", true),
+    ("usegeneraldelta", true),
+    ("usestore", true),
+];
+
+/// A format that was asked for and cannot be made is not passed over in silence.
+fn refuse_other_formats(session: &Session) -> Result<(), Abort> {
+    for (key, usual) in FORMATS {
+        if session.config.boolean("format", key, *usual)? != *usual {
+            let value = session.config.text("format", key).unwrap_or_default();
+            return Err(Abort::new(format!(
+                "repositories with format.{key}={value} are not made here"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `root`: where the repository lies.
 
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, TEMPLATE};
-use std::os::unix::ffi::OsStrExt;
+use crate::face::{Abort, Category, Command, Flag, Formatter, Matches, Session, TEMPLATE};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -18,9 +18,17 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    // A share is refused when it is opened, so the root is its own source.
     let repository = session.repository()?;
-    session.write(repository.root().as_os_str().as_bytes())?;
-    session.write("\n")?;
+    let root = repository.root();
+    let path = |name: &str| root.join(name).into_os_string().into_vec();
+    let mut out = Formatter::new(session, matches, "root")?;
+    out.item(session)?;
+    let text = root.as_os_str().as_bytes();
+    out.field(session, "reporoot", text, [text, b"\n"].concat())?;
+    out.data("hgpath", path(".hg"));
+    out.data("storepath", path(".hg/store"));
+    out.end(session)?;
     Ok(0)
 }

@@ -1,6 +1,7 @@
 //! `version`: which program this is.
 
-use crate::face::{Abort, Category, Command, Matches, Session, TEMPLATE};
+use crate::face::formatter::Value;
+use crate::face::{Abort, Category, Command, Formatter, Matches, Session, TEMPLATE};
 
 /// The Mercurial whose commands, messages and files this program has.
 pub(crate) const MERCURIAL: &str = "7.2.4";
@@ -17,12 +18,20 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let quiet = session.verbosity.quiet;
+    let mut out = Formatter::new(session, matches, "version")?;
+    out.item(session)?;
     // Scripts look for a version of Mercurial in the first line.
-    session.write(format!("Mercurial Distributed SCM (version {MERCURIAL})\n"))?;
-    session.status(format!(
-        "(Varve {}, which keeps repositories as Mercurial {MERCURIAL} does)\n",
-        env!("CARGO_PKG_VERSION")
-    ))?;
+    let line = format!("Mercurial Distributed SCM (version {MERCURIAL})\n");
+    out.field(session, "ver", MERCURIAL, line)?;
+    out.data("extensions", Value::List(Vec::new()));
+    if !quiet {
+        let own = env!("CARGO_PKG_VERSION");
+        let line =
+            format!("(Varve {own}, which keeps repositories as Mercurial {MERCURIAL} does)\n");
+        out.plain(session, line)?;
+    }
+    out.end(session)?;
     Ok(0)
 }

@@ -4,7 +4,7 @@ use super::alias::{self, Target};
 use super::global::{Early, GLOBAL};
 use super::options::{self, Order};
 use super::session::Place;
-use super::{Abort, Command, Matches, Session, Verbosity, environment, usage};
+use super::{Abort, Command, Matches, Session, Verbosity, environment, pager, usage};
 use crate::commands;
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -59,6 +59,8 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     config.add_all(&of_arguments);
     environment::make_plain(&mut config);
     let (target, global) = find_target(arguments, &config)?;
+    let is_bare =
+        global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
     let mut session = Session::new(program, cwd, config, place);
     session.files_read = files_read;
     let done = match target {
@@ -70,7 +72,18 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
             let matches = parse_command(command, &words, global)?;
             early.check(&matches)?;
             apply_global(&mut session, &matches)?;
-            run_command(command, &mut session, &matches)
+            let pager = pager::start(&mut session, command, &matches)?;
+            let done = match is_bare {
+                true => commands::help::basic(&mut session),
+                false => run_command(command, &mut session, &matches),
+            };
+            if let Some(pager) = pager {
+                pager.finish(&mut session);
+            }
+            if let (Err(abort), true) = (&done, matches.flag("traceback")) {
+                session.warn(format!("{abort:?}\n"))?;
+            }
+            done
         }
     };
     let flushed = session.out.flush();
@@ -78,9 +91,27 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     flushed?;
     if session.show_time {
         let real = begun.elapsed().as_secs_f64();
-        session.warn(format!("time: real {real:.3} secs\n"))?;
+        let [user, system, of_children_user, of_children_system] = processor_times();
+        session.warn(format!(
+            "time: real {real:.3} secs (user {user:.3}+{of_children_user:.3} \
+             sys {system:.3}+{of_children_system:.3})\n"
+        ))?;
     }
     Ok(code)
+}
+
+/// Seconds of user and system time of this process, then of those it has waited for; zeros where
+/// the system does not tell.
+fn processor_times() -> [f64; 4] {
+    /// Clock ticks of a second, as Linux counts them for programs.
+    const TICKS: f64 = 100.0;
+    /// Place of the user time among the words behind the program's name.
+    const USER: usize = 11;
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let behind = text.rsplit(')').next().unwrap_or_default();
+    let mut words = behind.split_whitespace().skip(USER);
+    let mut next = || words.next().and_then(|word| word.parse::<f64>().ok());
+    std::array::from_fn(|_| next().unwrap_or(0.0) / TICKS)
 }
 
 /// Goes to the folder of `--cwd`; gives the folder that the process is in then.
@@ -142,7 +173,26 @@ fn run_command(
     (command.run)(session, matches)
 }
 
+/// Refuses values of global options that would change the output in ways that are not there.
+fn check_global(matches: &Matches) -> Result<(), Abort> {
+    for (option, allowed) in [
+        ("color", &["auto", "never", "no", "off", "false", "0"][..]),
+        ("encoding", &["utf-8", "utf8"]),
+        ("encodingmode", &["strict", "replace", "ignore"]),
+    ] {
+        let Some(value) = matches.value(option).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        let value = String::from_utf8_lossy(value);
+        if !allowed.contains(&&*value.to_ascii_lowercase()) {
+            return Err(Abort::new(format!("--{option} {value} is not supported")));
+        }
+    }
+    Ok(())
+}
+
 fn apply_global(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
+    check_global(matches)?;
     let config = session.config.clone();
     let either = |flag: &str| -> Result<bool, Abort> {
         // What is no boolean counts as off here.

@@ -4,7 +4,8 @@ use super::Twin;
 
 #[test]
 fn root_is_found_from_below() {
-    Twin::reading().same(&["root"]);
+    Twin::reading().all_same(&["root", "root -T json", "version -q", "version -T json"]);
+    Twin::reading().all_same(&["help nope", "--pager never root"]);
 }
 
 #[test]
@@ -18,6 +19,13 @@ fn init_makes_the_same_repository_once() {
         "init a",
         "-R a/b/c root",
     ]);
+    for engine in ["zlib", "none", "nope,zlib"] {
+        let setting = format!("format.revlog-compression={engine}");
+        twin.same(&["--config", &setting, "init", engine]);
+        let name = format!("{engine}/.hg/store/requires");
+        let read = |root: &std::path::Path| std::fs::read(root.join(&name)).unwrap();
+        assert_eq!(read(twin.theirs()), read(twin.ours()), "{name}");
+    }
     for name in [".hg/requires", ".hg/store/requires", ".hg/00changelog.i"] {
         let read = |root: &std::path::Path| std::fs::read(root.join(name)).unwrap();
         assert_eq!(read(twin.theirs()), read(twin.ours()), "{name}");
