@@ -10,7 +10,9 @@ pub(crate) mod commit;
 pub(crate) mod config;
 pub(crate) mod debugdata;
 pub(crate) mod debugdeltachain;
+pub(crate) mod debugformat;
 pub(crate) mod debugindex;
+pub(crate) mod debugrequires;
 pub(crate) mod debugrevlog;
 pub(crate) mod files;
 pub(crate) mod heads;
@@ -49,7 +51,9 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &config::COMMAND,
     &debugdata::COMMAND,
     &debugdeltachain::COMMAND,
+    &debugformat::COMMAND,
     &debugindex::COMMAND,
+    &debugrequires::COMMAND,
     &debugrevlog::COMMAND,
     &files::COMMAND,
     &heads::COMMAND,

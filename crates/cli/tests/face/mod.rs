@@ -8,6 +8,7 @@ mod clone;
 mod commit;
 mod config;
 mod files;
+mod format;
 mod heads;
 mod labels;
 mod log;
