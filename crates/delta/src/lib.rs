@@ -4,6 +4,7 @@
 //! whole chain into one before it is applied, so that the text is copied once however long the
 //! chain is.
 
+mod blocks;
 mod diff;
 mod fold;
 pub mod fuzzing;
@@ -12,6 +13,7 @@ mod patch;
 mod sorted;
 mod tokens;
 
+pub use blocks::{Block, blocks};
 pub use diff::{Grain, diff};
 pub use fold::Folder;
 pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, push_hunk};

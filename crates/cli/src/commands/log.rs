@@ -1,11 +1,14 @@
 //! `log`: the history.
 
-use crate::face::changesets::{Printer, Style};
+use crate::face::changesets::{Names, Printer, Style, phase_name};
+use crate::face::diff::{GIT, Options, STAT};
+use crate::face::formatter::Value;
 use crate::face::revision::query;
 use crate::face::{
-    Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session, TEMPLATE, template,
+    Abort, Category, Command, EXCLUDE, Flag, Formatter, INCLUDE, Matches, Session, TEMPLATE,
+    template,
 };
-use varve_repo::patterns::{Kind, Matcher, NamesOnly, Request};
+use varve_repo::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
 use varve_revset::{Engine, Expr, Set};
 
@@ -40,6 +43,9 @@ pub(crate) const COMMAND: Command = Command {
         ),
         Flag::value('l', "limit", "NUM", "no more changesets than this"),
         Flag::flag('M', "no-merges", "no merges"),
+        Flag::flag('p', "patch", "show the changes of files"),
+        GIT,
+        STAT,
         TEMPLATE,
         INCLUDE,
         EXCLUDE,
@@ -58,16 +64,79 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let view = session.view()?;
     let engine = session.engine(&view)?;
     let set = selected(session, matches, &engine)?;
-    if let Some(template) = matches.value("template") {
-        template::for_items(session, template, "log")?;
+    let template = matches.value("template").filter(|text| !text.is_empty());
+    if template == Some(b"json") {
+        let revs: Vec<Option<Rev>> = set.members(&engine).take(limit).collect::<Result<_, _>>()?;
+        return json(session, matches, &view, &revs);
     }
+    let template = template
+        .map(|text| template::of_argument(session, text))
+        .transpose()?;
+    let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
+    let diff = if (patch || stat) && !session.verbosity.quiet {
+        let options = Options::new(session, matches)?;
+        Some((options, session.matcher(matches)?))
+    } else {
+        None
+    };
     let style = Style {
         copies: matches.flag("copies"),
+        patch,
+        stat,
+        diff,
+        template,
     };
     let members = set.members(&engine).take(limit);
     let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
     let printer = Printer::new(session, style)?;
     printer.print_all(session, &revs)?;
+    Ok(0)
+}
+
+/// Prints changesets as JSON.
+fn json(
+    session: &mut Session,
+    matches: &Matches,
+    view: &RepoView,
+    revs: &[Option<Rev>],
+) -> Result<u8, Abort> {
+    for option in ["patch", "stat", "copies"] {
+        if matches.flag(option) {
+            return Err(Abort::new(format!("-T json does not support --{option}")));
+        }
+    }
+    if session.verbosity.debug {
+        return Err(Abort::new("-T json does not support --debug"));
+    }
+    let names = Names::read(view)?;
+    let changelog = view.changelog();
+    let (quiet, verbose) = (session.verbosity.quiet, session.verbosity.verbose);
+    let mut out = Formatter::new(session, matches, "log")?;
+    for rev in revs.iter().flatten().copied() {
+        out.item(session)?;
+        out.data("rev", rev);
+        out.data("node", changelog.node(rev));
+        if quiet {
+            continue;
+        }
+        view.with_changeset(rev, |changeset| {
+            out.data("branch", changeset.branch().into_owned());
+            out.data("user", changeset.user);
+            out.data("date", Value::Date(changeset.time, changeset.zone));
+            out.data("desc", changeset.description);
+            if verbose {
+                out.data("files", changeset.files().collect::<Vec<_>>());
+            }
+        })?;
+        out.data("phase", phase_name(view.phases().of(rev)));
+        out.data("bookmarks", names.bookmarks(rev).to_vec());
+        out.data("tags", names.tags(rev).to_vec());
+        let [first, second] = changelog.parents(rev);
+        let parents = std::iter::once(first).chain(second.map(Some));
+        let parents = parents.map(|parent| changelog.node_or_null(parent));
+        out.data("parents", parents.collect::<Vec<_>>());
+    }
+    out.end(session)?;
     Ok(0)
 }
 
@@ -87,37 +156,23 @@ fn limit(matches: &Matches) -> Result<usize, Abort> {
 }
 
 /// All that the options leave, in order.
-fn selected(session: &Session, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
+fn selected(session: &mut Session, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
     let specs = matches.list("rev");
     let follow = matches.flag("follow");
     let given = (!specs.is_empty())
         .then(|| query(engine, &specs))
         .transpose()?;
-    let matcher = Matcher::new(
-        &Request {
-            root: session.root()?,
-            cwd: &session.cwd,
-            patterns: matches.arguments(),
-            include: &owned(&matches.list("include")),
-            exclude: &owned(&matches.list("exclude")),
-            default: Kind::RelPath,
-        },
-        &NamesOnly,
-    )
-    .map_err(|error| Abort::new(error.to_string()))?;
+    let matcher = session.matcher(matches)?;
     let mut set = match (&given, follow) {
         (Some(given), false) => given.clone(),
         (None, false) => engine.all().reversed(engine)?,
         (_, true) => followed(engine, given.as_ref(), &matcher)?,
     };
-    if !matcher.is_everything() && !(follow && !matches.arguments().is_empty()) {
+    let along_copies = follow && !matches.arguments().is_empty();
+    if !along_copies && !matcher.is_everything() {
         set = set.and(touching(engine, matches, matcher)?);
     }
     filtered(set, matches, engine)
-}
-
-fn owned(values: &[&[u8]]) -> Vec<Vec<u8>> {
-    values.iter().map(|value| value.to_vec()).collect()
 }
 
 /// Ancestors of the starting changesets, or of the files in them; newest first.

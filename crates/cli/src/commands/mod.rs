@@ -14,6 +14,7 @@ pub(crate) mod debugformat;
 pub(crate) mod debugindex;
 pub(crate) mod debugrequires;
 pub(crate) mod debugrevlog;
+pub(crate) mod diff;
 pub(crate) mod files;
 pub(crate) mod heads;
 pub(crate) mod help;
@@ -55,6 +56,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debugindex::COMMAND,
     &debugrequires::COMMAND,
     &debugrevlog::COMMAND,
+    &diff::COMMAND,
     &files::COMMAND,
     &heads::COMMAND,
     &help::COMMAND,

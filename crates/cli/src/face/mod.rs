@@ -6,6 +6,7 @@ pub(crate) mod changesets;
 pub(crate) mod clock;
 pub(crate) mod columns;
 mod command;
+pub(crate) mod diff;
 mod dispatch;
 pub(crate) mod editor;
 pub(crate) mod environment;

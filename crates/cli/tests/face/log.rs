@@ -95,3 +95,130 @@ fn changesets_are_shown_and_chosen() {
         "log -r 1::4",
     ]);
 }
+
+#[test]
+fn changes_are_shown() {
+    let twin = Twin::writing(history);
+    twin.each(|path| {
+        repos::write(path, "empty", b"");
+        varve_testkit::peers::hg().ok(path, &["add", "empty"]);
+        repos::write(path, "a", b"1\n2\nx\n4\n5\n");
+        repos::write(path, "z", b"newline\n");
+    });
+    twin.all_same(&[
+        "log -p",
+        "log -p --git -X binary",
+        "log --stat",
+        "log -p --stat -r 1",
+        "log -p a",
+        "log -p -r 2 -v",
+        "log -g -r 1",
+        "log --stat -q",
+        "diff -c 0",
+        "diff -c 1",
+        "diff -c 1 --git --nodates -X binary",
+        "diff -c 3",
+        "diff -c 5 --git -X binary",
+        "diff -c 5 --stat",
+        "diff -c 5 -U 0",
+        "diff -c 5 -U x",
+        "diff -c 1 -a",
+        "diff -r 0 -r 5",
+        "diff -r 0:5 --git -X binary",
+        "diff -r 5 -r 0",
+        "diff --from 0 --to 3",
+        "diff --from 0 -c 3",
+        "diff --reverse -c 1",
+        "diff -c 1 a",
+        "diff -c 5 dir",
+        "diff -r null -r 1",
+        "diff -c nosuch",
+        "diff --noprefix -c 1",
+        "diff --debug -c 1",
+        "diff --nodates",
+        "diff --git",
+        "diff --nodates -r 0",
+        "diff --git -r 0 -X binary",
+        "diff --stat",
+        "diff -w --nodates",
+    ]);
+}
+
+#[test]
+fn hunks_are_cut_where_hg_cuts_them() {
+    let mut state = 7_u64;
+    let mut random = move |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut texts = Vec::new();
+    for number in 0..24 {
+        let different = [3, 8, 40, 200][number % 4];
+        let lines = |random: &mut dyn FnMut(u64) -> u64| {
+            let count = 5 + random(120);
+            let lines = (0..count).map(|_| format!("{}  x\n", random(different)));
+            lines.collect::<Vec<String>>()
+        };
+        let old = lines(&mut random);
+        let mut new = old.clone();
+        for _ in 0..1 + random(12) {
+            let at = random(new.len() as u64) as usize;
+            match random(3) {
+                0 => drop(new.remove(at)),
+                1 => new.insert(at, format!("{} x\n", random(different))),
+                _ => new
+                    .splice(at..at, lines(&mut random).into_iter().take(4))
+                    .for_each(drop),
+            }
+            if new.is_empty() {
+                new.push("last".to_owned());
+            }
+        }
+        texts.push((format!("f{number:02}"), old.concat(), new.concat()));
+    }
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for (name, old, _) in &texts {
+            repos::write(path, name, old.as_bytes());
+        }
+        hg.ok(path, &["commit", "-A", "-m", "old"]);
+        for (name, _, new) in &texts {
+            repos::write(path, name, new.as_bytes());
+        }
+        hg.ok(path, &["commit", "-m", "new"]);
+    });
+    twin.all_same(&[
+        "diff -c 1",
+        "diff -c 1 -U 0",
+        "diff -c 1 --stat",
+        "diff -c 1 -b",
+        "diff -c 1 -w",
+        "diff -c 1 --reverse -U 1",
+    ]);
+}
+
+#[test]
+fn templates_are_filled() {
+    let twin = Twin::writing(history);
+    for template in [
+        "{rev}:{node|short} {desc|firstline} {author|user} {author|person} {author|email}\\n",
+        "{date|isodate} {date|hgdate} {date|shortdate} {date|rfc822date} {date}\\n",
+        "{branch} {branches} {tags} {bookmarks} {parents}{p1rev} {p2rev} {p1node|short} {phase}\\n",
+        "{files} {file_adds} {file_mods} {file_dels} {file_copies} {extras} {files % '{file},'}\\n",
+        "{if(tags, 'T{tags}', 'none')} {ifeq(branch, 'default', 'd')} {join(files, ', ')}\\n",
+        "{pad(rev, 5)}|{pad(rev, 5, '-', True)} {date(date, '%Y')} {parents % '{rev}:{node|short} '}\\n",
+        "{desc|upper|json} {rev + 1} {count(files)} {word(0, desc)} {separate('-', branch, tags, rev)}\\n",
+        "{get(extras, 'branch')} {startswith('s', desc)} {desc|tabindent}\\n",
+        "{foo}\\n",
+        "{rev|foo}",
+        "{foo(rev)}",
+        "{rev",
+        "json",
+    ] {
+        twin.same(&["log", "-T", template]);
+    }
+    twin.same(&["log", "-v", "-T", "json"]);
+    twin.same(&["tags", "-T", "{tag} {rev}\\n"]);
+}

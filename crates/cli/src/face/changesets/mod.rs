@@ -1,25 +1,41 @@
 //! Printing changesets: as text for people, or by a template, by all cores if there are many.
 
+mod keywords;
 mod many;
 mod names;
 mod show;
 mod text;
 pub(crate) mod touched;
 
+use super::diff::{Options, of_changeset};
+use super::template::Template;
 use super::{Abort, Session, Verbosity};
 pub(crate) use names::Names;
 pub(crate) use show::show;
 use std::io::Write;
 use std::sync::Arc;
+pub(crate) use text::{first_line, phase_name};
+use varve_repo::patterns::Matcher;
 use varve_repo::{Changeset, Node, RepoView, Rev};
 use varve_revlog::Reader;
 
 /// How changesets are to be printed.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Style {
     /// Whether copies and renames are shown.
     pub(crate) copies: bool,
+    /// Whether the changes of files are shown.
+    pub(crate) patch: bool,
+    /// Whether is shown how much changed in each file.
+    pub(crate) stat: bool,
+    /// How changes are shown; needed by both.
+    pub(crate) diff: Option<(Options, Matcher)>,
+    /// The template of `-T`.
+    pub(crate) template: Option<Template>,
 }
+
+/// Columns of the picture of `--stat`.
+const WIDTH: usize = 80;
 
 /// Prints changesets. One printer serves several threads.
 pub(crate) struct Printer {
@@ -48,7 +64,7 @@ impl Printer {
     pub(crate) fn new(session: &mut Session, style: Style) -> Result<Printer, Abort> {
         let view = session.view()?;
         let quiet = session.verbosity.quiet;
-        let names = if quiet {
+        let names = if quiet && style.template.is_none() {
             Names::default()
         } else {
             Names::read(&view)?
@@ -99,7 +115,43 @@ impl Printer {
             node,
             changeset,
         };
-        text::render(self, &subject, out)
+        match &self.style.template {
+            None => text::render(self, &subject, out)?,
+            Some(template) => {
+                let printer = self;
+                let subject = &subject;
+                template.fill(&keywords::OfChangeset { printer, subject }, out)?;
+            }
+        }
+        self.push_changes(rev, out)
+    }
+
+    /// Appends what `-p` and `--stat` ask for.
+    fn push_changes(&self, rev: Option<Rev>, out: &mut Vec<u8>) -> Result<(), Abort> {
+        let Some((options, matcher)) = &self.style.diff else {
+            return Ok(());
+        };
+        let Some(rev) = rev else {
+            out.push(b'\n');
+            return Ok(());
+        };
+        let digits = if self.verbosity.debug {
+            2 * Node::LEN
+        } else {
+            12
+        };
+        let (comparison, changes) = of_changeset(&self.view, rev, options, digits, matcher)?;
+        if self.style.stat {
+            comparison.push_stat(&changes, WIDTH, out)?;
+        }
+        if self.style.stat && self.style.patch {
+            out.push(b'\n');
+        }
+        if self.style.patch {
+            comparison.push_all(&changes, out)?;
+        }
+        out.push(b'\n');
+        Ok(())
     }
 }
 

@@ -49,12 +49,15 @@ impl Touched {
     }
 }
 
+/// A file's new name, and what it was copied from.
+pub(crate) type Copied = (Vec<u8>, Vec<u8>);
+
 /// Files of a changeset that were copied or renamed in it: new name and source.
 pub(crate) fn copies(
     view: &RepoView,
     rev: Rev,
     changeset: &Changeset<'_>,
-) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RepoError> {
+) -> Result<Vec<Copied>, RepoError> {
     let mut copies = Vec::new();
     if changeset.files().next().is_none() {
         return Ok(copies);

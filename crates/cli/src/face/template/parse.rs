@@ -1,0 +1,266 @@
+//! From the text of a template to a tree.
+//!
+//! ```text
+//! text {keyword} {expression|filter} {list % "{item}"} {function(argument, ...)} {number + number}
+//! ```
+
+use crate::face::Abort;
+
+/// Deepest nesting of expressions and strings.
+const DEEPEST: usize = 60;
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expr {
+    /// Itself.
+    Text(Vec<u8>),
+    /// One after the other.
+    Template(Vec<Expr>),
+    /// A keyword.
+    Symbol(String),
+    /// A number.
+    Number(i64),
+    /// `value|filter`.
+    Filter(Box<Expr>, String),
+    /// `list % template`.
+    Map(Box<Expr>, Box<Expr>),
+    /// `function(…)`.
+    Call(String, Vec<Expr>),
+    /// `a + b` and the like.
+    Arithmetic(u8, Box<Expr>, Box<Expr>),
+}
+
+/// Reads a template.
+pub(super) fn parse(text: &[u8]) -> Result<Expr, Abort> {
+    let mut parser = Parser { text, at: 0 };
+    parser.template(None, 0)
+}
+
+struct Parser<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn fail<T>(&self, at: usize, message: impl Into<String>) -> Result<T, Abort> {
+        let text = String::from_utf8_lossy(self.text);
+        let shown = text.replace('\n', "\\n");
+        let hint = format!("{shown}\n{}^ here", " ".repeat(at + 1));
+        Err(Abort::Parse {
+            message: message.into(),
+            at: Some(at),
+            hint: Some(hint),
+        })
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// Text with expressions, up to the quotation mark `end` or the end of all.
+    fn template(&mut self, end: Option<u8>, depth: usize) -> Result<Expr, Abort> {
+        let (start, mut parts, mut plain) = (self.at, Vec::new(), Vec::new());
+        if depth > DEEPEST {
+            return self.fail(start, "template is nested too deeply");
+        }
+        loop {
+            match self.peek() {
+                None if end.is_some() => return self.fail(start, "unterminated string"),
+                None => break,
+                mark if mark == end => {
+                    self.at += 1;
+                    break;
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    self.escape(&mut plain);
+                }
+                Some(b'{') => {
+                    if !plain.is_empty() {
+                        parts.push(Expr::Text(std::mem::take(&mut plain)));
+                    }
+                    self.at += 1;
+                    parts.push(self.braced(depth)?);
+                }
+                Some(byte) => {
+                    plain.push(byte);
+                    self.at += 1;
+                }
+            }
+        }
+        if !plain.is_empty() {
+            parts.push(Expr::Text(plain));
+        }
+        Ok(Expr::Template(parts))
+    }
+
+    fn escape(&mut self, out: &mut Vec<u8>) {
+        let byte = self.peek();
+        self.at += usize::from(byte.is_some());
+        match byte {
+            Some(b'n') => out.push(b'\n'),
+            Some(b't') => out.push(b'\t'),
+            Some(b'r') => out.push(b'\r'),
+            Some(b'0') => out.push(0),
+            Some(quoted @ (b'\\' | b'{' | b'}' | b'"' | b'\'')) => out.push(quoted),
+            Some(other) => out.extend_from_slice(&[b'\\', other]),
+            None => out.push(b'\\'),
+        }
+    }
+
+    fn braced(&mut self, depth: usize) -> Result<Expr, Abort> {
+        let start = self.at;
+        let inner = self.sum(depth + 1)?;
+        self.blanks();
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                Ok(inner)
+            }
+            None => self.fail(start, "unterminated template expansion"),
+            Some(_) => self.fail(self.at, "invalid token"),
+        }
+    }
+
+    fn blanks(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    fn sum(&mut self, depth: usize) -> Result<Expr, Abort> {
+        let mut left = self.product(depth)?;
+        loop {
+            self.blanks();
+            let Some(operator @ (b'+' | b'-')) = self.peek() else {
+                return Ok(left);
+            };
+            self.at += 1;
+            let right = self.product(depth)?;
+            left = Expr::Arithmetic(operator, Box::new(left), Box::new(right));
+        }
+    }
+
+    fn product(&mut self, depth: usize) -> Result<Expr, Abort> {
+        let mut left = self.mapped(depth)?;
+        loop {
+            self.blanks();
+            let Some(operator @ (b'*' | b'/')) = self.peek() else {
+                return Ok(left);
+            };
+            self.at += 1;
+            let right = self.mapped(depth)?;
+            left = Expr::Arithmetic(operator, Box::new(left), Box::new(right));
+        }
+    }
+
+    fn mapped(&mut self, depth: usize) -> Result<Expr, Abort> {
+        let mut left = self.operand(depth)?;
+        let mut steps = 0;
+        loop {
+            self.blanks();
+            steps += 1;
+            if steps > DEEPEST {
+                return self.fail(self.at, "template is nested too deeply");
+            }
+            match self.peek() {
+                Some(b'|') => {
+                    self.at += 1;
+                    self.blanks();
+                    let at = self.at;
+                    let name = self.name();
+                    if name.is_empty() {
+                        return self.fail(at, "expected a symbol");
+                    }
+                    left = Expr::Filter(Box::new(left), name);
+                }
+                Some(b'%') => {
+                    self.at += 1;
+                    let template = self.operand(depth)?;
+                    left = Expr::Map(Box::new(left), Box::new(template));
+                }
+                _ => return Ok(left),
+            }
+        }
+    }
+
+    fn name(&mut self) -> String {
+        let rest = &self.text[self.at..];
+        let part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let end = rest.iter().position(|byte| !part(byte));
+        let name = &rest[..end.unwrap_or(rest.len())];
+        self.at += name.len();
+        String::from_utf8_lossy(name).into_owned()
+    }
+
+    fn operand(&mut self, depth: usize) -> Result<Expr, Abort> {
+        self.blanks();
+        let at = self.at;
+        if depth > DEEPEST {
+            return self.fail(at, "template is nested too deeply");
+        }
+        match self.peek() {
+            Some(mark @ (b'"' | b'\'')) => {
+                self.at += 1;
+                self.template(Some(mark), depth + 1)
+            }
+            Some(b'(') => {
+                self.at += 1;
+                let inner = self.sum(depth + 1)?;
+                self.expect(b')')?;
+                Ok(inner)
+            }
+            Some(b'-') => {
+                self.at += 1;
+                let inner = self.operand(depth + 1)?;
+                let zero = Box::new(Expr::Number(0));
+                Ok(Expr::Arithmetic(b'-', zero, Box::new(inner)))
+            }
+            Some(byte) if byte.is_ascii_digit() => {
+                let name = self.name();
+                match name.parse() {
+                    Ok(number) => Ok(Expr::Number(number)),
+                    Err(_) => self.fail(at, "invalid token"),
+                }
+            }
+            Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => {
+                let name = self.name();
+                if self.peek() == Some(b'(') {
+                    self.at += 1;
+                    return self.call(name, depth);
+                }
+                Ok(Expr::Symbol(name))
+            }
+            None => self.fail(at, "unterminated template expansion"),
+            Some(b'}') => self.fail(at, "not a prefix: end"),
+            Some(_) => self.fail(at, "syntax error"),
+        }
+    }
+
+    fn call(&mut self, name: String, depth: usize) -> Result<Expr, Abort> {
+        let mut arguments = Vec::new();
+        loop {
+            self.blanks();
+            if self.peek() == Some(b')') {
+                self.at += 1;
+                return Ok(Expr::Call(name, arguments));
+            }
+            if !arguments.is_empty() {
+                self.expect(b',')?;
+            }
+            arguments.push(self.sum(depth + 1)?);
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), Abort> {
+        self.blanks();
+        match self.peek() {
+            Some(found) if found == byte => {
+                self.at += 1;
+                Ok(())
+            }
+            None => self.fail(self.at, "unexpected token: end"),
+            Some(_) => self.fail(self.at, "invalid token"),
+        }
+    }
+}
