@@ -15,6 +15,7 @@ mod local;
 mod marks;
 mod merge_state;
 mod revert;
+mod similar;
 mod status;
 mod tree;
 mod update;
@@ -29,6 +30,10 @@ pub use local::{Standing, standing};
 pub use marks::{active_bookmark, branch, set_active_bookmark, set_branch};
 pub use merge_state::{clear_merge, has_unresolved};
 pub use revert::{Action, RevertPlan, RevertStep, plan_revert, revert};
-pub use status::{Listing, Status, StatusRequest, WorkingStatus, working_status};
+pub use similar::{Candidate, Rename, renames};
+pub use status::{
+    Listing, Status, StatusRequest, WorkingStatus, copies_against, copies_between, status_against,
+    status_between, working_status,
+};
 pub use tree::{Tracked, Tree};
 pub use update::{Local, Updated, destination, is_interrupted, update};

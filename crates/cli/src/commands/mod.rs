@@ -1,5 +1,7 @@
 //! One file per command: its options and help, one library call, printing.
 
+pub(crate) mod add;
+pub(crate) mod addremove;
 pub(crate) mod bench;
 pub(crate) mod bookmarks;
 pub(crate) mod branch;
@@ -8,6 +10,7 @@ pub(crate) mod cat;
 pub(crate) mod clone;
 pub(crate) mod commit;
 pub(crate) mod config;
+pub(crate) mod copy;
 pub(crate) mod debugdata;
 pub(crate) mod debugdeltachain;
 pub(crate) mod debugformat;
@@ -16,6 +19,7 @@ pub(crate) mod debugrequires;
 pub(crate) mod debugrevlog;
 pub(crate) mod diff;
 pub(crate) mod files;
+pub(crate) mod forget;
 pub(crate) mod heads;
 pub(crate) mod help;
 pub(crate) mod identify;
@@ -28,9 +32,11 @@ pub(crate) mod paths;
 pub(crate) mod phase;
 pub(crate) mod recompress;
 pub(crate) mod recover;
+pub(crate) mod remove;
 pub(crate) mod revert;
 pub(crate) mod root;
 pub(crate) mod serve;
+pub(crate) mod status;
 pub(crate) mod summary;
 pub(crate) mod tag;
 pub(crate) mod tags;
@@ -43,6 +49,8 @@ use crate::face::Command;
 
 /// All commands, sorted by name, besides `serve` and `bench`, which are of `varve` alone.
 pub(crate) const COMMANDS: &[&Command] = &[
+    &add::COMMAND,
+    &addremove::COMMAND,
     &bookmarks::COMMAND,
     &branch::COMMAND,
     &branches::COMMAND,
@@ -50,6 +58,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &clone::COMMAND,
     &commit::COMMAND,
     &config::COMMAND,
+    &copy::COPY,
     &debugdata::COMMAND,
     &debugdeltachain::COMMAND,
     &debugformat::COMMAND,
@@ -58,6 +67,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debugrevlog::COMMAND,
     &diff::COMMAND,
     &files::COMMAND,
+    &forget::COMMAND,
     &heads::COMMAND,
     &help::COMMAND,
     &identify::COMMAND,
@@ -69,8 +79,11 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &phase::COMMAND,
     &recompress::COMMAND,
     &recover::COMMAND,
+    &remove::COMMAND,
+    &copy::RENAME,
     &revert::COMMAND,
     &root::COMMAND,
+    &status::COMMAND,
     &summary::COMMAND,
     &tag::COMMAND,
     &tags::COMMAND,

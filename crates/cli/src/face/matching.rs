@@ -53,26 +53,35 @@ impl Session {
         if !from_folder {
             return Ok(path.to_vec());
         }
+        self.relative(path)
+    }
+
+    /// A path as it is called in the current folder.
+    pub(crate) fn relative(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
         Ok(relative_to(self.root()?, &self.cwd, path))
     }
 }
 
 /// `path`, which is from `root` on, as it is called in the folder `cwd`.
 fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
-    let Ok(below) = cwd.strip_prefix(root) else {
-        let root = root.as_os_str().as_bytes();
-        return [root, b"/", path].concat();
-    };
-    let folders: Vec<&[u8]> = below.iter().map(OsStrExt::as_bytes).collect();
-    let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    let common = folders
-        .iter()
-        .zip(&parts)
-        .take_while(|(a, b)| a == b)
-        .count();
-    let mut out = b"../".repeat(folders.len() - common);
-    out.extend_from_slice(&parts[common..].join(&b'/'));
-    out
+    if root == cwd {
+        return path.to_vec();
+    }
+    // Split as Mercurial does it: the root of the file system counts as a folder above its own.
+    let cwd: Vec<&[u8]> = cwd
+        .as_os_str()
+        .as_bytes()
+        .split(|byte| *byte == b'/')
+        .collect();
+    let target = [root.as_os_str().as_bytes(), b"/", path].concat();
+    let target: Vec<&[u8]> = target.split(|byte| *byte == b'/').collect();
+    let common = cwd.iter().zip(&target).take_while(|(a, b)| a == b).count();
+    let mut way = vec![&b".."[..]; cwd.len() - common];
+    way.extend(&target[common..]);
+    if way.is_empty() {
+        return b".".to_vec();
+    }
+    way.join(&b'/')
 }
 
 /// Files of a manifest's text that match, sorted. `missing` hears of each argument that names
@@ -132,4 +141,24 @@ fn has_folder(view: &RepoView, text: &[u8], folder: &[u8]) -> Result<bool, Abort
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ways_from_the_current_folder() {
+        for (cwd, path, expected) in [
+            ("/r", "a/b", "a/b"),
+            ("/r/a", "a/b", "b"),
+            ("/r/a/c", "a/b", "../b"),
+            ("/other/x", "a", "../../r/a"),
+            ("/", "a", "../r/a"),
+            ("/r/a", "a", "."),
+        ] {
+            let way = relative_to(Path::new("/r"), Path::new(cwd), path.as_bytes());
+            assert_eq!(way, expected.as_bytes(), "{cwd} {path}");
+        }
+    }
 }

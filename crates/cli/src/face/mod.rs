@@ -2,6 +2,7 @@
 
 mod abort;
 mod alias;
+mod change;
 pub(crate) mod changesets;
 pub(crate) mod clock;
 pub(crate) mod columns;
@@ -10,6 +11,7 @@ pub(crate) mod diff;
 mod dispatch;
 pub(crate) mod editor;
 pub(crate) mod environment;
+mod files;
 pub(crate) mod formatter;
 pub(crate) mod global;
 mod locks;
@@ -25,6 +27,7 @@ pub(crate) mod usage;
 pub(crate) mod working;
 
 pub(crate) use abort::{Abort, system_words};
+pub(crate) use change::{Change, Portability, portability, warn_unportable};
 pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, TEMPLATE};
 pub(crate) use dispatch::main;
 pub(crate) use formatter::Formatter;

@@ -19,6 +19,8 @@ mod revert;
 mod revlogs;
 mod root;
 mod state;
+mod status;
+mod tracking;
 mod update;
 mod verify;
 

@@ -4,36 +4,27 @@ use super::{on_disk, threads};
 use crate::WorkdirError;
 use crate::dirstate::Seen;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_base::Interrupt;
-use varve_repo::{
-    Audience, FileKind, FileText, ManifestEntries, Node, RepoError, RepoView, Repository, Revlog,
-};
-use varve_revlog::{Rev, hash};
+use varve_repo::{FileKind, FileText, Node, RepoError, RepoView};
+use varve_revlog::hash;
 
 /// A changeset's files.
-pub(super) struct Baseline {
-    view: Arc<RepoView>,
-    root: PathBuf,
-    /// Name and text.
-    manifest: (Node, Vec<u8>),
+pub(super) struct Baseline<'a> {
+    root: &'a Path,
+    view: &'a RepoView,
+    manifest: &'a [u8],
 }
 
-impl Baseline {
-    /// The files of the changeset `node`; none for the null changeset.
-    pub(super) fn of(repository: &Repository, node: Node) -> Result<Baseline, WorkdirError> {
-        let view = repository.view_for(Audience::Everything)?;
-        let manifest = match view.changelog().rev(&node) {
-            Some(rev) => manifest_of(&view, rev)?,
-            None => (Node::NULL, Vec::new()),
-        };
-        Ok(Baseline {
+impl<'a> Baseline<'a> {
+    /// The files of the manifest `text`, and the working copy at `root`.
+    pub(super) fn of_text(root: &'a Path, view: &'a RepoView, text: &'a [u8]) -> Baseline<'a> {
+        Baseline {
+            root,
             view,
-            root: repository.root().to_owned(),
-            manifest,
-        })
+            manifest: text,
+        }
     }
 
     /// For each file whether it is as in the changeset.
@@ -69,15 +60,8 @@ impl Baseline {
         })
     }
 
-    fn is_same(&self, path: &[u8], seen: &Seen) -> Result<bool, WorkdirError> {
-        let (node, text) = &self.manifest;
-        let entry = ManifestEntries::find(text, path);
-        let entry = entry.map_err(|(offset, reason)| RepoError::DamagedManifest {
-            path: self.root.clone(),
-            node: *node,
-            offset,
-            reason,
-        })?;
+    pub(super) fn is_same(&self, path: &[u8], seen: &Seen) -> Result<bool, WorkdirError> {
+        let entry = self.view.find_in_manifest(self.manifest, path)?;
         let Some(entry) = entry else {
             return Ok(false);
         };
@@ -94,7 +78,11 @@ impl Baseline {
     /// of the text with the parents. Only text with metadata, or that looks like it, is read.
     fn is_content(&self, path: &[u8], node: &Node, content: &[u8]) -> Result<bool, WorkdirError> {
         let filelog = self.view.filelog(path)?;
-        let rev = existing(&filelog, "revision", node)?;
+        let rev = filelog.rev(node).ok_or_else(|| RepoError::MissingNode {
+            what: "revision",
+            node: *node,
+            path: filelog.path().to_owned(),
+        })?;
         // Metadata only ever makes a text longer.
         let stored = filelog.entry(rev).raw_len.map(u64::from);
         let now = content.len() as u64;
@@ -112,7 +100,7 @@ impl Baseline {
 
     /// What a file or link says now; `None` if it has gone meanwhile.
     fn content(&self, path: &[u8], kind: FileKind) -> Result<Option<Vec<u8>>, WorkdirError> {
-        let path = on_disk(&self.root, path);
+        let path = on_disk(self.root, path);
         let content = match kind {
             FileKind::Symlink => {
                 std::fs::read_link(&path).map(|target| target.into_os_string().into_vec())
@@ -125,25 +113,6 @@ impl Baseline {
             Err(error) => Err(WorkdirError::io("read", &path)(error)),
         }
     }
-}
-
-/// Name and text of a changeset's manifest.
-fn manifest_of(view: &RepoView, rev: Rev) -> Result<(Node, Vec<u8>), WorkdirError> {
-    let node = view.with_changeset(rev, |changeset| changeset.manifest)?;
-    if node.is_null() {
-        return Ok((node, Vec::new()));
-    }
-    let manifest = view.manifest()?;
-    let text = manifest.text(existing(manifest, "manifest", &node)?)?;
-    Ok((node, text))
-}
-
-fn existing(revlog: &Revlog, what: &'static str, node: &Node) -> Result<Rev, RepoError> {
-    revlog.rev(node).ok_or_else(|| RepoError::MissingNode {
-        what,
-        node: *node,
-        path: revlog.path().to_owned(),
-    })
 }
 
 /// The kind of file that the file system tells of.

@@ -4,6 +4,7 @@
 //! and what turns out to be clean is remembered, so that the next status need not read it again.
 
 mod compare;
+mod revisions;
 #[cfg(test)]
 mod tests;
 mod tracked;
@@ -12,10 +13,11 @@ mod walk;
 use crate::dirstate::{Dirstate, Item, Match, Seen, State, Timestamp};
 use crate::{Ignore, WorkdirError};
 use compare::Baseline;
+pub use revisions::{copies_against, copies_between, status_against, status_between};
 use std::path::Path;
 use varve_base::Interrupt;
 use varve_repo::patterns::Matcher;
-use varve_repo::{Locked, RepoError, Repository};
+use varve_repo::{Audience, Locked, RepoError, Repository};
 
 /// Which files are listed besides those that changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,7 +160,10 @@ pub fn working_status(request: &StatusRequest<'_>) -> Result<WorkingStatus, Work
     if !unsure.is_empty() {
         // From before the files are read. Without a writable `.hg` nothing will be remembered.
         boundary = Dirstate::clock(request.repository).unwrap_or_default();
-        let baseline = Baseline::of(request.repository, request.dirstate.parents()[0])?;
+        let view = request.repository.view_for(Audience::Everything)?;
+        let first = view.changelog().rev(&request.dirstate.parents()[0]);
+        let text = view.manifest_text(first)?;
+        let baseline = Baseline::of_text(request.repository.root(), &view, &text);
         let is_clean = baseline.compare_all(&unsure, request.stop)?;
         for ((path, seen), is_clean) in unsure.into_iter().zip(is_clean) {
             if !is_clean {
