@@ -102,8 +102,12 @@ fn open_heads(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
     Ok(open.copied().collect())
 }
 
-/// How many files there are of each kind, in the order of the line.
-fn counted(session: &mut Session) -> Result<(Vec<(usize, &'static str)>, bool), Abort> {
+/// Numbers of files with the word for them.
+type Counts = Vec<(usize, &'static str)>;
+
+/// How many files there are of each kind, in the order of the line, and whether a commit would
+/// have any of them.
+fn counted(session: &mut Session) -> Result<(Counts, bool), Abort> {
     let listing = Listing {
         unknown: true,
         ..Listing::default()

@@ -86,6 +86,10 @@ impl Flag {
     }
 
     /// Takes nothing.
+    #[expect(
+        clippy::self_named_constructors,
+        reason = "a flag is one kind of option"
+    )]
     pub(crate) const fn flag(short: char, long: &'static str, help: &'static str) -> Flag {
         Flag::new(Some(short), long, Kind::Flag, help)
     }

@@ -186,15 +186,6 @@ impl Session {
         }
     }
 
-    /// Prints with `--debug`.
-    pub(crate) fn debug(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
-        if self.verbosity.debug {
-            self.write(bytes)
-        } else {
-            Ok(())
-        }
-    }
-
     /// Prints to standard error, behind all output so far.
     pub(crate) fn warn(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         self.out.flush()?;

@@ -10,7 +10,7 @@ impl Files for Memory {
     }
 
     fn expand(&self, path: &[u8]) -> PathBuf {
-        PathBuf::from(String::from_utf8_lossy(path).replace('~', "/home"))
+        PathBuf::from(String::from_utf8_lossy(path).replace('~', "/me"))
     }
 }
 
@@ -19,7 +19,7 @@ fn read(text: &'static str) -> Result<Hgrc, String> {
         ("/etc/hgrc", text),
         ("/etc/more", "[inc]\nz = 1\n"),
         ("/etc/loop", "%include loop\n"),
-        ("/home/own", "[own]\nx = 2\n"),
+        ("/me/own", "[own]\nx = 2\n"),
     ]);
     let mut hgrc = Hgrc::default();
     hgrc.add_file(&files, Path::new("/etc/hgrc"))
