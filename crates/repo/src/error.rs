@@ -184,6 +184,9 @@ impl RepoError {
         match self {
             RepoError::AbandonedTransaction => Some("run 'hg recover' to clean up transaction"),
             RepoError::TornFncache => Some("use 'hg debugrebuildfncache' to rebuild the fncache"),
+            RepoError::UnknownEngines { .. } => {
+                Some("run \"hg debuginstall\" to list available compression engines")
+            }
             _ => None,
         }
     }

@@ -139,6 +139,8 @@ impl Session {
             return Ok(repository.clone());
         }
         let repository = Repository::open(disk(), self.root()?)?;
+        // A bad setting stops every command that opens the repository, not only those that write.
+        self.storage_settings()?;
         self.repository = Some(repository.clone());
         Ok(repository)
     }

@@ -7,6 +7,7 @@
 mod clone;
 mod commit;
 mod config;
+mod engines;
 mod files;
 mod format;
 mod heads;
