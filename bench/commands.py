@@ -211,34 +211,32 @@ def update(bench, name, folder):
 
 
 def recompress(bench, name, folder):
+    """Into new folders each time, as in `update`."""
     if not bench.wants(f"recompress --redelta/{name}"):
         return
-    copies = bench.copies(f"recompress-{name}", folder)
-    clone = os.path.join(bench.work, "recomputed")
+    count, current = 0, {}
 
-    def fresh(program, copy):
-        if program is bench.theirs:
-            shutil.rmtree(clone, ignore_errors=True)
-        else:
-            shutil.rmtree(copy)
-            bare(folder, copy)
-
-    def check(program, copy):
+    def fresh(program, _folder):
+        nonlocal count
+        count += 1
+        current[program] = os.path.join(bench.work, f"recompress-{count}")
         if program is bench.ours:
-            bench.hg("verify", "-q", cwd=copy)
+            bare(folder, current[program])
+
+    def check(program, _folder):
+        bench.hg("verify", "-q", cwd=current[program])
 
     def words(program):
         if program is bench.ours:
-            return ["recompress", copies(program), "--redelta"]
-        return ["clone", "-q", "--pull", "-U", *REDELTA, copies(program), clone]
+            return ["recompress", current[program], "--redelta"]
+        return ["clone", "-q", "--pull", "-U", *REDELTA, folder, current[program]]
 
-    bench.row(f"recompress --redelta/{name}", 6, SLOW, words, copies, fresh, check)
-    if os.path.exists(clone):
-        ours = os.path.join(copies(bench.ours), ".hg", "store")
-        theirs = os.path.join(clone, ".hg", "store")
+    bench.row(f"recompress --redelta/{name}", 6, SLOW, words, bench.work, fresh, check)
+    if os.path.exists(current.get(bench.theirs, "")):
+        ours, theirs = (size(os.path.join(current[program], ".hg", "store"))
+                        for program in (bench.ours, bench.theirs))
         bench.results.write(name=f"recompress --redelta/{name}", subject="sizes", unit="bytes",
-                            ours=size(ours), theirs=size(theirs), met=size(ours) <= size(theirs))
-        shutil.rmtree(clone)
+                            ours=ours, theirs=theirs, met=ours <= theirs)
 
 
 def size(store):
