@@ -26,6 +26,8 @@ fn disturb(path: &Path) {
     write(path, "added", b"added");
     hg().ok(path, &["add", "added"]);
     hg().ok(path, &["remove", "b"]);
+    // What an earlier revert has left.
+    let _ = std::fs::remove_file(path.join("copied"));
     hg().ok(path, &["copy", "k", "copied"]);
     std::fs::remove_file(path.join("d/c")).unwrap();
     write(path, "unknown", b"?");
