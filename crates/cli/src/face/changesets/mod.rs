@@ -77,15 +77,6 @@ impl Printer {
         })
     }
 
-    /// Prints one changeset.
-    pub(crate) fn print(&self, session: &mut Session, rev: Option<Rev>) -> Result<(), Abort> {
-        let view = self.view.clone();
-        let mut reader = view.changelog().reader();
-        let mut out = Vec::new();
-        self.render(rev, &mut reader, &mut out)?;
-        session.write(out)
-    }
-
     /// Appends the text of one changeset.
     fn render(
         &self,
