@@ -21,6 +21,7 @@ mod revlogs;
 mod root;
 mod state;
 mod status;
+mod together;
 mod tracking;
 mod update;
 mod verify;
