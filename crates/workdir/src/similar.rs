@@ -101,13 +101,13 @@ mod tests {
             numbers("c", 30, ""),
             numbers("d", 30, "x\n"),
         ];
-        let found = renames(&[a.clone()], &added, 0.5);
+        let found = renames(std::slice::from_ref(&a), &added, 0.5);
         let shown = found.iter().map(|rename| {
             let path = String::from_utf8_lossy(&rename.to).into_owned();
             format!("{path} {:.0}", (rename.score * 100.0).floor())
         });
         assert_eq!(shown.collect::<Vec<_>>(), ["c 100", "b 77", "d 98"]);
-        assert_eq!(renames(&[a.clone()], &added, 1.0).len(), 1);
+        assert_eq!(renames(std::slice::from_ref(&a), &added, 1.0).len(), 1);
         assert_eq!(renames(&[a], &added, 0.98).len(), 2);
         let empty = [numbers("e", 0, "")];
         assert!(renames(&empty, &empty, 0.1).is_empty());

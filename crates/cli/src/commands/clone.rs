@@ -181,7 +181,7 @@ fn free_folder(session: &Session, typed: &[u8]) -> Result<PathBuf, Abort> {
         return Err(Abort::new(format!("destination '{shown}' already exists")));
     }
     // Without dots, because it will stand in messages and in other repositories' paths.
-    Ok(std::path::absolute(&path).map_err(|e| Abort::file(&e, &path))?)
+    std::path::absolute(&path).map_err(|e| Abort::file(&e, &path))
 }
 
 fn heads_of(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
