@@ -56,8 +56,9 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     if let Some(root) = place.root() {
         environment::add_repository_layers(&mut config, root)?;
     }
-    config.add_all(&of_arguments);
+    // HGPLAIN is about what files configure; --config is part of the call.
     environment::make_plain(&mut config);
+    config.add_all(&of_arguments);
     let (target, global) = find_target(arguments, &config)?;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
