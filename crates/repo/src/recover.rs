@@ -47,11 +47,12 @@ pub(crate) fn roll_back(shared: &Shared) -> Result<bool, RepoError> {
     let bytes = read_if_there(shared.storage.as_ref(), &store.join(journal::BACKUPS))?;
     let backups = journal::decode_backups(&bytes.unwrap_or_default())
         .map_err(|line| damaged(journal::BACKUPS, line))?;
-    for length in &lengths {
-        cut_back(shared, length)?;
-    }
     for backup in &backups {
         put_back(shared, backup)?;
+    }
+    // Last, because a backup may be a second name of a file that was appended to.
+    for length in &lengths {
+        cut_back(shared, length)?;
     }
     clean_up(shared, &backups)?;
     Ok(true)

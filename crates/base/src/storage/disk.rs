@@ -215,8 +215,10 @@ fn detach(full: &Path) -> Result<(), StorageError> {
     }
     let mut beside = full.as_os_str().to_owned();
     beside.push(".detached");
+    // Synced, because the bytes under the old name are committed ones.
     fs::copy(full, &beside)
-        .and_then(|_| fs::rename(&beside, full))
+        .and_then(|_| File::open(&beside)?.sync_all())
+        .and_then(|()| fs::rename(&beside, full))
         .map_err(|e| StorageError::io("detach", full, e))
 }
 

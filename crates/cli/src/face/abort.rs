@@ -44,10 +44,12 @@ pub(crate) enum Abort {
     #[error("config error: {0}")]
     Alias(String),
     /// A command was called with wrong arguments; its usage follows.
-    #[error("hg {}: {message}", command.name())]
+    #[error("hg {name}: {message}")]
     Usage {
         /// The command.
         command: &'static Command,
+        /// Its name, or that of the alias which leads to it.
+        name: String,
         /// What is wrong.
         message: String,
     },
@@ -108,6 +110,7 @@ impl Abort {
     pub(crate) fn usage(command: &'static Command, message: impl Into<String>) -> Abort {
         Abort::Usage {
             command,
+            name: command.name().to_owned(),
             message: message.into(),
         }
     }

@@ -12,8 +12,8 @@ const ONLY_TYPED: &[&str] = &["--config", "--cwd", "--repository", "--repo", "-R
 /// What is to be run.
 #[derive(Debug)]
 pub(crate) enum Target {
-    /// A command with its arguments.
-    Command(&'static Command, Vec<Vec<u8>>),
+    /// A command with its arguments, and its name or that of the alias which leads to it.
+    Command(&'static Command, String, Vec<Vec<u8>>),
     /// A line for the shell, as a `!` alias gives it.
     Shell {
         /// The line.
@@ -41,15 +41,18 @@ pub(crate) fn resolve(name: &[u8], arguments: &[Vec<u8>], config: &Hgrc) -> Resu
     let mut name = String::from_utf8_lossy(name).into_owned();
     let mut arguments = arguments.to_vec();
     let mut through: Option<String> = None;
+    let mut outermost: Option<String> = None;
     // An alias may use those that are defined before it, so this comes to an end.
     let mut aliases = config.section("alias");
     loop {
         let (full, meaning) = find(&name, aliases, through.as_deref())?;
         match meaning {
             Meaning::Command(command) => {
-                let mut all = defaults(command, config)?;
+                // An alias has defaults of its own, and not its command's.
+                let name = outermost.unwrap_or_else(|| command.name().to_owned());
+                let mut all = defaults(&name, config)?;
                 all.append(&mut arguments);
-                return Ok(Target::Command(command, all));
+                return Ok(Target::Command(command, name, all));
             }
             Meaning::Absent => return Err(unknown(&name, through.as_deref())),
             Meaning::Alias(at) => {
@@ -62,6 +65,7 @@ pub(crate) fn resolve(name: &[u8], arguments: &[Vec<u8>], config: &Hgrc) -> Resu
                 }
                 (name, arguments) = expand(&full, definition, arguments)?;
                 aliases = &aliases[..at];
+                outermost.get_or_insert_with(|| full.clone());
                 through = Some(full);
             }
         }
@@ -126,9 +130,9 @@ fn unknown(name: &str, through: Option<&str>) -> Abort {
     }
 }
 
-/// Options that `[defaults]` adds before those of the user.
-fn defaults(command: &Command, config: &Hgrc) -> Result<Vec<Vec<u8>>, Abort> {
-    match config.get("defaults", command.name()) {
+/// Options that `[defaults]` adds before those of the user, for a command or an alias.
+fn defaults(name: &str, config: &Hgrc) -> Result<Vec<Vec<u8>>, Abort> {
+    match config.get("defaults", name) {
         Some(words) => split(words).ok_or_else(|| Abort::new("No closing quotation")),
         None => Ok(Vec::new()),
     }

@@ -69,14 +69,14 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
             early.check(&global)?;
             alias::run_shell(&script, &words)
         }
-        Target::Command(command, words) => {
-            let matches = parse_command(command, &words, global)?;
+        Target::Command(command, name, words) => {
+            let matches = parse_command(command, &name, &words, global)?;
             early.check(&matches)?;
             apply_global(&mut session, &matches)?;
             let pager = pager::start(&mut session, command, &matches)?;
             let done = match is_bare {
                 true => commands::help::basic(&mut session),
-                false => run_command(command, &mut session, &matches),
+                false => run_command(command, &name, &mut session, &matches),
             };
             if let Some(pager) = pager {
                 pager.finish(&mut session);
@@ -137,19 +137,29 @@ fn find_target(arguments: &[Vec<u8>], config: &Hgrc) -> Result<(Target, Matches)
         None
     };
     let target = match (special, global.arguments()) {
-        (Some(command), words) => Target::Command(command, words.to_vec()),
+        (Some(command), words) => {
+            Target::Command(command, command.name().to_owned(), words.to_vec())
+        }
         (None, [name, rest @ ..]) => alias::resolve(name, rest, config)?,
-        (None, []) => Target::Command(&commands::help::COMMAND, Vec::new()),
+        (None, []) => {
+            let help = &commands::help::COMMAND;
+            Target::Command(help, help.name().to_owned(), Vec::new())
+        }
     };
     Ok((target, global))
 }
 
 fn parse_command(
     command: &'static Command,
+    name: &str,
     words: &[Vec<u8>],
     global: Matches,
 ) -> Result<Matches, Abort> {
-    let wrong = |message| Abort::Usage { command, message };
+    let wrong = |message| Abort::Usage {
+        command,
+        name: name.to_owned(),
+        message,
+    };
     let parsed = options::parse(&[command.options, GLOBAL], words, Order::Anywhere);
     let mut matches = parsed.map_err(wrong)?;
     matches.precede_with(global);
@@ -158,6 +168,7 @@ fn parse_command(
 
 fn run_command(
     command: &'static Command,
+    name: &str,
     session: &mut Session,
     matches: &Matches,
 ) -> Result<u8, Abort> {
@@ -168,8 +179,11 @@ fn run_command(
         return commands::help::of_command(session, command);
     }
     if !command.arguments.contains(&matches.arguments().len()) {
-        let message = "invalid arguments".to_owned();
-        return Err(Abort::Usage { command, message });
+        return Err(Abort::Usage {
+            command,
+            name: name.to_owned(),
+            message: "invalid arguments".to_owned(),
+        });
     }
     (command.run)(session, matches)
 }

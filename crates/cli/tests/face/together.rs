@@ -106,6 +106,8 @@ fn what_a_kill_leaves_is_brought_back_by_either() {
             known = count;
         }
     }
+    // Also if the last round got through before it was killed.
+    repos::write(&path, "last", b"last\n");
     repos::commit(&hg(), &path, "All that is left");
     verified(&path);
 }
