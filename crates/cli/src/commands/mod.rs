@@ -17,6 +17,7 @@ pub(crate) mod debugformat;
 pub(crate) mod debugindex;
 pub(crate) mod debugrequires;
 pub(crate) mod debugrevlog;
+pub(crate) mod debugupgraderepo;
 pub(crate) mod diff;
 pub(crate) mod files;
 pub(crate) mod forget;
@@ -65,6 +66,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debugindex::COMMAND,
     &debugrequires::COMMAND,
     &debugrevlog::COMMAND,
+    &debugupgraderepo::COMMAND,
     &diff::COMMAND,
     &files::COMMAND,
     &forget::COMMAND,

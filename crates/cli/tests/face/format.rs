@@ -24,3 +24,30 @@ fn formats_are_told_alike() {
         Twin::writing(make).all_same(&["debugformat -v", "debugrequires"]);
     }
 }
+
+#[test]
+fn an_upgrade_changes_the_compression_and_nothing_else() {
+    let twin = Twin::writing(|hg, path| {
+        std::fs::create_dir_all(path).unwrap();
+        hg.ok(path, &["init"]);
+        repos::write(path, "a", b"text\n".repeat(100).as_slice());
+        repos::commit(hg, path, "One");
+    });
+    let ours = |arguments: &[&str]| twin.run(arguments).ours;
+    let zlib = "format.revlog-compression=zlib";
+    let said = ours(&["debugupgraderepo", "--config", zlib]).success();
+    assert!(said.contains("from zstd to zlib"), "{said}");
+    let requires = || std::fs::read_to_string(twin.ours().join(".hg/store/requires")).unwrap();
+    assert!(requires().contains("zstd"));
+    ours(&["debugupgraderepo", "--run", "--config", zlib]).success();
+    assert!(!requires().contains("zstd"));
+    varve_testkit::peers::hg().ok(twin.ours(), &["verify"]);
+    let refused = ours(&["debugupgraderepo", "--config", "format.use-dirstate-v2=yes"]);
+    assert_eq!(refused.code, Some(255));
+    assert!(
+        refused
+            .stderr
+            .contains("cannot add the feature dirstate-v2"),
+        "{refused}"
+    );
+}
