@@ -222,3 +222,16 @@ fn templates_are_filled() {
     twin.same(&["log", "-v", "-T", "json"]);
     twin.same(&["tags", "-T", "{tag} {rev}\\n"]);
 }
+
+#[test]
+fn what_templates_cannot_fill_is_refused() {
+    let twin = Twin::reading();
+    let ours = twin.run(&["log", "-r", "0", "-T", "{latesttag}"]).ours;
+    assert_eq!(ours.code, Some(255), "{ours}");
+    assert!(
+        ours.stderr.contains("'latesttag' is not supported"),
+        "{ours}"
+    );
+    // A name that nobody knows is empty in both.
+    twin.same(&["log", "-r", "0", "-T", "{nothing}{rev}\n"]);
+}

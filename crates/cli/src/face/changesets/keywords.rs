@@ -93,6 +93,41 @@ impl OfChangeset<'_> {
     }
 }
 
+/// Keywords that Mercurial fills and Varve cannot: empty like a name that nobody knows, they would
+/// give wrong output.
+const OF_MERCURIAL: &[&str] = &[
+    "activebookmark",
+    "bisect",
+    "changessincelatesttag",
+    "children",
+    "currentbookmark",
+    "diffstat",
+    "file_copies_switch",
+    "graphnode",
+    "graphwidth",
+    "instabilities",
+    "latesttag",
+    "latesttagdistance",
+    "manifest",
+    "namespaces",
+    "negrev",
+    "obsfate",
+    "obsolete",
+    "onelinesummary",
+    "p1",
+    "p2",
+    "peerurls",
+    "phaseidx",
+    "predecessors",
+    "reporoot",
+    "subrepos",
+    "successorssets",
+    "succsandmarkers",
+    "termwidth",
+    "verbosity",
+    "whyunstable",
+];
+
 impl Keywords for OfChangeset<'_> {
     fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
         let (subject, changeset) = (self.subject, self.subject.changeset);
@@ -125,6 +160,11 @@ impl Keywords for OfChangeset<'_> {
             "p1node" => self.node(self.parent(0)),
             "p2node" => self.node(self.parent(1)),
             "extras" => self.extras(),
+            _ if OF_MERCURIAL.contains(&name) => {
+                return Err(Abort::new(format!(
+                    "template keyword '{name}' is not supported"
+                )));
+            }
             _ => return Ok(None),
         }))
     }
