@@ -38,10 +38,14 @@ run(async () => {
   const changes = await db.changes({ since: 0, include_docs: true });
   assert.strictEqual(changes.results.length, 102);
   const seen = [];
+  let stopped = false;
   db.changesReader.start({ since: changes.last_seq, wait: false, batchSize: 10 })
-    .on('change', (change) => seen.push(change.id));
+    .on('change', (change) => seen.push(change.id))
+    // The request that `stop` cuts off is told as an error, if there is one just then.
+    .on('error', (error) => assert(stopped, error));
   await db.insert({ late: true }, 'late');
   await until('the reader sees a change', () => seen.includes('late'));
+  stopped = true;
   db.changesReader.stop();
 
   await db.attachment.insert('holder', 'a.txt', Buffer.from('text'), 'text/plain');
