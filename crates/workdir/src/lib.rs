@@ -28,7 +28,7 @@ pub use files::WorkingFiles;
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local::{Standing, standing};
 pub use marks::{active_bookmark, branch, set_active_bookmark, set_branch};
-pub use merge_state::{clear_merge, has_unresolved};
+pub use merge_state::{clear_merge, has_unresolved, other_side};
 pub use revert::{Action, RevertPlan, RevertStep, plan_revert, revert};
 pub use similar::{Candidate, Rename, renames};
 pub use status::{

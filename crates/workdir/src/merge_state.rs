@@ -13,7 +13,7 @@
 use crate::WorkdirError;
 use std::path::PathBuf;
 use varve_base::storage::read_if_there;
-use varve_repo::Repository;
+use varve_repo::{Node, Repository};
 
 const HEADER_LEN: usize = 1 + 4;
 
@@ -29,6 +29,27 @@ pub fn has_unresolved(repository: &Repository) -> Result<bool, WorkdirError> {
     let path = folder(repository).join("state2");
     let bytes = read_if_there(repository.storage().as_ref(), &path)?;
     Ok(any_unresolved(&bytes.unwrap_or_default()))
+}
+
+/// What a merge that is under way brings in.
+///
+/// # Errors
+/// What the storage answers.
+pub fn other_side(repository: &Repository) -> Result<Option<Node>, WorkdirError> {
+    let path = folder(repository).join("state2");
+    let bytes = read_if_there(repository.storage().as_ref(), &path)?.unwrap_or_default();
+    let mut bytes = &bytes[..];
+    while let Some((header, rest)) = bytes.split_first_chunk::<HEADER_LEN>() {
+        let len = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+        let Some((record, rest)) = rest.split_at_checked(len) else {
+            break;
+        };
+        if header[0] == b'O' {
+            return Ok(Node::from_hex(record));
+        }
+        bytes = rest;
+    }
+    Ok(None)
 }
 
 /// Forgets the merge, once it is committed or given up.

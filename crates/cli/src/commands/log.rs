@@ -1,6 +1,6 @@
 //! `log`: the history.
 
-use crate::face::changesets::{Names, Printer, Style, phase_name};
+use crate::face::changesets::{Look, Names, Printer, Style, phase_name};
 use crate::face::diff::{GIT, Options, STAT};
 use crate::face::formatter::Value;
 use crate::face::revision::query;
@@ -44,6 +44,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::value('l', "limit", "NUM", "no more changesets than this"),
         Flag::flag('M', "no-merges", "no merges"),
         Flag::flag('p', "patch", "show the changes of files"),
+        Flag::flag('G', "graph", "draw how changesets descend from each other"),
         GIT,
         STAT,
         TEMPLATE,
@@ -86,11 +87,27 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         diff,
         template,
     };
+    let graph = matches.flag("graph");
+    // In a picture children come before their parents.
+    let set = if graph {
+        newest_first(&set, &engine)?
+    } else {
+        set
+    };
     let members = set.members(&engine).take(limit);
     let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
     let printer = Printer::new(session, style)?;
-    printer.print_all(session, &revs)?;
+    if graph {
+        let look = Look::new(session)?;
+        printer.print_graph(session, &look, &revs)?;
+    } else {
+        printer.print_all(session, &revs)?;
+    }
     Ok(0)
+}
+
+fn newest_first(set: &Set, engine: &Engine<'_>) -> Result<Set, Abort> {
+    Ok(set.clone().ascending(engine)?.reversed(engine)?)
 }
 
 /// Prints changesets as JSON.
@@ -100,7 +117,7 @@ fn json(
     view: &RepoView,
     revs: &[Option<Rev>],
 ) -> Result<u8, Abort> {
-    for option in ["patch", "stat", "copies"] {
+    for option in ["graph", "patch", "stat", "copies"] {
         if matches.flag(option) {
             return Err(Abort::new(format!("-T json does not support --{option}")));
         }

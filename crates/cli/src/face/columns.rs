@@ -2,6 +2,18 @@
 
 use unicode_width::UnicodeWidthStr;
 
+/// Columns of a terminal that does not say how wide it is.
+const USUAL: usize = 80;
+
+/// Columns of the terminal: those of `$COLUMNS`, or the usual ones.
+pub(crate) fn of_terminal() -> usize {
+    let columns = std::env::var("COLUMNS").ok();
+    columns
+        .and_then(|columns| columns.trim().parse().ok())
+        .filter(|columns| *columns > 0)
+        .unwrap_or(USUAL)
+}
+
 /// Columns that a text takes; bytes that are no UTF-8 take one each.
 pub(crate) fn width(text: &[u8]) -> usize {
     let chunks = text.utf8_chunks();

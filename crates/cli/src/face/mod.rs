@@ -14,6 +14,7 @@ pub(crate) mod environment;
 mod files;
 pub(crate) mod formatter;
 pub(crate) mod global;
+pub(crate) mod graph;
 mod locks;
 pub(crate) mod matching;
 mod options;

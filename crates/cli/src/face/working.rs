@@ -38,6 +38,11 @@ impl Session {
         Ok(exists.then_some(name))
     }
 
+    /// What a merge that is under way brings in.
+    pub(crate) fn merged(&mut self) -> Result<Option<Node>, Abort> {
+        Ok(varve_workdir::other_side(&self.repository()?)?)
+    }
+
     fn small_file(&mut self, name: &str) -> Result<Vec<u8>, Abort> {
         let repository = self.repository()?;
         let path = repository.root().join(".hg").join(name);

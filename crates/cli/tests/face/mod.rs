@@ -10,6 +10,7 @@ mod config;
 mod engines;
 mod files;
 mod format;
+mod graph;
 mod heads;
 mod labels;
 mod log;

@@ -80,6 +80,18 @@ impl OfChangeset<'_> {
         Ok(Value::List(copies.into_iter().map(one).collect()))
     }
 
+    /// The letter that stands for the changeset in a picture.
+    fn graph_node(&self) -> &'static [u8] {
+        let (printer, subject) = (self.printer, self.subject);
+        match subject.rev {
+            None if printer.working.is_empty() => b"@",
+            Some(rev) if printer.working.contains(&rev) => b"@",
+            _ if printer.merged == Some(subject.node) => b"%",
+            _ if subject.changeset.closes_branch() => b"_",
+            _ => b"o",
+        }
+    }
+
     fn extras(&self) -> Value {
         let extras = self.subject.changeset.extras();
         let mut extras: Vec<(Vec<u8>, Value)> = extras
@@ -103,8 +115,6 @@ const OF_MERCURIAL: &[&str] = &[
     "currentbookmark",
     "diffstat",
     "file_copies_switch",
-    "graphnode",
-    "graphwidth",
     "instabilities",
     "latesttag",
     "latesttagdistance",
@@ -160,6 +170,8 @@ impl Keywords for OfChangeset<'_> {
             "p1node" => self.node(self.parent(0)),
             "p2node" => self.node(self.parent(1)),
             "extras" => self.extras(),
+            "graphnode" => text(self.graph_node()),
+            "graphwidth" => Value::Int(subject.drawn as i64),
             _ if OF_MERCURIAL.contains(&name) => {
                 return Err(Abort::new(format!(
                     "template keyword '{name}' is not supported"

@@ -1,6 +1,8 @@
 //! Printing changesets: as text for people, or by a template, by all cores if there are many.
 
+mod graph;
 mod keywords;
+mod lineage;
 mod many;
 mod names;
 mod show;
@@ -9,7 +11,8 @@ pub(crate) mod touched;
 
 use super::diff::{Options, of_changeset};
 use super::template::Template;
-use super::{Abort, Session, Verbosity};
+use super::{Abort, Session, Verbosity, columns};
+pub(crate) use graph::Look;
 pub(crate) use names::Names;
 pub(crate) use show::show;
 use std::io::Write;
@@ -34,15 +37,16 @@ pub(crate) struct Style {
     pub(crate) template: Option<Template>,
 }
 
-/// Columns of the picture of `--stat`.
-const WIDTH: usize = 80;
-
 /// Prints changesets. One printer serves several threads.
 pub(crate) struct Printer {
     view: Arc<RepoView>,
     names: Names,
     verbosity: Verbosity,
     style: Style,
+    /// Parents of the working folder.
+    working: Vec<Rev>,
+    /// The other side of a merge that waits for its conflicts to be resolved.
+    merged: Option<Node>,
 }
 
 /// One changeset, or the null revision, with its text.
@@ -54,6 +58,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) node: Node,
     /// What it says.
     pub(crate) changeset: &'a Changeset<'a>,
+    /// Columns of the picture beside it.
+    pub(crate) drawn: usize,
 }
 
 /// The text of the null revision.
@@ -70,6 +76,8 @@ impl Printer {
             Names::read(&view)?
         };
         Ok(Printer {
+            working: session.working_parents()?,
+            merged: session.merged()?,
             view,
             names,
             verbosity: session.verbosity,
@@ -84,45 +92,56 @@ impl Printer {
         reader: &mut Reader<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Abort> {
-        let Some(some) = rev else {
-            let changeset = Changeset::parse(NULL_TEXT);
-            let changeset = changeset.map_err(|reason| Abort::new(reason.to_owned()))?;
-            return self.render_text(None, Node::NULL, &changeset, out);
-        };
-        let text = reader.text(some)?;
-        let changeset = self.view.parse_changeset(some, text)?;
-        self.render_text(rev, self.view.changelog().node(some), &changeset, out)
+        self.with_subject(rev, reader, |subject| self.render_subject(subject, out))
     }
 
-    fn render_text(
+    /// Reads a changeset and gives it to `render`.
+    fn with_subject(
         &self,
         rev: Option<Rev>,
-        node: Node,
-        changeset: &Changeset<'_>,
-        out: &mut Vec<u8>,
+        reader: &mut Reader<'_>,
+        render: impl FnOnce(&mut Subject<'_>) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
-        let subject = Subject {
+        let (node, text) = match rev {
+            None => (Node::NULL, NULL_TEXT),
+            Some(rev) => (self.view.changelog().node(rev), reader.text(rev)?),
+        };
+        let changeset = match rev {
+            None => Changeset::parse(text).map_err(|reason| Abort::new(reason.to_owned()))?,
+            Some(rev) => self.view.parse_changeset(rev, text)?,
+        };
+        render(&mut Subject {
             rev,
             node,
-            changeset,
-        };
+            changeset: &changeset,
+            drawn: 0,
+        })
+    }
+
+    fn render_subject(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
         match &self.style.template {
-            None => text::render(self, &subject, out)?,
-            Some(template) => {
-                let printer = self;
-                let subject = &subject;
-                template.fill(&keywords::OfChangeset { printer, subject }, out)?;
-            }
+            None => text::render(self, subject, out)?,
+            Some(template) => self.fill(template, subject, out)?,
         }
-        self.push_changes(rev, out)
+        self.push_changes(subject, out)
+    }
+
+    fn fill(
+        &self,
+        template: &Template,
+        subject: &Subject<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Abort> {
+        let printer = self;
+        template.fill(&keywords::OfChangeset { printer, subject }, out)
     }
 
     /// Appends what `-p` and `--stat` ask for.
-    fn push_changes(&self, rev: Option<Rev>, out: &mut Vec<u8>) -> Result<(), Abort> {
+    fn push_changes(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
         let Some((options, matcher)) = &self.style.diff else {
             return Ok(());
         };
-        let Some(rev) = rev else {
+        let Some(rev) = subject.rev else {
             out.push(b'\n');
             return Ok(());
         };
@@ -133,7 +152,8 @@ impl Printer {
         };
         let (comparison, changes) = of_changeset(&self.view, rev, options, digits, matcher)?;
         if self.style.stat {
-            comparison.push_stat(&changes, WIDTH, out)?;
+            let width = columns::of_terminal().saturating_sub(subject.drawn);
+            comparison.push_stat(&changes, width, out)?;
         }
         if self.style.stat && self.style.patch {
             out.push(b'\n');

@@ -56,15 +56,20 @@ const STYLES: &[&str] = &[
 pub(crate) fn of_argument(session: &Session, argument: &[u8]) -> Result<Template, Abort> {
     let shown = String::from_utf8_lossy(argument).into_owned();
     if let Some(text) = session.config.get("templates", &shown) {
-        let quoted = [&b"\""[..], b"'"]
-            .iter()
-            .find_map(|mark| text.strip_prefix(*mark)?.strip_suffix(*mark));
-        return Template::parse(quoted.unwrap_or(text));
+        return Template::parse(unquoted(text));
     }
     if STYLES.contains(&shown.as_str()) {
         return Err(Abort::new(format!("style '{shown}' is not supported")));
     }
     Template::parse(argument)
+}
+
+/// A configured template, without the quotation marks that it may stand in.
+pub(crate) fn unquoted(text: &[u8]) -> &[u8] {
+    let quoted = [&b"\""[..], b"'"]
+        .iter()
+        .find_map(|mark| text.strip_prefix(*mark)?.strip_suffix(*mark));
+    quoted.unwrap_or(text)
 }
 
 /// The template that prints the items of a command.

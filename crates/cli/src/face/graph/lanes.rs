@@ -1,0 +1,89 @@
+//! Which lane waits for what.
+
+use super::{Graph, Mark, Place};
+
+/// A column, and what it waits for.
+#[derive(Clone, Debug)]
+pub(super) struct Lane<K> {
+    pub(super) key: K,
+    pub(super) mark: Mark,
+}
+
+/// That one thing descends from another.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Edge<K> {
+    /// The other.
+    pub(crate) to: K,
+    /// How the lane to it looks.
+    pub(crate) mark: Mark,
+}
+
+/// One row with a symbol, and how lanes go on below it.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// Lane of the symbol.
+    pub(super) at: usize,
+    /// Lanes of the symbol's row and of the next one that are joined.
+    pub(super) links: Vec<(usize, usize)>,
+    /// Lanes of this row.
+    pub(super) lanes: usize,
+    /// How many more the next row has; from -1 to 1.
+    pub(super) growth: isize,
+}
+
+impl Row {
+    /// Columns of the picture.
+    pub(super) fn width(&self) -> usize {
+        2 * self.lanes.max(self.lanes_below())
+    }
+
+    pub(super) fn lanes_below(&self) -> usize {
+        self.lanes.saturating_add_signed(self.growth)
+    }
+}
+
+impl<K: Clone + PartialEq> Graph<K> {
+    /// Finds the place of the next thing, which descends from others, each named once.
+    pub(crate) fn place(&mut self, key: K, edges: Vec<Edge<K>>) -> Place {
+        let found = self.lanes.iter().position(|lane| lane.key == key);
+        let mut at = found.unwrap_or(self.lanes.len());
+        if found.is_none() {
+            self.lanes.push(Lane { key, mark: None });
+        }
+        let mut lanes = self.lanes.len();
+        let (mut links, mut opened) = (Vec::new(), Vec::new());
+        for edge in edges {
+            let known = self.lanes.iter().enumerate();
+            // The lane of this very thing ends here.
+            let mut known = known.filter(|(number, _)| *number != at);
+            match known.find(|(_, lane)| lane.key == edge.to) {
+                Some((number, _)) => links.push((at, number)),
+                None => opened.push(Lane {
+                    key: edge.to,
+                    mark: edge.mark,
+                }),
+            }
+        }
+        let mut left = opened.len();
+        for (_, to) in links.iter_mut().filter(|(_, to)| *to > at) {
+            *to = *to + left - 1;
+        }
+        self.lanes.splice(at..=at, opened);
+        let mut rows = Vec::new();
+        loop {
+            links.extend((left > 0).then_some((at, at)));
+            links.extend((left > 1).then_some((at, at + 1)));
+            let growth = left.min(2) as isize - 1;
+            rows.push(Row {
+                at,
+                links: std::mem::take(&mut links),
+                lanes,
+                growth,
+            });
+            if left <= 2 {
+                return Place { rows };
+            }
+            (at, lanes, left) = (at + 1, lanes + 1, left - 1);
+        }
+    }
+}

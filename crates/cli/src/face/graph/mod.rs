@@ -1,0 +1,68 @@
+//! A picture of how things descend from each other, drawn line by line beside their texts.
+//!
+//! ```text
+//! o    tip          A lane is a column that waits for one thing. What is drawn takes the place of
+//! |\   merge        its lane and leaves lanes for its parents: none if all are waited for already,
+//! | o  side         so that the lanes to the right move left; one; or two, so that they move
+//! | |               right. More than two open row by row.
+//! o |  trunk
+//! |/
+//! o  root
+//! ```
+//! It knows nothing of changesets: things are told apart by keys of any kind.
+
+mod draw;
+mod lanes;
+
+pub(crate) use lanes::Edge;
+use lanes::{Lane, Row};
+
+/// How the lanes of one kind of edges look; `None` if they end at once with a `~`.
+pub(crate) type Mark = Option<Vec<u8>>;
+
+/// The picture, as far as what is to come depends on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph<K> {
+    lanes: Vec<Lane<K>>,
+    /// Where the last row had its node, and how many lanes it opened.
+    before: (usize, isize),
+    /// Leaves out lines on which nothing moves.
+    short: bool,
+}
+
+/// One thing whose place in the picture is known, but not yet drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    rows: Vec<Row>,
+}
+
+impl Place {
+    /// Columns that the picture takes beside the text.
+    pub(crate) fn width(&self) -> usize {
+        self.rows.first().map_or(0, |row| row.width() + 1)
+    }
+}
+
+impl<K: Clone + PartialEq> Graph<K> {
+    /// An empty picture.
+    pub(crate) fn new(short: bool) -> Graph<K> {
+        Graph {
+            lanes: Vec::new(),
+            before: (0, 0),
+            short,
+        }
+    }
+
+    /// Appends the lines of one thing, with the lines of its text beside them.
+    pub(crate) fn draw(&mut self, place: &Place, symbol: &[u8], text: &[&[u8]], out: &mut Vec<u8>) {
+        let (mut symbol, mut text) = (symbol, text);
+        for row in &place.rows {
+            self.draw_row(row, symbol, text, out);
+            // What opens further lanes has no text.
+            (symbol, text) = (b"\\", &[]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
