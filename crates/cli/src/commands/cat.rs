@@ -42,18 +42,9 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let view = session.view()?;
     let matcher = session.matcher(matches)?;
     let text = view.manifest_text(rev)?;
-    let short = short_hex(&view.changelog().node_or_null(rev));
+    let node = view.changelog().node_or_null(rev);
     let entries = matching::files_of(&view, &text, &matcher, |name| {
-        let name = session.shown_path(name)?;
-        session.warn(
-            [
-                &name[..],
-                b": no such file in rev ",
-                short.as_bytes(),
-                b"\n",
-            ]
-            .concat(),
-        )
+        session.tell_not_in(name, &node)
     })?;
     let output = matches
         .value("output")

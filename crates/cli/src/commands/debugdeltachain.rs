@@ -41,12 +41,7 @@ struct Groups {
 }
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let name = matches.arguments().first();
-    let chosen = Chosen::find(session, matches, name)?;
-    let chosen = chosen.ok_or_else(|| match name {
-        Some(name) => revlogs::not_found(name),
-        None => Abort::usage(&COMMAND, "invalid arguments"),
-    })?;
+    let chosen = Chosen::of_argument(session, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     let group = |name| matches.flag(name) || matches.flag("all-info");
     let groups = Groups {

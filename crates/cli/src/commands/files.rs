@@ -80,18 +80,9 @@ fn of_changeset(
 ) -> Result<Vec<Listed>, Abort> {
     let view = session.view()?;
     let text = view.manifest_text(rev)?;
-    let short = crate::face::working::short_hex(&view.changelog().node_or_null(rev));
+    let node = view.changelog().node_or_null(rev);
     let entries = matching::files_of(&view, &text, matcher, |name| {
-        let name = session.shown_path(name)?;
-        session.warn(
-            [
-                &name[..],
-                b": no such file in rev ",
-                short.as_bytes(),
-                b"\n",
-            ]
-            .concat(),
-        )
+        session.tell_not_in(name, &node)
     })?;
     let listed = entries.iter().map(|entry| {
         let flag = match entry.kind {

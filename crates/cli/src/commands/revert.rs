@@ -161,8 +161,7 @@ fn tell_named(
             _ => {
                 let view = session.view()?;
                 let node = view.changelog().node_or_null(target);
-                let hex = session.hex(&node);
-                session.warn(format!("{shown}: no such file in rev {hex}\n"))?;
+                session.tell_not_in(path, &node)?;
             }
         }
     }

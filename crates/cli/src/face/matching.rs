@@ -1,10 +1,11 @@
 //! File arguments of a command, `-I` and `-X`; and paths as they are shown.
 
+use super::working::short_hex;
 use super::{Abort, Matches, Session};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_repo::patterns::{Audit, Kind, Matcher, NamesOnly, PatternError, Request};
-use varve_repo::{ManifestEntry, RepoView};
+use varve_repo::{ManifestEntry, Node, RepoView};
 
 impl From<PatternError> for Abort {
     fn from(error: PatternError) -> Abort {
@@ -54,6 +55,21 @@ impl Session {
             return Ok(path.to_vec());
         }
         self.relative(path)
+    }
+
+    /// Says that a changeset has no file or folder of this name.
+    pub(crate) fn tell_not_in(&mut self, path: &[u8], node: &Node) -> Result<(), Abort> {
+        let shown = self.shown_path(path)?;
+        let short = short_hex(node);
+        self.warn(
+            [
+                &shown,
+                &b": no such file in rev "[..],
+                short.as_bytes(),
+                b"\n",
+            ]
+            .concat(),
+        )
     }
 
     /// A path as it is called in the current folder.

@@ -1,7 +1,7 @@
 //! Which revlog a debugging command looks at: `-c`, `-m`, or the history of a file.
 
 use super::command::Flag;
-use super::{Abort, Matches, Session};
+use super::{Abort, Command, Matches, Session};
 use std::sync::Arc;
 use varve_repo::{PrefixMatch, RepoView, Rev, Revlog};
 
@@ -52,6 +52,20 @@ impl Chosen {
             },
         };
         Ok((!chosen.revlog()?.is_empty()).then_some(chosen))
+    }
+
+    /// The same for a command whose only argument is the file's name, and which needs a revlog.
+    pub(crate) fn of_argument(
+        session: &mut Session,
+        matches: &Matches,
+        command: &'static Command,
+    ) -> Result<Chosen, Abort> {
+        let name = matches.arguments().first();
+        let chosen = Chosen::find(session, matches, name)?;
+        chosen.ok_or_else(|| match name {
+            Some(name) => not_found(name),
+            None => Abort::usage(command, "invalid arguments"),
+        })
     }
 
     /// The revlog.

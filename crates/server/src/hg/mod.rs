@@ -10,11 +10,15 @@ use crate::{Answer, App, Failure, Request};
 use find::Found;
 use hyper::{Method, StatusCode, Uri};
 use page::Summary;
-use std::path::Path;
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::StorageFile;
 use varve_base::storage::read_if_there;
-use varve_config::{Ini, Setting};
+use varve_config::hgrc::{self, Hgrc};
 use varve_exchange::wire::{self, StreamBody, TYPE_ERROR, WireRequest, WireResponse, WireSettings};
 use varve_exchange::{ChunkSink, ExchangeError, SinkClosed, copy_file};
 use varve_repo::Repository;
@@ -100,7 +104,7 @@ enum OpenError {
     #[error(transparent)]
     Repository(#[from] varve_repo::RepoError),
     #[error(transparent)]
-    Config(#[from] varve_config::ConfigError),
+    Hgrc(#[from] hgrc::HgrcError),
 }
 
 fn respond(
@@ -130,29 +134,40 @@ fn respond(
 
 /// What the server's settings and the repository's own `.hg/hgrc` say. A `hgrc` that cannot be
 /// read is refused rather than passed over: it may be what keeps drafts from being published.
-/// Files that it includes are not read, so that a repository cannot name files of the server.
 fn settings(app: &App, found: &Found) -> Result<WireSettings, OpenError> {
-    let hgrc = found.folder.join(".hg/hgrc");
-    let text = read_if_there(app.storage().as_ref(), &hgrc)?.unwrap_or_default();
-    let (text, directives) = without_directives(&String::from_utf8_lossy(&text));
-    let hgrc = Ini::parse(&hgrc, &text)?;
-    let publish = hgrc.get("phases", "publish").map(Setting::boolean);
+    let path = found.folder.join(".hg/hgrc");
+    let text = read_if_there(app.storage().as_ref(), &path)?.unwrap_or_default();
+    let included = NothingIncluded::default();
+    let mut hgrc = Hgrc::default();
+    hgrc.add_text(&included, &path, &text)?;
     // Another file may say that drafts stay drafts; publishing them could not be taken back.
-    let unsaid = !directives;
+    let unsaid = !included.asked.get();
     let hg = &app.settings().hg;
     Ok(WireSettings {
         stream_clones: hg.uncompressed,
         zlib_level: hg.zlib_level,
         zstd_level: hg.zstd_level,
-        publishing: publish.transpose()?.unwrap_or(unsaid),
+        publishing: hgrc.boolean("phases", "publish", unsaid)?,
     })
 }
 
-/// A `hgrc` with its `%include` and `%unset` lines left empty, and whether there were any.
-fn without_directives(text: &str) -> (String, bool) {
-    let plain = |line: &str| if line.starts_with('%') { "" } else { line }.to_owned() + "\n";
-    let directives = text.lines().any(|line| line.starts_with('%'));
-    (text.lines().map(plain).collect(), directives)
+/// Files that a repository's `hgrc` includes are not read, so that a repository cannot name files
+/// of the server.
+#[derive(Default)]
+struct NothingIncluded {
+    /// Whether there was one to read.
+    asked: Cell<bool>,
+}
+
+impl hgrc::Files for NothingIncluded {
+    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
+        self.asked.set(true);
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn expand(&self, path: &[u8]) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(path))
+    }
 }
 
 fn stream(

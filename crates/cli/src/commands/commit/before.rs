@@ -1,13 +1,12 @@
 //! What is known before a commit, and what that says about it afterwards.
 
-use crate::face::environment::Environment;
 use crate::face::{Abort, Session};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use varve_repo::patterns::Matcher;
 use varve_repo::{Node, RepoView, Repository, Rev};
-use varve_workdir::{Dirstate, Ignore, IgnoreFiles, Status};
+use varve_workdir::{Dirstate, Status};
 
 /// The repository as it was.
 pub(super) struct Before {
@@ -143,20 +142,6 @@ impl Before {
         };
         session.note(format!("committed changeset {rev}:{shown}\n"))
     }
-}
-
-/// What `--addremove` passes over.
-pub(super) fn ignored(session: &mut Session) -> Result<Ignore, Abort> {
-    let root = session.root()?.to_owned();
-    let items = session.config.section("ui").iter();
-    let files = items.filter(|item| item.key == b"ignore" || item.key.starts_with(b"ignore."));
-    let expand = |value: &[u8]| root.join(varve_config::hgrc::Files::expand(&Environment, value));
-    let files: Vec<_> = files.map(|item| expand(&item.value)).collect();
-    let read = IgnoreFiles::read(&root, &files)?;
-    for line in read.warnings {
-        session.warn(format!("{line}\n"))?;
-    }
-    Ok(read.ignore)
 }
 
 /// `--addremove`: tracks what is new and stops tracking what is missing.

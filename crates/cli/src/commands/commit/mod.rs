@@ -128,7 +128,7 @@ fn changes(
     }
     let adds = matches.flag("addremove");
     let ignore = match adds {
-        true => before::ignored(session)?,
+        true => session.ignore()?,
         false => Ignore::default(),
     };
     let looked = working_status(&StatusRequest {

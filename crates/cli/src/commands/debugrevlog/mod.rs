@@ -26,12 +26,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let name = matches.arguments().first();
-    let chosen = Chosen::find(session, matches, name)?;
-    let chosen = chosen.ok_or_else(|| match name {
-        Some(name) => revlogs::not_found(name),
-        None => Abort::usage(&COMMAND, "invalid arguments"),
-    })?;
+    let chosen = Chosen::of_argument(session, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     if matches.flag("dump") {
         session.write(dump::text(revlog))?;

@@ -93,20 +93,7 @@ fn write_revisions(out: &mut String, column: &Column, all: &Statistics) -> std::
         "{indent}delta : {}",
         column.share(all.empty_deltas, empty)
     )?;
-    let snapshots: u64 = all.snapshots.iter().map(|tally| tally.count).sum();
-    writeln!(out, "    snapshot  : {}", share(snapshots))?;
-    let deep = Column {
-        width: column.width + DEEPER,
-        gap: 0,
-    };
-    for (depth, tally) in all.snapshots.iter().enumerate() {
-        let level = format!("lvl-{depth}");
-        writeln!(
-            out,
-            "      {level:7} : {}",
-            deep.share(tally.count, revisions)
-        )?;
-    }
+    write_snapshots(out, column, revisions, all, |tally| tally.count)?;
     writeln!(out, "    deltas    : {}", share(all.deltas.count))
 }
 
@@ -116,21 +103,31 @@ const DEEPER: usize = 6;
 fn write_sizes(out: &mut String, column: &Column, all: &Statistics) -> std::fmt::Result {
     let share = |number| column.share(number, all.stored);
     writeln!(out, "revision size : {}", column.number(all.stored))?;
-    let snapshots: u64 = all.snapshots.iter().map(|tally| tally.total).sum();
-    writeln!(out, "    snapshot  : {}", share(snapshots))?;
+    write_snapshots(out, column, all.stored, all, |tally| tally.total)?;
+    writeln!(out, "    deltas    : {}", share(all.deltas.total))
+}
+
+/// What snapshots make up of a whole, altogether and at each depth.
+fn write_snapshots(
+    out: &mut String,
+    column: &Column,
+    whole: u64,
+    all: &Statistics,
+    part: impl Fn(&Tally) -> u64,
+) -> std::fmt::Result {
+    let altogether = all.snapshots.iter().map(&part).sum();
+    let shown = column.share(altogether, whole);
+    writeln!(out, "    snapshot  : {shown}")?;
     let deep = Column {
         width: column.width + DEEPER,
         gap: 0,
     };
     for (depth, tally) in all.snapshots.iter().enumerate() {
         let level = format!("lvl-{depth}");
-        writeln!(
-            out,
-            "      {level:7} : {}",
-            deep.share(tally.total, all.stored)
-        )?;
+        let shown = deep.share(part(tally), whole);
+        writeln!(out, "      {level:7} : {shown}")?;
     }
-    writeln!(out, "    deltas    : {}", share(all.deltas.total))
+    Ok(())
 }
 
 fn write_chunks(out: &mut String, column: &Column, all: &Statistics) -> std::fmt::Result {
