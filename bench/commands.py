@@ -211,7 +211,8 @@ def update(bench, name, folder):
 
 
 def recompress(bench, name, folder):
-    """Into new folders each time, as in `update`."""
+    """Into new folders each time, as in `update`. What was copied is on the disk before, as a
+    repository is that has been there for a while."""
     if not bench.wants(f"recompress --redelta/{name}"):
         return
     count, current = 0, {}
@@ -222,6 +223,7 @@ def recompress(bench, name, folder):
         current[program] = os.path.join(bench.work, f"recompress-{count}")
         if program is bench.ours:
             bare(folder, current[program])
+        os.sync()
 
     def check(program, _folder):
         bench.hg("verify", "-q", cwd=current[program])

@@ -53,6 +53,25 @@ pub struct Given<'a> {
     pub delta: Option<(Option<Rev>, &'a [u8])>,
 }
 
+/// Contexts and buffers that an appender can leave to the next one: making them anew costs more than
+/// writing a short revlog.
+#[derive(Debug)]
+pub struct AppenderState {
+    packer: Option<Packer>,
+    reader: ReaderState,
+    scratch: Scratch,
+}
+
+impl Default for AppenderState {
+    fn default() -> Self {
+        AppenderState {
+            packer: None,
+            reader: ReaderState::for_writing(),
+            scratch: Scratch::default(),
+        }
+    }
+}
+
 /// Gathers revisions for one revlog; nothing is written before [`Appender::write`].
 #[derive(Debug)]
 pub struct Appender {
@@ -83,12 +102,30 @@ impl Appender {
         content: Content,
         options: impl Into<WriteOptions>,
     ) -> Result<Appender, RevlogError> {
+        Appender::open_with(storage, path, content, options, AppenderState::default())
+    }
+
+    /// The same with what another appender has left.
+    ///
+    /// # Errors
+    /// See [`Appender::open`].
+    pub fn open_with(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        content: Content,
+        options: impl Into<WriteOptions>,
+        mut state: AppenderState,
+    ) -> Result<Appender, RevlogError> {
         let options = options.into();
         let mut revlog = Revlog::open_or_empty(storage, path)?;
-        let packer = Packer::new(options.engine).map_err(|source| RevlogError::Compress {
+        let failed = |source| RevlogError::Compress {
             path: path.to_owned(),
             source,
-        })?;
+        };
+        let same = state.packer.take();
+        let same = same.filter(|packer| packer.engine() == options.engine);
+        let packer = same.map_or_else(|| Packer::new(options.engine).map_err(failed), Ok)?;
+        state.reader.forget();
         if revlog.is_empty() {
             let is_changelog = content == Content::Changelog;
             revlog.set_header(Header {
@@ -103,9 +140,9 @@ impl Appender {
             content,
             options,
             packer,
-            reader: Mutex::new(ReaderState::for_writing()),
+            reader: Mutex::new(state.reader),
             chains: Chains::default(),
-            scratch: Scratch::default(),
+            scratch: state.scratch,
             gathered: HashMap::new(),
         })
     }
@@ -205,6 +242,17 @@ impl Appender {
         }
         self.scratch.give_back(stored);
         Ok((rev, node))
+    }
+
+    pub(crate) fn into_state(self) -> AppenderState {
+        AppenderState {
+            packer: Some(self.packer),
+            reader: self
+                .reader
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
+            scratch: self.scratch,
+        }
     }
 
     pub(crate) fn cannot(&self, reason: &str) -> RevlogError {

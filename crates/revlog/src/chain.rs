@@ -11,8 +11,8 @@ pub(crate) struct Chain {
     pub deltas: usize,
     /// Stored bytes of all chunks, that of the full text included.
     pub bytes: u64,
-    /// Where the chunk of the full text begins in the file.
-    pub start: u64,
+    /// The revision with the full text.
+    pub full: Rev,
     /// How many snapshots stand between the full text and this one; `None` if the revision is an
     /// ordinary delta.
     pub depth: Option<u32>,
@@ -61,7 +61,7 @@ impl Chains {
                     let chain = Chain {
                         deltas: 0,
                         bytes: u64::from(entry.stored_len),
-                        start: entry.offset,
+                        full: at,
                         depth: Some(0),
                     };
                     self.known.insert(at, chain);

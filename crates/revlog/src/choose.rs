@@ -27,8 +27,10 @@ const MOST_SNAPSHOTS: usize = 6;
 /// Longest text for which more than the parents are tried: rebuilding old texts of this length
 /// takes longer than a commit should.
 const LONGEST_SEARCHED: usize = 16 << 20;
-/// A delta over this part of its text may not be smaller than the compressed text: both are made.
+/// A delta over this part of its text may not be smaller than the compressed text: both are made,
 const SURELY_SMALL: usize = 16;
+/// unless it is under this part of what the full text below it makes expect.
+const SURELY_SMALLER: u64 = 2;
 /// A delta against a parent that is smaller than this part of its text needs no rivals.
 const SMALL: usize = 64;
 /// Compression is not tried where it would have to be better than this.
@@ -88,7 +90,7 @@ impl Appender {
         let plain = given.flags & !crate::flag::HINTS == 0;
         if self.content != Content::Changelog && plain && !new.text.is_empty() {
             let found = self.choose_delta(new, given, &mut best)?;
-            if found && best.chunk.len() <= new.text.len() / SURELY_SMALL {
+            if found && best.chunk.len() <= self.surely_small(best.base, new.text.len()) {
                 return Ok(best);
             }
         }
@@ -101,6 +103,20 @@ impl Appender {
         }
         self.scratch.packed = full;
         Ok(best)
+    }
+
+    /// Length up to which a delta against `base` is smaller than the compressed full text: judged
+    /// by how well the full text at the start of its chain was compressed.
+    fn surely_small(&mut self, base: Option<Rev>, text_len: usize) -> usize {
+        let least = text_len / SURELY_SMALL;
+        let Some(base) = base else {
+            return least;
+        };
+        let full = self.chains.of(&self.revlog, base).full;
+        let full = self.revlog.entry(full);
+        let raw_len = u64::from(full.raw_len.unwrap_or(0)).max(1);
+        let expected = text_len as u64 * u64::from(full.stored_len) / raw_len;
+        least.max((expected / SURELY_SMALLER) as usize)
     }
 
     /// Looks for a good delta; says whether there is one.
@@ -201,7 +217,8 @@ impl Appender {
             bytes = bytes.min(most);
         }
         if !self.options.sparse {
-            let span = self.revlog.data_len() - chain.start.min(self.revlog.data_len());
+            let start = self.revlog.entry(chain.full).offset;
+            let span = self.revlog.data_len() - start.min(self.revlog.data_len());
             bytes = bytes.min((CHAIN_SPAN_PER_TEXT * text_len).checked_sub(span)?);
         }
         (bytes > 0).then_some(Limit { base, bytes })

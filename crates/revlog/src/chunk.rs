@@ -19,14 +19,16 @@ const ZSTD: u8 = b'(';
 const LEAST_FOR_ZLIB: usize = 44;
 const LEAST_FOR_ZSTD: usize = 50;
 
-/// zstd's levels do less for short inputs than they promise for long ones.
-const SHORT: usize = 16 << 10;
+/// zstd's levels do less for short inputs than they promise for long ones. Deltas of manifests,
+/// which nobody can make shorter than others do, are of this length.
+const SHORT: usize = 2 << 10;
 const MORE_FOR_SHORT: i32 = 2;
 const HIGHEST_FOR_SHORT: i32 = 7;
 
 /// Compresses chunks with one engine.
 #[derive(Debug)]
 pub struct Packer {
+    engine: EngineSetting,
     long: Compressor,
     /// For zstd at low levels: a little more work on short chunks, which are most of a store, and
     /// take next to no time at any of these levels.
@@ -50,9 +52,15 @@ impl Packer {
             _ => None,
         };
         Ok(Packer {
+            engine,
             long: Compressor::new(engine)?,
             short: higher.map(Compressor::new).transpose()?,
         })
+    }
+
+    /// What it was made with.
+    pub fn engine(&self) -> EngineSetting {
+        self.engine
     }
 
     /// As [`pack`].

@@ -17,7 +17,7 @@ mod revlog;
 mod window;
 mod write;
 
-pub use append::{Appender, Content, Given, LONGEST_INLINE, NewRevision};
+pub use append::{Appender, AppenderState, Content, Given, LONGEST_INLINE, NewRevision};
 pub use entry::{ENTRY_LEN, Entry, Header, flag};
 pub use error::RevlogError;
 pub use ids::{Node, Rev};

@@ -1,6 +1,6 @@
 //! Reading many revisions with several threads.
 
-use crate::{Rev, Revlog, RevlogError};
+use crate::{Reader, Rev, Revlog, RevlogError};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -28,6 +28,34 @@ impl Revlog {
         threads: usize,
         work: &Work<'_, E>,
     ) -> Result<(), E> {
+        self.each_read(revs, threads, |reader, rev| reader.text(rev), work)
+    }
+
+    /// As [`Revlog::each_text`], with [`Reader::unchecked_text`].
+    ///
+    /// # Errors
+    /// See [`Revlog::each_text`].
+    pub fn each_unchecked_text<E: From<RevlogError> + Send>(
+        &self,
+        revs: &[Rev],
+        threads: usize,
+        work: &Work<'_, E>,
+    ) -> Result<(), E> {
+        self.each_read(
+            revs,
+            threads,
+            |reader, rev| reader.unchecked_text(rev),
+            work,
+        )
+    }
+
+    fn each_read<E: From<RevlogError> + Send>(
+        &self,
+        revs: &[Rev],
+        threads: usize,
+        read: for<'r> fn(&'r mut Reader<'_>, Rev) -> Result<&'r [u8], RevlogError>,
+        work: &Work<'_, E>,
+    ) -> Result<(), E> {
         let share = revs.len() / (threads.max(1) * SHARES_PER_THREAD);
         let share = share.clamp(SMALLEST_SHARE, LARGEST_SHARE);
         let shares: Vec<_> = revs.chunks(share).collect();
@@ -43,7 +71,7 @@ impl Revlog {
                     if stop.load(Relaxed) {
                         return;
                     }
-                    let done = reader.text(*rev).map_err(E::from);
+                    let done = read(&mut reader, *rev).map_err(E::from);
                     if let Err(error) = done.and_then(|text| work(*rev, text)) {
                         stop.store(true, Relaxed);
                         let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);

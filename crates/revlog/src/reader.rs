@@ -162,7 +162,7 @@ impl ReaderState {
     }
 
     /// Drops what belongs to one revlog.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.window.clear();
         self.texts.clear();
         self.loose.truncate(0);

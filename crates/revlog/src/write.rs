@@ -1,6 +1,6 @@
 //! From gathered revisions to files.
 
-use crate::append::Appender;
+use crate::append::{Appender, AppenderState};
 use crate::entry::{ENTRY_LEN, Entry, Header};
 use crate::{Rev, RevlogError};
 use std::path::Path;
@@ -24,6 +24,19 @@ impl Appender {
     /// What the storage answers. What was written until then is behind the end that the index
     /// tells of, or without meaning to readers of an older changelog.
     pub fn write(self) -> Result<Written, RevlogError> {
+        self.write_files()
+    }
+
+    /// The same; gives besides what the next appender can go on with.
+    ///
+    /// # Errors
+    /// See [`Appender::write`].
+    pub fn write_and_go_on(self) -> Result<(Written, AppenderState), RevlogError> {
+        let written = self.write_files()?;
+        Ok((written, self.into_state()))
+    }
+
+    fn write_files(&self) -> Result<Written, RevlogError> {
         if !self.has_news() {
             return Ok(Written::default());
         }

@@ -1,5 +1,6 @@
 //! The local disk behind the [`Storage`] trait.
 
+use super::removal;
 use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -143,7 +144,7 @@ impl Storage for DiskStorage {
 
     fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
         let full = self.at(folder);
-        match fs::remove_dir_all(&full) {
+        match removal::remove_tree(&full) {
             Err(error) if !is_absent(&error) => Err(StorageError::io("remove", &full, error)),
             _ => Ok(()),
         }

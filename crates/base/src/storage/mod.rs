@@ -7,6 +7,7 @@
 
 mod disk;
 mod memory;
+mod removal;
 
 use std::fmt::Debug;
 use std::fs::File;

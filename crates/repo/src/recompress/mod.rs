@@ -1,7 +1,7 @@
 //! Writing all history anew, with other compression or other deltas.
 //!
-//! The new store is made beside the old one, as `.hg/store.new`: every revlog is written again
-//! and read back, everything else gets a second name. Then both folders are exchanged in one step:
+//! The new store is made beside the old one, as `.hg/store.new`: every revlog is written again and
+//! read back, and what is read must be what was given; everything else gets a second name. Then both folders are exchanged in one step:
 //! whoever looks, sees the old or the new one, whole. Revisions keep their numbers and names.
 
 mod rewrite;
@@ -14,7 +14,7 @@ use crate::repository::Shared;
 use crate::storage_settings::requirement_of;
 use crate::store_path::encode_folders;
 use crate::{RepoError, Repository};
-use rewrite::Rewriter;
+use rewrite::{Rewriter, Unchecked};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -139,6 +139,8 @@ struct Done {
     report: Recompressed,
     /// Index files of revlogs that now have a data file.
     with_data: BTreeSet<PathBuf>,
+    /// Revlogs that are so long that all threads together read them back.
+    long: Vec<Unchecked>,
 }
 
 fn rewrite_all(rewriter: &Rewriter<'_>, tree: &StoreTree) -> Result<Done, RepoError> {
@@ -156,6 +158,7 @@ fn rewrite_all(rewriter: &Rewriter<'_>, tree: &StoreTree) -> Result<Done, RepoEr
             done.report.revisions += written.revisions;
             done.report.before += len;
             done.report.after += written.bytes;
+            done.long.extend(written.unchecked);
             if written.has_data {
                 done.with_data.insert(path.clone());
             }
@@ -174,10 +177,11 @@ fn rewrite_all(rewriter: &Rewriter<'_>, tree: &StoreTree) -> Result<Done, RepoEr
         }
         outcome
     })?;
-    for (path, _) in &tree.revlogs {
-        rewriter.check_late(path, threads)?;
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for unchecked in &done.long {
+        rewriter.check_long(unchecked, threads)?;
     }
-    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(done)
 }
 
 /// Writes the list of the store's files: data files have come and gone.

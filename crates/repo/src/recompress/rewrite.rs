@@ -3,14 +3,15 @@
 use super::Recompress;
 use crate::RepoError;
 use crate::repository::Shared;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::storage::read_if_there;
 use varve_base::{Interrupt, MemoryStorage, Progress, Storage};
 use varve_revlog::{
-    Appender, Content, Entry, Given, Header, LONGEST_INLINE, NewRevision, ReaderState, Rev, Revlog,
-    RevlogError, chunk::Packer, flag,
+    Appender, AppenderState, Content, Entry, Given, Header, LONGEST_INLINE, NewRevision,
+    ReaderState, Rev, Revlog, RevlogError, chunk::Packer, flag,
 };
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Revlogs with more revisions are read back by all threads at the end, so that no one is left
 /// alone with the longest.
@@ -29,15 +30,27 @@ pub(super) struct Rewriter<'a> {
 /// What one thread keeps from revlog to revlog.
 pub(super) struct Tools {
     packer: Packer,
-    state: ReaderState,
+    reader: ReaderState,
+    appender: AppenderState,
 }
 
 /// One revlog as it is now.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Rewritten {
     pub revisions: usize,
     pub bytes: u64,
     pub has_data: bool,
+    /// What is left to be read back.
+    pub unchecked: Option<Unchecked>,
+}
+
+/// A revlog that was written and not read back yet.
+#[derive(Debug)]
+pub(super) struct Unchecked {
+    /// The index file, relative to the store.
+    path: PathBuf,
+    /// Fingerprints of what was given by revision: the text, or the delta where deltas stay.
+    prints: Vec<u128>,
 }
 
 /// The files of a revlog.
@@ -56,7 +69,8 @@ impl Rewriter<'_> {
         })?;
         Ok(Tools {
             packer,
-            state: ReaderState::default(),
+            reader: ReaderState::default(),
+            appender: AppenderState::default(),
         })
     }
 
@@ -69,12 +83,16 @@ impl Rewriter<'_> {
     ) -> Result<Rewritten, RepoError> {
         self.stop.check()?;
         let old = Revlog::open(&self.shared.storage, &self.shared.store().join(path))?;
+        let mut written = Unchecked {
+            path: path.to_owned(),
+            prints: Vec::with_capacity(old.len()),
+        };
         let files = if old.is_empty() {
             Files::default()
         } else if self.how.redelta {
-            self.append_all(&old, path, tools)?
+            self.append_all(&old, &mut written, tools)?
         } else {
-            self.repack(&old, tools)?
+            self.repack(&old, &mut written, tools)?
         };
         let target = self.new.join(path);
         let mut bytes = files.index.len();
@@ -84,8 +102,10 @@ impl Rewriter<'_> {
             super::write_new(self.shared, &target.with_extension("d"), &data)?;
         }
         super::write_new(self.shared, &target, &files.index)?;
-        if old.len() <= MANY {
-            self.check(&old, path, tools)?;
+        // Deltas alone are soon read.
+        let later = self.how.redelta && old.len() > MANY;
+        if !later {
+            self.check(&old, &written, tools)?;
         }
         // The rest of the entries, which no chunk accounts for.
         self.progress.advance(len.saturating_sub(old.data_len()));
@@ -93,25 +113,30 @@ impl Rewriter<'_> {
             revisions: old.len(),
             bytes: bytes as u64,
             has_data,
+            unchecked: later.then_some(written),
         })
     }
 
     /// The same deltas in other chunks.
-    fn repack(&self, old: &Revlog, tools: &mut Tools) -> Result<Files, RepoError> {
-        let mut reader = old.reader_with(std::mem::take(&mut tools.state));
+    fn repack(
+        &self,
+        old: &Revlog,
+        written: &mut Unchecked,
+        tools: &mut Tools,
+    ) -> Result<Files, RepoError> {
+        let mut reader = old.reader_with(std::mem::take(&mut tools.reader));
         let (mut entries, mut chunks) = (Vec::with_capacity(old.len()), Vec::new());
         let mut raw = Vec::new();
         for rev in old.revs() {
             self.stop.check()?;
             reader.stored_delta(rev, &mut raw)?;
+            written.prints.push(xxh3_128(&raw));
             let start = chunks.len();
-            tools
-                .packer
-                .pack(&raw, &mut chunks)
-                .map_err(|source| RevlogError::Compress {
-                    path: old.path().to_owned(),
-                    source,
-                })?;
+            let failed = |source| RevlogError::Compress {
+                path: old.path().to_owned(),
+                source,
+            };
+            tools.packer.pack(&raw, &mut chunks).map_err(failed)?;
             let before = old.entry(rev);
             entries.push(Entry {
                 offset: start as u64,
@@ -120,21 +145,28 @@ impl Rewriter<'_> {
             });
             self.progress.advance(u64::from(before.stored_len));
         }
-        tools.state = reader.into_state();
+        tools.reader = reader.into_state();
         Ok(lay_out(old.header(), &entries, chunks))
     }
 
     /// All texts, given to an appender that seeks deltas anew. It writes into memory: the store's
     /// files are then written whole and without a sync for each.
-    fn append_all(&self, old: &Revlog, path: &Path, tools: &mut Tools) -> Result<Files, RepoError> {
+    fn append_all(
+        &self,
+        old: &Revlog,
+        written: &mut Unchecked,
+        tools: &mut Tools,
+    ) -> Result<Files, RepoError> {
+        let path = written.path.as_path();
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         let content = match path.to_str() {
             Some("00changelog.i") => Content::Changelog,
             Some("00manifest.i") => Content::Manifest,
             _ => Content::File,
         };
-        let mut appender = Appender::open(&memory, path, content, self.how.write)?;
-        let mut reader = old.reader_with(std::mem::take(&mut tools.state));
+        let state = std::mem::take(&mut tools.appender);
+        let mut appender = Appender::open_with(&memory, path, content, self.how.write, state)?;
+        let mut reader = old.reader_with(std::mem::take(&mut tools.reader));
         for rev in old.revs() {
             self.stop.check()?;
             let entry = old.entry(rev);
@@ -142,6 +174,7 @@ impl Rewriter<'_> {
             let link = link.ok_or_else(|| self.refuse(old, rev, "belongs to no changeset"))?;
             let (p1, p2) = (entry.p1, entry.p2);
             let text = reader.unchecked_text(rev)?;
+            written.prints.push(xxh3_128(text));
             let new = NewRevision { text, p1, p2, link };
             let given = Given {
                 node: Some(entry.node),
@@ -154,8 +187,8 @@ impl Rewriter<'_> {
             }
             self.progress.advance(u64::from(entry.stored_len));
         }
-        tools.state = reader.into_state();
-        appender.write()?;
+        tools.reader = reader.into_state();
+        (_, tools.appender) = appender.write_and_go_on()?;
         let index = read_if_there(memory.as_ref(), path)?.unwrap_or_default();
         let data = read_if_there(memory.as_ref(), &path.with_extension("d"))?;
         Ok(Files { index, data })
@@ -168,45 +201,48 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Reads a revlog back that was too long for one thread.
-    pub fn check_late(&self, path: &Path, threads: usize) -> Result<(), RepoError> {
-        let old = Revlog::open(&self.shared.storage, &self.shared.store().join(path))?;
-        if old.len() <= MANY {
-            return Ok(());
-        }
-        let new = Revlog::open(&self.shared.storage, &self.new.join(path))?;
+    /// Reads a long revlog back.
+    pub fn check_long(&self, written: &Unchecked, threads: usize) -> Result<(), RepoError> {
+        let old = Revlog::open(
+            &self.shared.storage,
+            &self.shared.store().join(&written.path),
+        )?;
+        let new = Revlog::open(&self.shared.storage, &self.new.join(&written.path))?;
         self.check_entries(&old, &new)?;
-        let (plain, odd): (Vec<Rev>, Vec<Rev>) = old.revs().partition(|rev| is_plain(&old, *rev));
-        new.each_text(&plain, threads, &|_, _| {
-            Ok::<_, RepoError>(self.stop.check()?)
-        })?;
-        self.check_odd(&old, &new, &odd)
+        let revs: Vec<Rev> = new.revs().collect();
+        new.each_unchecked_text(&revs, threads, &|rev, text| {
+            self.stop.check()?;
+            self.compare(&old, rev, text, &written.prints)
+        })
     }
 
-    /// Every text of the new revlog has the hash that its node says, and every entry says the same
-    /// as before.
-    fn check(&self, old: &Revlog, path: &Path, tools: &mut Tools) -> Result<(), RepoError> {
-        let new = Revlog::open(&self.shared.storage, &self.new.join(path))?;
+    /// Everything in the new revlog is what was in the old one.
+    fn check(&self, old: &Revlog, written: &Unchecked, tools: &mut Tools) -> Result<(), RepoError> {
+        let new = Revlog::open(&self.shared.storage, &self.new.join(&written.path))?;
         self.check_entries(old, &new)?;
-        let mut reader = new.reader_with(std::mem::take(&mut tools.state));
-        let mut odd = Vec::new();
+        let mut reader = new.reader_with(std::mem::take(&mut tools.reader));
+        let mut raw = Vec::new();
         for rev in new.revs() {
-            if is_plain(old, rev) {
-                reader.text(rev)?;
+            self.stop.check()?;
+            if self.how.redelta {
+                self.compare(old, rev, reader.unchecked_text(rev)?, &written.prints)?;
             } else {
-                odd.push(rev);
+                reader.stored_delta(rev, &mut raw)?;
+                self.compare(old, rev, &raw, &written.prints)?;
             }
         }
-        tools.state = reader.into_state();
-        self.check_odd(old, &new, &odd)
+        tools.reader = reader.into_state();
+        Ok(())
     }
 
+    /// Every entry says the same as before, and with the same deltas also what they are against.
     fn check_entries(&self, old: &Revlog, new: &Revlog) -> Result<(), RepoError> {
         let facts = |log: &Revlog, rev| {
             let entry = log.entry(rev);
             let kept = flag::CENSORED | flag::ELLIPSIS | flag::STORED_OUTSIDE;
-            let flags = entry.flags & kept;
-            (entry.node, entry.p1, entry.p2, entry.link, flags)
+            let base = (!self.how.redelta).then_some(entry.base);
+            let (parents, flags) = ((entry.p1, entry.p2), entry.flags & kept);
+            (entry.node, parents, entry.link, flags, base)
         };
         if new.len() != old.len() {
             return Err(self.refuse(old, Rev(new.len() as u32), "was not written"));
@@ -217,20 +253,18 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Texts that are not what their nodes say must be the same bytes as before.
-    fn check_odd(&self, old: &Revlog, new: &Revlog, odd: &[Rev]) -> Result<(), RepoError> {
-        let (mut before, mut after) = (old.reader(), new.reader());
-        for rev in odd {
-            if before.unchecked_text(*rev)? != after.unchecked_text(*rev)? {
-                return Err(self.refuse(old, *rev, "was written with another text"));
-            }
+    fn compare(
+        &self,
+        old: &Revlog,
+        rev: Rev,
+        bytes: &[u8],
+        prints: &[u128],
+    ) -> Result<(), RepoError> {
+        if prints.get(rev.index()) == Some(&xxh3_128(bytes)) {
+            return Ok(());
         }
-        Ok(())
+        Err(self.refuse(old, rev, "does not read back as it was"))
     }
-}
-
-fn is_plain(log: &Revlog, rev: Rev) -> bool {
-    log.flags(rev) & !flag::HINTS == 0
 }
 
 /// The files of a revlog with these entries and chunks. What was inline stays so as long as it is

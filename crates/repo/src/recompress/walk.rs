@@ -2,7 +2,7 @@
 
 use crate::RepoError;
 use crate::repository::Shared;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
@@ -71,14 +71,14 @@ impl StoreTree {
                 Kind::Other
             };
         }
-        for path in indexes {
-            let mut len = 0;
-            for file in [path.clone(), path.with_extension("d")] {
-                let file = shared.store().join(file);
-                len += shared.storage.file_len(&file)?.unwrap_or(0);
+        let mut lens: HashMap<PathBuf, u64> = HashMap::new();
+        for (path, kind) in &self.files {
+            if matches!(kind, Kind::Index | Kind::Data) {
+                let len = shared.storage.file_len(&shared.store().join(path))?;
+                *lens.entry(path.with_extension("i")).or_default() += len.unwrap_or(0);
             }
-            self.revlogs.push((path, len));
         }
+        self.revlogs.extend(lens);
         self.revlogs
             .sort_unstable_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
         Ok(())
