@@ -5,6 +5,7 @@
 //! threads; each thread has its own.
 
 mod codecs;
+pub mod deflate;
 mod setting;
 mod stream;
 

@@ -1,8 +1,12 @@
 //! `diff`: what differs between changesets, or was changed in the working folder.
 
-use crate::face::diff::{Comparison, GIT, Options, STAT, Side, between, with_working};
-use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
+use crate::face::diff::{Comparison, GIT, Options, STAT, Side, between, undone, with_working};
+use crate::face::revision::query;
+use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session, columns};
+use std::path::Path;
 use varve_repo::Node;
+use varve_repo::patterns::{Kind, Matcher, NamesOnly, Request};
+use varve_workdir::Dirstate;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -14,6 +18,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::value('c', "change", "REV", "the change that this changeset made"),
         Flag::flag('a', "text", "show all files as text"),
         GIT,
+        Flag::long_flag("binary", "binary files with their contents, in git's form"),
         Flag::long_flag("nodates", "without dates behind the names"),
         Flag::long_flag("noprefix", "without a/ and b/ before the names"),
         Flag::flag(
@@ -41,8 +46,10 @@ pub(crate) const COMMAND: Command = Command {
             "lines to show around each difference",
         ),
         STAT,
+        Flag::long_value("root", "DIR", "only this folder, with names from there on"),
         INCLUDE,
         EXCLUDE,
+        Flag::flag('S', "subrepos", "include subrepositories"),
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... ([-c REV] | [--from REV1] [--to REV2]) [FILE]...",
@@ -53,44 +60,99 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// Columns of the picture of `--stat`.
-const WIDTH: usize = 80;
-
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let options = Options::new(session, matches)?;
+    let mut options = Options::new(session, matches)?;
+    session.refuse_subrepositories(matches)?;
     let mut sides = sides(session, matches)?;
-    let view = session.view()?;
-    let matcher = session.matcher(matches)?;
-    let mut changes = match sides {
-        (Side::Rev(from), Side::Rev(to)) => between(&view, from, to, &matcher)?,
-        (Side::Rev(rev), Side::Working) | (Side::Working, Side::Rev(rev)) => {
-            with_working(session, &view, rev, &matcher)?
-        }
-        (Side::Working, Side::Working) => Vec::new(),
-    };
-    if matches.flag("reverse") {
+    let is_working = sides.0 == Side::Working || sides.1 == Side::Working;
+    if is_working && session.config.boolean("diff", "merge", false)? && is_merging(session)? {
+        return Err(Abort::new("diff.merge is not supported during a merge"));
+    }
+    let mut matcher = session.matcher(matches)?;
+    if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {
+        options.root = below(session, root, &mut matcher)?;
+    }
+    if is_working {
+        let dirstate = Dirstate::read(&session.repository()?)?;
+        session.tell_missing(&matcher, &dirstate)?;
+    }
+    let is_reverse = matches.flag("reverse");
+    if is_reverse {
         sides = (sides.1, sides.0);
     }
-    if matches.flag("reverse") || sides.0 == Side::Working {
-        for change in &mut changes {
-            (change.old, change.new) = (change.new, change.old);
-            change.source = None;
+    let view = session.view()?;
+    let changes = match sides {
+        (Side::Rev(from), Side::Rev(to)) => between(&view, from, to, &matcher, options.git)?,
+        (Side::Rev(rev), _) => with_working(session, &view, rev, &matcher, options.git)?,
+        (_, Side::Rev(rev)) if options.git => {
+            let everything = Matcher::everything();
+            let changes = with_working(session, &view, rev, &everything, true)?;
+            let mut changes = undone(changes);
+            changes.retain(|change| matcher.matches(&change.path));
+            changes
         }
-    }
+        (_, Side::Rev(rev)) => undone(with_working(session, &view, rev, &matcher, false)?),
+        (Side::Working, Side::Working) => Vec::new(),
+    };
     let digits = if session.verbosity.debug {
         2 * Node::LEN
     } else {
         12
     };
-    let comparison = Comparison::new(&view, sides, &options, digits)?;
+    let mut comparison = Comparison::new(&view, sides, &options, digits)?;
+    if is_working && !options.root.is_empty() {
+        comparison = comparison.with_dirstate(Dirstate::read(&session.repository()?)?);
+    }
     let mut out = Vec::new();
     if matches.flag("stat") {
-        comparison.push_stat(&changes, WIDTH, &mut out)?;
+        comparison.push_stat(&changes, columns::of_terminal(), &mut out)?;
     } else {
         comparison.push_all(&changes, &mut out)?;
     }
     session.write(out)?;
     Ok(0)
+}
+
+fn is_merging(session: &mut Session) -> Result<bool, Abort> {
+    Ok(session.working_parents()?.len() > 1)
+}
+
+/// Lets only files in the folder `root` match, and warns of names outside; gives what the names
+/// of its files begin with.
+fn below(session: &mut Session, root: &[u8], matcher: &mut Matcher) -> Result<Vec<u8>, Abort> {
+    let request = |patterns, root: &Path, cwd: &Path| {
+        let request = Request {
+            root,
+            cwd,
+            patterns,
+            include: &[],
+            exclude: &[],
+            default: Kind::RelPath,
+        };
+        Matcher::new(&request, &NamesOnly)
+    };
+    let folder = request(&[root.to_vec()], session.root()?, &session.cwd)?;
+    let folder = folder.named().first().cloned().unwrap_or_default();
+    if folder.is_empty() {
+        return Ok(folder);
+    }
+    let shown = session.relative(&folder)?;
+    let prefix = [&folder[..], b"/"].concat();
+    for path in matcher.named() {
+        if *path != folder && !path.starts_with(&prefix) {
+            let name = session.relative(path)?;
+            let line = [
+                b"warning: ",
+                &name[..],
+                b" not inside relative root ",
+                &shown,
+                b"\n",
+            ];
+            session.warn(line.concat())?;
+        }
+    }
+    matcher.keep_below(folder);
+    Ok(prefix)
 }
 
 fn sides(session: &mut Session, matches: &Matches) -> Result<(Side, Side), Abort> {
@@ -111,7 +173,7 @@ fn sides(session: &mut Session, matches: &Matches) -> Result<(Side, Side), Abort
         let rev = session.revision(Some(change))?;
         let parent = match rev {
             Some(rev) => session.view()?.changelog().parents(rev)[0],
-            None => None,
+            None => session.working_parents()?.first().copied(),
         };
         return Ok((Side::Rev(parent), Side::Rev(rev)));
     }
@@ -122,7 +184,10 @@ fn sides(session: &mut Session, matches: &Matches) -> Result<(Side, Side), Abort
                 "cannot specify both --{name} and --rev"
             )));
         }
-        let start = Side::Rev(session.revision(from)?);
+        let start = match from {
+            Some(from) => Side::Rev(session.revision(Some(from))?),
+            None => Side::Working,
+        };
         let end = match to {
             Some(to) => Side::Rev(session.revision(Some(to))?),
             None => Side::Working,
@@ -132,27 +197,28 @@ fn sides(session: &mut Session, matches: &Matches) -> Result<(Side, Side), Abort
     pair(session, &revs)
 }
 
-/// What one or two `-r` mean; one may be a range.
+/// What any number of `-r` mean: from the first of the changesets to the last.
 fn pair(session: &mut Session, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> {
-    match revs {
-        [] => Ok((Side::Rev(session.revision(None)?), Side::Working)),
-        [one] => {
-            let view = session.view()?;
-            let engine = session.engine(&view)?;
-            let set = crate::face::revision::query(&engine, &[one])?;
-            let empty = || Abort::new("empty revision range");
-            let first = set.first(&engine)?.ok_or_else(empty)?;
-            let last = set.last(&engine)?.ok_or_else(empty)?;
-            let is_range = one.contains(&b':') || one.windows(2).any(|two| two == b"..");
-            if first == last && !is_range {
-                return Ok((Side::Rev(first), Side::Working));
-            }
-            Ok((Side::Rev(first), Side::Rev(last)))
-        }
-        [first, second] => {
-            let first = session.revision(Some(first))?;
-            Ok((Side::Rev(first), Side::Rev(session.revision(Some(second))?)))
-        }
-        _ => Err(Abort::new("too many revisions specified")),
+    if revs.is_empty() {
+        return Ok((Side::Rev(session.revision(None)?), Side::Working));
     }
+    let view = session.view()?;
+    let engine = session.engine(&view)?;
+    let specs: Vec<&[u8]> = revs.iter().map(Vec::as_slice).collect();
+    let set = query(&engine, &specs)?;
+    let empty = || Abort::new("empty revision range");
+    let first = set.first(&engine)?.ok_or_else(empty)?;
+    let last = set.last(&engine)?.ok_or_else(empty)?;
+    if let [one] = specs[..] {
+        let is_range = one.contains(&b':') || one.windows(2).any(|two| two == b"..");
+        if first == last && !is_range {
+            return Ok((Side::Rev(first), Side::Working));
+        }
+    }
+    for spec in &specs {
+        if specs.len() > 1 && query(&engine, &[spec])?.first(&engine)?.is_none() {
+            return Err(Abort::new("empty revision on one side of range"));
+        }
+    }
+    Ok((Side::Rev(first), Side::Rev(last)))
 }

@@ -166,9 +166,7 @@ fn sides(session: &mut Session, matches: &Matches) -> Result<Sides, Abort> {
     if !revs.is_empty() && change.is_some() {
         return Err(Abort::new("cannot specify both --rev and --change"));
     }
-    if matches.flag("subrepos") && session.root()?.join(".hgsub").exists() {
-        return Err(Abort::new("subrepositories are not supported"));
-    }
+    session.refuse_subrepositories(matches)?;
     if let Some(change) = change {
         let new = session.revision(Some(change))?;
         let view = session.view()?;

@@ -1,16 +1,32 @@
 //! Widths of text on a terminal.
 
+use super::environment;
+use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of a terminal that does not say how wide it is.
+/// Columns of a terminal if nobody knows.
 const USUAL: usize = 80;
 
-/// Columns of the terminal: those of `$COLUMNS`, or the usual ones.
+/// Columns that output for people may take: `$COLUMNS`, or those of the terminal.
 pub(crate) fn of_terminal() -> usize {
-    let columns = std::env::var("COLUMNS").ok();
-    columns
-        .and_then(|columns| columns.trim().parse().ok())
-        .filter(|columns| *columns > 0)
+    if environment::is_plain(None) {
+        return USUAL;
+    }
+    let said = environment::variable("COLUMNS");
+    if let Some(said) = said
+        && let Ok(columns) = String::from_utf8_lossy(&said).trim().parse::<i64>()
+    {
+        return usize::try_from(columns).unwrap_or_default();
+    }
+    let sizes = [
+        tcgetwinsize(std::io::stderr()),
+        tcgetwinsize(std::io::stdout()),
+        tcgetwinsize(std::io::stdin()),
+    ];
+    let known = sizes.into_iter().flatten().map(|size| size.ws_col);
+    known
+        .map(usize::from)
+        .find(|columns| *columns > 0)
         .unwrap_or(USUAL)
 }
 

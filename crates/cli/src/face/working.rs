@@ -1,6 +1,6 @@
 //! What `.hg` says about the working folder besides its files.
 
-use super::{Abort, Session};
+use super::{Abort, Matches, Session};
 use varve_base::storage::read_if_there;
 use varve_repo::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, Node, Rev};
@@ -77,6 +77,14 @@ pub(crate) fn short_hex(node: &Node) -> String {
 }
 
 impl Session {
+    /// Stops a command that `-S` would let look into subrepositories, if there are any.
+    pub(crate) fn refuse_subrepositories(&self, matches: &Matches) -> Result<(), Abort> {
+        if matches.flag("subrepos") && self.root()?.join(".hgsub").exists() {
+            return Err(Abort::new("subrepositories are not supported"));
+        }
+        Ok(())
+    }
+
     /// Tracked files that are not as in the first parent.
     pub(crate) fn working_changes(&mut self) -> Result<Status, Abort> {
         self.working_status(Listing::default())

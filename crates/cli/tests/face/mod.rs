@@ -7,6 +7,7 @@
 mod clone;
 mod commit;
 mod config;
+mod diff;
 mod engines;
 mod files;
 mod format;

@@ -3,7 +3,7 @@
 use super::PatternError;
 use super::kind::{Kind, Pattern};
 use super::names::{Audit, normalise, relative_to_root};
-use super::set::{End, PatternSet};
+use super::set::{End, PatternSet, is_below};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -34,6 +34,8 @@ pub struct Matcher {
     patterns: Option<PatternSet>,
     include: Option<PatternSet>,
     exclude: Option<PatternSet>,
+    /// A file or folder that nothing matches outside of.
+    below: Option<Vec<u8>>,
     named: Vec<Vec<u8>>,
     exact: HashSet<Vec<u8>>,
     wild: bool,
@@ -46,6 +48,7 @@ impl Matcher {
             patterns: None,
             include: None,
             exclude: None,
+            below: None,
             named: Vec::new(),
             exact: HashSet::new(),
             wild: false,
@@ -91,6 +94,14 @@ impl Matcher {
         Ok(matcher)
     }
 
+    /// Lets only the file `path`, or files below it, match of those that matched so far.
+    pub fn keep_below(&mut self, path: Vec<u8>) {
+        self.named.push(path.clone());
+        self.named.sort_unstable();
+        self.named.dedup();
+        self.below = Some(path);
+    }
+
     fn add_named(&mut self, patterns: &[Pattern]) {
         for pattern in patterns {
             let path = pattern.root().to_vec();
@@ -106,6 +117,10 @@ impl Matcher {
         self.patterns.as_ref().is_none_or(|set| set.matches(path))
             && self.include.as_ref().is_none_or(|set| set.matches(path))
             && !self.exclude.as_ref().is_some_and(|set| set.matches(path))
+            && self
+                .below
+                .as_ref()
+                .is_none_or(|below| is_below(path, below))
     }
 
     /// Whether every file matches.
@@ -113,6 +128,7 @@ impl Matcher {
         self.patterns.as_ref().is_none_or(PatternSet::is_everything)
             && self.include.as_ref().is_none_or(PatternSet::is_everything)
             && self.exclude.is_none()
+            && self.below.is_none()
     }
 
     /// Whether anything in a folder or below may match; the empty folder is the root.
@@ -120,7 +136,13 @@ impl Matcher {
         let may =
             |set: &Option<PatternSet>| set.as_ref().is_none_or(|set| set.may_match_below(folder));
         let excluded = |set: &PatternSet| set.matches_all_below(folder);
-        may(&self.patterns) && may(&self.include) && !self.exclude.as_ref().is_some_and(excluded)
+        let related = |below: &Vec<u8>| {
+            is_below(folder, below) || is_below(below, folder) || folder.is_empty()
+        };
+        self.below.as_ref().is_none_or(related)
+            && may(&self.patterns)
+            && may(&self.include)
+            && !self.exclude.as_ref().is_some_and(excluded)
     }
 
     /// The files and folders that arguments name, and the folders at the beginning of globs, each

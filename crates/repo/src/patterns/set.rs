@@ -133,7 +133,7 @@ impl PatternSet {
 }
 
 /// Whether `path` is `folder` or lies below.
-fn is_below(path: &[u8], folder: &[u8]) -> bool {
+pub(super) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     path.strip_prefix(folder)
         .is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }

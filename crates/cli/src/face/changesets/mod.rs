@@ -47,6 +47,8 @@ pub(crate) struct Printer {
     working: Vec<Rev>,
     /// The other side of a merge that waits for its conflicts to be resolved.
     merged: Option<Node>,
+    /// Columns of the picture of `--stat`.
+    width: usize,
 }
 
 /// One changeset, or the null revision, with its text.
@@ -82,6 +84,7 @@ impl Printer {
             names,
             verbosity: session.verbosity,
             style,
+            width: columns::of_terminal(),
         })
     }
 
@@ -141,18 +144,17 @@ impl Printer {
         let Some((options, matcher)) = &self.style.diff else {
             return Ok(());
         };
-        let Some(rev) = subject.rev else {
-            out.push(b'\n');
-            return Ok(());
-        };
         let digits = if self.verbosity.debug {
             2 * Node::LEN
         } else {
             12
         };
-        let (comparison, changes) = of_changeset(&self.view, rev, options, digits, matcher)?;
+        // Mercurial compares the null revision with the working folder's parent.
+        let beside = self.working.first().copied();
+        let (comparison, changes) =
+            of_changeset(&self.view, subject.rev, beside, options, digits, matcher)?;
         if self.style.stat {
-            let width = columns::of_terminal().saturating_sub(subject.drawn);
+            let width = self.width.saturating_sub(subject.drawn);
             comparison.push_stat(&changes, width, out)?;
         }
         if self.style.stat && self.style.patch {

@@ -3,8 +3,11 @@
 use crate::face::{Abort, Session};
 use std::collections::BTreeMap;
 use varve_repo::patterns::Matcher;
-use varve_repo::{FileKind, FileText, Node, RepoView, Rev};
-use varve_workdir::{Dirstate, Ignore, Listing, StatusRequest, WorkingFiles, working_status};
+use varve_repo::{FileKind, Node, RepoView, Rev};
+use varve_workdir::{
+    Dirstate, Ignore, Listing, Status, StatusRequest, WorkingFiles, copies_against, copies_between,
+    working_status,
+};
 
 /// A state of all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,15 @@ pub(crate) struct Version {
     pub(crate) kind: FileKind,
 }
 
+/// What a file is a copy of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The path.
+    pub(crate) path: Vec<u8>,
+    /// What it had before.
+    pub(crate) version: Version,
+}
+
 /// A file that differs.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
@@ -42,8 +54,8 @@ pub(crate) struct Change {
     pub(crate) old: Option<Version>,
     /// After.
     pub(crate) new: Option<Version>,
-    /// What it is a copy of.
-    pub(crate) source: Option<Vec<u8>>,
+    /// What a new file was copied from.
+    pub(crate) source: Option<Source>,
 }
 
 type Files = BTreeMap<Vec<u8>, Version>;
@@ -54,22 +66,57 @@ pub(crate) fn between(
     from: Option<Rev>,
     to: Option<Rev>,
     matcher: &Matcher,
+    with_copies: bool,
 ) -> Result<Vec<Change>, Abort> {
     let (old, new) = (view.manifest_text(from)?, view.manifest_text(to)?);
-    let lines = |text| super::unified::lines(text).into_iter();
+    let mut changes = Vec::new();
+    for path in differing(&old, &new) {
+        // What was copied from where is also told by files that do not match.
+        if !with_copies && !matcher.matches(&path) {
+            continue;
+        }
+        changes.push(Change {
+            old: version(view, &old, &path)?,
+            new: version(view, &new, &path)?,
+            path,
+            source: None,
+        });
+    }
+    if with_copies {
+        let paths = |wanted: &dyn Fn(&&Change) -> bool| {
+            let found = changes.iter().filter(wanted);
+            found.map(|change| change.path.clone()).collect()
+        };
+        let status = Status {
+            added: paths(&|change| change.old.is_none() && matcher.matches(&change.path)),
+            removed: paths(&|change| change.new.is_none()),
+            ..Status::default()
+        };
+        let copies = copies_between(view, from, to, &status)?;
+        for change in &mut changes {
+            change.source = source(view, &old, copies.get(&change.path))?;
+        }
+        changes.retain(|change| matcher.matches(&change.path));
+    }
+    Ok(changes)
+}
+
+/// Paths whose lines in two manifests are not the same, sorted.
+fn differing(old: &[u8], new: &[u8]) -> Vec<Vec<u8>> {
     let path_of = |line: &[u8]| {
         let end = line.iter().position(|byte| *byte == 0);
         line[..end.unwrap_or(line.len())].to_vec()
     };
-    let (mut old_lines, mut new_lines) = (lines(&old).peekable(), lines(&new).peekable());
+    let lines = |text| super::unified::lines(text).into_iter().peekable();
+    let (mut old, mut new) = (lines(old), lines(new));
     let mut paths = Vec::new();
     loop {
-        match (old_lines.peek(), new_lines.peek()) {
-            (None, None) => break,
+        match (old.peek(), new.peek()) {
+            (None, None) => return paths,
             // Most files are the same.
             (Some(a), Some(b)) if a == b => {
-                old_lines.next();
-                new_lines.next();
+                old.next();
+                new.next();
             }
             (a, b) => {
                 let (a, b) = (a.map(|line| path_of(line)), b.map(|line| path_of(line)));
@@ -77,57 +124,28 @@ pub(crate) fn between(
                     (Some(a), Some(b)) => a.min(b).clone(),
                     (a, b) => a.clone().or(b.clone()).unwrap_or_default(),
                 };
-                old_lines.next_if(|_| a.as_ref() == Some(&first));
-                new_lines.next_if(|_| b.as_ref() == Some(&first));
+                old.next_if(|_| a.as_ref() == Some(&first));
+                new.next_if(|_| b.as_ref() == Some(&first));
                 paths.push(first);
             }
         }
     }
-    let mut changes = Vec::new();
-    for path in paths.into_iter().filter(|path| matcher.matches(path)) {
-        let version = |text: &[u8]| -> Result<Option<Version>, Abort> {
-            let entry = view.find_in_manifest(text, &path)?;
-            Ok(entry.map(|entry| Version {
-                content: Content::Stored(entry.node),
-                kind: entry.kind,
-            }))
-        };
-        let (before, after) = (version(&old)?, version(&new)?);
-        let source = match (before, after.map(|version| version.content)) {
-            (None, Some(Content::Stored(node))) => source(view, &path, &node, &old)?,
-            _ => None,
-        };
-        changes.push(Change {
-            path,
-            old: before,
-            new: after,
-            source,
-        });
-    }
-    Ok(changes)
 }
 
-/// What a new file was copied from, if that was there before.
-fn source(
-    view: &RepoView,
-    path: &[u8],
-    node: &Node,
-    before: &[u8],
-) -> Result<Option<Vec<u8>>, Abort> {
-    let filelog = view.filelog(path)?;
-    let Some(mut rev) = filelog.rev(node) else {
-        return Ok(None);
-    };
-    // The copy may have been changed since.
-    while let Some(parent) = filelog.parents(rev)[0] {
-        rev = parent;
-    }
-    let text = filelog.text(rev)?;
-    let Some((source, _)) = FileText::parse(&text).copied_from else {
-        return Ok(None);
-    };
-    let there = view.find_in_manifest(before, source)?.is_some();
-    Ok(there.then(|| source.to_vec()))
+fn version(view: &RepoView, manifest: &[u8], path: &[u8]) -> Result<Option<Version>, Abort> {
+    let entry = view.find_in_manifest(manifest, path)?;
+    Ok(entry.map(|entry| Version {
+        content: Content::Stored(entry.node),
+        kind: entry.kind,
+    }))
+}
+
+/// A copied file as it was before.
+fn source(view: &RepoView, old: &[u8], path: Option<&Vec<u8>>) -> Result<Option<Source>, Abort> {
+    let Some(path) = path else { return Ok(None) };
+    let version = version(view, old, path)?;
+    let path = path.clone();
+    Ok(version.map(|version| Source { path, version }))
 }
 
 /// Files that match and differ between a changeset and the working folder.
@@ -136,6 +154,7 @@ pub(crate) fn with_working(
     view: &RepoView,
     from: Option<Rev>,
     matcher: &Matcher,
+    with_copies: bool,
 ) -> Result<Vec<Change>, Abort> {
     let repository = session.repository()?;
     let parent = session.working_parents()?.first().copied();
@@ -170,22 +189,20 @@ pub(crate) fn with_working(
         if before == after || (after.is_none() && status.deleted.contains(path)) {
             continue;
         }
-        let is_new = before.is_none() && after.is_some();
-        let copied = dirstate.copy_source(path).map(<[u8]>::to_vec);
-        let source = match (is_new, copied) {
-            (false, _) => None,
-            (true, Some(copied)) => Some(copied).filter(|source| old.contains_key(source)),
-            (true, None) => match view.find_in_manifest(&own_text, path)? {
-                Some(entry) => source(view, path, &entry.node, &from_text)?,
-                None => None,
-            },
-        };
         changes.push(Change {
             path: path.clone(),
             old: before,
             new: after,
-            source,
+            source: None,
         });
+    }
+    if with_copies {
+        let added = changes.iter().filter(|change| change.old.is_none());
+        let added: Vec<Vec<u8>> = added.map(|change| change.path.clone()).collect();
+        let copies = copies_against(&dirstate, view, from, &added)?;
+        for change in &mut changes {
+            change.source = source(view, &from_text, copies.get(&change.path))?;
+        }
     }
     Ok(changes)
 }
@@ -201,6 +218,27 @@ fn files(view: &RepoView, text: &[u8], matcher: &Matcher) -> Result<Files, Abort
         }
     }
     Ok(files)
+}
+
+/// The same changes the other way round: what was renamed is renamed back.
+pub(crate) fn undone(changes: Vec<Change>) -> Vec<Change> {
+    let mut back = BTreeMap::new();
+    for change in &changes {
+        if let (Some(source), Some(version)) = (&change.source, change.new) {
+            let path = change.path.clone();
+            back.insert(source.path.clone(), Source { path, version });
+        }
+    }
+    let turned = changes.into_iter().map(|change| Change {
+        source: match change.new {
+            None => back.remove(&change.path),
+            Some(_) => None,
+        },
+        old: change.new,
+        new: change.old,
+        path: change.path,
+    });
+    turned.collect()
 }
 
 /// Text of one version of a file.

@@ -21,13 +21,14 @@ pub(crate) struct FileStat {
 
 impl FileStat {
     /// Counts the lines of a file's hunks.
-    pub(super) fn of(path: &[u8], hunks: &[u8], binary: bool) -> FileStat {
+    pub(super) fn of(path: Vec<u8>, hunks: &[u8], binary: bool) -> FileStat {
         let begin = |sign: u8| {
-            let lines = hunks.split(|byte| *byte == b'\n');
+            // Mercurial also splits at carriage returns.
+            let lines = hunks.split(|byte| matches!(byte, b'\n' | b'\r'));
             lines.filter(|line| line.first() == Some(&sign)).count()
         };
         FileStat {
-            path: path.to_vec(),
+            path,
             added: begin(b'+'),
             removed: begin(b'-'),
             binary,

@@ -1,7 +1,7 @@
 //! Two texts as hunks with lines of context around what differs.
 
 use super::Options;
-use std::borrow::Cow;
+use super::whitespace::Whitespace;
 use std::collections::HashMap;
 use std::io::Write;
 use varve_delta::blocks;
@@ -14,6 +14,8 @@ const LONGEST_NAME: usize = 41;
 struct Change {
     a: (usize, usize),
     b: (usize, usize),
+    /// Where it stands in the new text if no change before it is made that does not count.
+    place: usize,
 }
 
 /// The lines of a text, each with what ends it.
@@ -24,7 +26,7 @@ pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
 /// Appends the hunks that make `new` of `old`.
 pub(super) fn push_hunks(old: &[u8], new: &[u8], options: &Options, out: &mut Vec<u8>) {
     let (a, b) = (lines(old), lines(new));
-    let changes = changes(&a, &b, options);
+    let changes = changes((old, &a), (new, &b), options);
     let mut rest = changes.as_slice();
     let mut name = None;
     let mut name_from = 0;
@@ -38,8 +40,7 @@ pub(super) fn push_hunks(old: &[u8], new: &[u8], options: &Options, out: &mut Ve
         let start = first.a.0.saturating_sub(options.context);
         if options.functions {
             let found = a[name_from.min(start)..start].iter().rev();
-            let found = found.copied().find(|line| line[0].is_ascii_alphanumeric());
-            name = found.or(name);
+            name = found.copied().find(|line| begins_function(line)).or(name);
             name_from = start;
         }
         push_hunk(&rest[..count], (&a, &b), options.context, name, out);
@@ -47,66 +48,52 @@ pub(super) fn push_hunks(old: &[u8], new: &[u8], options: &Options, out: &mut Ve
     }
 }
 
+fn begins_function(line: &[u8]) -> bool {
+    line.first()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$'))
+}
+
 /// What differs, as far as the options let it count.
-fn changes(a: &[&[u8]], b: &[&[u8]], options: &Options) -> Vec<Change> {
+fn changes(
+    (old, a): (&[u8], &[&[u8]]),
+    (new, b): (&[u8], &[&[u8]]),
+    options: &Options,
+) -> Vec<Change> {
+    // What came or went whole is shown whole.
+    let whitespace = match a.is_empty() || b.is_empty() {
+        true => Whitespace::default(),
+        false => options.whitespace,
+    };
+    let (old, new) = (whitespace.cleaned(old), whitespace.cleaned(new));
     let mut numbers = HashMap::new();
-    let mut number = |lines: &[&'_ [u8]]| -> Vec<u32> {
-        let numbered = lines.iter().map(|line| {
+    let mut number = |text| -> Vec<u32> {
+        let numbered = lines(text).into_iter().map(|line| {
             let next = numbers.len() as u32;
-            *numbers
-                .entry(options.cleaned(line).into_owned())
-                .or_insert(next)
+            *numbers.entry(line).or_insert(next)
         });
         numbered.collect()
     };
-    let (numbers_a, numbers_b) = (number(a), number(b));
+    let (numbers_a, numbers_b) = (number(&old), number(&new));
     let (mut changes, mut end_a, mut end_b) = (Vec::new(), 0, 0);
+    let (mut hidden_old, mut hidden_new) = (0, 0);
     for same in blocks(&numbers_a, &numbers_b) {
         let change = Change {
             a: (end_a, same.a),
             b: (end_b, same.b),
+            place: end_b + hidden_old - hidden_new,
         };
         (end_a, end_b) = (same.a + same.len, same.b + same.len);
         let (old, new) = (&a[change.a.0..change.a.1], &b[change.b.0..change.b.1]);
-        let is_blank = |line: &&[u8]| options.cleaned(line).trim_ascii().is_empty();
-        let counts = !options.ignore_blank_lines || !old.iter().chain(new).all(is_blank);
-        if !(old.is_empty() && new.is_empty()) && counts {
+        if old.is_empty() && new.is_empty() {
+            continue;
+        }
+        if whitespace.hides(old, new) {
+            (hidden_old, hidden_new) = (hidden_old + old.len(), hidden_new + new.len());
+        } else {
             changes.push(change);
         }
     }
     changes
-}
-
-impl Options {
-    /// A line as it is compared.
-    fn cleaned<'l>(&self, line: &'l [u8]) -> Cow<'l, [u8]> {
-        let blank = |byte: u8| matches!(byte, b' ' | b'\t' | b'\r');
-        if self.ignore_all_space {
-            let kept = line.iter().copied().filter(|byte| !blank(*byte));
-            return Cow::Owned(kept.collect());
-        }
-        if self.ignore_space_change {
-            let mut out: Vec<u8> = Vec::with_capacity(line.len());
-            for byte in line {
-                let space = blank(*byte);
-                if *byte == b'\n' && out.last() == Some(&b' ') {
-                    out.pop();
-                }
-                if !(space && out.last() == Some(&b' ')) {
-                    out.push(if space { b' ' } else { *byte });
-                }
-            }
-            return Cow::Owned(out);
-        }
-        if self.ignore_space_at_end {
-            let body = line.strip_suffix(b"\n").unwrap_or(line);
-            let end = body.iter().rposition(|byte| !blank(*byte) && *byte != 12);
-            let mut out = body[..end.map_or(0, |end| end + 1)].to_vec();
-            out.extend_from_slice(&line[body.len()..]);
-            return Cow::Owned(out);
-        }
-        Cow::Borrowed(line)
-    }
 }
 
 fn push_hunk(
@@ -119,17 +106,17 @@ fn push_hunk(
     let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
         return;
     };
-    let before = first.a.0.min(context).min(first.b.0);
-    let start = (
-        first.a.0 - first.a.0.min(context),
-        first.b.0 - first.b.0.min(context),
-    );
+    let before = first.a.0.min(context);
     let after = context.min(a.len() - last.a.1);
+    let start = (first.a.0 - before, first.place - before.min(first.place));
+    let old = last.a.1 + after - start.0;
+    let (mut came, mut went) = (0, 0);
+    for change in changes {
+        came += change.b.1 - change.b.0;
+        went += change.a.1 - change.a.0;
+    }
+    let len = (old, old + came - went);
     let place = |start: usize, len: usize| if len == 0 { start } else { start + 1 };
-    let len = (
-        last.a.1 + after - start.0,
-        last.b.1 + context.min(b.len() - last.b.1) - start.1,
-    );
     // Writing to memory does not fail.
     let _ = write!(
         out,
@@ -140,7 +127,9 @@ fn push_hunk(
         len.1
     );
     if let Some(name) = name {
-        let name = name.trim_ascii_end();
+        let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'\x0b';
+        let end = name.iter().rposition(|byte| !is_space(byte));
+        let name = &name[..end.map_or(0, |end| end + 1)];
         let shown = if name.is_ascii() {
             &name[..name.len().min(LONGEST_NAME - 1)]
         } else {
@@ -150,22 +139,42 @@ fn push_hunk(
         out.extend_from_slice(shown);
     }
     out.push(b'\n');
+    let mut lines: Vec<(u8, &[u8])> = Vec::new();
     let mut at = first.a.0 - before;
     for change in changes {
-        push_lines(b' ', &a[at..change.a.0], out);
-        push_lines(b'-', &a[change.a.0..change.a.1], out);
-        push_lines(b'+', &b[change.b.0..change.b.1], out);
+        lines.extend(a[at..change.a.0].iter().map(|line| (b' ', *line)));
+        lines.extend(a[change.a.0..change.a.1].iter().map(|line| (b'-', *line)));
+        lines.extend(b[change.b.0..change.b.1].iter().map(|line| (b'+', *line)));
         at = change.a.1;
     }
-    push_lines(b' ', &a[at..at + after], out);
-}
-
-fn push_lines(sign: u8, lines: &[&[u8]], out: &mut Vec<u8>) {
-    for line in lines {
+    lines.extend(a[at..at + after].iter().map(|line| (b' ', *line)));
+    let marked = ends_without_newline(&lines, (a, start.0 + len.0), (b, start.1 + len.1));
+    for (at, (sign, line)) in lines.into_iter().enumerate() {
         out.push(sign);
         out.extend_from_slice(line);
-        if !line.ends_with(b"\n") {
+        if marked.contains(&Some(at)) {
             out.extend_from_slice(b"\n\\ No newline at end of file\n");
         }
     }
+}
+
+/// Lines of a hunk at which each text ends without a newline. Mercurial goes by where the hunk says
+/// that it ends, which is wrong behind a change that does not count; what it prints then is what
+/// people compare with.
+fn ends_without_newline(
+    lines: &[(u8, &[u8])],
+    (a, end_a): (&[&[u8]], usize),
+    (b, end_b): (&[&[u8]], usize),
+) -> [Option<usize>; 2] {
+    let is_open = |text: &[&[u8]]| text.last().is_some_and(|line| !line.ends_with(b"\n"));
+    let last = |signs: &[u8]| lines.iter().rposition(|(sign, _)| signs.contains(sign));
+    let mut marked = [None; 2];
+    if is_open(a) && end_a == a.len() {
+        marked[0] = last(b" -");
+    }
+    let is_shared = marked[0].is_some_and(|at| lines[at].0 == b' ');
+    if is_open(b) && end_b == b.len() && !is_shared {
+        marked[1] = last(b"+");
+    }
+    marked
 }

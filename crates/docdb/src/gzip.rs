@@ -1,13 +1,9 @@
 //! Attachments of compressible types are stored as gzip; the digest that clients see is of that
 //! form, so its bytes matter.
 
-mod blocks;
-mod huffman;
-mod matching;
-
-use blocks::Blocks;
 use flate2::read::GzDecoder;
 use std::io::Read;
+use varve_codec::deflate::{Level, deflate};
 
 /// Magic, deflate, no flags, no time, no hint, and the number of Unix.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
@@ -26,9 +22,7 @@ pub(crate) fn is_compressible(content_type: &str) -> bool {
 /// The gzip form, byte for byte as zlib makes it at level 8 with default memory: other encoders
 /// give other bytes, so another digest and another revision for the same edit.
 pub(crate) fn compress(data: &[u8]) -> Vec<u8> {
-    let mut blocks = Blocks::new(data, HEAD.to_vec());
-    matching::deflate(data, &mut blocks);
-    let mut out = blocks.finish();
+    let mut out = deflate(data, Level::Eight, HEAD.to_vec());
     let mut crc = flate2::Crc::new();
     crc.update(data);
     out.extend_from_slice(&crc.sum().to_le_bytes());

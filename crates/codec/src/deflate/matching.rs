@@ -1,5 +1,7 @@
-//! Finding repetitions exactly as zlib's level 8 does: hash chains over 32 KiB, lazy evaluation.
+//! Finding repetitions exactly as zlib's lazy levels do: hash chains over 32 KiB, and a match is only
+//! taken if none begins one byte later that is longer.
 
+use super::Level;
 use super::blocks::Blocks;
 
 const WINDOW: usize = 1 << 15;
@@ -10,19 +12,41 @@ const MAX_DISTANCE: usize = WINDOW - (MAX_MATCH + MIN_MATCH + 1);
 /// A match of three bytes from farther away than this costs more than it saves.
 const TOO_FAR: usize = 4096;
 
-/// The numbers that make up level 8: a match this long shortens the search for a better one, or
-/// ends the search at the next byte.
-const GOOD: usize = 32;
-const LAZY: usize = 128;
-const CHAIN: usize = 1024;
+/// The numbers that make up a level.
+struct Effort {
+    /// A match this long shortens the search for a better one,
+    good: usize,
+    /// or ends it at the next byte.
+    lazy: usize,
+    /// A match this long is taken at once.
+    nice: usize,
+    /// Most candidates that are looked at.
+    chain: usize,
+}
+
+impl Level {
+    fn effort(self) -> Effort {
+        let (good, lazy, nice, chain) = match self {
+            Level::Six => (8, 16, 128, 128),
+            Level::Eight => (32, 128, MAX_MATCH, 1024),
+        };
+        Effort {
+            good,
+            lazy,
+            nice,
+            chain,
+        }
+    }
+}
 
 /// Compresses `data` into deflate blocks.
-pub(super) fn deflate(data: &[u8], blocks: &mut Blocks<'_>) {
-    Matcher::new(data).run(blocks);
+pub(super) fn deflate(data: &[u8], level: Level, blocks: &mut Blocks<'_>) {
+    Matcher::new(data, level.effort()).run(blocks);
 }
 
 struct Matcher<'d> {
     data: &'d [u8],
+    effort: Effort,
     /// By hash of three bytes, where they were seen last; 0 for never, so the very first byte
     /// is never the beginning of a match.
     head: Vec<usize>,
@@ -38,9 +62,10 @@ struct Match {
 }
 
 impl<'d> Matcher<'d> {
-    fn new(data: &'d [u8]) -> Self {
+    fn new(data: &'d [u8], effort: Effort) -> Self {
         Matcher {
             data,
+            effort,
             head: vec![0; WINDOW],
             previous: vec![0; WINDOW],
         }
@@ -59,7 +84,7 @@ impl<'d> Matcher<'d> {
                 len: MIN_MATCH - 1,
                 ..before
             };
-            if candidate != 0 && before.len < LAZY && at - candidate <= MAX_DISTANCE {
+            if candidate != 0 && before.len < self.effort.lazy && at - candidate <= MAX_DISTANCE {
                 found = self.longest(at, candidate, before);
                 if found.len == MIN_MATCH && at - found.start > TOO_FAR {
                     found.len = MIN_MATCH - 1;
@@ -109,7 +134,10 @@ impl<'d> Matcher<'d> {
         let longest = scan.len().min(MAX_MATCH);
         let scan = &scan[..longest];
         let limit = at.saturating_sub(MAX_DISTANCE);
-        let mut chain = if best.len >= GOOD { CHAIN >> 2 } else { CHAIN };
+        let mut chain = self.effort.chain;
+        if best.len >= self.effort.good {
+            chain >>= 2;
+        }
         // The match before may reach the end, where nothing can be longer.
         while best.len < longest {
             let there = &self.data[candidate..];
@@ -121,6 +149,9 @@ impl<'d> Matcher<'d> {
                         start: candidate,
                         len,
                     };
+                    if len >= self.effort.nice {
+                        break;
+                    }
                 }
             }
             candidate = self.previous[candidate % WINDOW];
