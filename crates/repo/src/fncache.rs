@@ -16,8 +16,13 @@ pub(crate) const FILE: &str = "fncache";
 /// The names, decoded, sorted, each once.
 pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, RepoError> {
     let bytes = read_if_there(storage, &store.join(FILE))?.unwrap_or_default();
+    decode(&bytes).ok_or(RepoError::TornFncache)
+}
+
+/// The names, or `None` if the last line has no end.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     if bytes.last().is_some_and(|last| *last != b'\n') {
-        return Err(RepoError::TornFncache);
+        return None;
     }
     let lines = bytes.split(|byte| *byte == b'\n');
     let mut names: Vec<Vec<u8>> = lines
@@ -26,5 +31,5 @@ pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, 
         .collect();
     names.sort_unstable();
     names.dedup();
-    Ok(names)
+    Some(names)
 }

@@ -3,7 +3,7 @@
 use crate::changeset::Changeset;
 use crate::file_text::FileText;
 use crate::manifest::{ManifestEntries, push_entry};
-use crate::{encode_folders, journal, obsolete, store_path};
+use crate::{encode_folders, fncache, journal, obsolete, phases, store_path};
 
 /// Never panics on any changeset's text.
 pub fn changeset(data: &[u8]) {
@@ -57,6 +57,23 @@ pub fn journal(data: &[u8]) {
     }
 }
 
+/// Never panics; names of the list are encoded back to lines of it.
+pub fn fncache(data: &[u8]) {
+    for name in fncache::decode(data).unwrap_or_default() {
+        let line = encode_folders(&name);
+        assert_eq!(store_path::decode_folders(&line).as_ref(), name);
+    }
+}
+
+/// Never panics; tells of a line that there is, or has no more roots than lines.
+pub fn phase_roots(data: &[u8]) {
+    let lines = data.split(|byte| *byte == b'\n').count();
+    match phases::parse(data) {
+        Ok(roots) => assert!(roots.len() <= lines),
+        Err(line) => assert!((1..=lines).contains(&line)),
+    }
+}
+
 /// Never panics on any name; what can be undone comes back.
 pub fn store_name(data: &[u8]) {
     let encoded = encode_folders(data);
@@ -101,6 +118,8 @@ mod tests {
             super::obsolete_markers(&changed(&[&[1, 0, 0, 0, 50][..], &[0; 60]].concat()));
             super::pattern(&changed(b"re:(?i)[a-c]{2,3}\\d*(x|y)?\naa1"));
             super::pattern(&changed(b"relglob:**/{*.[ch],a?}\na/b.c"));
+            super::fncache(&changed(b"data/a.i\ndata/x.i.hg/y.d\n"));
+            super::phase_roots(&changed(b"1 6e73304f01e642d841e7ff07571d3af18717ccf6\n"));
             super::store_name(&changed(b"data/x.i/y.hg/A_b~.i"));
         }
     }

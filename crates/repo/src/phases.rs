@@ -46,20 +46,16 @@ impl Phases {
     ) -> Result<Phases, RepoError> {
         let path = store.join("phaseroots");
         let bytes = read_if_there(storage, &path)?.unwrap_or_default();
-        let mut roots = Vec::new();
-        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            let (phase, node) = parse_line(line).ok_or(RepoError::DamagedLine {
-                path: path.clone(),
-                line: number + 1,
-                reason: "neither a phase nor a node",
-            })?;
-            // Mercurial, too, passes over roots that are not in the changelog (any more).
-            roots.extend(changelog.rev(&node).map(|rev| (phase, rev)));
-        }
-        Ok(Phases::from_roots(roots, changelog))
+        let named = parse(&bytes).map_err(|line| RepoError::DamagedLine {
+            path,
+            line,
+            reason: "neither a phase nor a node",
+        })?;
+        // Mercurial, too, passes over roots that are not in the changelog (any more).
+        let known = named
+            .into_iter()
+            .filter_map(|(phase, node)| Some((phase, changelog.rev(&node)?)));
+        Ok(Phases::from_roots(known.collect(), changelog))
     }
 
     fn from_roots(mut roots: Vec<(Phase, Rev)>, changelog: &Revlog) -> Phases {
@@ -106,6 +102,15 @@ impl Phases {
     pub fn any_secret(&self) -> bool {
         self.roots.iter().any(|(phase, _)| *phase == Phase::Secret)
     }
+}
+
+/// What the file says; else the number of the line, from 1 on, that says nothing.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<(Phase, Node)>, usize> {
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    lines
+        .filter(|(_, line)| !line.is_empty())
+        .map(|(number, line)| parse_line(line).ok_or(number + 1))
+        .collect()
 }
 
 fn parse_line(line: &[u8]) -> Option<(Phase, Node)> {
