@@ -4,6 +4,7 @@
 //! whole chain into one before it is applied, so that the text is copied once however long the
 //! chain is.
 
+mod blanks;
 mod blocks;
 mod diff;
 mod fold;
@@ -13,7 +14,8 @@ mod patch;
 mod sorted;
 mod tokens;
 
-pub use blocks::{Block, blocks};
+pub use blanks::{Blanks, same_lines};
+pub use blocks::Block;
 pub use diff::{Grain, diff};
 pub use fold::Folder;
 pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, push_hunk};

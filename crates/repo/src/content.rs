@@ -64,7 +64,7 @@ impl RepoView {
     }
 }
 
-fn existing(revlog: &Revlog, what: &'static str, node: &Node) -> Result<Rev, RepoError> {
+pub(crate) fn existing(revlog: &Revlog, what: &'static str, node: &Node) -> Result<Rev, RepoError> {
     revlog.rev(node).ok_or_else(|| RepoError::MissingNode {
         what,
         node: *node,

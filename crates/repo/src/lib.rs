@@ -4,6 +4,7 @@
 //! as it is at one moment, without taking Mercurial's locks, and everything else hangs on that
 //! [`RepoView`].
 
+mod annotate;
 mod bookmarks;
 mod branches;
 mod changeset;
@@ -17,6 +18,7 @@ mod error;
 mod file_text;
 mod fncache;
 pub mod fuzzing;
+mod introduced;
 mod journal;
 mod lock;
 mod lookup;
@@ -37,12 +39,14 @@ mod transaction;
 mod verify;
 mod view;
 
+pub use annotate::{Annotate, AnnotatedLine, Annotation, FileVersion, Start, StoredFile};
 pub use branches::{BranchHeads, Branches};
 pub use changeset::{Changeset, DEFAULT_BRANCH};
 pub use clone::Pulled;
 pub use commit::{CommitBatch, FileChange, NewChangeset};
 pub use error::{LookupError, RepoError};
 pub use file_text::FileText;
+pub use introduced::{Ancestors, FileRevision};
 pub use journal::Place;
 pub use lock::{Lock, LockNews, LockOwner, LockWait, Locked};
 pub use manifest::{FileKind, ManifestEntries, ManifestEntry};

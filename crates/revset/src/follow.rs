@@ -1,9 +1,9 @@
 //! The history of files, along copies and renames.
 
-use crate::bits::{self, Bits};
+use crate::bits::Bits;
 use crate::{Engine, Member, RevsetError, Set};
 use std::collections::{HashMap, HashSet};
-use varve_repo::{FileText, Node, RepoView, Rev, Revlog};
+use varve_repo::{Ancestors, FileRevision, FileText, Node, RepoView, Rev, Revlog};
 
 impl Engine<'_> {
     /// Changesets that made the revisions which `files`, as they are in `start`, come from.
@@ -24,14 +24,17 @@ pub(crate) fn history(
     start: Member,
     files: Vec<(Vec<u8>, Node)>,
 ) -> Result<Bits, RevsetError> {
-    let reachable = bits::ancestors(view.changelog(), Bits::of([start]));
+    let mut found = Bits::default();
+    let Some(start) = start else {
+        return Ok(found);
+    };
     let mut filelogs: HashMap<Vec<u8>, Revlog> = HashMap::new();
-    let (mut found, mut seen) = (Bits::default(), HashSet::new());
-    let mut work = files;
-    while let Some((path, node)) = work.pop() {
-        if !seen.insert((path.clone(), node)) {
-            continue;
-        }
+    let mut seen = HashSet::new();
+    let files = files.into_iter().map(|(path, node)| (start, path, node));
+    let mut work: Vec<(Rev, Vec<u8>, Node)> = files.collect();
+    // The same revision may have come in by several changesets, and seen from each of its children
+    // another one counts.
+    while let Some((from, path, node)) = work.pop() {
         if !filelogs.contains_key(&path) {
             filelogs.insert(path.clone(), view.filelog(&path)?);
         }
@@ -39,49 +42,28 @@ pub(crate) fn history(
         let Some(rev) = filelog.rev(&node) else {
             continue;
         };
-        found.insert(introduced(view, &reachable, filelog, rev, &path)?);
+        let file = FileRevision {
+            path: &path,
+            filelog,
+            rev,
+        };
+        let mut history = Ancestors::new(view.changelog(), &[from]);
+        let changeset = view.introduced(file, &mut history, from)?.unwrap_or(from);
+        found.insert(Some(changeset));
+        if !seen.insert((changeset, path.clone(), node)) {
+            continue;
+        }
         let parents = filelog.parents(rev);
-        let parents = parents.into_iter().flatten();
-        work.extend(parents.map(|parent| (path.clone(), filelog.node(parent))));
         // A copy has the null revision as its first parent.
-        if filelog.parents(rev)[0].is_none() {
+        if parents[0].is_none() {
             let text = filelog.text(rev)?;
             if let Some((source, node)) = FileText::parse(&text).copied_from {
-                work.push((source.to_vec(), node));
+                work.push((changeset, source.to_vec(), node));
             }
         }
+        let parents = parents.into_iter().flatten();
+        let parents = parents.map(|parent| filelog.node(parent));
+        work.extend(parents.map(|parent| (changeset, path.clone(), parent)));
     }
     Ok(found)
-}
-
-/// The changeset that brought a file's revision into the history that is looked at. The filelog
-/// names the first one that ever had it, which may lie on another branch.
-fn introduced(
-    view: &RepoView,
-    reachable: &Bits,
-    filelog: &Revlog,
-    rev: Rev,
-    path: &[u8],
-) -> Result<Member, RevsetError> {
-    let link = view.changelog().rev_at(filelog.linkrev(rev));
-    if reachable.contains(link) {
-        return Ok(link);
-    }
-    let node = filelog.node(rev);
-    for candidate in reachable
-        .revs()
-        .skip_while(|candidate| Some(*candidate) < link)
-    {
-        let touches = view.with_changeset(candidate, |changeset| {
-            changeset.files().any(|file| file == path)
-        })?;
-        if touches {
-            let text = view.manifest_text(Some(candidate))?;
-            let entry = view.find_in_manifest(&text, path)?;
-            if entry.is_some_and(|entry| entry.node == node) {
-                return Ok(Some(candidate));
-            }
-        }
-    }
-    Ok(link)
 }

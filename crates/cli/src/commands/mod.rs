@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod addremove;
+pub(crate) mod annotate;
 pub(crate) mod bench;
 pub(crate) mod bookmarks;
 pub(crate) mod branch;
@@ -52,6 +53,7 @@ use crate::face::Command;
 pub(crate) const COMMANDS: &[&Command] = &[
     &add::COMMAND,
     &addremove::COMMAND,
+    &annotate::COMMAND,
     &bookmarks::COMMAND,
     &branch::COMMAND,
     &branches::COMMAND,

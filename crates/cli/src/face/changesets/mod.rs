@@ -10,7 +10,8 @@ mod text;
 pub(crate) mod touched;
 
 use super::diff::{Options, of_changeset};
-use super::template::Template;
+use super::formatter::Value;
+use super::template::{Keywords, Template};
 use super::{Abort, Session, Verbosity, columns};
 pub(crate) use graph::Look;
 pub(crate) use names::Names;
@@ -86,6 +87,18 @@ impl Printer {
             style,
             width: columns::of_terminal(),
         })
+    }
+
+    /// What a keyword of a template means for one changeset; `None` if nobody knows it.
+    pub(crate) fn keyword(&self, rev: Rev, name: &str) -> Result<Option<Value>, Abort> {
+        let mut value = None;
+        let mut reader = self.view.changelog().reader();
+        self.with_subject(Some(rev), &mut reader, |subject| {
+            let printer = self;
+            value = keywords::OfChangeset { printer, subject }.value(name)?;
+            Ok(())
+        })?;
+        Ok(value)
     }
 
     /// Appends the text of one changeset.

@@ -6,12 +6,11 @@ mod comparison;
 mod options;
 mod stat;
 mod unified;
-mod whitespace;
 
 use super::Abort;
 pub(crate) use changes::{Change, Side, between, undone, with_working};
 pub(crate) use comparison::Comparison;
-pub(crate) use options::{GIT, Options, STAT};
+pub(crate) use options::{GIT, Options, STAT, of_annotate};
 pub(crate) use stat::FileStat;
 use varve_repo::{RepoView, Rev};
 

@@ -1,7 +1,7 @@
 //! How differences are shown: the options and what is configured.
 
-use super::whitespace::Whitespace;
 use crate::face::{Abort, Flag, Matches, Session, environment};
+use varve_delta::Blanks;
 
 /// How differences are shown.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// With the name of the function.
     pub(super) functions: bool,
     /// Which blanks do not count.
-    pub(super) whitespace: Whitespace,
+    pub(super) blanks: Blanks,
     /// What names begin with that are shown without it: a folder, or nothing.
     pub(crate) root: Vec<u8>,
 }
@@ -44,12 +44,7 @@ impl Options {
     pub(crate) fn new(session: &mut Session, matches: &Matches) -> Result<Options, Abort> {
         let index_digits = index_digits(session)?;
         let config = &session.config;
-        let flag = |option: &str, key: &str| -> Result<bool, Abort> {
-            match matches.switch(option) {
-                Some(on) => Ok(on),
-                None => Ok(config.boolean("diff", key, false)?),
-            }
-        };
+        let flag = |option, key| flag(session, matches, "diff", option, key);
         let context = matches.value("unified").filter(|text| !text.is_empty());
         let context = match context.or(config.get("diff", "unified")) {
             None => CONTEXT,
@@ -74,12 +69,7 @@ impl Options {
             },
             text: matches.flag("text"),
             functions: flag("show-function", "showfunc")?,
-            whitespace: Whitespace {
-                ignore_all: flag("ignore-all-space", "ignorews")?,
-                ignore_amount: flag("ignore-space-change", "ignorewsamount")?,
-                ignore_blank_lines: flag("ignore-blank-lines", "ignoreblanklines")?,
-                ignore_at_end: flag("ignore-space-at-eol", "ignorewseol")?,
-            },
+            blanks: blanks(session, matches, "diff")?,
             root: Vec::new(),
         })
     }
@@ -95,14 +85,56 @@ impl Options {
     }
 }
 
+/// A flag, or what a section of the configuration says.
+fn flag(
+    session: &Session,
+    matches: &Matches,
+    section: &str,
+    option: &str,
+    key: &str,
+) -> Result<bool, Abort> {
+    match matches.switch(option) {
+        Some(on) => Ok(on),
+        None => session
+            .config
+            .boolean(section, key, false)
+            .map_err(Abort::Setting),
+    }
+}
+
+fn blanks(session: &Session, matches: &Matches, section: &str) -> Result<Blanks, Abort> {
+    let flag = |option, key| flag(session, matches, section, option, key);
+    Ok(Blanks {
+        ignore_all: flag("ignore-all-space", "ignorews")?,
+        ignore_amount: flag("ignore-space-change", "ignorewsamount")?,
+        ignore_at_end: flag("ignore-space-at-eol", "ignorewseol")?,
+        ignore_lines: flag("ignore-blank-lines", "ignoreblanklines")?,
+    })
+}
+
+/// Which blanks do not count where lines are annotated. The section has other settings of diffs
+/// too, which must be right although nothing depends on them.
+pub(crate) fn of_annotate(session: &Session, matches: &Matches) -> Result<Blanks, Abort> {
+    for key in ["nodates", "showfunc"] {
+        flag(session, matches, "annotate", key, key)?;
+    }
+    if let Some(text) = session.config.get("annotate", "unified") {
+        let shown = String::from_utf8_lossy(text);
+        shown.trim().parse::<i64>().map_err(|_| no_number(&shown))?;
+    }
+    blanks(session, matches, "annotate")
+}
+
+fn no_number(shown: &str) -> Abort {
+    Abort::new(format!(
+        "diff context lines count must be an integer, not '{shown}'"
+    ))
+}
+
 fn context_of(text: &[u8]) -> Result<usize, Abort> {
     let shown = String::from_utf8_lossy(text);
     let number = shown.trim().parse::<i64>();
-    let number = number.map_err(|_| {
-        Abort::new(format!(
-            "diff context lines count must be an integer, not '{shown}'"
-        ))
-    })?;
+    let number = number.map_err(|_| no_number(&shown))?;
     usize::try_from(number)
         .map_err(|_| Abort::new(format!("negative diff context is not supported: {number}")))
 }

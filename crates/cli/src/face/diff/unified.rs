@@ -1,10 +1,8 @@
 //! Two texts as hunks with lines of context around what differs.
 
 use super::Options;
-use super::whitespace::Whitespace;
-use std::collections::HashMap;
 use std::io::Write;
-use varve_delta::blocks;
+use varve_delta::{Blanks, same_lines};
 
 /// The longest name of a function behind a hunk's place.
 const LONGEST_NAME: usize = 41;
@@ -60,23 +58,13 @@ fn changes(
     options: &Options,
 ) -> Vec<Change> {
     // What came or went whole is shown whole.
-    let whitespace = match a.is_empty() || b.is_empty() {
-        true => Whitespace::default(),
-        false => options.whitespace,
+    let blanks = match a.is_empty() || b.is_empty() {
+        true => Blanks::default(),
+        false => options.blanks,
     };
-    let (old, new) = (whitespace.cleaned(old), whitespace.cleaned(new));
-    let mut numbers = HashMap::new();
-    let mut number = |text| -> Vec<u32> {
-        let numbered = lines(text).into_iter().map(|line| {
-            let next = numbers.len() as u32;
-            *numbers.entry(line).or_insert(next)
-        });
-        numbered.collect()
-    };
-    let (numbers_a, numbers_b) = (number(&old), number(&new));
     let (mut changes, mut end_a, mut end_b) = (Vec::new(), 0, 0);
     let (mut hidden_old, mut hidden_new) = (0, 0);
-    for same in blocks(&numbers_a, &numbers_b) {
+    for same in same_lines(&blanks.cleaned(old), &blanks.cleaned(new)) {
         let change = Change {
             a: (end_a, same.a),
             b: (end_b, same.b),
@@ -87,7 +75,7 @@ fn changes(
         if old.is_empty() && new.is_empty() {
             continue;
         }
-        if whitespace.hides(old, new) {
+        if blanks.ignore_lines && !blanks.is_change(&old.concat(), &new.concat()) {
             (hidden_old, hidden_new) = (hidden_old + old.len(), hidden_new + new.len());
         } else {
             changes.push(change);

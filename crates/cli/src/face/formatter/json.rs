@@ -1,6 +1,6 @@
 //! Values as JSON, in Mercurial's layout.
 
-use super::value::{Item, Value};
+use super::value::{Item, Value, is_hidden};
 use std::io::Write;
 
 /// An item: one line per value, sorted by name.
@@ -41,7 +41,8 @@ pub(crate) fn push_json(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Dict(values) => {
             out.push(b'{');
-            for (number, (name, value)) in values.iter().enumerate() {
+            let values = values.iter().filter(|(name, _)| !is_hidden(name));
+            for (number, (name, value)) in values.enumerate() {
                 if number > 0 {
                     out.extend_from_slice(b", ");
                 }

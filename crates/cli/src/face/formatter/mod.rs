@@ -15,7 +15,8 @@ mod value;
 
 use super::{Abort, Matches, Session};
 pub(crate) use json::push_json;
-pub(crate) use value::{Item, Value};
+use std::collections::BTreeSet;
+pub(crate) use value::{HIDDEN, Item, Value};
 
 /// Prints items in one of the forms.
 pub(crate) struct Formatter {
@@ -38,6 +39,9 @@ pub(crate) trait ItemTemplate {
 
     /// Prints what comes behind the last item.
     fn end(&mut self, session: &mut Session) -> Result<(), Abort>;
+
+    /// Names of the values that it shows.
+    fn names(&self) -> BTreeSet<&str>;
 }
 
 impl Formatter {
@@ -70,6 +74,14 @@ impl Formatter {
     /// Whether a template picks what is printed.
     pub(crate) fn is_template(&self) -> bool {
         matches!(self.form, Form::Template(_))
+    }
+
+    /// Names of the values that a template shows; none without a template.
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
+        match &self.form {
+            Form::Template(template) => template.names(),
+            Form::Plain | Form::Json => BTreeSet::new(),
+        }
     }
 
     /// Begins an item.

@@ -23,6 +23,15 @@ pub(crate) enum Value {
     Dict(Vec<(Vec<u8>, Value)>),
 }
 
+/// What stands before names that templates know and that do not belong to a dictionary's data.
+pub(crate) const HIDDEN: u8 = 0;
+
+/// Whether an entry of a dictionary is for templates alone: it is hidden, or has no name and is the
+/// text that stands for the whole.
+pub(super) fn is_hidden(name: &[u8]) -> bool {
+    matches!(name.first(), None | Some(&HIDDEN))
+}
+
 /// The values of one item, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Item(Vec<(&'static str, Value)>);

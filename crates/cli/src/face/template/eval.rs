@@ -4,7 +4,7 @@ use super::filters::filter;
 use super::functions;
 use super::parse::Expr;
 use crate::face::Abort;
-use crate::face::formatter::Value;
+use crate::face::formatter::{HIDDEN, Value};
 use varve_repo::date::Date;
 
 /// What keywords mean at one place.
@@ -28,7 +28,9 @@ impl Keywords for Member<'_> {
             return Ok(Some(Value::Int(self.index as i64)));
         }
         if let Value::Dict(entries) = self.member {
-            let found = entries.iter().find(|(key, _)| key == name.as_bytes());
+            let of_name =
+                |key: &[u8]| key.strip_prefix(&[HIDDEN]).unwrap_or(key) == name.as_bytes();
+            let found = entries.iter().find(|(key, _)| of_name(key));
             if let Some((_, value)) = found {
                 return Ok(Some(value.clone()));
             }
@@ -128,12 +130,12 @@ fn pair((key, value): (Vec<u8>, Value)) -> Value {
 /// Text that stands for a member of a list that has parts of its own, such as a parent.
 const SHOWN: &[u8] = b"";
 
-fn ends_with_space(value: &Value) -> bool {
+fn ends_with_blank(value: &Value) -> bool {
     let Value::Dict(entries) = value else {
         return false;
     };
     let shown = entries.iter().find(|(key, _)| key == SHOWN);
-    matches!(shown, Some((_, Value::Text(text))) if text.ends_with(b" "))
+    matches!(shown, Some((_, Value::Text(text))) if text.ends_with(b" ") || text.ends_with(b"\n"))
 }
 
 /// Appends a value as text.
@@ -149,8 +151,8 @@ pub(crate) fn push(value: &Value, out: &mut Vec<u8>) {
         Value::Text(text) => out.extend_from_slice(text),
         Value::List(members) => {
             for (index, member) in members.iter().enumerate() {
-                // Parents bring their own space.
-                if index > 0 && !ends_with_space(&members[index - 1]) {
+                // Parents bring their own space, and lines end by themselves.
+                if index > 0 && !ends_with_blank(&members[index - 1]) {
                     out.push(b' ');
                 }
                 push(member, out);

@@ -99,6 +99,7 @@ fn count(value: Value) -> Result<Value, Abort> {
         Value::List(members) => members.len(),
         Value::Dict(entries) => entries.len(),
         Value::Text(text) => text.len(),
+        Value::Null => 0,
         _ => return Err(parse_error("not countable")),
     };
     Ok(Value::Int(count as i64))
@@ -173,7 +174,7 @@ fn person(author: &[u8]) -> Vec<u8> {
 }
 
 /// The short name: of the address, or the first word.
-fn user(author: &[u8]) -> Vec<u8> {
+pub(crate) fn user(author: &[u8]) -> Vec<u8> {
     let name = before(author, b'@');
     let name = match name.iter().position(|byte| *byte == b'<') {
         Some(at) => &name[at + 1..],

@@ -8,6 +8,8 @@ mod parse;
 use super::formatter::{Item, ItemTemplate, Value};
 use super::{Abort, Session};
 pub(crate) use eval::Keywords;
+pub(crate) use filters::user as short_user;
+use std::collections::BTreeSet;
 
 /// A template that has been read.
 #[derive(Clone, Debug)]
@@ -20,6 +22,13 @@ impl Template {
     /// Where it does not follow the grammar.
     pub(crate) fn parse(text: &[u8]) -> Result<Template, Abort> {
         parse::parse(text).map(Template)
+    }
+
+    /// Names of the keywords in it.
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.0.push_names(&mut names);
+        names
     }
 
     /// Appends it, filled.
@@ -93,6 +102,10 @@ impl ItemTemplate for Template {
 
     fn end(&mut self, _: &mut Session) -> Result<(), Abort> {
         Ok(())
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        Template::names(self)
     }
 }
 

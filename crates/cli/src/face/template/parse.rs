@@ -5,6 +5,7 @@
 //! ```
 
 use crate::face::Abort;
+use std::collections::BTreeSet;
 
 /// Deepest nesting of expressions and strings.
 const DEEPEST: usize = 60;
@@ -28,6 +29,26 @@ pub(crate) enum Expr {
     Call(String, Vec<Expr>),
     /// `a + b` and the like.
     Arithmetic(u8, Box<Expr>, Box<Expr>),
+}
+
+impl Expr {
+    /// Adds the names of all keywords in it. Trees are as deep as [`DEEPEST`] allows.
+    pub(super) fn push_names<'e>(&'e self, names: &mut BTreeSet<&'e str>) {
+        match self {
+            Expr::Text(_) | Expr::Number(_) => {}
+            Expr::Symbol(name) => {
+                names.insert(name);
+            }
+            Expr::Template(parts) | Expr::Call(_, parts) => {
+                parts.iter().for_each(|part| part.push_names(names));
+            }
+            Expr::Filter(operand, _) => operand.push_names(names),
+            Expr::Map(left, right) | Expr::Arithmetic(_, left, right) => {
+                left.push_names(names);
+                right.push_names(names);
+            }
+        }
+    }
 }
 
 /// Reads a template.
