@@ -1,7 +1,8 @@
 //! Named branches and their heads.
 
+use crate::caches::{self, BranchNames};
 use crate::{RepoError, RepoView};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use varve_revlog::{Rev, Revlog};
 
 /// Named branches of the visible changesets.
@@ -24,64 +25,124 @@ impl BranchHeads {
     }
 }
 
+/// So many older changesets may be read to bring the caches up to date after a commit.
+const SOME: usize = 64;
+
+/// The branches in view. Of changesets that the caches do not agree about the texts are read, and
+/// then the caches are written anew.
 pub(crate) fn read(view: &RepoView) -> Result<Branches, RepoError> {
-    let changelog = view.changelog();
-    let mut ids: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut candidates: Vec<Vec<Rev>> = Vec::new();
-    let mut closers = Vec::new();
-    let mut branch_of = vec![usize::MAX; changelog.len()];
-    let mut reader = changelog.reader();
-    for rev in changelog.revs().filter(|rev| view.is_visible(*rev)) {
-        let changeset = view.parse_changeset(rev, reader.text(rev)?)?;
-        let branch = changeset.branch();
-        let id = match ids.get(branch.as_ref()) {
-            Some(id) => *id,
-            None => {
-                ids.insert(branch.into_owned(), candidates.len());
-                candidates.push(Vec::new());
-                candidates.len() - 1
-            }
-        };
-        branch_of[rev.index()] = id;
-        for parent in changelog.parents(rev).into_iter().flatten() {
-            if branch_of[parent.index()] == id {
-                candidates[id].retain(|head| *head != parent);
-            }
-        }
-        candidates[id].push(rev);
-        if changeset.closes_branch() {
-            closers.push(rev);
-        }
-    }
-    let with_heads = |(name, id): (Vec<u8>, usize)| {
-        let mut heads = std::mem::take(&mut candidates[id]);
-        drop_ancestors(changelog, &mut heads);
-        let closed = heads.iter().filter(|head| closers.contains(head));
-        let closed = closed.copied().collect();
-        (name, BranchHeads { heads, closed })
-    };
-    Ok(ids.into_iter().map(with_heads).collect())
+    read_up_to(view, usize::MAX).map(Option::unwrap_or_default)
 }
 
-/// Takes out what other `heads` (oldest first) descend from, also by way of other branches.
-fn drop_ancestors(changelog: &Revlog, heads: &mut Vec<Rev>) {
-    let [oldest, .., newest] = heads[..] else {
-        return;
-    };
-    let first = oldest.index();
-    let mut is_ancestor = vec![false; newest.index() + 1 - first];
-    let mut heads_left = heads.clone();
-    for index in (first..=newest.index()).rev() {
-        let rev = Rev(index as u32);
-        let is_head = heads_left.pop_if(|head| *head == rev).is_some();
-        if !is_head && !is_ancestor[index - first] {
-            continue;
-        }
+/// Brings the caches up to date after `added` changesets, unless that would mean reading many
+/// older ones.
+pub(crate) fn keep_warm(view: &RepoView, added: usize) -> Result<(), RepoError> {
+    read_up_to(view, added.saturating_add(SOME)).map(drop)
+}
+
+/// `None` if more than `most` texts would have to be read.
+fn read_up_to(view: &RepoView, most: usize) -> Result<Option<Branches>, RepoError> {
+    let mut names = BranchNames::load(view);
+    let confirmed = caches::confirmed(view, &names)?;
+    let news = (view.changelog().revs())
+        .filter(|rev| view.is_visible(*rev))
+        .filter(|rev| !confirmed.as_ref().is_some_and(|sure| sure.has(*rev)));
+    let news: Vec<Rev> = news.collect();
+    if let Some(confirmed) = confirmed.filter(|_| news.is_empty()) {
+        return Ok(Some(confirmed.branches));
+    }
+    if news.len() > most {
+        return Ok(None);
+    }
+    read_texts(view, &news, &mut names)?;
+    let branches = heads_of(view.changelog(), &names, &|rev| view.is_visible(rev));
+    let branches = branches.unwrap_or_default();
+    caches::keep_branch_heads(view, &branches)?;
+    names.save(view);
+    Ok(Some(branches))
+}
+
+/// Notes the branches of changesets.
+fn read_texts(view: &RepoView, revs: &[Rev], names: &mut BranchNames) -> Result<(), RepoError> {
+    let mut reader = view.changelog().reader();
+    for rev in revs {
+        let changeset = view.parse_changeset(*rev, reader.text(*rev)?)?;
+        names.set(*rev, &changeset.branch(), changeset.closes_branch());
+    }
+    Ok(())
+}
+
+/// The heads of all branches among the changesets that count; `None` if the branch of one of them
+/// is not known. With a changeset, its ancestors count.
+pub(crate) fn heads_of(
+    changelog: &Revlog,
+    names: &BranchNames,
+    counts: &dyn Fn(Rev) -> bool,
+) -> Option<Branches> {
+    let mut is_head = vec![false; changelog.len()];
+    for rev in changelog.revs().filter(|rev| counts(*rev)) {
+        let (branch, _) = names.get(rev)?;
         for parent in changelog.parents(rev).into_iter().flatten() {
-            if let Some(at) = parent.index().checked_sub(first) {
-                is_ancestor[at] = true;
+            if names.get(parent).is_some_and(|(of, _)| of == branch) {
+                is_head[parent.index()] = false;
             }
         }
+        is_head[rev.index()] = true;
     }
-    heads.retain(|head| !is_ancestor[head.index() - first]);
+    let mut heads = vec![Vec::new(); names.branches()];
+    for rev in changelog.revs().filter(|rev| is_head[rev.index()]) {
+        heads[names.get(rev)?.0 as usize].push(rev);
+    }
+    drop_ancestors(changelog, &mut heads);
+    let mut branches = Branches::new();
+    for (number, heads) in heads.into_iter().enumerate() {
+        if heads.is_empty() {
+            continue;
+        }
+        let closes = |rev: &&Rev| names.get(**rev).is_some_and(|(_, closes)| closes);
+        let closed = heads.iter().filter(closes).copied().collect();
+        let name = names.name(number as u32).to_vec();
+        branches.insert(name, BranchHeads { heads, closed });
+    }
+    Some(branches)
+}
+
+/// Takes out of each list (oldest first) what others of the same list descend from, also by way of
+/// other branches.
+fn drop_ancestors(changelog: &Revlog, lists: &mut [Vec<Rev>]) {
+    // Sixty-four lists at a time, one bit for each.
+    let mut several: Vec<&mut Vec<Rev>> = lists.iter_mut().filter(|list| list.len() > 1).collect();
+    for group in several.chunks_mut(u64::BITS as usize) {
+        let ends = |end: fn(&[Rev]) -> Option<&Rev>| group.iter().filter_map(move |list| end(list));
+        let (Some(oldest), Some(newest)) = (ends(<[Rev]>::first).min(), ends(<[Rev]>::last).max())
+        else {
+            continue;
+        };
+        let (first, last) = (oldest.index(), newest.index());
+        let (mut below, mut listed) =
+            (vec![0_u64; last + 1 - first], vec![0_u64; last + 1 - first]);
+        for (bit, list) in group.iter().enumerate() {
+            for rev in list.iter() {
+                listed[rev.index() - first] |= 1 << bit;
+            }
+        }
+        for at in (0..below.len()).rev() {
+            let above = below[at] | listed[at];
+            if above == 0 {
+                continue;
+            }
+            for parent in changelog
+                .parents(Rev((first + at) as u32))
+                .into_iter()
+                .flatten()
+            {
+                if let Some(at) = parent.index().checked_sub(first) {
+                    below[at] |= above;
+                }
+            }
+        }
+        for (bit, list) in group.iter_mut().enumerate() {
+            list.retain(|rev| below[rev.index() - first] & 1 << bit == 0);
+        }
+    }
 }

@@ -1,17 +1,21 @@
 //! Writing what a [`CommitBatch`] gathered, so that a reader sees all of it or nothing, and an
 //! interruption can be undone.
 
+use crate::caches::{self, CacheFolder, OneMore};
 use crate::commit::CommitBatch;
 use crate::fncache;
 use crate::journal::Place;
 use crate::phases::Phase;
+use crate::repository::Shared;
 use crate::store_path::encode_folders;
 use crate::transaction::Transaction;
-use crate::{Node, RepoError, Rev};
+use crate::{Audience, Node, RepoError, RepoView, Rev, branches};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
+use varve_revlog::Appender;
 
 const PHASEROOTS: &[u8] = b"phaseroots";
 
@@ -41,10 +45,14 @@ impl CommitBatch {
             changelog,
             manifest,
             filelogs,
+            phases,
             transaction,
             ..
         } = self;
-        transaction.run(view.changelog().len(), || {
+        let before = view.changelog().len();
+        let added = changelog.len() - before;
+        let one_more = one_more(&view, &changelog, &phases)?;
+        transaction.run(before, || {
             let (storage, store) = (shared.storage.as_ref(), shared.store());
             let mut folders = BTreeSet::from([store.clone()]);
             for filelog in filelogs.into_values().chain([manifest]) {
@@ -60,6 +68,8 @@ impl CommitBatch {
             changelog.write()?;
             Ok(storage.sync_folder(&store)?)
         })?;
+        // The changesets are there, whatever becomes of the caches.
+        let _ = keep_caches_warm(&shared, (before, added), one_more);
         Ok(tip)
     }
 
@@ -144,6 +154,54 @@ impl CommitBatch {
             .max()
             .unwrap_or_default()
     }
+}
+
+/// What the caches are told of a batch of a single changeset, where nothing is hidden from others.
+fn one_more(
+    view: &RepoView,
+    changelog: &Appender,
+    phases: &[Phase],
+) -> Result<Option<OneMore>, RepoError> {
+    let (Some(last), true) = (view.changelog().tip(), phases.len() == 1) else {
+        return Ok(None);
+    };
+    let rev = Rev(last.0 + 1);
+    let ([Some(parent), None], false) = (
+        changelog.parents(rev),
+        phases.contains(&Phase::Secret) || view.phases().any_secret() || view.has_obsolete()?,
+    ) else {
+        return Ok(None);
+    };
+    let text = changelog.text(rev)?;
+    let changeset = view.parse_changeset(rev, &text)?;
+    Ok(Some(OneMore {
+        rev,
+        node: changelog.node_or_null(Some(rev)),
+        parent: (parent, changelog.node_or_null(Some(parent))),
+        branch: changeset.branch().into_owned(),
+        closes: changeset.closes_branch(),
+        before: changelog.node_or_null(Some(last)),
+    }))
+}
+
+/// As Mercurial does: adds what was committed to the caches of those who pull.
+fn keep_caches_warm(
+    shared: &Arc<Shared>,
+    (older, added): (usize, usize),
+    one_more: Option<OneMore>,
+) -> Result<(), RepoError> {
+    let folder = CacheFolder::of(shared);
+    let done = one_more.is_some_and(|new| caches::extend(folder, &new));
+    if done || older > 0 && !caches::any_kept(folder) {
+        return Ok(());
+    }
+    let stamp = shared.stamp()?;
+    let view = RepoView::read(Arc::clone(shared), &stamp, Audience::Others)?;
+    // Another writer may be at work already, and will do the same.
+    if shared.stamp()? == stamp {
+        branches::keep_warm(&view, added)?;
+    }
+    Ok(())
 }
 
 /// The list of files with new names at its end.

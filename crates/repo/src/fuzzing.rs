@@ -1,9 +1,10 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
+use crate::caches::{BranchNames, Key, TagFiles};
 use crate::changeset::Changeset;
 use crate::file_text::FileText;
 use crate::manifest::{ManifestEntries, push_entry};
-use crate::{encode_folders, fncache, journal, obsolete, phases, store_path};
+use crate::{Rev, encode_folders, fncache, journal, obsolete, phases, store_path};
 
 /// Never panics on any changeset's text.
 pub fn changeset(data: &[u8]) {
@@ -42,6 +43,43 @@ pub fn file_text(data: &[u8]) {
 /// Never panics on any bytes that should be obsolescence markers.
 pub fn obsolete_markers(data: &[u8]) {
     let _ = obsolete::parse(data);
+}
+
+/// Never panics on any cache of branches: a key, names up to an empty line, and records whose
+/// changesets are those that the records say. What is read is written back and read as the same.
+pub fn branch_caches(data: &[u8]) {
+    if let Some(key) = Key::parse(data) {
+        assert_eq!(Key::parse(&key.encode()), Some(key));
+    }
+    let middle = data.windows(2).position(|pair| pair == b"\n\n");
+    let (names, revs) = data.split_at(middle.unwrap_or_default());
+    let revs = revs.strip_prefix(b"\n\n").unwrap_or(revs);
+    let prefix = |rev: usize| {
+        let record = revs.as_chunks::<8>().0.get(rev);
+        record.map_or([0; 4], |[a, b, c, d, ..]| [*a, *b, *c, *d])
+    };
+    let len = revs.len() / 8 + 1;
+    let found = BranchNames::decode(names.to_vec(), revs, len, &prefix);
+    let (names, revs) = found.encode(&|rev| prefix(rev.index()));
+    let again = BranchNames::decode(names, &revs, len, &prefix);
+    for rev in (0..len as u32).map(Rev) {
+        assert_eq!(again.get(rev), found.get(rev));
+        assert!(
+            found
+                .get(rev)
+                .is_none_or(|(number, _)| !found.name(number).is_empty())
+        );
+    }
+}
+
+/// Never panics on any cache of tags; what is read is written back to the same bytes.
+pub fn tag_caches(data: &[u8]) {
+    for record in data.chunks(24) {
+        let prefix = record.first_chunk().copied().unwrap_or_default();
+        if let Some(node) = TagFiles::decode(record, prefix) {
+            assert_eq!(TagFiles::encode(prefix, &node), record);
+        }
+    }
 }
 
 /// Never panics; what is read of a journal is written back to the same bytes, but for torn ends
@@ -99,6 +137,14 @@ mod tests {
     const COPY: &[u8] =
         b"\x01\ncopy: a\ncopyrev: 6e73304f01e642d841e7ff07571d3af18717ccf6\n\x01\nx";
 
+    const BRANCHES: &[u8] =
+        b"default\0stable\n\n\x8dJKL\0\0\0\0\x96Oy \x80\0\0\x01\0\0\0\0\0\0\0\0";
+    const KEY: &[u8] =
+        b"6e73304f01e642d841e7ff07571d3af18717ccf6 9 28bde25f327eb5088d0a4af0fcaaecd47588f9cd\n";
+    const TAG_FILES: &[u8] =
+        b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\
+          \x8f\x17\xe1\x53\x9b\xb9\x6c\x9e\x0f\xa2\x12\xd3\xd8\xfb\x31\x98\x0f\xc5\xda\x7e\xb6\xb2\x22\x5a";
+
     proptest! {
         #[test]
         fn changed_texts_keep_the_promises(
@@ -115,6 +161,9 @@ mod tests {
             super::changeset(&changed(CHANGESET));
             super::manifest(&changed(MANIFEST));
             super::file_text(&changed(COPY));
+            super::branch_caches(&changed(BRANCHES));
+            super::branch_caches(&changed(KEY));
+            super::tag_caches(&changed(TAG_FILES));
             super::obsolete_markers(&changed(&[&[1, 0, 0, 0, 50][..], &[0; 60]].concat()));
             super::pattern(&changed(b"re:(?i)[a-c]{2,3}\\d*(x|y)?\naa1"));
             super::pattern(&changed(b"relglob:**/{*.[ch],a?}\na/b.c"));

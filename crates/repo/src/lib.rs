@@ -7,6 +7,7 @@
 mod annotate;
 mod bookmarks;
 mod branches;
+mod caches;
 mod changeset;
 mod clone;
 mod commit;

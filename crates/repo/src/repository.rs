@@ -66,10 +66,15 @@ impl Repository {
             root: root.to_owned(),
             requirements,
         };
-        Ok(Repository {
-            shared: Arc::new(shared),
+        Ok(Repository::of(&Arc::new(shared)))
+    }
+
+    /// The repository that something is of.
+    pub(crate) fn of(shared: &Arc<Shared>) -> Repository {
+        Repository {
+            shared: Arc::clone(shared),
             latest: Latest::default(),
-        })
+        }
     }
 
     /// The folder that holds `.hg`.

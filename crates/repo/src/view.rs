@@ -1,13 +1,14 @@
 //! A repository at one moment.
 
 use crate::branches::{self, Branches};
+use crate::caches::CacheFolder;
 use crate::changeset::Changeset;
 use crate::phases::{Phase, Phases};
 use crate::repository::{Shared, Stamp};
 use crate::requirements::Requirements;
 use crate::{RepoError, bookmarks, fncache, obsolete, tags};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
@@ -40,6 +41,7 @@ pub struct RepoView {
     /// One per changeset; empty if all are visible.
     hidden: Vec<bool>,
     branches: OnceLock<Branches>,
+    tags: OnceLock<BTreeMap<Vec<u8>, Node>>,
 }
 
 impl RepoView {
@@ -75,9 +77,10 @@ impl RepoView {
             bookmarks,
             hidden: Vec::new(),
             branches: OnceLock::new(),
+            tags: OnceLock::new(),
             shared,
         };
-        view.hidden = view.compute_hidden(&store)?;
+        view.hidden = view.hidden_from(audience)?;
         view.bookmarks.retain(|_, node| {
             view.changelog
                 .rev(node)
@@ -86,12 +89,13 @@ impl RepoView {
         Ok(view)
     }
 
-    fn compute_hidden(&self, store: &Path) -> Result<Vec<bool>, RepoError> {
-        if self.audience == Audience::Everything {
+    /// One per changeset, whether it is hidden from an audience; empty if none is.
+    pub(crate) fn hidden_from(&self, audience: Audience) -> Result<Vec<bool>, RepoError> {
+        if audience == Audience::Everything {
             return Ok(Vec::new());
         }
-        let old = obsolete::read(self.storage(), store)?;
-        let secret_too = self.audience == Audience::Others && self.phases.any_secret();
+        let old = obsolete::read(self.storage(), &self.shared.store())?;
+        let secret_too = audience == Audience::Others && self.phases.any_secret();
         if old.is_empty() && !secret_too {
             return Ok(Vec::new());
         }
@@ -120,6 +124,21 @@ impl RepoView {
             }
         }
         Ok(hidden)
+    }
+
+    /// Whether anything was ever said to be obsolete.
+    pub(crate) fn has_obsolete(&self) -> Result<bool, RepoError> {
+        Ok(!obsolete::read(self.storage(), &self.shared.store())?.is_empty())
+    }
+
+    /// One per changeset; empty if all are visible.
+    pub(crate) fn hidden(&self) -> &[bool] {
+        &self.hidden
+    }
+
+    /// Where Mercurial keeps what it does not want to compute twice.
+    pub(crate) fn caches(&self) -> CacheFolder<'_> {
+        CacheFolder::of(&self.shared)
     }
 
     pub(crate) fn storage(&self) -> &dyn Storage {
@@ -163,6 +182,11 @@ impl RepoView {
         let path = self.shared.filelog_path(file);
         let opened = Revlog::open(&self.shared.storage, &path);
         self.without_torn_end(opened, &[b"data/", file, b".i"].concat(), &path)
+    }
+
+    /// Where the history of one file lies.
+    pub(crate) fn filelog_path(&self, file: &[u8]) -> PathBuf {
+        self.shared.filelog_path(file)
     }
 
     /// An index that ends in half an entry, because somebody is writing or was interrupted, is
@@ -256,7 +280,7 @@ impl RepoView {
             .find(|rev| self.is_visible(*rev))
     }
 
-    /// Named branches of visible changesets. The first call reads all changesets.
+    /// Named branches of visible changesets. The first call reads what the caches do not tell.
     ///
     /// # Errors
     /// What is damaged.
@@ -273,7 +297,11 @@ impl RepoView {
     /// # Errors
     /// What is damaged.
     pub fn tags(&self) -> Result<BTreeMap<Vec<u8>, Node>, RepoError> {
-        tags::read(self)
+        if let Some(tags) = self.tags.get() {
+            return Ok(tags.clone());
+        }
+        let tags = tags::read(self)?;
+        Ok(self.tags.get_or_init(|| tags).clone())
     }
 
     /// Names of tags that only this repository has, sorted; they may be of changesets that are not

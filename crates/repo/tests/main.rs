@@ -4,6 +4,7 @@
     reason = "helpers of tests are not test functions"
 )]
 
+mod caches;
 mod crash;
 mod names;
 mod reading;

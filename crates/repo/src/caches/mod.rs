@@ -1,0 +1,31 @@
+//! Mercurial's caches in `.hg/cache`: what all changesets would have to be read for.
+//!
+//! Any of these files may be missing, stale, torn or damaged at any time, and none has a checksum.
+//! So no answer rests on one file alone: heads of branches count only if `branch2-…` and `rbc-…`,
+//! which say the same in different ways, agree ([`branches`]); tags, if `hgtagsfnodes1` names
+//! revisions that there are, and for changesets without tags `tags2-…` agrees ([`tags`]). Whatever
+//! does not agree is read from the history and written anew. Not being able to write is no error.
+//!
+//! [`branches`]: crate::branches
+//! [`tags`]: crate::tags
+
+mod branch_heads;
+mod branch_names;
+mod extend;
+mod filter;
+mod folder;
+mod key;
+mod tag_files;
+mod tags;
+
+pub(crate) use branch_heads::{any_kept, confirmed, keep as keep_branch_heads};
+pub(crate) use branch_names::BranchNames;
+pub(crate) use extend::{OneMore, extend};
+pub(crate) use filter::Filter;
+pub(crate) use folder::CacheFolder;
+pub(crate) use key::{Key, TagsKey};
+pub(crate) use tag_files::TagFiles;
+pub(crate) use tags::{has_tags, keep_tags};
+
+/// The beginning of a changeset's node, which says whose record it is.
+pub(crate) type Prefix = [u8; 4];
