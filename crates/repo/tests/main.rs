@@ -7,6 +7,7 @@
 mod caches;
 mod crash;
 mod names;
+mod nodemap;
 mod reading;
 mod recompressing;
 mod stored;
