@@ -1,12 +1,10 @@
 //! `log`: the history.
 
-use crate::face::changesets::{Look, Names, Printer, Style, phase_name};
+use crate::face::changesets::{Look, Printer, Style, json};
 use crate::face::diff::{GIT, Options, STAT};
-use crate::face::formatter::Value;
 use crate::face::revision::query;
 use crate::face::{
-    Abort, Category, Command, EXCLUDE, Flag, Formatter, INCLUDE, Matches, Session, TEMPLATE,
-    template,
+    Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session, TEMPLATE, template,
 };
 use varve_repo::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
@@ -68,7 +66,13 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let template = matches.value("template").filter(|text| !text.is_empty());
     if template == Some(b"json") {
         let revs: Vec<Option<Rev>> = set.members(&engine).take(limit).collect::<Result<_, _>>()?;
-        return json(session, matches, &view, &revs);
+        for option in ["graph", "patch", "stat", "copies"] {
+            if matches.flag(option) {
+                return Err(Abort::new(format!("-T json does not support --{option}")));
+            }
+        }
+        json(session, matches, &revs)?;
+        return Ok(0);
     }
     let template = template
         .map(|text| template::of_argument(session, text))
@@ -110,53 +114,6 @@ fn newest_first(set: &Set, engine: &Engine<'_>) -> Result<Set, Abort> {
     Ok(set.clone().ascending(engine)?.reversed(engine)?)
 }
 
-/// Prints changesets as JSON.
-fn json(
-    session: &mut Session,
-    matches: &Matches,
-    view: &RepoView,
-    revs: &[Option<Rev>],
-) -> Result<u8, Abort> {
-    for option in ["graph", "patch", "stat", "copies"] {
-        if matches.flag(option) {
-            return Err(Abort::new(format!("-T json does not support --{option}")));
-        }
-    }
-    if session.verbosity.debug {
-        return Err(Abort::new("-T json does not support --debug"));
-    }
-    let names = Names::read(view)?;
-    let changelog = view.changelog();
-    let (quiet, verbose) = (session.verbosity.quiet, session.verbosity.verbose);
-    let mut out = Formatter::new(session, matches, "log")?;
-    for rev in revs.iter().flatten().copied() {
-        out.item(session)?;
-        out.data("rev", rev);
-        out.data("node", changelog.node(rev));
-        if quiet {
-            continue;
-        }
-        view.with_changeset(rev, |changeset| {
-            out.data("branch", changeset.branch().into_owned());
-            out.data("user", changeset.user);
-            out.data("date", Value::Date(changeset.time, changeset.zone));
-            out.data("desc", changeset.description);
-            if verbose {
-                out.data("files", changeset.files().collect::<Vec<_>>());
-            }
-        })?;
-        out.data("phase", phase_name(view.phases().of(rev)));
-        out.data("bookmarks", names.bookmarks(rev).to_vec());
-        out.data("tags", names.tags(rev).to_vec());
-        let [first, second] = changelog.parents(rev);
-        let parents = std::iter::once(first).chain(second.map(Some));
-        let parents = parents.map(|parent| changelog.node_or_null(parent));
-        out.data("parents", parents.collect::<Vec<_>>());
-    }
-    out.end(session)?;
-    Ok(0)
-}
-
 /// The number of `-l`.
 fn limit(matches: &Matches) -> Result<usize, Abort> {
     let Some(text) = matches.value("limit").filter(|text| !text.is_empty()) else {
@@ -182,6 +139,7 @@ fn selected(session: &mut Session, matches: &Matches, engine: &Engine<'_>) -> Re
     let matcher = session.matcher(matches)?;
     let mut set = match (&given, follow) {
         (Some(given), false) => given.clone(),
+        (None, false) if engine.view().tip().is_none() => Set::list(Vec::new()),
         (None, false) => engine.all().reversed(engine)?,
         (_, true) => followed(engine, given.as_ref(), &matcher)?,
     };

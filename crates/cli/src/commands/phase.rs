@@ -53,6 +53,10 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 
 fn show(session: &mut Session, specs: &[&[u8]]) -> Result<u8, Abort> {
     let view = session.view()?;
+    if specs == [b"."] && session.working_parents()?.is_empty() {
+        session.write("-1: public\n")?;
+        return Ok(0);
+    }
     for rev in session.revisions(specs)? {
         let phase = view.phases().of(rev);
         let name = PHASES.iter().find(|(_, known)| *known == phase);

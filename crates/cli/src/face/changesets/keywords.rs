@@ -153,8 +153,8 @@ impl Keywords for OfChangeset<'_> {
                 let branch = changeset.branch();
                 list((branch.as_ref() != DEFAULT_BRANCH).then_some(branch))
             }
-            "tags" => list(subject.rev.map_or(&[][..], |rev| names.tags(rev))),
-            "bookmarks" => list(subject.rev.map_or(&[][..], |rev| names.bookmarks(rev))),
+            "tags" => list(names.tags(subject.rev)),
+            "bookmarks" => list(names.bookmarks(subject.rev)),
             "phase" => {
                 let phase = subject.rev.map(|rev| self.printer.view.phases().of(rev));
                 text(phase_name(phase.unwrap_or_default()))

@@ -1,6 +1,7 @@
 //! Printing changesets: as text for people, or by a template, by all cores if there are many.
 
 mod graph;
+mod json;
 mod keywords;
 mod lineage;
 mod many;
@@ -14,6 +15,7 @@ use super::formatter::Value;
 use super::template::{Keywords, Template};
 use super::{Abort, Session, Verbosity, columns};
 pub(crate) use graph::Look;
+pub(crate) use json::json;
 pub(crate) use names::Names;
 pub(crate) use show::show;
 use std::io::Write;

@@ -7,6 +7,8 @@ use varve_repo::{RepoError, RepoView, Rev};
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     tags: HashMap<Rev, Vec<Vec<u8>>>,
+    /// Tags of the null revision: in an empty repository it is the newest one.
+    of_null: Vec<Vec<u8>>,
     bookmarks: HashMap<Rev, Vec<Vec<u8>>>,
 }
 
@@ -24,6 +26,8 @@ impl Names {
             let tags = names.tags.entry(tip).or_default();
             tags.push(b"tip".to_vec());
             tags.sort_unstable();
+        } else {
+            names.of_null.push(b"tip".to_vec());
         }
         for (name, node) in view.bookmarks() {
             if let Some(rev) = changelog.rev(node) {
@@ -34,12 +38,16 @@ impl Names {
     }
 
     /// Sorted; the newest changeset has `tip` among them.
-    pub(crate) fn tags(&self, rev: Rev) -> &[Vec<u8>] {
+    pub(crate) fn tags(&self, rev: impl Into<Option<Rev>>) -> &[Vec<u8>] {
+        let Some(rev) = rev.into() else {
+            return &self.of_null;
+        };
         self.tags.get(&rev).map_or(&[], Vec::as_slice)
     }
 
     /// Sorted.
-    pub(crate) fn bookmarks(&self, rev: Rev) -> &[Vec<u8>] {
-        self.bookmarks.get(&rev).map_or(&[], Vec::as_slice)
+    pub(crate) fn bookmarks(&self, rev: impl Into<Option<Rev>>) -> &[Vec<u8>] {
+        let found = rev.into().and_then(|rev| self.bookmarks.get(&rev));
+        found.map_or(&[], Vec::as_slice)
     }
 }

@@ -1,6 +1,6 @@
 //! What commands share that show changesets as `log` does.
 
-use super::{Printer, Style};
+use super::{Printer, Style, json};
 use crate::face::{Abort, Matches, Session, template};
 use varve_repo::Rev;
 
@@ -10,8 +10,14 @@ pub(crate) fn show(
     matches: &Matches,
     revs: &[Option<Rev>],
 ) -> Result<(), Abort> {
-    if let Some(template) = matches.value("template").filter(|text| !text.is_empty()) {
-        template::for_items(session, template, "log")?;
+    let template = matches.value("template").filter(|text| !text.is_empty());
+    if template == Some(b"json") {
+        return json(session, matches, revs);
     }
-    Printer::new(session, Style::default())?.print_all(session, revs)
+    let template = template.map(|text| template::of_argument(session, text));
+    let style = Style {
+        template: template.transpose()?,
+        ..Style::default()
+    };
+    Printer::new(session, style)?.print_all(session, revs)
 }

@@ -56,13 +56,11 @@ fn names(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) {
     if branch.as_ref() != DEFAULT_BRANCH {
         line(b"branch:      ", &branch, out);
     }
-    if let Some(rev) = subject.rev {
-        for bookmark in printer.names.bookmarks(rev) {
-            line(b"bookmark:    ", bookmark, out);
-        }
-        for tag in printer.names.tags(rev) {
-            line(b"tag:         ", tag, out);
-        }
+    for bookmark in printer.names.bookmarks(subject.rev) {
+        line(b"bookmark:    ", bookmark, out);
+    }
+    for tag in printer.names.tags(subject.rev) {
+        line(b"tag:         ", tag, out);
     }
     if printer.verbosity.debug {
         let phase = subject.rev.map(|rev| printer.view.phases().of(rev));
