@@ -5,10 +5,11 @@ use crate::caches::{self, CacheFolder, OneMore};
 use crate::commit::CommitBatch;
 use crate::fncache;
 use crate::journal::Place;
+use crate::pending;
 use crate::phases::Phase;
 use crate::repository::Shared;
 use crate::store_path::encode_folders;
-use crate::transaction::Transaction;
+use crate::transaction::{Steps, Transaction};
 use crate::{Audience, Node, RepoError, RepoView, Rev, branches};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,13 +20,50 @@ use varve_revlog::Appender;
 
 const PHASEROOTS: &[u8] = b"phaseroots";
 
+/// The revisions of a batch, on their way into the files.
+struct Revisions {
+    shared: Arc<Shared>,
+    /// Of files, then manifests.
+    others: Vec<Appender>,
+    changelog: Appender,
+}
+
+impl Steps for Revisions {
+    fn first(&mut self) -> Result<(), RepoError> {
+        let (storage, store) = (self.shared.storage.as_ref(), self.shared.store());
+        let mut folders = BTreeSet::from([store.clone()]);
+        for revlog in self.others.drain(..) {
+            folders.extend(folders_up_to(&store, revlog.path()));
+            revlog.write()?;
+        }
+        // A new name lasts only when its folder is synced, and that folder's name in turn.
+        for folder in folders.iter().rev() {
+            if storage.kind(folder)?.is_some() {
+                storage.sync_folder(folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pending(&self) -> Result<(), RepoError> {
+        let path = self.shared.store().join(pending::CHANGELOG);
+        Ok(self.changelog.write_beside(&path)?)
+    }
+
+    fn last(self) -> Result<(), RepoError> {
+        self.changelog.write()?;
+        let store = self.shared.store();
+        Ok(self.shared.storage.sync_folder(&store)?)
+    }
+}
+
 impl CommitBatch {
     /// Writes all changesets of the batch; returns the newest one, or [`Node::NULL`] for an empty
     /// batch in an empty repository.
     ///
-    /// The order is files, manifests, phases, changelog, each synced before the next: what is not
-    /// in the changelog is not there for any reader. Files that [`CommitBatch::transaction`] was
-    /// given are replaced even if there is no new changeset.
+    /// The order is files, manifests, hooks, phases, changelog, each synced before the next: what is
+    /// not in the changelog is not there for any reader. Files that [`CommitBatch::transaction`]
+    /// was given are replaced even if there is no new changeset.
     ///
     /// # Errors
     /// What the storage answers; what was written is then undone.
@@ -38,36 +76,19 @@ impl CommitBatch {
             }
             return Ok(tip);
         }
-        let shared = self.view.shared.clone();
         self.announce()?;
-        let CommitBatch {
-            view,
-            changelog,
-            manifest,
-            filelogs,
-            phases,
-            transaction,
-            ..
-        } = self;
-        let before = view.changelog().len();
-        let added = changelog.len() - before;
-        let one_more = one_more(&view, &changelog, &phases)?;
-        transaction.run(before, || {
-            let (storage, store) = (shared.storage.as_ref(), shared.store());
-            let mut folders = BTreeSet::from([store.clone()]);
-            for filelog in filelogs.into_values().chain([manifest]) {
-                folders.extend(folders_up_to(&store, filelog.path()));
-                filelog.write()?;
-            }
-            // A new name lasts only when its folder is synced, and that folder's name in turn.
-            for folder in folders.iter().rev() {
-                if storage.kind(folder)?.is_some() {
-                    storage.sync_folder(folder)?;
-                }
-            }
-            changelog.write()?;
-            Ok(storage.sync_folder(&store)?)
-        })?;
+        let shared = self.view.shared.clone();
+        let before = self.view.changelog().len();
+        let added = self.changelog.len() - before;
+        let one_more = one_more(&self.view, &self.changelog, &self.phases)?;
+        let mut others: Vec<Appender> = self.filelogs.into_values().collect();
+        others.push(self.manifest);
+        let steps = Revisions {
+            shared: shared.clone(),
+            others,
+            changelog: self.changelog,
+        };
+        self.transaction.run(before, steps)?;
         // The changesets are there, whatever becomes of the caches.
         let _ = keep_caches_warm(&shared, (before, added), one_more);
         Ok(tip)

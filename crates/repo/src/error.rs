@@ -130,6 +130,9 @@ pub enum RepoError {
     /// The user wants it to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+    /// A hook refuses the transaction.
+    #[error("{0}")]
+    Hook(String),
     /// A commit cannot be stored as it was given.
     #[error("cannot commit to {path}: {reason}", path = path.display())]
     Commit {

@@ -8,6 +8,8 @@ use varve_revlog::Rev;
 /// What [`Phases::moved`] has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseMove {
+    /// Phases of all changesets before.
+    before: Vec<Phase>,
     /// Phases of all changesets afterwards.
     phases: Vec<Phase>,
     /// How many changesets changed.
@@ -46,6 +48,7 @@ impl Phases {
         PhaseMove {
             changed: changed.count(),
             rejected: rejected.count(),
+            before,
             phases,
         }
     }
@@ -63,5 +66,14 @@ impl Transaction {
             }
         }
         self.replace(Place::Store, b"phaseroots", text.into_bytes());
+        if let Some(moments) = &mut self.moments {
+            moments.phases_move();
+        }
+        let changes = moved.before.iter().zip(&moved.phases);
+        for (rev, (before, after)) in changelog.revs().zip(changes) {
+            if let (true, Some(moments)) = (before != after, &mut self.moments) {
+                moments.phase(&changelog.node(rev), Some(*before), *after);
+            }
+        }
     }
 }

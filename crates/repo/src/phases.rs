@@ -3,10 +3,8 @@
 //! `store/phaseroots` has lines `<phase> <node>`: the changeset and all its descendants have at
 //! least this phase. Without a line, or without the file, a changeset is public.
 
-use crate::RepoError;
-use std::path::Path;
-use varve_base::Storage;
-use varve_base::storage::read_if_there;
+use crate::repository::Shared;
+use crate::{RepoError, pending};
 use varve_revlog::{Node, Rev, Revlog};
 
 /// How far a changeset has come.
@@ -26,6 +24,15 @@ impl Phase {
     pub fn number(self) -> u8 {
         self as u8
     }
+
+    /// As users know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Public => "public",
+            Phase::Draft => "draft",
+            Phase::Secret => "secret",
+        }
+    }
 }
 
 /// The phases of a repository's changesets at one moment.
@@ -39,13 +46,9 @@ pub struct Phases {
 }
 
 impl Phases {
-    pub(crate) fn read(
-        storage: &dyn Storage,
-        store: &Path,
-        changelog: &Revlog,
-    ) -> Result<Phases, RepoError> {
-        let path = store.join("phaseroots");
-        let bytes = read_if_there(storage, &path)?.unwrap_or_default();
+    pub(crate) fn read(shared: &Shared, changelog: &Revlog) -> Result<Phases, RepoError> {
+        let path = shared.store().join("phaseroots");
+        let bytes = pending::read_small(shared.storage.as_ref(), &path, shared.opening.pending)?;
         let named = parse(&bytes).map_err(|line| RepoError::DamagedLine {
             path,
             line,

@@ -1,6 +1,7 @@
 //! A repository: where it lies and what it requires.
 
 use crate::RepoError;
+use crate::hooks::Hooks;
 use crate::requirements::Requirements;
 use crate::store_path::StoreLayout;
 use crate::view::{Audience, RepoView};
@@ -27,6 +28,16 @@ pub(crate) struct Shared {
     pub root: PathBuf,
     pub requirements: Requirements,
     pub layout: StoreLayout,
+    pub opening: Opening,
+}
+
+/// With whom and for whom a repository is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Opening {
+    /// Who listens to its changes.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// A hook has called: it may see what is pending.
+    pub pending: bool,
 }
 
 /// What changes when anybody commits. Two equal stamps with nothing but reading between them mean
@@ -54,6 +65,18 @@ impl Repository {
     /// # Errors
     /// [`RepoError::NotFound`], [`RepoError::UnknownRequirements`], or what the storage answers.
     pub fn open(storage: Arc<dyn Storage>, root: &Path) -> Result<Repository, RepoError> {
+        Repository::open_as(storage, root, Opening::default())
+    }
+
+    /// As [`Repository::open`], with hooks.
+    ///
+    /// # Errors
+    /// As of [`Repository::open`].
+    pub fn open_as(
+        storage: Arc<dyn Storage>,
+        root: &Path,
+        opening: Opening,
+    ) -> Result<Repository, RepoError> {
         if storage.kind(&root.join(".hg"))? != Some(EntryKind::Folder) {
             return Err(RepoError::NotFound {
                 path: root.to_owned(),
@@ -65,6 +88,7 @@ impl Repository {
             storage,
             root: root.to_owned(),
             requirements,
+            opening,
         };
         Ok(Repository::of(&Arc::new(shared)))
     }
@@ -85,6 +109,11 @@ impl Repository {
     /// What a program must know to work on this repository.
     pub fn requirements(&self) -> &Requirements {
         &self.shared.requirements
+    }
+
+    /// Whether what is pending shows.
+    pub fn shows_pending(&self) -> bool {
+        self.shared.opening.pending
     }
 
     /// The storage that the repository lies on.

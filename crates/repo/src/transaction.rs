@@ -1,14 +1,17 @@
 //! A change of several files that is there whole or not at all.
 //!
 //! Order, as Mercurial's: backups (second names of the files that will be replaced, which costs
-//! nothing), the journal; files of the store; revisions, the changelog last; files of `.hg`, which
-//! may speak of them; then the journal becomes `undo`, and that makes it final. What fails on the
-//! way is undone at once; what is interrupted, by [`Repository::recover`].
+//! nothing), the journal; revisions besides those of the changelog; hooks, which may look at what is
+//! pending and refuse; files of the store; the changelog; files of `.hg`, which may speak of it; then
+//! the journal becomes `undo`, and that makes it final. What fails on the way is undone at once; what
+//! is interrupted, by [`Repository::recover`].
 
+use crate::hooks::moments::Moments;
 use crate::journal::{
     self, BACKUPS, Backup, DESCRIPTION, JOURNAL, Length, Place, backup_name, remove_if_there,
 };
 use crate::lock::{Lock, Locked};
+use crate::pending::{self, PENDING};
 use crate::recover::roll_back;
 use crate::repository::Shared;
 use crate::{RepoError, Repository};
@@ -30,6 +33,42 @@ pub struct Transaction {
     description: String,
     files: Vec<(Place, Vec<u8>, Change)>,
     lengths: Vec<Length>,
+    /// If anybody listens.
+    pub(crate) moments: Option<Moments>,
+}
+
+/// What is written between the replacing of files.
+pub(crate) trait Steps {
+    /// Writes what means nothing to readers before [`Steps::last`].
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn first(&mut self) -> Result<(), RepoError> {
+        Ok(())
+    }
+
+    /// Writes what hooks may look at.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn pending(&self) -> Result<(), RepoError> {
+        Ok(())
+    }
+
+    /// Writes what makes the rest count.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn last(self) -> Result<(), RepoError>;
+}
+
+/// Only files are replaced.
+struct NoSteps;
+
+impl Steps for NoSteps {
+    fn last(self) -> Result<(), RepoError> {
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -40,6 +79,8 @@ enum Change {
     Remove,
     /// Done by whoever appends; it is one of a revlog's files.
     ByAppender,
+    /// Written elsewhere; hooks may look at what it will be.
+    Foretold(Vec<u8>),
 }
 
 impl Repository {
@@ -47,12 +88,15 @@ impl Repository {
     /// for instance.
     ///
     /// # Errors
-    /// [`RepoError::AbandonedTransaction`] if another one was interrupted.
+    /// [`RepoError::AbandonedTransaction`] if another one was interrupted; [`RepoError::Hook`].
     pub fn transaction(&self, lock: Lock, description: &str) -> Result<Transaction, RepoError> {
         if self.has_journal()? {
             return Err(RepoError::AbandonedTransaction);
         }
+        let hooks = self.shared().opening.hooks.as_ref();
+        let moments = hooks.map(|hooks| Moments::open(hooks, description));
         Ok(Transaction {
+            moments: moments.transpose()?,
             shared: Arc::clone(self.shared()),
             _lock: lock,
             description: description.to_owned(),
@@ -93,13 +137,19 @@ impl Transaction {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty()
+    /// As [`Transaction::keep`], for a file that will be written when the transaction is final:
+    /// hooks may look at it already.
+    pub fn foretell(&mut self, place: Place, name: &[u8], bytes: Vec<u8>) {
+        self.set(place, name, Change::Foretold(bytes));
     }
 
-    /// What the journal says is being done.
-    pub fn describe(&mut self, description: &str) {
-        description.clone_into(&mut self.description);
+    /// Whether hooks may look at what is pending.
+    pub fn anybody_looks(&self) -> bool {
+        self.moments.as_ref().is_some_and(Moments::anybody_looks)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
     }
 
     fn set(&mut self, place: Place, name: &[u8], change: Change) {
@@ -122,29 +172,51 @@ impl Transaction {
     /// # Errors
     /// What the storage answers; everything is then as it was.
     pub fn finish(self) -> Result<(), RepoError> {
-        self.run(0, || Ok(()))
+        self.run(0, NoSteps)
     }
 
-    /// Replaces the files of the store, then calls `append`, then replaces those of `.hg`.
-    /// `changesets` is how many there are before.
-    pub(crate) fn run(
-        self,
-        changesets: usize,
-        append: impl FnOnce() -> Result<(), RepoError>,
-    ) -> Result<(), RepoError> {
+    /// Takes all steps in their order. `changesets` is how many there are before.
+    pub(crate) fn run(mut self, changesets: usize, mut steps: impl Steps) -> Result<(), RepoError> {
         let shared = Arc::clone(&self.shared);
-        let backups = self.back_up()?;
+        let moments = self.moments.take();
+        let looking = moments.as_ref().filter(|moments| moments.anybody_looks());
+        let mut backups = self.back_up()?;
+        backups.extend(looking.iter().flat_map(|_| pending::temporary()));
         self.write_journal(&backups, changesets)?;
-        let written = self
-            .apply(Place::Store)
-            .and_then(|()| append())
+        let written = steps
+            .first()
+            .and_then(|()| looking.map_or(Ok(()), |moments| self.ask(moments, &steps)))
+            .and_then(|()| self.apply(Place::Store))
+            .and_then(|()| steps.last())
             .and_then(|()| self.apply(Place::Hg));
         if let Err(error) = written {
             // If that fails as well, the journal stays for `recover`.
-            let _ = roll_back(&shared);
+            let _ = match &moments {
+                Some(moments) => moments.undo(!self.lengths.is_empty(), || roll_back(&shared)),
+                None => roll_back(&shared),
+            };
             return Err(error);
         }
-        keep_for_undo(&shared, &backups)
+        keep_for_undo(&shared, &backups)?;
+        if let Some(moments) = moments {
+            moments.closed();
+        }
+        Ok(())
+    }
+
+    /// Shows hooks what is pending and asks them.
+    fn ask(&self, moments: &Moments, steps: &impl Steps) -> Result<(), RepoError> {
+        steps.pending()?;
+        moments.committing()?;
+        for (place, name, change) in &self.files {
+            if let Change::Replace(bytes) | Change::Foretold(bytes) = change
+                && PENDING.contains(&(*place, name))
+            {
+                let path = self.path(*place, &pending::name_of(name))?;
+                replace(self.shared.storage.as_ref(), &path, bytes)?;
+            }
+        }
+        moments.closing()
     }
 
     fn back_up(&self) -> Result<Vec<Backup>, RepoError> {
@@ -205,7 +277,7 @@ impl Transaction {
             }
             let path = self.path(*place, name)?;
             match change {
-                Change::None | Change::ByAppender => {}
+                Change::None | Change::ByAppender | Change::Foretold(_) => {}
                 Change::Replace(bytes) => replace(storage, &path, bytes)?,
                 Change::Remove => remove_if_there(&self.shared, &path)?,
             }
@@ -228,7 +300,7 @@ fn keep_for_undo(shared: &Shared, backups: &[Backup]) -> Result<(), RepoError> {
     let storage = shared.storage.as_ref();
     remove_undo(shared)?;
     let mut kept = Vec::with_capacity(backups.len());
-    for backup in backups {
+    for backup in backups.iter().filter(|backup| !backup.name.is_empty()) {
         let mut kept_as = backup.clone();
         if !backup.backup.is_empty() {
             kept_as.backup = backup_name(UNDO, &backup.name);

@@ -6,7 +6,7 @@ use crate::changeset::Changeset;
 use crate::phases::{Phase, Phases};
 use crate::repository::{Shared, Stamp};
 use crate::requirements::Requirements;
-use crate::{RepoError, bookmarks, fncache, obsolete, tags};
+use crate::{RepoError, bookmarks, fncache, obsolete, pending, tags};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -53,22 +53,22 @@ impl RepoView {
     ) -> Result<RepoView, RepoError> {
         let (storage, store) = (&shared.storage, shared.store());
         let path = store.join("00changelog.i");
-        let committed = if stamp.journal {
+        let seen =
+            shared.opening.pending && storage.kind(&store.join(pending::CHANGELOG))?.is_some();
+        let committed = if seen {
+            None
+        } else if stamp.journal {
             journaled_len(storage.as_ref(), &store, b"00changelog.i")?
         } else {
             None
         };
         let changelog = match committed {
             Some(len) => Revlog::open_upto(storage, &path, len)?,
+            None if seen => Revlog::open_beside(storage, &path, &store.join(pending::CHANGELOG))?,
             None => Revlog::open_or_empty(storage, &path)?,
         };
-        let phases = Phases::read(storage.as_ref(), &store, &changelog)?;
-        let bookmarks = bookmarks::read(
-            storage.as_ref(),
-            &shared.hg(),
-            &shared.requirements,
-            &changelog,
-        )?;
+        let phases = Phases::read(&shared, &changelog)?;
+        let bookmarks = bookmarks::read(&shared, &changelog)?;
         let mut view = RepoView {
             audience,
             changelog,
@@ -348,7 +348,7 @@ impl RepoView {
     /// If the file cannot be read.
     pub fn working_parents(&self) -> Result<Vec<Node>, RepoError> {
         let path = self.shared.hg().join("dirstate");
-        let bytes = read_if_there(self.storage(), &path)?.unwrap_or_default();
+        let bytes = pending::read_small(self.storage(), &path, self.shared.opening.pending)?;
         // Version 2 has a magic line and room for 32 bytes per node.
         let (start, width) = if bytes.starts_with(b"dirstate-v2\n") {
             (12, 32)

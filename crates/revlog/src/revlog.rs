@@ -67,6 +67,24 @@ impl Revlog {
         }
     }
 
+    /// As [`Revlog::open`], with another index in place of that of `path`; the data file is that of
+    /// `path`.
+    ///
+    /// # Errors
+    /// As of [`Revlog::open`].
+    pub fn open_beside(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        index: &Path,
+    ) -> Result<Revlog, RevlogError> {
+        let bytes = storage.open(index, OpenMode::Read)?.read_all()?;
+        Ok(Revlog::with_index(
+            storage,
+            path,
+            Index::parse(bytes, index)?,
+        ))
+    }
+
     /// As [`Revlog::open_or_empty`], but looks only at the first `len` bytes of the index: what
     /// lies behind them belongs to a transaction that can still be undone.
     ///

@@ -60,6 +60,28 @@ impl Appender {
         })
     }
 
+    /// Shows what [`Appender::write`] will do: writes the index as it will be to the file `beside`,
+    /// and the chunks of a split revlog where they belong, behind the end that its index tells of.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn write_beside(&self, beside: &Path) -> Result<(), RevlogError> {
+        let storage = self.storage.as_ref();
+        let is_split = self.will_be_split();
+        if is_split && self.is_inline() {
+            let chunks = self.revlog.index().inline_chunks();
+            append_at(storage, &self.data_path(), 0, chunks)?;
+        } else if is_split {
+            let (_, data_len) = self.lengths_before();
+            append_at(storage, &self.data_path(), data_len, self.revlog.pending())?;
+        }
+        let header = Header {
+            inline: !is_split,
+            ..self.revlog.header()
+        };
+        Ok(replace(storage, beside, &self.encode(0, header))?)
+    }
+
     /// The entries from the revision `from` on, with their chunks between them if inline.
     fn encode(&self, from: usize, header: Header) -> Vec<u8> {
         let revs = from..self.len();

@@ -169,7 +169,7 @@ impl Work {
         let node = self.view.changelog().node_or_null(target);
         let mut first = None;
         for name in names {
-            let name = names::checked(name, "bookmark")?;
+            let name = names::checked(&session.text(name)?, "bookmark")?;
             if inactive && self.active.as_ref() == Some(&name) {
                 self.active = None;
                 return Ok(());
@@ -234,15 +234,16 @@ impl Work {
     }
 
     fn finish(self, session: &mut Session, repository: &Repository) -> Result<(), Abort> {
+        // Before the transaction, as hooks of that may look at it.
+        if self.active != self.active_before {
+            varve_workdir::set_active_bookmark(repository, self.active.as_deref())?;
+        }
         if self.after != self.before {
             let lock = session.lock(Locked::Store)?;
             let mut transaction = repository.transaction(lock, "bookmark")?;
-            transaction.set_bookmarks(&self.after);
+            transaction.set_bookmarks(&self.after)?;
             transaction.finish()?;
             session.forget_view();
-        }
-        if self.active != self.active_before {
-            varve_workdir::set_active_bookmark(repository, self.active.as_deref())?;
         }
         Ok(())
     }

@@ -25,7 +25,8 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let name = matches
         .arguments()
         .first()
-        .map(|name| name.trim_ascii().to_vec());
+        .map(|name| session.text(name.trim_ascii()))
+        .transpose()?;
     let name = name.filter(|name| !name.is_empty());
     if matches.flag("clean") {
         let _lock = session.lock(Locked::WorkingCopy)?;

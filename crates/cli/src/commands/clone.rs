@@ -7,9 +7,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use varve_repo::{
-    Audience, DEFAULT_BRANCH, Locked, Node, Pulled, RepoView, Repository, Rev, VerifyNews,
-};
+use varve_repo::{Audience, DEFAULT_BRANCH, Locked, Node, Pulled, RepoView, Repository, Rev};
 use varve_workdir::{Dirstate, Local};
 
 /// See [`Command`].
@@ -59,6 +57,25 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
+/// Hooks that Mercurial calls for a clone, and that are not called here.
+const UNHEARD: &[&str] = &[
+    "preoutgoing",
+    "outgoing",
+    "prelistkeys",
+    "listkeys",
+    "pretxnopen",
+    "prechangegroup",
+    "pretxnchangegroup",
+    "pretxnclose-bookmark",
+    "pretxnclose-phase",
+    "pretxnclose",
+    "txnclose-bookmark",
+    "txnclose-phase",
+    "txnclose",
+    "changegroup",
+    "incoming",
+];
+
 /// What is to be done.
 struct Plan {
     source: PathBuf,
@@ -80,6 +97,7 @@ enum Update {
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let plan = plan(session, matches)?;
+    session.refuse_hooks("clone", UNHEARD)?;
     let made_folder = !plan.target.exists();
     let outcome = clone(session, &plan);
     if outcome.is_err() {
@@ -260,25 +278,11 @@ fn pull(
     }
     let work = (session.progress.as_ref(), &session.stop);
     let (target, pulled) = source.pull_to(others, &plan.target, &heads, write, work)?;
-    if !all {
-        check_whole(session, &target)?;
-    }
     if !plan.publishing {
         take_drafts(others, &target)?;
     }
     tell_pulled(session, &target, &pulled)?;
     Ok(target)
-}
-
-/// Where several changesets introduced one revision of a file, a part of the history may lack it.
-fn check_whole(session: &Session, target: &Repository) -> Result<(), Abort> {
-    let lock = target.lock_now(Locked::Store)?;
-    let mut tell = |_: VerifyNews<'_>| {};
-    let report = target.verify(&lock, false, &mut tell, &varve_base::Silent, &session.stop)?;
-    if report.errors == 0 {
-        return Ok(());
-    }
-    Err(Abort::new("the clone would lack revisions of files").hint("clone without --rev"))
 }
 
 /// The source does not publish: its drafts are drafts in the clone.
@@ -359,7 +363,10 @@ fn check_out(session: &mut Session, plan: &Plan, target: &Repository) -> Result<
         Some(name) => [b"updating to bookmark ", &name[..], b"\n"].concat(),
         None => [b"updating to branch ", &branch[..], b"\n"].concat(),
     })?;
+    session.move_hooks(&plan.target);
+    let parents = [view.changelog().node_or_null(rev), Node::NULL];
     let lock = target.lock_now(Locked::WorkingCopy)?;
+    session.before_update(&parents)?;
     let mut dirstate = Dirstate::read(target)?;
     let work = (session.progress.as_ref(), &session.stop);
     let updated = varve_workdir::update(target, &view, &mut dirstate, rev, Local::Keep, work)?;
@@ -367,6 +374,7 @@ fn check_out(session: &mut Session, plan: &Plan, target: &Repository) -> Result<
     if let Some(name) = &bookmark {
         varve_workdir::set_active_bookmark(target, Some(name))?;
     }
+    session.after_update(&parents, 0)?;
     drop(lock);
     update::report(session, &updated)
 }

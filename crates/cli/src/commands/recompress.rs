@@ -1,6 +1,7 @@
 //! `recompress`: the store, written again with other settings.
 
 use crate::face::{Abort, Category, Command, Flag, Matches, Session};
+use std::sync::Arc;
 use varve_codec::{CodecId, EngineSetting};
 use varve_repo::{Locked, Recompress};
 
@@ -27,6 +28,8 @@ pub(crate) const COMMAND: Command = Command {
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if let Some(path) = matches.arguments().first() {
         session.go_to(path);
+        // The store's settings are those of its own repository.
+        session.config = Arc::new(session.config_here()?);
     }
     let repository = session.repository()?;
     let settings = session.storage_settings()?;

@@ -4,6 +4,7 @@ use super::commit::words;
 use super::names;
 use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::collections::BTreeMap;
+use varve_repo::hooks::Facts;
 use varve_repo::{Locked, Node, Phase, Repository};
 use varve_workdir::{CommitPlace, Dirstate, Status, Tree, Words, WorkingFiles, message};
 
@@ -40,29 +41,17 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let _working_copy = session.lock(Locked::WorkingCopy)?;
     session.forget_view();
     let (local, removes) = (matches.flag("local"), matches.flag("remove"));
-    let mut tags: Vec<Vec<u8>> = Vec::new();
-    for name in matches.arguments() {
-        let name = names::checked(name, "tag")?;
-        if tags.contains(&name) {
-            return Err(Abort::new("tag names must be unique"));
-        }
-        tags.push(name);
-    }
+    let tags = typed_tags(session, matches)?;
     if removes && matches.value("rev").is_some() {
         return Err(Abort::new("cannot specify both --remove and --rev"));
     }
     let view = session.view()?;
     let known = view.tags()?;
-    check_known(
-        session,
-        &tags,
-        &known,
-        (local, removes),
-        matches.flag("force"),
-    )?;
+    let force = matches.flag("force");
+    check_known(session, &tags, &known, (local, removes), force)?;
     let mut dirstate = Dirstate::read(&repository)?;
     if !local {
-        check_place(session, &dirstate, matches.flag("force"))?;
+        check_place(session, &dirstate, force)?;
     }
     let node = if removes {
         Node::NULL
@@ -81,17 +70,19 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             "warning: tag {tag} conflicts with existing branch name\n"
         ))?;
     }
+    let date = words::date(session, matches)?;
+    for tag in &tags {
+        session.ask_hooks("pretag", &facts(tag, &node, local))?;
+    }
     if local {
         let path = repository.root().join(".hg/localtags");
         let old = std::fs::read(&path).unwrap_or_default();
         let text = with_lines(old, &tags, &node, &known);
         std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))?;
+        tell(session, &tags, &node, local)?;
         return Ok(0);
     }
-    let said = (
-        words::user(session, matches)?,
-        words::date(session, matches)?,
-    );
+    let said = (words::user(session, matches)?, date);
     let status = write_tags(&repository, &mut dirstate, &tags, &node, &known)?;
     let description = match matches.value("message").filter(|text| !text.is_empty()) {
         Some(text) => message::tidy(text),
@@ -105,7 +96,34 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         &status,
         &description,
     )?;
+    tell(session, &tags, &node, local)?;
     Ok(0)
+}
+
+fn typed_tags(session: &Session, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
+    let mut tags: Vec<Vec<u8>> = Vec::new();
+    for name in matches.arguments() {
+        let name = names::checked(&session.text(name)?, "tag")?;
+        if tags.contains(&name) {
+            return Err(Abort::new("tag names must be unique"));
+        }
+        tags.push(name);
+    }
+    Ok(tags)
+}
+
+/// What hooks learn of a tag.
+fn facts(tag: &[u8], node: &Node, local: bool) -> Facts {
+    Facts::from([
+        ("tag", tag.to_vec()),
+        ("node", node.to_hex().to_vec()),
+        ("local", vec![b'0' + u8::from(local)]),
+    ])
+}
+
+fn tell(session: &mut Session, tags: &[Vec<u8>], node: &Node, local: bool) -> Result<(), Abort> {
+    let mut tags = tags.iter();
+    tags.try_for_each(|tag| session.tell_hooks("tag", &facts(tag, node, local)))
 }
 
 fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
@@ -241,6 +259,8 @@ fn commit(
 ) -> Result<(), Abort> {
     let branch = varve_workdir::branch(repository)?;
     let phase: Phase = words::new_phase(session)?;
+    let parents = dirstate.parents();
+    session.before_commit(&parents)?;
     let place = CommitPlace {
         repository,
         lock: session.lock(Locked::Store)?,
@@ -255,7 +275,14 @@ fn commit(
         description,
         phase,
     };
-    varve_workdir::commit(place, dirstate, status, &words)?;
+    let (user, description) = words::texts(session, &words)?;
+    let words = Words {
+        user: &user,
+        description: &description,
+        ..words
+    };
+    let made = varve_workdir::commit(place, dirstate, status, &words)?;
+    session.after_commit(&made, &parents);
     session.forget_view();
     Ok(())
 }

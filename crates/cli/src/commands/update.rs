@@ -125,6 +125,20 @@ fn go(
         return Err(Abort::new("outstanding merge conflicts").hint("use 'hg resolve' to resolve"));
     }
     let mut dirstate = Dirstate::read(repository)?;
+    if local == Local::Refuse && session.asks_before_update() {
+        let found = session.working_changes()?;
+        let lists = [
+            &found.modified,
+            &found.added,
+            &found.removed,
+            &found.deleted,
+        ];
+        if lists.iter().any(|list| !list.is_empty()) {
+            return Err(WorkdirError::UncommittedChanges.into());
+        }
+    }
+    let parents = [view.changelog().node_or_null(target.rev), Node::NULL];
+    session.before_update(&parents)?;
     let (progress, stop) = (session.progress.as_ref(), &session.stop);
     let updated = varve_workdir::update(
         repository,
@@ -146,6 +160,7 @@ fn go(
         None => varve_repo::DEFAULT_BRANCH.to_vec(),
     };
     varve_workdir::set_branch(repository, &branch)?;
+    session.after_update(&parents, 0)?;
     Ok(updated)
 }
 
@@ -209,7 +224,7 @@ fn move_bookmark(
     let mut bookmarks: BTreeMap<Vec<u8>, Node> = all.bookmarks().clone();
     bookmarks.insert(name.to_vec(), node);
     let mut transaction = repository.transaction(lock, "bookmark")?;
-    transaction.set_bookmarks(&bookmarks);
+    transaction.set_bookmarks(&bookmarks)?;
     transaction.finish()?;
     session.forget_view();
     Ok(())

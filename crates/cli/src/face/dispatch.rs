@@ -2,14 +2,19 @@
 
 use super::alias::{self, Target};
 use super::global::{Early, GLOBAL};
+use super::hooks::{self, Called};
+use super::layers::{Layered, Layers};
 use super::options::{self, Order};
 use super::session::Place;
-use super::{Abort, Command, Matches, Session, Verbosity, environment, pager, usage};
+use super::{
+    Abort, Command, Matches, Session, Verbosity, encoding, environment, extensions, pager, usage,
+};
 use crate::commands;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 use varve_config::hgrc::Hgrc;
 
@@ -45,38 +50,33 @@ fn report(program: &str, abort: &Abort) {
 fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     let begun = Instant::now();
     let early = Early::scan(arguments);
-    let mut config = environment::user_layers()?;
-    let files_read = config.files_read().to_vec();
-    let mut of_arguments = Hgrc::default();
-    for argument in &early.config {
-        of_arguments.add_argument(argument)?;
-    }
-    let cwd = change_folder(early.cwd.as_deref())?;
-    let place = Place::find(early.repository.as_deref(), &cwd, &environment::Environment);
-    if let Some(root) = place.root() {
-        environment::add_repository_layers(&mut config, root)?;
-    }
-    // HGPLAIN is about what files configure; --config is part of the call.
-    environment::make_plain(&mut config);
-    config.add_all(&of_arguments);
-    let (target, global) = find_target(arguments, &config)?;
+    let (mut session, with_strangers) = begin(program, &early)?;
+    let (target, global) = find_target(arguments, &session.config)?;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
-    let mut session = Session::new(program, cwd, config, place);
-    session.files_read = files_read;
+    for warning in extensions::warnings(&session.config) {
+        session.warn(warning)?;
+    }
     let done = match target {
         Target::Shell { script, words } => {
             early.check(&global)?;
-            alias::run_shell(&script, &words)
+            session.read_hooks(with_strangers.as_ref())?;
+            let called = Called {
+                name: &String::from_utf8_lossy(&words[0]),
+                typed: &words,
+                command: None,
+            };
+            hooks::around(&mut session, &called, |_| alias::run_shell(&script, &words))
         }
         Target::Command(command, name, words) => {
             let matches = parse_command(command, &name, &words, global)?;
             early.check(&matches)?;
             apply_global(&mut session, &matches)?;
+            session.read_hooks(with_strangers.as_ref())?;
             let pager = pager::start(&mut session, command, &matches)?;
             let done = match is_bare {
                 true => commands::help::basic(&mut session),
-                false => run_command(command, &name, &mut session, &matches),
+                false => run_command(command, (&name, arguments), &mut session, &matches),
             };
             if let Some(pager) = pager {
                 pager.finish(&mut session);
@@ -99,6 +99,45 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
         ))?;
     }
     Ok(code)
+}
+
+/// Reads the configuration; gives also what strangers say in it, if they do.
+fn begin(program: &str, early: &Early) -> Result<(Session, Option<Hgrc>), Abort> {
+    let mut layers = Layers {
+        user: environment::user_layers()?,
+        arguments: Hgrc::default(),
+    };
+    let files_read = layers.user.files_read().to_vec();
+    for file in &early.files {
+        layers.add_argument_file(file)?;
+    }
+    for argument in &early.config {
+        layers.arguments.add_argument(argument)?;
+    }
+    let cwd = change_folder(early.cwd.as_deref())?;
+    let place = Place::find(early.repository.as_deref(), &cwd, &environment::Environment);
+    let layered = layers.with(place.root())?;
+    let mut session = Session::new(program, cwd, layers, place);
+    session.files_read = files_read;
+    tell_strangers(&mut session, &layered, early.repository.as_deref())?;
+    session.config = Arc::new(layered.config);
+    session.strangers = layered.strangers;
+    Ok((session, layered.with_strangers))
+}
+
+/// Says whose configuration does not count, with the repository's path as it was typed.
+fn tell_strangers(
+    session: &mut Session,
+    layered: &Layered,
+    typed: Option<&[u8]>,
+) -> Result<(), Abort> {
+    let typed = typed.filter(|typed| !typed.is_empty());
+    let typed = typed.map(|typed| Path::new(OsStr::from_bytes(typed)).to_owned());
+    let root = typed.or_else(|| session.place().root().map(Path::to_owned));
+    for stranger in &layered.strangers {
+        session.warn(stranger.warning(root.as_deref().unwrap_or(Path::new(""))))?;
+    }
+    Ok(())
 }
 
 /// Seconds of user and system time of this process, then of those it has waited for; zeros where
@@ -166,9 +205,12 @@ fn parse_command(
     Ok(matches)
 }
 
+/// Commands that do not look at the repository that they are called in.
+const NO_REPOSITORY: &[&str] = &["clone", "help", "init", "version"];
+
 fn run_command(
     command: &'static Command,
-    name: &str,
+    (name, typed): (&str, &[Vec<u8>]),
     session: &mut Session,
     matches: &Matches,
 ) -> Result<u8, Abort> {
@@ -185,29 +227,60 @@ fn run_command(
             message: "invalid arguments".to_owned(),
         });
     }
-    (command.run)(session, matches)
-}
-
-/// Refuses values of global options that would change the output in ways that are not there.
-fn check_global(matches: &Matches) -> Result<(), Abort> {
-    for (option, allowed) in [
-        ("color", &["auto", "never", "no", "off", "false", "0"][..]),
-        ("encoding", &["utf-8", "utf8"]),
-        ("encodingmode", &["strict", "replace", "ignore"]),
-    ] {
-        let Some(value) = matches.value(option).filter(|value| !value.is_empty()) else {
-            continue;
-        };
-        let value = String::from_utf8_lossy(value);
-        if !allowed.contains(&&*value.to_ascii_lowercase()) {
-            return Err(Abort::new(format!("--{option} {value} is not supported")));
+    if !NO_REPOSITORY.contains(&command.name())
+        && let Some(root) = session.place().root().map(Path::to_owned)
+    {
+        // Mercurial reads the configuration once more together with the repository.
+        for stranger in std::mem::take(&mut session.strangers) {
+            session.warn(stranger.warning(&root))?;
         }
     }
-    Ok(())
+    let called = Called {
+        name,
+        typed,
+        command: Some((command, matches)),
+    };
+    hooks::around(session, &called, |session| (command.run)(session, matches))
+}
+
+/// Refuses global options that would do what is not there.
+fn check_global(session: &Session, matches: &Matches) -> Result<(), Abort> {
+    for option in ["profile", "debugger"] {
+        if matches.flag(option) {
+            return Err(Abort::new(format!("--{option} is not supported")));
+        }
+    }
+    // HGPLAIN keeps the output without colours whatever is asked for.
+    let typed = matches.value("color");
+    let color = typed.or_else(|| session.config.get("ui", "color"));
+    if let Some(color) = color.filter(|_| !environment::is_plain(Some("color"))) {
+        let shown = String::from_utf8_lossy(color).into_owned();
+        let always = typed.is_some() && varve_config::hgrc::boolean(color) == Some(true);
+        if always || ["always", "debug"].contains(&&*shown.to_ascii_lowercase()) {
+            return Err(Abort::new(format!(
+                "output with colours ({shown}) is not supported"
+            )));
+        }
+    }
+    if let Some(encoding) = matches.value("encoding").filter(|value| !value.is_empty()) {
+        check_encoding("--encoding", encoding)?;
+    }
+    match environment::variable("HGENCODING").filter(|value| !value.is_empty()) {
+        Some(encoding) => check_encoding("HGENCODING", &encoding),
+        None => Ok(()),
+    }
+}
+
+fn check_encoding(name: &str, value: &[u8]) -> Result<(), Abort> {
+    if [&b"utf-8"[..], b"utf8"].contains(&&*value.to_ascii_lowercase()) {
+        return Ok(());
+    }
+    let value = String::from_utf8_lossy(value);
+    Err(Abort::new(format!("{name} {value} is not supported")))
 }
 
 fn apply_global(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
-    check_global(matches)?;
+    check_global(session, matches)?;
     let config = session.config.clone();
     let either = |flag: &str| -> Result<bool, Abort> {
         // What is no boolean counts as off here.
@@ -233,6 +306,7 @@ fn apply_global(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
         debug,
     };
     session.hidden = matches.flag("hidden");
+    session.encoding = encoding::Mode::of(matches);
     session.show_time = matches.flag("time");
     Ok(())
 }

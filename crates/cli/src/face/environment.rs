@@ -82,6 +82,11 @@ pub(crate) fn is_plain(feature: Option<&str>) -> bool {
     feature.is_none_or(|feature| !exceptions.any(|name| name == feature.as_bytes()))
 }
 
+/// Whether a hook about the repository in `root` has called, which may see what is pending there.
+pub(crate) fn shows_pending(root: &Path) -> bool {
+    variable("HG_PENDING").is_some_and(|pending| pending == root.as_os_str().as_bytes())
+}
+
 /// What the system and the user have configured.
 pub(crate) fn user_layers() -> Result<Hgrc, HgrcError> {
     let mut hgrc = Hgrc::default();
@@ -161,11 +166,8 @@ fn add_folder(hgrc: &mut Hgrc, path: &Path) -> Result<(), HgrcError> {
         .try_for_each(|file| hgrc.add_file(&Environment, file))
 }
 
-/// What a repository has configured, which lies in the folder `root`.
-pub(crate) fn add_repository_layers(hgrc: &mut Hgrc, root: &Path) -> Result<(), HgrcError> {
-    hgrc.add_file(&Environment, &root.join(".hg/hgrc"))?;
-    hgrc.add_file(&Environment, &root.join(".hg/hgrc-not-shared"))
-}
+/// Files of a repository's configuration.
+pub(crate) const OF_REPOSITORY: [&str; 2] = [".hg/hgrc", ".hg/hgrc-not-shared"];
 
 /// Sections that may not change what scripts see, with the name of their exception.
 const NOT_PLAIN_SECTIONS: &[(&str, Option<&str>)] = &[

@@ -25,6 +25,13 @@ pub(crate) const GLOBAL: &[Flag] = &[
         "CONFIG",
         "set a configuration value, as section.name=value",
     ),
+    Flag::long_list(
+        "config-file",
+        "HGRC",
+        "read a file of configuration that counts like --config",
+    ),
+    Flag::long_flag("debugger", "stop in a debugger (not supported)"),
+    Flag::long_flag("profile", "print where the time goes (not supported)"),
     Flag::long_flag("debug", "print what helps to find a fault"),
     Flag::long_value("encoding", "ENCODE", "encoding of the terminal"),
     Flag::long_value(
@@ -49,6 +56,8 @@ pub(crate) const GLOBAL: &[Flag] = &[
 pub(crate) struct Early {
     /// `--config`, in order.
     pub(crate) config: Vec<Vec<u8>>,
+    /// `--config-file`, in order.
+    pub(crate) files: Vec<Vec<u8>>,
     /// The last `--cwd`.
     pub(crate) cwd: Option<Vec<u8>>,
     /// The last `-R`.
@@ -66,7 +75,8 @@ impl Early {
                 break;
             }
             for name in [
-                &b"--config"[..],
+                &b"--config-file"[..],
+                b"--config",
                 b"--cwd",
                 b"--repository",
                 b"--repo",
@@ -84,6 +94,7 @@ impl Early {
                 let Some(value) = value else { continue };
                 match name {
                     b"--config" => early.config.push(value),
+                    b"--config-file" => early.files.push(value),
                     b"--cwd" => early.cwd = Some(value),
                     _ => early.repository = Some(value),
                 }
@@ -102,6 +113,10 @@ impl Early {
             .ne(matches.list("config"))
         {
             return Err(Abort::new("option --config may not be abbreviated"));
+        }
+        let files = self.files.iter().map(Vec::as_slice);
+        if files.ne(matches.list("config-file")) {
+            return Err(Abort::new("option --config-file may not be abbreviated"));
         }
         if self.cwd.as_deref() != matches.value("cwd") {
             return Err(Abort::new("option --cwd may not be abbreviated"));

@@ -1,7 +1,7 @@
 //! What commands that write need: the repository's locks, taken as Mercurial does, and the settings
 //! of its storage.
 
-use super::{Abort, Session, environment};
+use super::{Abort, Session};
 use std::io::Write;
 use std::time::Duration;
 use varve_repo::{Lock, LockNews, LockWait, Locked, StorageSettings};
@@ -19,6 +19,7 @@ impl Session {
         let timeout = setting("timeout")?.unwrap_or(TIMEOUT);
         let silent = setting("timeout.warn")?.unwrap_or(0);
         self.out.flush()?;
+        self.hurried |= !self.hooks.is_empty();
         let wait = LockWait {
             timeout: (timeout >= 0).then(|| seconds(timeout)),
             silent: seconds(silent.max(0)),
@@ -32,10 +33,8 @@ impl Session {
     }
 
     /// Whether those who pull from the repository see all changesets as public.
-    pub(crate) fn is_publishing(&self) -> Result<bool, Abort> {
-        let mut hgrc = (*self.config).clone();
-        environment::add_repository_layers(&mut hgrc, self.root()?)?;
-        Ok(hgrc.boolean("phases", "publish", true)?)
+    pub(crate) fn is_publishing(&mut self) -> Result<bool, Abort> {
+        Ok(self.config_here()?.boolean("phases", "publish", true)?)
     }
 
     /// How new revisions are stored, as `[format]` and `[storage]` say.

@@ -38,12 +38,8 @@ pub(crate) fn start(
             .config
             .boolean("ui", "paginate", true)
             .map_err(Abort::from)?,
-        Some(text) => varve_config::hgrc::boolean(text).ok_or_else(|| {
-            let text = String::from_utf8_lossy(text);
-            Abort::new(format!(
-                "--pager must be always, never or auto, not '{text}'"
-            ))
-        })?,
+        // What is no boolean means what always means.
+        Some(text) => varve_config::hgrc::boolean(text).unwrap_or(true),
     };
     let quiet_place = environment::is_plain(Some("pager")) || !stdout().is_terminal();
     if !wanted || quiet_place || session.verbosity.debug || !PAGED.contains(&command.name()) {

@@ -1,12 +1,15 @@
 //! Everything a command may touch: output, configuration, folder, repository.
 
-use super::{Abort, environment};
+use super::hooks::SessionHooks;
+use super::layers::{Layers, Stranger};
+use super::{Abort, encoding, environment};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Progress, Storage};
 use varve_config::hgrc::Hgrc;
-use varve_repo::{Audience, RepoView, Repository};
+use varve_repo::hooks::Hooks;
+use varve_repo::{Audience, Opening, RepoView, Repository};
 
 /// Bytes of output that are collected before the system is called.
 const OUTPUT_BUFFER: usize = 64 << 10;
@@ -32,6 +35,10 @@ pub(crate) struct Session {
     pub(crate) cwd: PathBuf,
     /// All layers of configuration.
     pub(crate) config: Arc<Hgrc>,
+    /// The same one by one, without that of a repository.
+    pub(crate) layers: Layers,
+    /// Those who have configured the repository and are not trusted.
+    pub(crate) strangers: Vec<Stranger>,
     /// Files of the system's and the user's configuration that there are.
     pub(crate) files_read: Vec<PathBuf>,
     /// Name of this program as called, `hg` or `varve`.
@@ -44,6 +51,12 @@ pub(crate) struct Session {
     pub(crate) progress: Box<dyn Progress>,
     /// Raised when the user wants the command to stop.
     pub(crate) stop: Interrupt,
+    /// Who is asked and told about what is done.
+    pub(crate) hooks: Arc<SessionHooks>,
+    /// What is done about typed bytes that are no text.
+    pub(crate) encoding: encoding::Mode,
+    /// Whether hooks may print at any time, so that output must not wait.
+    pub(crate) hurried: bool,
     place: Place,
     repository: Option<Repository>,
     view: Option<Arc<RepoView>>,
@@ -94,18 +107,23 @@ impl Place {
 
 impl Session {
     /// A session that writes to the standard output.
-    pub(crate) fn new(program: &str, cwd: PathBuf, config: Hgrc, place: Place) -> Session {
+    pub(crate) fn new(program: &str, cwd: PathBuf, layers: Layers, place: Place) -> Session {
         Session {
             out: BufWriter::with_capacity(OUTPUT_BUFFER, Box::new(io::stdout())),
             verbosity: Verbosity::default(),
             cwd,
-            config: Arc::new(config),
+            config: Arc::default(),
+            layers,
+            strangers: Vec::new(),
             files_read: Vec::new(),
             program: program.to_owned(),
             hidden: false,
             show_time: false,
             progress: Box::new(crate::terminal::TerminalProgress::default()),
             stop: Interrupt::default(),
+            hooks: Arc::default(),
+            encoding: encoding::Mode::default(),
+            hurried: false,
             place,
             repository: None,
             view: None,
@@ -138,7 +156,12 @@ impl Session {
         if let Some(repository) = &self.repository {
             return Ok(repository.clone());
         }
-        let repository = Repository::open(disk(), self.root()?)?;
+        let hooks: Arc<dyn Hooks> = self.hooks.clone();
+        let opening = Opening {
+            pending: environment::shows_pending(self.root()?),
+            hooks: Some(hooks),
+        };
+        let repository = Repository::open_as(disk(), self.root()?, opening)?;
         // A bad setting stops every command that opens the repository, not only those that write.
         self.storage_settings()?;
         self.repository = Some(repository.clone());
@@ -167,7 +190,11 @@ impl Session {
 
     /// Prints a result.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
-        Ok(self.out.write_all(bytes.as_ref())?)
+        self.out.write_all(bytes.as_ref())?;
+        if self.hurried {
+            self.out.flush()?;
+        }
+        Ok(())
     }
 
     /// Prints unless `--quiet`.

@@ -5,6 +5,7 @@
 //! have the same length and are shown alike.
 
 mod annotate;
+mod calls;
 mod clone;
 mod commit;
 mod config;
@@ -14,6 +15,7 @@ mod files;
 mod format;
 mod graph;
 mod heads;
+mod hooks;
 mod labels;
 mod log;
 mod names;
@@ -26,6 +28,7 @@ mod state;
 mod status;
 mod together;
 mod tracking;
+mod trust;
 mod update;
 mod verify;
 

@@ -142,7 +142,16 @@ impl CommitBatch {
                 .flatten()
                 .map(|rev| self.phase(rev))
                 .max();
-            self.phases.push(new.phase.max(above.unwrap_or_default()));
+            let above = above.unwrap_or_default();
+            let phase = new.phase.max(above);
+            self.phases.push(phase);
+            if let Some(moments) = &mut self.transaction.moments {
+                moments.commit(&node, &new.parents);
+                moments.phase(&node, None, phase);
+                if phase > above {
+                    moments.phases_move();
+                }
+            }
         }
         Ok(node)
     }

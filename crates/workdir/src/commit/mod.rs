@@ -94,6 +94,14 @@ pub fn commit(
     for name in [&b"dirstate"[..], b"branch"] {
         batch.transaction().keep(Place::Hg, name);
     }
+    if batch.transaction().anybody_looks() {
+        let mut after = dirstate.clone();
+        note_committed(&mut after, &files, status, boundary);
+        after.set_parents([node, Node::NULL]);
+        if let Some(bytes) = after.pending(repository)? {
+            batch.transaction().foretell(Place::Hg, b"dirstate", bytes);
+        }
+    }
     batch.finish()?;
     note_committed(dirstate, &files, status, boundary);
     dirstate.set_parents([node, Node::NULL]);
@@ -148,7 +156,7 @@ fn move_bookmark(
         && (parents.contains(at) || at.is_null())
     {
         *at = node;
-        batch.transaction().set_bookmarks(&bookmarks);
+        batch.transaction().set_bookmarks(&bookmarks)?;
     }
     Ok(())
 }

@@ -55,7 +55,12 @@ impl Dirstate {
         let parsed = if is_v2(repository) {
             read_v2(repository, &path)?
         } else {
-            let bytes = read_if_there(repository.storage().as_ref(), &path)?;
+            let storage = repository.storage().as_ref();
+            let pending = match repository.shows_pending() {
+                true => read_if_there(storage, &path.with_extension("pending"))?,
+                false => None,
+            };
+            let bytes = pending.map_or_else(|| read_if_there(storage, &path), |b| Ok(Some(b)))?;
             v1::parse(bytes.unwrap_or_default())
         };
         let damaged = |Damage(offset, reason)| WorkdirError::DamagedDirstate {
@@ -254,6 +259,19 @@ impl Dirstate {
         }
         (self.changed, self.tracked_changed) = (false, false);
         Ok(())
+    }
+
+    /// The file as [`Dirstate::write`] would write it, for hooks; `None` in the second format, where
+    /// it would be two.
+    ///
+    /// # Errors
+    /// [`WorkdirError::TooLarge`].
+    pub fn pending(&self, repository: &Repository) -> Result<Option<Vec<u8>>, WorkdirError> {
+        if is_v2(repository) {
+            return Ok(None);
+        }
+        let bytes = v1::encode(&self.parents, &self.table);
+        bytes.map(Some).ok_or_else(|| too_large(&path(repository)))
     }
 
     fn write_v2(&self, repository: &Repository) -> Result<(), WorkdirError> {

@@ -6,7 +6,7 @@ pub(crate) mod words;
 
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
 use before::Before;
-use varve_repo::{Locked, Repository};
+use varve_repo::{Lock, Locked, Node, Repository};
 use varve_workdir::{
     CommitPlace, Dirstate, Ignore, Listing, PathAuditor, Status, StatusRequest, Words, message,
     working_status,
@@ -72,6 +72,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         bookmark: before.bookmark.as_deref(),
         status: &status,
     };
+    let edited = typed.is_none() || matches.flag("edit");
     let description = words::description(session, matches, typed, &notes)?;
     let closing: &[(&[u8], &[u8])] = &[(b"close", b"1")];
     let words = Words {
@@ -82,24 +83,46 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         description: &description,
         phase,
     };
-    tell_files(session, &status)?;
+    let parents = dirstate.parents();
     // For the user, should the commit fail.
     let _ = std::fs::write(repository.root().join(".hg/last-message.txt"), &description);
-    let place = CommitPlace {
-        repository: &repository,
-        lock,
-        options: words::write_options(session, &repository)?,
-        stop: &session.stop,
-    };
-    let made = varve_workdir::commit(place, &mut dirstate, &status, &words);
-    if made.is_err() {
-        session.warn("note: commit message saved in .hg/last-message.txt\n")?;
+    let made = make(session, lock, (&repository, &mut dirstate), &status, &words);
+    if made.is_err() && edited {
+        session.warn(
+            "note: commit message saved in .hg/last-message.txt\n\
+             note: use 'hg commit --logfile .hg/last-message.txt --edit' to reuse it\n",
+        )?;
     }
     let node = made?;
+    session.after_commit(&node, &parents);
     drop(working_copy);
     session.forget_view();
     before.report(session, &node, close)?;
     Ok(0)
+}
+
+fn make(
+    session: &mut Session,
+    lock: Lock,
+    (repository, dirstate): (&Repository, &mut Dirstate),
+    status: &Status,
+    words: &Words<'_>,
+) -> Result<Node, Abort> {
+    session.before_commit(&dirstate.parents())?;
+    tell_files(session, status)?;
+    let (user, description) = words::texts(session, words)?;
+    let words = &Words {
+        user: &user,
+        description: &description,
+        ..*words
+    };
+    let place = CommitPlace {
+        repository,
+        lock,
+        options: words::write_options(session, repository)?,
+        stop: &session.stop,
+    };
+    Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
 
 /// What will be committed, if it may be.

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use varve_repo::date;
 use varve_repo::{Phase, Repository, WriteOptions};
-use varve_workdir::message;
+use varve_workdir::{Words, message};
 
 /// `-m`.
 pub(crate) const MESSAGE: Flag = Flag::value('m', "message", "TEXT", "the description");
@@ -134,6 +134,20 @@ pub(crate) fn new_phase(session: &Session) -> Result<Phase, Abort> {
             )))
         }
     }
+}
+
+/// User and description as the repository holds them. Mercurial finds out in the transaction what
+/// is no text, and says that it has undone that.
+pub(crate) fn texts(session: &mut Session, words: &Words<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
+    let user = session.text(words.user);
+    let texts = user.and_then(|user| {
+        let description = message::tidy(&session.text(words.description)?);
+        Ok((user, description))
+    });
+    if texts.is_err() {
+        session.warn("transaction abort!\nrollback completed\n")?;
+    }
+    texts
 }
 
 /// How revisions are stored here.

@@ -1,0 +1,235 @@
+//! Hooks of the configuration: lines for the shell that are run before and after commands,
+//! commits, updates, tags and transactions.
+//!
+//! What is asked may refuse; what is only told may not, and its failure is a warning.
+
+mod of_changes;
+mod of_command;
+mod python;
+
+pub(super) use of_command::{Called, around};
+
+use super::{Abort, Session, system_words};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use varve_config::hgrc::Hgrc;
+use varve_repo::hooks::{Facts, HookSet, Hooks, OF_TRANSACTIONS, Script, Undoing};
+
+/// What a hook that comes first may be followed by: if one of those cannot be run, nothing is
+/// begun.
+const FOLLOWERS: &[(&str, &[&str])] = &[
+    ("pretxnopen", OF_TRANSACTIONS),
+    ("precommit", &["pretxncommit", "commit"]),
+    ("preupdate", &["update"]),
+    ("pretag", &["tag"]),
+];
+
+/// The hooks of one call of the program.
+#[derive(Debug, Default)]
+pub(crate) struct SessionHooks {
+    set: HookSet,
+    /// Where they run.
+    folder: PathBuf,
+    /// What may be run, if strangers have configured some of the hooks.
+    trusted: Option<Arc<Hgrc>>,
+    verbose: bool,
+    /// What is told when all locks are gone.
+    later: Mutex<Vec<(&'static str, Facts)>>,
+}
+
+impl SessionHooks {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    fn is_trusted(&self, script: &Script) -> bool {
+        let Some(trusted) = &self.trusted else {
+            return true;
+        };
+        let mut items = trusted.section("hooks").iter();
+        items.any(|item| (&item.key, &item.value) == (&script.name, &script.command))
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, Facts)>> {
+        self.later.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses hooks that are functions of Python, which would have to be imported.
+    fn check(&self, kind: &str) -> Result<(), String> {
+        match self.set.of(kind).find(|script| script.is_python()) {
+            Some(script) => {
+                let name = String::from_utf8_lossy(&script.name);
+                Err(format!(
+                    "{name} hook is in Python, which cannot be run here"
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Runs the hooks of a kind until one fails; the words of that.
+    fn run(&self, kind: &str, facts: &Facts, pending: bool) -> Result<(), String> {
+        self.check(kind)?;
+        for script in self.set.of(kind) {
+            self.run_one(script, facts, pending)?;
+        }
+        Ok(())
+    }
+
+    fn run_one(&self, script: &Script, facts: &Facts, pending: bool) -> Result<(), String> {
+        let name = String::from_utf8_lossy(&script.name);
+        if !self.is_trusted(script) {
+            return Err(format!("untrusted hook {name} not executed"));
+        }
+        if self.verbose {
+            let line = [
+                b"running hook ",
+                &script.name[..],
+                b": ",
+                &script.command,
+                b"\n",
+            ];
+            // Nothing is left to do if the standard output is gone.
+            let _ = std::io::stdout().write_all(&line.concat());
+        }
+        let mut process = script.process(facts, &self.folder, pending);
+        if super::environment::variable("HG").is_none()
+            && let Ok(program) = std::env::current_exe()
+        {
+            process.env("HG", program);
+        }
+        let status = process
+            .status()
+            .map_err(|error| format!("{name} hook cannot be run: {}", system_words(&error)))?;
+        if status.success() {
+            return Ok(());
+        }
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        Err(match (status.code(), signal) {
+            (None, Some(signal)) => format!("{name} hook killed by signal {signal}"),
+            (code, _) => format!("{name} hook exited with status {}", code.unwrap_or(-1)),
+        })
+    }
+
+    /// Runs all hooks of a kind; what fails is a warning.
+    fn tell(&self, kind: &str, facts: &Facts) {
+        for script in self.set.of(kind) {
+            let told = match script.is_python() {
+                true => self.check(kind),
+                false => self.run_one(script, facts, false),
+            };
+            if let Err(words) = told {
+                // Nothing is left to do if even standard error is gone.
+                let _ = writeln!(std::io::stderr(), "warning: {words}");
+            }
+        }
+    }
+}
+
+impl Hooks for SessionHooks {
+    fn listens(&self, kind: &str) -> bool {
+        self.set.of(kind).next().is_some()
+    }
+
+    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), String> {
+        let followers = FOLLOWERS.iter().find(|(first, _)| *first == kind);
+        for follower in followers.into_iter().flat_map(|(_, followers)| *followers) {
+            self.check(follower)?;
+        }
+        self.run(kind, facts, pending)
+    }
+
+    fn later(&self, kind: &'static str, facts: Facts) {
+        if self.listens(kind) {
+            self.queue().push((kind, facts));
+        }
+    }
+
+    fn undoing(&self, how: Undoing) {
+        let words = match how {
+            Undoing::Begins => "transaction abort!",
+            Undoing::Done => "rollback completed",
+            Undoing::Failed => "rollback failed - please run hg recover",
+        };
+        // Nothing is left to do if even standard error is gone.
+        let _ = writeln!(std::io::stderr(), "{words}");
+    }
+}
+
+/// The words of a hook that refuses, with a hint for one that is not run at all.
+pub(super) fn refused(words: String) -> Abort {
+    let is_untrusted = words.starts_with("untrusted hook");
+    match (Abort::new(words), is_untrusted) {
+        (abort, true) => abort.hint("see 'hg help config.trusted'"),
+        (abort, false) => abort,
+    }
+}
+
+impl Session {
+    /// Reads which hooks there are; `with_strangers` is the configuration with what does not count.
+    pub(super) fn read_hooks(&mut self, with_strangers: Option<&Hgrc>) -> Result<(), Abort> {
+        let set = HookSet::read(with_strangers.unwrap_or(&self.config));
+        self.hooks = Arc::new(SessionHooks {
+            set: set.map_err(Abort::Setting)?,
+            trusted: with_strangers.map(|_| self.config.clone()),
+            folder: self.place().root().unwrap_or(&self.cwd).to_owned(),
+            verbose: self.verbosity.verbose,
+            later: Mutex::default(),
+        });
+        Ok(())
+    }
+
+    /// Refuses to do something without the hooks that belong to it.
+    pub(crate) fn refuse_hooks(&self, command: &str, kinds: &[&str]) -> Result<(), Abort> {
+        let mut scripts = kinds.iter().flat_map(|kind| self.hooks.set.of(kind));
+        match scripts.next() {
+            Some(script) => {
+                let name = String::from_utf8_lossy(&script.name);
+                Err(Abort::new(format!(
+                    "{command} does not run the hook {name}"
+                )))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Lets all further hooks run in the repository in `folder`, which this call has made.
+    pub(crate) fn move_hooks(&mut self, folder: &Path) {
+        self.hooks = Arc::new(SessionHooks {
+            set: self.hooks.set.clone(),
+            folder: folder.to_owned(),
+            trusted: self.hooks.trusted.clone(),
+            verbose: self.hooks.verbose,
+            later: Mutex::default(),
+        });
+    }
+
+    /// Calls the hooks of a kind, any of which may refuse what is about to be done.
+    pub(crate) fn ask_hooks(&mut self, kind: &'static str, facts: &Facts) -> Result<(), Abort> {
+        self.out.flush()?;
+        self.hooks.ask(kind, facts, false).map_err(refused)
+    }
+
+    /// Calls the hooks of a kind about what has been done.
+    pub(crate) fn tell_hooks(&mut self, kind: &'static str, facts: &Facts) -> Result<(), Abort> {
+        self.out.flush()?;
+        self.hooks.tell(kind, facts);
+        Ok(())
+    }
+
+    /// Calls all that is to be called after the locks.
+    pub(crate) fn after_locks(&mut self) -> Result<(), Abort> {
+        self.out.flush()?;
+        loop {
+            let waiting = std::mem::take(&mut *self.hooks.queue());
+            if waiting.is_empty() {
+                return Ok(());
+            }
+            for (kind, facts) in waiting {
+                self.hooks.tell(kind, &facts);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The section `[hooks]` of a configuration.
+//!
+//! ```text
+//! commit = COMMAND              COMMAND is for the shell
+//! commit.mail = COMMAND         another one of the same kind
+//! priority.commit.mail = 10     higher ones come first; 0 without a line
+//! commit =                      takes the first one back
+//! ```
+
+use super::Facts;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::Command;
+use varve_config::hgrc::{Hgrc, HgrcError};
+
+/// What `[hooks]` says.
+#[derive(Clone, Debug, Default)]
+pub struct HookSet {
+    /// By priority, then as written.
+    scripts: Vec<Script>,
+}
+
+/// One hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// As written before the `=`.
+    pub name: Vec<u8>,
+    /// As written behind it.
+    pub command: Vec<u8>,
+}
+
+impl HookSet {
+    /// Reads the section.
+    ///
+    /// # Errors
+    /// A priority that is no whole number.
+    pub fn read(config: &Hgrc) -> Result<HookSet, HgrcError> {
+        let mut scripts = Vec::new();
+        for item in config.section("hooks") {
+            if item.value.is_empty() || item.key.starts_with(b"priority.") {
+                continue;
+            }
+            let key = format!("priority.{}", String::from_utf8_lossy(&item.key));
+            let priority = config.integer("hooks", &key)?.unwrap_or(0);
+            let (name, command) = (item.key.clone(), item.value.clone());
+            scripts.push((priority, Script { name, command }));
+        }
+        scripts.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
+        let scripts = scripts.into_iter().map(|(_, script)| script).collect();
+        Ok(HookSet { scripts })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.scripts.is_empty()
+    }
+
+    /// The hooks of a kind, in the order in which they run.
+    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Script> {
+        let of_kind = |script: &&Script| script.kind() == kind.as_bytes();
+        self.scripts.iter().filter(of_kind)
+    }
+}
+
+impl Script {
+    /// The name up to the first dot.
+    pub fn kind(&self) -> &[u8] {
+        let mut parts = self.name.split(|byte| *byte == b'.');
+        parts.next().unwrap_or_default()
+    }
+
+    /// Whether the hook is a function of Python instead of a line for the shell.
+    pub fn is_python(&self) -> bool {
+        self.command.starts_with(b"python:")
+    }
+
+    /// The process that runs the hook in the folder `root`, with the facts in its environment.
+    /// What it says goes where the caller lets it go.
+    pub fn process(&self, facts: &Facts, root: &Path, pending: bool) -> Command {
+        let mut process = Command::new("/bin/sh");
+        process.arg("-c").arg(OsStr::from_bytes(&self.command));
+        process.current_dir(root);
+        // Those of a hook that has called this program are about something else.
+        process.env_remove("HG_PENDING");
+        let mut set = |name: &str, value: &[u8]| {
+            // A byte 0 would keep the process from starting.
+            let value: Vec<u8> = value.iter().copied().filter(|byte| *byte != 0).collect();
+            process.env(format!("HG_{name}"), OsString::from_vec(value));
+        };
+        set("HOOKNAME", &self.name);
+        set("HOOKTYPE", self.kind());
+        if pending {
+            set("PENDING", root.as_os_str().as_bytes());
+        }
+        for (name, value) in facts {
+            set(&name.to_ascii_uppercase(), value);
+        }
+        process
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(pairs: &[&str]) -> Result<HookSet, HgrcError> {
+        let mut config = Hgrc::default();
+        for pair in pairs {
+            config.add_argument(format!("hooks.{pair}").as_bytes())?;
+        }
+        HookSet::read(&config)
+    }
+
+    #[test]
+    fn hooks_of_a_kind_run_by_priority_and_then_as_written() {
+        let set = set(&[
+            "commit.b=b",
+            "commit=plain",
+            "commit.last=z",
+            "commit.a=a",
+            "commit.gone=",
+            "precommit=no",
+            "priority.commit.a=5",
+            "priority.commit.last=-1",
+        ]);
+        let set = set.unwrap();
+        let names: Vec<_> = set.of("commit").map(|script| &script.command[..]).collect();
+        assert_eq!(names, [&b"a"[..], b"b", b"plain", b"z"]);
+        assert_eq!(set.of("txnclose").count(), 0);
+    }
+
+    #[test]
+    fn a_priority_is_a_number() {
+        let error = set(&["commit=x", "priority.commit=y"]).unwrap_err();
+        let words = "hooks.priority.commit is not a valid integer ('y')";
+        assert_eq!(error.to_string(), words);
+    }
+
+    #[test]
+    fn facts_are_variables_of_the_process() {
+        let script = Script {
+            name: b"commit.x".to_vec(),
+            command: b"true".to_vec(),
+        };
+        let facts = Facts::from([("node", b"1\x002".to_vec())]);
+        let process = script.process(&facts, Path::new("/r"), true);
+        let mut variables: Vec<(&OsStr, Option<&OsStr>)> = process.get_envs().collect();
+        variables.sort_unstable();
+        let expected = [
+            ("HG_HOOKNAME", "commit.x"),
+            ("HG_HOOKTYPE", "commit"),
+            ("HG_NODE", "12"),
+            ("HG_PENDING", "/r"),
+        ];
+        let expected = expected.map(|(name, value)| (OsStr::new(name), Some(OsStr::new(value))));
+        assert_eq!(variables, expected);
+    }
+}

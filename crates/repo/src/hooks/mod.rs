@@ -1,0 +1,65 @@
+//! Whom a repository asks before a change becomes final, and whom it tells afterwards.
+//!
+//! ```text
+//! pretxnopen                     before anything is written
+//! pretxncommit                   once for each new changeset          may look at what is
+//! pretxnclose-bookmark, -phase   once for each that changes           pending, and may refuse
+//! pretxnclose                    at last
+//!    -- final --
+//! txnclose-bookmark, -phase, txnclose      when all locks are gone
+//! txnabort                       instead, if something or somebody refused
+//! ```
+//! A repository knows the moments and the facts; [`Hooks`] is who listens, and [`HookSet`] is what
+//! a configuration says of it. Who opens a repository brings both together.
+
+mod configured;
+pub(crate) mod moments;
+
+pub use configured::{HookSet, Script};
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a hook learns, by name: `node` becomes the variable `HG_NODE`.
+pub type Facts = BTreeMap<&'static str, Vec<u8>>;
+
+/// Kinds of hooks that a transaction may call, besides `pretxncommit`.
+pub const OF_TRANSACTIONS: &[&str] = &[
+    "pretxnopen",
+    "pretxnclose-bookmark",
+    "pretxnclose-phase",
+    "pretxnclose",
+    "txnclose-bookmark",
+    "txnclose-phase",
+    "txnclose",
+    "txnabort",
+];
+
+/// How a transaction fares that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undoing {
+    /// It will be undone.
+    Begins,
+    /// Everything is as before.
+    Done,
+    /// That failed as well; the journal is still there.
+    Failed,
+}
+
+/// Who listens to the changes of a repository.
+pub trait Hooks: fmt::Debug + Send + Sync {
+    /// Whether anybody listens to this kind.
+    fn listens(&self, kind: &str) -> bool;
+
+    /// Calls the hooks of a kind now. With `pending`, they may look at what is not final yet.
+    ///
+    /// # Errors
+    /// The words of a hook that refuses, or of one that cannot be run.
+    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), String>;
+
+    /// Calls the hooks of a kind when all locks are gone. Nothing can be refused then.
+    fn later(&self, kind: &'static str, facts: Facts);
+
+    /// Tells how a failed transaction fares.
+    fn undoing(&self, how: Undoing);
+}

@@ -1,0 +1,177 @@
+//! When a transaction calls hooks, and with which facts.
+
+use super::{Facts, Hooks, Undoing};
+use crate::{Node, Phase, RepoError};
+use sha1::{Digest, Sha1};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Kinds that may look at what is pending.
+const LOOKING: &[&str] = &[
+    "pretxncommit",
+    "pretxnclose-bookmark",
+    "pretxnclose-phase",
+    "pretxnclose",
+];
+
+/// What one transaction changes, as hooks learn it.
+#[derive(Debug)]
+pub(crate) struct Moments {
+    hooks: Arc<dyn Hooks>,
+    /// What all calls have.
+    common: Facts,
+    commits: Vec<Facts>,
+    bookmarks: Vec<Facts>,
+    phases: Vec<Facts>,
+}
+
+impl Moments {
+    /// The transaction begins, unless a hook refuses.
+    pub(crate) fn open(hooks: &Arc<dyn Hooks>, description: &str) -> Result<Moments, RepoError> {
+        let id = format!("TXN:{}", new_id());
+        let moments = Moments {
+            hooks: Arc::clone(hooks),
+            common: Facts::from([
+                ("txnid", id.into_bytes()),
+                ("txnname", description.as_bytes().to_vec()),
+            ]),
+            commits: Vec::new(),
+            bookmarks: Vec::new(),
+            phases: Vec::new(),
+        };
+        moments.ask("pretxnopen", &moments.common, false)?;
+        Ok(moments)
+    }
+
+    /// Whether any hook may want to see what is pending.
+    pub(crate) fn anybody_looks(&self) -> bool {
+        LOOKING.iter().any(|kind| self.hooks.listens(kind))
+    }
+
+    /// A new changeset.
+    pub(crate) fn commit(&mut self, node: &Node, parents: &[Node; 2]) {
+        self.commits.push(Facts::from([
+            ("node", node.to_hex().to_vec()),
+            ("parent1", parents[0].to_hex().to_vec()),
+            ("parent2", hex_or_empty(Some(&parents[1]))),
+        ]));
+    }
+
+    /// Where phases begin will be written anew.
+    pub(crate) fn phases_move(&mut self) {
+        self.common.insert("phases_moved", b"1".to_vec());
+    }
+
+    /// Another phase of a changeset; a new one had none.
+    pub(crate) fn phase(&mut self, node: &Node, before: Option<Phase>, after: Phase) {
+        let name = |phase: Phase| phase.name().as_bytes().to_vec();
+        self.phases.push(Facts::from([
+            ("node", node.to_hex().to_vec()),
+            ("oldphase", before.map(name).unwrap_or_default()),
+            ("phase", name(after)),
+        ]));
+    }
+
+    /// All bookmarks before and after.
+    pub(crate) fn bookmarks(
+        &mut self,
+        before: &BTreeMap<Vec<u8>, Node>,
+        after: &BTreeMap<Vec<u8>, Node>,
+    ) {
+        let mut names: Vec<&Vec<u8>> = before.keys().chain(after.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| before.get(*name) != after.get(*name));
+        let facts = names.into_iter().map(|name| {
+            Facts::from([
+                ("bookmark", name.clone()),
+                ("node", hex_or_empty(after.get(name))),
+                ("oldnode", hex_or_empty(before.get(name))),
+            ])
+        });
+        self.bookmarks = facts.collect();
+        if self.bookmarks.is_empty() {
+            self.common.remove("bookmark_moved");
+        } else {
+            self.common.insert("bookmark_moved", b"1".to_vec());
+        }
+    }
+
+    /// Asks about each new changeset.
+    pub(crate) fn committing(&self) -> Result<(), RepoError> {
+        let mut commits = self.commits.iter();
+        commits.try_for_each(|facts| self.ask("pretxncommit", facts, true))
+    }
+
+    /// Asks whether the transaction may become final.
+    pub(crate) fn closing(&self) -> Result<(), RepoError> {
+        for facts in &self.bookmarks {
+            self.ask("pretxnclose-bookmark", &self.with_common(facts), true)?;
+        }
+        for facts in &self.phases {
+            self.ask("pretxnclose-phase", &self.with_common(facts), true)?;
+        }
+        self.ask("pretxnclose", &self.common, true)
+    }
+
+    /// The transaction is final.
+    pub(crate) fn closed(self) {
+        for facts in &self.bookmarks {
+            let facts = self.with_common(facts);
+            self.hooks.later("txnclose-bookmark", facts);
+        }
+        for facts in &self.phases {
+            self.hooks.later("txnclose-phase", self.with_common(facts));
+        }
+        self.hooks.later("txnclose", self.common);
+    }
+
+    /// The transaction has failed: undoes it and tells so, if there is anything to take back but
+    /// small files.
+    pub(crate) fn undo(
+        &self,
+        tell: bool,
+        roll_back: impl FnOnce() -> Result<bool, RepoError>,
+    ) -> Result<bool, RepoError> {
+        if tell {
+            self.hooks.undoing(Undoing::Begins);
+        }
+        // Nobody can refuse what is refused already.
+        let _ = self.hooks.ask("txnabort", &self.common, false);
+        let done = roll_back();
+        match &done {
+            Ok(_) if tell => self.hooks.undoing(Undoing::Done),
+            Ok(_) => {}
+            Err(_) => self.hooks.undoing(Undoing::Failed),
+        }
+        done
+    }
+
+    fn with_common(&self, facts: &Facts) -> Facts {
+        let mut all = self.common.clone();
+        all.extend(facts.iter().map(|(name, value)| (*name, value.clone())));
+        all
+    }
+
+    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), RepoError> {
+        let asked = self.hooks.ask(kind, facts, pending);
+        asked.map_err(RepoError::Hook)
+    }
+}
+
+fn hex_or_empty(node: Option<&Node>) -> Vec<u8> {
+    let node = node.filter(|node| !node.is_null());
+    node.map(|node| node.to_hex().to_vec()).unwrap_or_default()
+}
+
+/// Forty digits that no other transaction has.
+fn new_id() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.unwrap_or_default().as_nanos();
+    // Seeded anew in each process.
+    let random = RandomState::new().hash_one(since);
+    let digest = Sha1::digest(format!("{since} {random} {}", std::process::id()));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
