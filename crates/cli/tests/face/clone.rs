@@ -104,3 +104,43 @@ fn wrong_sources_and_destinations_are_refused() {
     );
     assert_eq!(said.code, Some(255));
 }
+
+/// A revision of a file, and one of the manifest, that several changesets introduce.
+#[test]
+fn a_part_of_the_history_has_what_it_shares_with_the_rest() {
+    let twin = Twin::writing(|hg, root| {
+        hg.run(root.parent().unwrap(), &["init", root.to_str().unwrap()]);
+        let write = |name: &str, text: &str| std::fs::write(root.join(name), text).unwrap();
+        let commit = |words: &[&str]| {
+            hg.run(
+                root,
+                &[&["commit", "-q", "-A", "-d", "0 0", "-m"], words].concat(),
+            );
+        };
+        write("base", "base\n");
+        commit(&["base"]);
+        write("shared", "same\n");
+        commit(&["one"]);
+        hg.run(root, &["update", "-q", "0"]);
+        write("shared", "same\n");
+        commit(&["the manifest of one", "-u", "another"]);
+        hg.run(root, &["update", "-q", "0"]);
+        write("shared", "same\n");
+        write("more", "more\n");
+        commit(&["three"]);
+        write("shared", "changed\n");
+        commit(&["four"]);
+    });
+    for rev in ["1", "2", "3", "4"] {
+        let name = format!("clone-{rev}");
+        twin.same(&["clone", "-U", "-r", rev, ".", &name]);
+        for words in [
+            &["verify"][..],
+            &["log", "-T", "{rev} {node} {files}\n"],
+            &["debugindex", "-m"],
+            &["debugindex", "shared"],
+        ] {
+            twin.same_in(&name, words);
+        }
+    }
+}

@@ -7,7 +7,6 @@ use varve_revlog::{Rev, Revlog};
 pub(crate) struct Selection {
     states: Vec<State>,
     sent: usize,
-    foreign: usize,
 }
 
 /// What a changeset is for one exchange.
@@ -51,7 +50,6 @@ impl Selection {
         let count = |wanted| states.iter().filter(|state| **state == wanted).count();
         Selection {
             sent: count(State::Sent),
-            foreign: count(State::Foreign),
             states,
         }
     }
@@ -64,11 +62,6 @@ impl Selection {
     /// Whether every changeset is sent: a clone of everything.
     pub(crate) fn is_everything(&self) -> bool {
         self.sent == self.states.len()
-    }
-
-    /// Whether there are changesets that are neither sent nor at the client.
-    pub(crate) fn has_foreign(&self) -> bool {
-        self.foreign > 0
     }
 
     /// The changesets sent, oldest first.

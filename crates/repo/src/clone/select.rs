@@ -3,7 +3,8 @@
 
 use crate::store_path::encode_folders;
 use crate::view::RepoView;
-use crate::{RepoError, Repository, fncache};
+use crate::{RepoError, Repository, Touched, Travellers, fncache};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress, Unit};
@@ -28,6 +29,8 @@ struct Copier<'a> {
     write: WriteOptions,
     /// New number of each changeset that comes along.
     renumbered: Vec<Option<Rev>>,
+    /// What they share with those that stay behind.
+    touched: Touched,
     stop: &'a Interrupt,
 }
 
@@ -47,11 +50,24 @@ impl Repository {
     ) -> Result<(Repository, Pulled), RepoError> {
         self.prepare(root)?;
         let target = Repository::open(Arc::clone(self.storage()), root)?;
+        let renumbered = renumber(source, heads);
+        let all = source.changelog().revs();
+        let (chosen, foreign): (Vec<Rev>, Vec<Rev>) =
+            all.partition(|rev| renumbered[rev.index()].is_some());
+        // Nothing is shared with nobody.
+        let touched = match foreign[..] {
+            [] => Touched::default(),
+            _ => source.touched(&Travellers {
+                chosen: &chosen,
+                foreign: &foreign,
+            })?,
+        };
         let copier = Copier {
             source,
             target: &target,
             write,
-            renumbered: renumber(source, heads),
+            renumbered,
+            touched,
             stop,
         };
         let pulled = copier.copy_all(progress)?;
@@ -100,7 +116,9 @@ impl Copier<'_> {
             let log = self.source.filelog(&file)?;
             let path = shared.filelog_path(&file);
             let mut appender = Appender::open(storage, &path, Content::File, self.write)?;
-            let added = self.copy(&log, &mut appender, &mut state)?;
+            let shared = self.touched.shared_files.get(&file);
+            let shared = shared.into_iter().flatten().copied().collect();
+            let added = self.copy(&log, &mut appender, &shared, &mut state)?;
             if added == 0 {
                 continue;
             }
@@ -127,7 +145,11 @@ impl Copier<'_> {
         ];
         for (name, content, log) in others {
             let mut appender = Appender::open(storage, &store.join(name), content, self.write)?;
-            let added = self.copy(log, &mut appender, &mut state)?;
+            let shared = match content {
+                Content::Manifest => self.touched.shared_manifests.clone(),
+                _ => BTreeMap::new(),
+            };
+            let added = self.copy(log, &mut appender, &shared, &mut state)?;
             if content == Content::Changelog {
                 pulled.changesets = added;
             }
@@ -136,11 +158,13 @@ impl Copier<'_> {
         Ok(pulled)
     }
 
-    /// Appends those revisions of `log` whose changesets come along; returns how many.
+    /// Appends those revisions of `log` whose changesets come along, and those of `shared`, which
+    /// has other changesets for them; returns how many.
     fn copy(
         &self,
         log: &Revlog,
         appender: &mut Appender,
+        shared: &BTreeMap<Rev, Rev>,
         state: &mut ReaderState,
     ) -> Result<usize, RepoError> {
         let mut numbers: Vec<Option<Rev>> = vec![None; log.len()];
@@ -150,6 +174,7 @@ impl Copier<'_> {
         for rev in log.revs() {
             self.stop.check()?;
             let link = self.source.changelog().rev_at(log.linkrev(rev));
+            let link = shared.get(&rev).copied().or(link);
             let link = link.and_then(|link| self.renumbered[link.index()]);
             let Some(link) = link else {
                 continue;
