@@ -1,17 +1,25 @@
 //! `help`: what commands there are, and what each of them takes.
 
+mod topics;
+
 use crate::commands::COMMANDS;
 use crate::face::global::GLOBAL;
-use crate::face::{Abort, Category, Command, Matches, Session, usage};
+use crate::face::{Abort, Category, Command, Flag, Matches, Session, usage};
+use topics::{TOPICS, Topic};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["help"],
-    options: &[],
+    options: &[
+        Flag::flag('c', "command", "help for commands only"),
+        Flag::flag('e', "extension", "help for extensions only; there are none"),
+        Flag::flag('k', "keyword", "commands and topics that mention a word"),
+    ],
     arguments: 0..=1,
-    synopsis: "[COMMAND]",
-    summary: "show help for a command, or the list of commands",
-    help: "With -v, the options that every command takes are listed too.\n\nEnds with 0.",
+    synopsis: "[-eck] [TOPIC]",
+    summary: "show help for a command or a topic, or a list of both",
+    help: "TOPIC.SECTION shows one section of a topic. With -v, the options that every command takes \
+           are listed too.\n\nEnds with 0.",
     category: Some(Category::Help),
     run,
 };
@@ -40,8 +48,8 @@ const CATEGORIES: &[(Category, &str)] = &[
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if let Some(name) = matches.arguments().first() {
-        let command = find(name)?;
-        return of_command(session, command);
+        let name = String::from_utf8_lossy(name).into_owned();
+        return of_name(session, matches, &name);
     }
     session.write("Mercurial Distributed SCM\n\nlist of commands:\n")?;
     for (category, title) in CATEGORIES {
@@ -53,6 +61,9 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             session.write(format!("\n{title}:\n\n{lines}"))?;
         }
     }
+    session.write("\nadditional help topics:\n\n")?;
+    let lines = TOPICS.iter().map(|topic| row(topic.names[0], topic.title));
+    session.write(lines.collect::<String>())?;
     if session.verbosity.verbose {
         return global_options(session);
     }
@@ -82,30 +93,96 @@ pub(crate) fn basic(session: &mut Session) -> Result<u8, Abort> {
 }
 
 fn line(command: &Command) -> String {
-    format!(" {:NAME$} {}\n", command.name(), command.summary)
+    row(command.name(), command.summary)
 }
 
-/// The command of a name, or of the beginning of one.
-fn find(name: &[u8]) -> Result<&'static Command, Abort> {
-    let name = String::from_utf8_lossy(name);
-    let same = |command: &&&Command| command.names.contains(&&*name);
-    let begins = |command: &&&Command| command.names.iter().any(|full| full.starts_with(&*name));
-    if let Some(command) = COMMANDS.iter().find(same) {
-        return Ok(command);
+fn row(name: &str, words: &str) -> String {
+    format!(" {name:NAME$} {words}\n")
+}
+
+fn unknown(name: &str) -> Abort {
+    Abort::new(format!("no such help topic: {name}"))
+        .hint(format!("try 'hg help --keyword {name}'"))
+}
+
+/// Help about what a name means, first of all a topic.
+fn of_name(session: &mut Session, matches: &Matches, name: &str) -> Result<u8, Abort> {
+    if matches.flag("keyword") {
+        return of_keyword(session, name);
     }
+    if matches.flag("extension") && !matches.flag("command") {
+        return Err(unknown(name));
+    }
+    let (whole, section) = match name.split_once('.') {
+        Some((whole, section)) => (whole, Some(section)),
+        None => (name, None),
+    };
+    let topic = Topic::find(whole).filter(|_| !matches.flag("command"));
+    let same = |command: &&&Command| command.names.contains(&whole);
+    let command = COMMANDS.iter().find(same);
+    if let Some(section) = section {
+        if topic.is_none() && command.is_none() {
+            return Err(unknown(name));
+        }
+        let missing = || Abort::new(format!("help section not found: {name}"));
+        let text = topic.and_then(|topic| topic.section(section));
+        session.write(text.ok_or_else(missing)?)?;
+        return Ok(0);
+    }
+    if let Some(topic) = topic {
+        session.write(topic.shown())?;
+        return Ok(0);
+    }
+    if let Some(command) = command {
+        return of_command(session, command);
+    }
+    let begins = |command: &&&Command| command.names.iter().any(|full| full.starts_with(name));
     let found: Vec<&&Command> = COMMANDS.iter().filter(begins).collect();
     match found[..] {
-        [command] => Ok(command),
-        [] => Err(Abort::new(format!("no such help topic: {name}"))
-            .hint(format!("try 'hg help --keyword {name}'"))),
-        _ => Err(Abort::AmbiguousCommand {
-            candidates: found
-                .iter()
-                .map(|command| command.name().to_owned())
-                .collect(),
-            name: name.into_owned(),
-        }),
+        [] => Err(unknown(name)),
+        [command] => of_command(session, command),
+        _ => {
+            session.write("list of commands:\n\n")?;
+            session.write(
+                found
+                    .into_iter()
+                    .map(|command| line(command))
+                    .collect::<String>(),
+            )?;
+            Ok(0)
+        }
     }
+}
+
+/// Topics and commands that mention a word.
+fn of_keyword(session: &mut Session, word: &str) -> Result<u8, Abort> {
+    let word = word.to_lowercase();
+    let topics = TOPICS.iter().filter(|topic| topic.mentions(&word));
+    let topics: Vec<(&str, &str)> = topics.map(|topic| (topic.names[0], topic.title)).collect();
+    let has = |text: &str| text.to_lowercase().contains(&word);
+    let commands = COMMANDS.iter().filter(|command| {
+        has(command.summary) || has(command.help) || command.names.iter().any(|name| has(name))
+    });
+    let commands: Vec<(&str, &str)> = commands
+        .filter(|command| command.category.is_some())
+        .map(|command| (command.name(), command.summary))
+        .collect();
+    let mut out = Vec::new();
+    for (title, rows) in [("Topics", topics), ("Commands", commands)] {
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let rows: String = rows
+            .iter()
+            .map(|(name, words)| format!(" {name:width$} {words}\n"))
+            .collect();
+        if !rows.is_empty() {
+            out.push(format!("{title}:\n\n{rows}"));
+        }
+    }
+    if out.is_empty() {
+        return Err(Abort::new("no matches").hint("try 'hg help' for a list of topics"));
+    }
+    session.write(out.join("\n"))?;
+    Ok(0)
 }
 
 /// Prints the help of one command.
