@@ -34,6 +34,12 @@ pub(crate) const COMMAND: Command = Command {
         Flag::list('b', "branch", "BRANCH", "only changesets of this branch"),
         Flag::long_list("only-branch", "BRANCH", "only changesets of this branch"),
         Flag::list(
+            'B',
+            "bookmark",
+            "BOOKMARK",
+            "only changesets that nothing but this bookmark leads to",
+        ),
+        Flag::list(
             'P',
             "prune",
             "REV",
@@ -243,6 +249,11 @@ fn filtered(mut set: Set, matches: &Matches, engine: &Engine<'_>) -> Result<Set,
             set = set.and(Set::chain(sets.collect::<Result<_, _>>()?));
         }
     }
+    let bookmarks = matches.list("bookmark");
+    if !bookmarks.is_empty() {
+        let sets = bookmarks.iter().map(|name| of_bookmark(engine, name));
+        set = set.and(Set::chain(sets.collect::<Result<_, _>>()?));
+    }
     if matches.flag("only-merges") {
         set = set.and(merges()?);
     }
@@ -255,4 +266,19 @@ fn filtered(mut set: Set, matches: &Matches, engine: &Engine<'_>) -> Result<Set,
         set = set.without(engine.ancestors_of(&pruned)?);
     }
     Ok(set)
+}
+
+/// Changesets that only one bookmark leads to: neither another one nor the head of a branch.
+fn of_bookmark(engine: &Engine<'_>, name: &[u8]) -> Result<Set, Abort> {
+    let (bookmarks, changelog) = (engine.view().bookmarks(), engine.view().changelog());
+    let node = bookmarks.get(name).ok_or_else(|| {
+        let name = String::from_utf8_lossy(name);
+        Abort::new(format!("bookmark '{name}' does not exist"))
+    })?;
+    let own = Set::list(vec![changelog.rev(node)]);
+    let heads = engine.evaluate(&Expr::Call(b"head".to_vec(), Vec::new()))?;
+    let marked = bookmarks.values().map(|node| changelog.rev(node));
+    let others = Set::chain(vec![heads, Set::list(marked.collect())]).without(own.clone());
+    let below = engine.ancestors_of(&others)?;
+    Ok(engine.ancestors_of(&own)?.without(below))
 }

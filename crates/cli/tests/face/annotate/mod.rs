@@ -163,3 +163,49 @@ fn programs_read_annotations_too() {
         "annotate -T {lines%'{desc}:{branch}:{author}:{parents}:{nosuch}:{index}:{line}'} dir/b",
     ]);
 }
+
+/// The filelog names one changeset of those that made the same change.
+#[test]
+fn the_same_change_on_several_branches_is_found_on_its_own() {
+    let twin = Twin::writing(|hg, path| {
+        let mut number = 0;
+        let mut commit = |a: &[u8], other: &[u8]| {
+            repos::write(path, "a", a);
+            repos::write(path, "other", other);
+            hg.ok(
+                path,
+                &["commit", "-A", "-m", &number.to_string(), "-d", "0 0"],
+            );
+            number += 1;
+        };
+        hg.ok(path, &["init"]);
+        commit(b"a\n", b"");
+        commit(b"a\nX\n", b"");
+        hg.ok(path, &["update", "0"]);
+        commit(b"a\nX\n", b"2");
+        commit(b"a\nX\nY\n", b"2");
+        hg.ok(path, &["update", "1"]);
+        commit(b"a\nX\n", b"4");
+        hg.ok(path, &["merge", "3", "--tool", ":other"]);
+        commit(b"a\nX\nY\n", b"4");
+        hg.ok(path, &["update", "0"]);
+        commit(b"a\nX\n", b"6");
+        hg.ok(path, &["merge", "2", "--tool", ":local"]);
+        commit(b"a\nX\n", b"6");
+        commit(b"a\nX\nY\n", b"8");
+        hg.ok(path, &["bookmark", "-r", "3", "three"]);
+        hg.ok(path, &["bookmark", "-r", "7", "seven"]);
+        hg.ok(path, &["bookmark", "-r", "8", "eight"]);
+    });
+    for rev in ["3", "5", "7", "8"] {
+        twin.same(&["annotate", "-r", rev, "a"]);
+        twin.same(&["log", "-f", "-r", rev, "-q", "a"]);
+    }
+    twin.all_same(&[
+        "log -q -B eight",
+        "log -q -B seven -B eight",
+        "log -q -B three",
+        "log -q -B eight a",
+        "log -B nosuch",
+    ]);
+}
