@@ -80,9 +80,12 @@ pub enum WorkdirError {
     /// A merge must be committed or given up first.
     #[error("outstanding uncommitted merge")]
     UncommittedMerge,
-    /// Local changes and those of the target would have to be merged, which is not offered.
-    #[error("cannot merge local changes of {} with the requested revision", .0.join(", "))]
-    NeedsMerge(Vec<String>),
+    /// Local changes would have to be merged with those of the target, and must not be.
+    #[error("conflicting changes")]
+    Conflicting,
+    /// Conflicts would have to be settled by a tool, or as a setting says, that is not there.
+    #[error("{0} is not supported")]
+    UnsupportedTool(String),
     /// A file went away while it was being committed.
     #[error("{0}: file not found!")]
     Vanished(String),

@@ -144,6 +144,18 @@ impl WorkingFiles {
         Ok(Seen::from(&opened.metadata().map_err(wrong)?))
     }
 
+    /// Lets a file be executed, or not.
+    ///
+    /// # Errors
+    /// What the system answers.
+    pub fn set_kind(&self, file: &[u8], kind: FileKind) -> Result<(), WorkdirError> {
+        let path = self.path(file);
+        let wrong = |error| WorkdirError::io("change the mode of", &path)(error);
+        let opened = File::open(&path).map_err(wrong)?;
+        let before = opened.metadata().map_err(wrong)?;
+        set_executable(&opened, &before, kind).map_err(wrong)
+    }
+
     /// Removes a file if it is there, then the folders above it that became empty. Says whether
     /// it was there.
     ///
@@ -165,15 +177,37 @@ impl WorkingFiles {
         Ok(was_there)
     }
 
-    /// Moves a file out of the way: to its name with `.orig` behind it.
+    /// Moves a file out of the way, to `backup`.
     ///
     /// # Errors
     /// What the system answers.
-    pub fn keep_original(&self, file: &[u8]) -> Result<Vec<u8>, WorkdirError> {
-        let beside = [file, b".orig"].concat();
+    pub fn keep_original(&self, file: &[u8], backup: &[u8]) -> Result<(), WorkdirError> {
+        self.make_folders(backup)?;
         let path = self.path(file);
-        fs::rename(&path, self.path(&beside)).map_err(WorkdirError::io("rename", &path))?;
-        Ok(beside)
+        fs::rename(&path, self.path(backup)).map_err(WorkdirError::io("rename", &path))
+    }
+}
+
+/// Where files are kept that are overwritten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Backups {
+    /// Nowhere.
+    None,
+    /// Beside the file, with `.orig` behind its name.
+    #[default]
+    Beside,
+    /// Below a folder, which is itself below the root unless it is absolute.
+    Below(PathBuf),
+}
+
+impl Backups {
+    /// The place for one file.
+    pub fn place(&self, file: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Backups::None => None,
+            Backups::Beside => Some([file, b".orig"].concat()),
+            Backups::Below(folder) => Some([folder.as_os_str().as_bytes(), b"/", file].concat()),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod fuzzing;
 mod ignore;
 mod local;
 mod marks;
+mod merge;
 mod merge_state;
 mod revert;
 mod similar;
@@ -24,11 +25,12 @@ pub use audit::PathAuditor;
 pub use commit::{CommitPlace, Words, commit, message};
 pub use dirstate::{Dirstate, Item, Match, Seen, State, Timestamp, Tracking};
 pub use error::WorkdirError;
-pub use files::WorkingFiles;
+pub use files::{Backups, WorkingFiles};
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local::{Standing, standing};
 pub use marks::{active_bookmark, branch, set_active_bookmark, set_branch};
-pub use merge_state::{clear_merge, has_unresolved, other_side};
+pub use merge::{Chosen, Tool, ToolChoice};
+pub use merge_state::{clear_merge, has_unresolved, other_side, unresolved};
 pub use revert::{Action, RevertPlan, RevertStep, plan_revert, revert};
 pub use similar::{Candidate, Rename, renames};
 pub use status::{
@@ -36,4 +38,7 @@ pub use status::{
     status_between, working_status,
 };
 pub use tree::{Tracked, Tree};
-pub use update::{Local, Updated, destination, is_interrupted, update};
+pub use update::{
+    Answer, Attendant, Local, News, Question, UpdateRequest, Updated, destination, is_interrupted,
+    update,
+};

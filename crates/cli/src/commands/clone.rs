@@ -98,6 +98,7 @@ enum Update {
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let plan = plan(session, matches)?;
     session.refuse_hooks("clone", UNHEARD)?;
+    session.guard.writes();
     let made_folder = !plan.target.exists();
     let outcome = clone(session, &plan);
     if outcome.is_err() {
@@ -108,7 +109,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         }
     }
     let target = outcome?;
-    check_out(session, &plan, &target)?;
+    check_out(session, matches, &plan, &target)?;
     Ok(0)
 }
 
@@ -341,7 +342,12 @@ fn tell_pulled(session: &mut Session, target: &Repository, pulled: &Pulled) -> R
 }
 
 /// Fills the clone's working folder.
-fn check_out(session: &mut Session, plan: &Plan, target: &Repository) -> Result<(), Abort> {
+fn check_out(
+    session: &mut Session,
+    matches: &Matches,
+    plan: &Plan,
+    target: &Repository,
+) -> Result<(), Abort> {
     let view = target.view_for(Audience::Owner)?;
     let at = b"@".to_vec();
     let (rev, bookmark) = match &plan.update {
@@ -368,13 +374,19 @@ fn check_out(session: &mut Session, plan: &Plan, target: &Repository) -> Result<
     let lock = target.lock_now(Locked::WorkingCopy)?;
     session.before_update(&parents)?;
     let mut dirstate = Dirstate::read(target)?;
-    let work = (session.progress.as_ref(), &session.stop);
-    let updated = varve_workdir::update(target, &view, &mut dirstate, rev, Local::Keep, work)?;
+    let updated = update::go_to(
+        session,
+        matches,
+        (target, &view),
+        &mut dirstate,
+        rev,
+        Local::Keep,
+    )?;
     varve_workdir::set_branch(target, &branch)?;
     if let Some(name) = &bookmark {
         varve_workdir::set_active_bookmark(target, Some(name))?;
     }
     session.after_update(&parents, 0)?;
     drop(lock);
-    update::report(session, &updated)
+    update::report(session, &updated).map(drop)
 }

@@ -4,8 +4,8 @@ use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Ses
 use varve_repo::patterns::Matcher;
 use varve_repo::{Locked, Repository, Rev};
 use varve_workdir::{
-    Action, Dirstate, Ignore, Listing, PathAuditor, RevertPlan, Status, StatusRequest, Tree,
-    WorkingFiles, plan_revert, working_status,
+    Action, Backups, Dirstate, Ignore, Listing, PathAuditor, RevertPlan, Status, StatusRequest,
+    Tree, WorkingFiles, plan_revert, working_status,
 };
 
 /// See [`Command`].
@@ -13,8 +13,15 @@ pub(crate) const COMMAND: Command = Command {
     names: &["revert"],
     options: &[
         Flag::flag('a', "all", "all files that changed"),
+        Flag::value(
+            'd',
+            "date",
+            "DATE",
+            "take the newest changeset of that date",
+        ),
         Flag::value('r', "rev", "REV", "the changeset to take the files from"),
         Flag::flag('C', "no-backup", "do not keep what is overwritten"),
+        Flag::flag('i', "interactive", "choose the changes; not supported"),
         INCLUDE,
         EXCLUDE,
         Flag::flag('n', "dry-run", "only say what would be done"),
@@ -24,7 +31,8 @@ pub(crate) const COMMAND: Command = Command {
     summary: "restore files to their checkout state",
     help: "Gives the named files the content that they have in REV, or in the parent of the \
            working folder. What was added is no longer tracked, what was removed is back. What is \
-           overwritten is kept in a file with .orig behind its name.\n\n\
+           overwritten is kept in a file with .orig behind its name, or below the folder of \
+           ui.origbackuppath.\n\n\
            The parent of the working folder stays; see update for going to another changeset.\n\n\
            Ends with 0.",
     category: Some(Category::Committing),
@@ -32,19 +40,24 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    if matches.flag("interactive") {
+        return Err(Abort::new("revert --interactive is not supported"));
+    }
+    let (rev, date) = asked(matches)?;
     let repository = session.repository()?;
     let working_copy = session.lock(Locked::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let [p1, p2] = dirstate.parents();
-    if !p2.is_null() && matches.value("rev").is_none() {
+    if !p2.is_null() && rev.is_none() && date.is_none() {
         return Err(Abort::new("uncommitted merge with no revision specified")
             .hint("use 'hg update' or see 'hg help revert'"));
     }
     let view = session.view()?;
     let parent = view.changelog().rev(&p1);
-    let target = match matches.value("rev") {
-        Some(spec) => session.revision(Some(spec))?,
-        None => parent,
+    let target = match (rev, date) {
+        (Some(spec), _) => session.revision(Some(spec))?,
+        (_, Some(date)) => Some(session.tipmost_of_date(date)?),
+        _ => parent,
     };
     let names_nothing = matches.arguments().is_empty()
         && matches.list("include").is_empty()
@@ -74,7 +87,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("dry-run") {
         plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    tell(session, &plan, &matcher)?;
+    let backups = match matches.flag("no-backup") {
+        true => Backups::None,
+        false => session.backup_folder(),
+    };
+    tell(session, &plan, &matcher, (&files, &backups))?;
     tell_named(
         session,
         (&repository, &dirstate),
@@ -84,13 +101,24 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         target,
     )?;
     if !matches.flag("dry-run") {
-        let backups = !matches.flag("no-backup");
         let stop = session.stop.clone();
-        varve_workdir::revert(&repository, &view, &mut dirstate, &plan, backups, &stop)?;
+        varve_workdir::revert(&repository, &view, &mut dirstate, &plan, &backups, &stop)?;
         dirstate.write(&repository)?;
     }
     drop(working_copy);
     Ok(0)
+}
+
+/// What `--rev` and `--date` say.
+type Asked<'m> = (Option<&'m [u8]>, Option<&'m [u8]>);
+
+fn asked(matches: &Matches) -> Result<Asked<'_>, Abort> {
+    let date = matches.value("date").filter(|date| !date.is_empty());
+    let rev = matches.value("rev").filter(|rev| !rev.is_empty());
+    if date.is_some() && rev.is_some() {
+        return Err(Abort::new("cannot specify both --date and --rev"));
+    }
+    Ok((rev, date))
 }
 
 fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other: bool) -> Abort {
@@ -106,8 +134,19 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
     Abort::new("no files or directories specified").hint(hint)
 }
 
-fn tell(session: &mut Session, plan: &RevertPlan, matcher: &Matcher) -> Result<(), Abort> {
+fn tell(
+    session: &mut Session,
+    plan: &RevertPlan,
+    matcher: &Matcher,
+    (files, backups): (&WorkingFiles, &Backups),
+) -> Result<(), Abort> {
     for step in &plan.steps {
+        if step.loses_content
+            && files.look(&step.path)?.is_some()
+            && let Some(place) = backups.place(&step.path)
+        {
+            tell_backup(session, &step.path, &place, files)?;
+        }
         if matcher.is_exact(&step.path) && !session.verbosity.verbose {
             continue;
         }
@@ -122,6 +161,30 @@ fn tell(session: &mut Session, plan: &RevertPlan, matcher: &Matcher) -> Result<(
         session.status([verb.as_bytes(), &shown, b"\n"].concat())?;
     }
     Ok(())
+}
+
+/// Says where a file is kept.
+fn tell_backup(
+    session: &mut Session,
+    path: &[u8],
+    place: &[u8],
+    files: &WorkingFiles,
+) -> Result<(), Abort> {
+    let folder = files.path(place);
+    if let Some(folder) = folder.parent().filter(|folder| !folder.is_dir()) {
+        session.note(format!("creating directory: {}\n", folder.display()))?;
+    }
+    let (path, place) = (session.shown_path(path)?, session.shown_path(place)?);
+    session.note(
+        [
+            b"saving current version of ",
+            &path[..],
+            b" as ",
+            &place,
+            b"\n",
+        ]
+        .concat(),
+    )
 }
 
 /// Says of each named file for which nothing is done, why.

@@ -84,6 +84,7 @@ enum Sides {
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let sides = sides(session, matches)?;
+    session.guard.writes();
     let shown = shown(session, matches);
     let has = |letter| shown.contains(&letter);
     let listing = Listing {

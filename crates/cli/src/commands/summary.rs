@@ -137,7 +137,7 @@ fn counted(session: &mut Session) -> Result<(Counts, bool), Abort> {
         }
     }
     let changed = modified.len() + added.len() + removed.len() + renamed + copied > 0;
-    let unresolved = varve_workdir::has_unresolved(&session.repository()?)?;
+    let unresolved = varve_workdir::unresolved(&session.repository()?)?;
     let counts = vec![
         (modified.len(), "modified"),
         (added.len(), "added"),
@@ -146,7 +146,7 @@ fn counted(session: &mut Session) -> Result<(Counts, bool), Abort> {
         (copied, "copied"),
         (deleted.len(), "deleted"),
         (unknown.len(), "unknown"),
-        (usize::from(unresolved), "unresolved"),
+        (unresolved, "unresolved"),
     ];
     Ok((counts, changed))
 }

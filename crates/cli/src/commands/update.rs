@@ -1,10 +1,11 @@
 //! `update`: the working folder of another changeset.
 
+use crate::face::attend::Watcher;
 use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use varve_repo::{Audience, Locked, Node, RepoView, Repository, Rev};
-use varve_workdir::{Dirstate, Local, Updated, WorkdirError};
+use varve_workdir::{Dirstate, Local, UpdateRequest, Updated, WorkdirError};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -12,19 +13,28 @@ pub(crate) const COMMAND: Command = Command {
     options: &[
         Flag::flag('C', "clean", "give up local changes, without a backup"),
         Flag::flag('c', "check", "only if there are no local changes"),
-        Flag::flag('m', "merge", "keep local changes"),
+        Flag::flag('m', "merge", "merge local changes, wherever REV is"),
+        Flag::value('d', "date", "DATE", "the newest changeset of that date"),
         Flag::value('r', "rev", "REV", "the changeset to go to"),
+        Flag::value('t', "tool", "TOOL", "what merges files"),
     ],
     arguments: 0..=1,
-    synopsis: "[-C|-c|-m] [[-r] REV]",
+    synopsis: "[-C|-c|-m] [-d DATE] [[-r] REV]",
     summary: "update working directory (or switch revisions)",
     help: "Makes the files of the working folder those of REV. Without REV that is the newest \
            changeset of the current branch that follows the present one.\n\n\
-           Local changes stay if REV leaves the same files alone and either changeset follows \
-           from the other; else nothing is done. With -C they are given up, with -c any local \
-           change ends the command.\n\n\
+           Local changes are merged with those of REV if either changeset follows from the other; \
+           else nothing is done, unless -m asks for it. With -C they are given up, with -c any \
+           local change ends the command. commands.update.check says what happens without these \
+           options: abort, none, linear or noconflict.\n\n\
+           Files are merged line by line. Where both sides changed the same lines, both are left \
+           in the file between marks, the file as it was gets .orig behind its name, and the \
+           merge waits for 'hg resolve'. TOOL, HGMERGE or ui.merge may be :merge, :merge3, \
+           :merge-local, :merge-other, :union, :union-other-first, :local, :other, :fail, :dump, \
+           :forcedump or :prompt. Other programs are not started: with them, an update that \
+           would need one is refused.\n\n\
            A REV that is a bookmark makes it the active one; any other REV leaves the active \
-           bookmark.\n\nEnds with 0.",
+           bookmark.\n\nEnds with 0; with 1 if files are unresolved.",
     category: Some(Category::WorkingDirectory),
     run,
 };
@@ -50,24 +60,62 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         (Some(typed), None) => Some(typed.to_vec()),
         (None, argument) => argument.cloned(),
     };
-    let local = if matches.flag("clean") {
-        Local::Discard
-    } else if matches.flag("check") {
-        Local::Refuse
-    } else {
-        Local::Keep
-    };
+    let date = matches.value("date").filter(|date| !date.is_empty());
+    if typed.is_some() && date.is_some() {
+        return Err(Abort::new("you can't specify a revision and a date"));
+    }
+    let needs_rev = session
+        .config
+        .boolean("commands", "update.requiredest", false)?;
+    if needs_rev && typed.is_none() && date.is_none() {
+        return Err(
+            Abort::new("you must specify a destination").hint("for example: hg update \".::\"")
+        );
+    }
+    let local = local(session, matches);
     let repository = session.repository()?;
     let lock = session.lock(Locked::WorkingCopy)?;
-    let target = target(session, &repository, typed)?;
-    let updated = go(session, &repository, &target, local)?;
-    report(session, &updated)?;
+    let target = match date {
+        Some(date) => of_date(session, date)?,
+        None => target(session, &repository, typed)?,
+    };
+    let updated = go(session, matches, &repository, &target, local)?;
+    let code = report(session, &updated)?;
     bookmarks_after(session, &repository, &target)?;
     drop(lock);
     if target.typed.is_none() {
         tell_other_heads(session, &repository)?;
     }
-    Ok(0)
+    Ok(code)
+}
+
+/// What becomes of local changes.
+fn local(session: &Session, matches: &Matches) -> Local {
+    if matches.flag("clean") {
+        return Local::Discard;
+    }
+    if matches.flag("check") {
+        return Local::Refuse;
+    }
+    if matches.flag("merge") {
+        return Local::Merge;
+    }
+    match session.config.get("commands", "update.check") {
+        Some(b"abort") => Local::Refuse,
+        Some(b"none") => Local::Merge,
+        Some(b"noconflict") => Local::KeepApart,
+        _ => Local::Keep,
+    }
+}
+
+/// The newest changeset of a date.
+fn of_date(session: &mut Session, date: &[u8]) -> Result<Target, Abort> {
+    let rev = session.tipmost_of_date(date)?;
+    Ok(Target {
+        rev: Some(rev),
+        typed: Some(rev.0.to_string().into_bytes()),
+        moves: None,
+    })
 }
 
 fn target(
@@ -116,12 +164,16 @@ fn working_parent(view: &RepoView) -> Result<Option<Rev>, Abort> {
 
 fn go(
     session: &mut Session,
+    matches: &Matches,
     repository: &Repository,
     target: &Target,
     local: Local,
 ) -> Result<Updated, Abort> {
     let view = session.view()?;
     if local != Local::Discard && varve_workdir::has_unresolved(repository)? {
+        if local == Local::Refuse && !session.working_changes()?.is_unchanged() {
+            return Err(WorkdirError::UncommittedChanges.into());
+        }
         return Err(Abort::new("outstanding merge conflicts").hint("use 'hg resolve' to resolve"));
     }
     let mut dirstate = Dirstate::read(repository)?;
@@ -139,47 +191,77 @@ fn go(
     }
     let parents = [view.changelog().node_or_null(target.rev), Node::NULL];
     session.before_update(&parents)?;
-    let (progress, stop) = (session.progress.as_ref(), &session.stop);
-    let updated = varve_workdir::update(
-        repository,
-        &view,
+    let updated = go_to(
+        session,
+        matches,
+        (repository, &view),
         &mut dirstate,
         target.rev,
         local,
-        (progress, stop),
-    );
-    if let Err(WorkdirError::UntrackedDiffer(files)) = &updated {
-        for file in files {
-            session.warn(format!("{file}: untracked file differs\n"))?;
-        }
-    }
-    let updated = updated?;
-    varve_workdir::clear_merge(repository)?;
+    )?;
     let branch = match target.rev {
         Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
         None => varve_repo::DEFAULT_BRANCH.to_vec(),
     };
     varve_workdir::set_branch(repository, &branch)?;
-    session.after_update(&parents, 0)?;
+    session.after_update(&parents, updated.unresolved)?;
     Ok(updated)
 }
 
-/// Tells what an update did.
-pub(super) fn report(session: &mut Session, updated: &Updated) -> Result<(), Abort> {
-    session.note("resolving manifests\n")?;
-    let verbs = [
-        ("removing", &updated.removed),
-        ("getting", &updated.updated),
-    ];
-    for (verb, files) in verbs {
+/// Updates, and says on the way what happens.
+pub(super) fn go_to(
+    session: &mut Session,
+    matches: &Matches,
+    (repository, view): (&Repository, &RepoView),
+    dirstate: &mut Dirstate,
+    target: Option<Rev>,
+    local: Local,
+) -> Result<Updated, Abort> {
+    let tool = session.tool_choice(matches.value("tool"));
+    let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
+    let stop = session.stop.clone();
+    let request = UpdateRequest {
+        repository,
+        view,
+        target,
+        local,
+        tool: &tool,
+        progress: progress.as_ref(),
+        stop: &stop,
+    };
+    let mut watcher = Watcher::new(session, matches)?;
+    let updated = varve_workdir::update(&request, dirstate, &mut watcher);
+    let told = watcher.finish();
+    session.progress = progress;
+    told?;
+    if let Err(WorkdirError::UntrackedDiffer(files)) = &updated {
         for file in files {
-            session.note([verb.as_bytes(), b" ", file, b"\n"].concat())?;
+            session.warn(format!("{file}: untracked file differs\n"))?;
         }
     }
-    let (updated, removed) = (updated.updated.len(), updated.removed.len());
+    Ok(updated?)
+}
+
+/// The exit code when files are left with conflicts.
+const UNRESOLVED: u8 = 1;
+
+/// Tells what an update did; gives the code to end with.
+pub(super) fn report(session: &mut Session, updated: &Updated) -> Result<u8, Abort> {
+    let Updated {
+        updated,
+        merged,
+        removed,
+        unresolved,
+    } = *updated;
     session.status(format!(
-        "{updated} files updated, 0 files merged, {removed} files removed, 0 files unresolved\n"
-    ))
+        "{updated} files updated, {merged} files merged, {removed} files removed, {unresolved} \
+         files unresolved\n"
+    ))?;
+    if unresolved == 0 {
+        return Ok(0);
+    }
+    session.status("use 'hg resolve' to retry unresolved file merges\n")?;
+    Ok(UNRESOLVED)
 }
 
 /// Moves, activates or leaves the active bookmark.

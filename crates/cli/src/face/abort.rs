@@ -67,6 +67,9 @@ pub(crate) enum Abort {
         /// All that it may mean, sorted.
         candidates: Vec<String>,
     },
+    /// A signal ended the command, at a sound point.
+    #[error("{0}")]
+    Stopped(&'static str),
     /// The results could not be written.
     #[error("abort: {0}")]
     Output(#[from] io::Error),
@@ -212,11 +215,12 @@ impl From<WorkdirError> for Abort {
             WorkdirError::Revlog(error) => error.into(),
             WorkdirError::Storage(error) => error.into(),
             WorkdirError::Io { path, source, .. } => Abort::file(&source, path),
-            WorkdirError::NotLinear => {
+            WorkdirError::NotLinear | WorkdirError::Conflicting => {
                 Abort::new(error.to_string()).hint("commit or update --clean to discard changes")
             }
-            WorkdirError::NeedsMerge(_) => Abort::new(error.to_string())
-                .hint("this program does not merge yet; commit, or use --clean to discard changes"),
+            WorkdirError::UnsupportedTool(_) => {
+                Abort::new(error.to_string()).hint("see 'hg help update' for what merges files")
+            }
             other => Abort::new(other.to_string()),
         }
     }

@@ -7,7 +7,8 @@ use super::layers::{Layered, Layers};
 use super::options::{self, Order};
 use super::session::Place;
 use super::{
-    Abort, Command, Matches, Session, Verbosity, encoding, environment, extensions, pager, usage,
+    Abort, Command, Matches, Session, Verbosity, encoding, environment, extensions, pager, signals,
+    usage,
 };
 use crate::commands;
 use std::ffi::OsStr;
@@ -54,6 +55,7 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     let (target, global) = find_target(arguments, &session.config)?;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
+    signals::watch(session.stop.clone(), session.guard.clone());
     for warning in extensions::warnings(&session.config) {
         session.warn(warning)?;
     }
@@ -88,7 +90,10 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
         }
     };
     let flushed = session.out.flush();
-    let code = done?;
+    let code = match (done, session.guard.words()) {
+        (Err(_), Some(words)) => return Err(Abort::Stopped(words)),
+        (done, _) => done?,
+    };
     flushed?;
     if session.show_time {
         let real = begun.elapsed().as_secs_f64();

@@ -2,6 +2,7 @@
 
 mod abort;
 mod alias;
+pub(crate) mod attend;
 mod change;
 pub(crate) mod changesets;
 pub(crate) mod clock;
@@ -27,6 +28,7 @@ pub(crate) mod remote;
 pub(crate) mod revision;
 pub(crate) mod revlogs;
 mod session;
+pub(crate) mod signals;
 pub(crate) mod template;
 pub(crate) mod usage;
 pub(crate) mod working;

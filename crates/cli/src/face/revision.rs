@@ -2,6 +2,7 @@
 
 use super::clock::clock;
 use super::{Abort, Session};
+use varve_repo::date::{Date, DateRange};
 use varve_repo::{LookupError, RepoView, Rev};
 use varve_revset::{Context, Engine, RevsetError, Set};
 
@@ -23,6 +24,29 @@ impl Session {
         let view = self.view()?;
         let engine = self.engine(&view)?;
         engine.single(spec).map_err(|error| abort(error, spec))
+    }
+
+    /// The newest revision of a `--date`, which is told.
+    pub(crate) fn tipmost_of_date(&mut self, date: &[u8]) -> Result<Rev, Abort> {
+        let text = String::from_utf8_lossy(date);
+        let range = DateRange::parse(&text, &clock()).map_err(RevsetError::Date)?;
+        let view = self.view()?;
+        for rev in view
+            .changelog()
+            .revs()
+            .rev()
+            .filter(|rev| view.is_visible(*rev))
+        {
+            let date = view.with_changeset(rev, |changeset| Date {
+                time: changeset.time,
+                zone: changeset.zone,
+            })?;
+            if range.contains(date.time) {
+                self.status(format!("found revision {} from {}\n", rev.0, date.usual()))?;
+                return Ok(rev);
+            }
+        }
+        Err(Abort::new("revision matching date not found"))
     }
 
     /// The revisions that several `-r` name, in their order, each once.

@@ -2,6 +2,7 @@
 
 use super::hooks::SessionHooks;
 use super::layers::{Layers, Stranger};
+use super::signals::Guard;
 use super::{Abort, encoding, environment};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,8 @@ pub(crate) struct Session {
     pub(crate) encoding: encoding::Mode,
     /// Whether hooks may print at any time, so that output must not wait.
     pub(crate) hurried: bool,
+    /// Says how a signal may end the command.
+    pub(crate) guard: Guard,
     place: Place,
     repository: Option<Repository>,
     view: Option<Arc<RepoView>>,
@@ -124,6 +127,7 @@ impl Session {
             hooks: Arc::default(),
             encoding: encoding::Mode::default(),
             hurried: false,
+            guard: Guard::default(),
             place,
             repository: None,
             view: None,

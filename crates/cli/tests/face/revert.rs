@@ -62,3 +62,25 @@ fn files_of_other_changesets_show_as_changes() {
     twin.all_same(&["revert -r 1 -a"]);
     same_state(&twin);
 }
+
+#[test]
+fn dates_verbose_words_and_folders_for_backups() {
+    let twin = Twin::writing(history);
+    twin.each(disturb);
+    twin.all_same(&[
+        "revert -v a",
+        "revert -r 0 -d 1970-01-01 a",
+        "revert -d 1980-01-01 a",
+        "revert -d 1970-01-01 a",
+    ]);
+    twin.each(|path| write(path, "a", b"changed again"));
+    twin.all_same(&["revert -v --config ui.origbackuppath=.hg/kept a"]);
+    same_state(&twin);
+    let kept = std::fs::read(twin.ours().join(".hg/kept/a")).unwrap();
+    assert_eq!(kept, b"changed again");
+    let ours = twin.run(&["revert", "-i", "a"]).ours;
+    assert_eq!(
+        ours.stderr,
+        "abort: revert --interactive is not supported\n"
+    );
+}

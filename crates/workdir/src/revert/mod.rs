@@ -3,15 +3,14 @@
 
 mod plan;
 
-use crate::{Dirstate, PathAuditor, Tree, WorkdirError, WorkingFiles};
+use crate::{Backups, Dirstate, PathAuditor, Tree, WorkdirError, WorkingFiles};
 use varve_base::Interrupt;
 use varve_repo::patterns::Audit;
 use varve_repo::{RepoView, Repository};
 
 pub use plan::{Action, RevertPlan, RevertStep, plan_revert};
 
-/// Does what was planned. Files that lose content are kept beside with `.orig` behind their name
-/// if `backups` says so. The caller holds the lock of the working copy, and writes the dirstate.
+/// Does what was planned. Files that lose content are kept as `backups` says. The caller holds the lock of the working copy, and writes the dirstate.
 ///
 /// # Errors
 /// What cannot be read or written.
@@ -20,7 +19,7 @@ pub fn revert(
     view: &RepoView,
     dirstate: &mut Dirstate,
     plan: &RevertPlan,
-    backups: bool,
+    backups: &Backups,
     stop: &Interrupt,
 ) -> Result<(), WorkdirError> {
     let files = WorkingFiles::new(repository.root());
@@ -30,8 +29,11 @@ pub fn revert(
         stop.check()?;
         // A link that was removed may have stood where a folder is now.
         PathAuditor::new(repository.root()).check(&step.path)?;
-        if backups && step.loses_content && files.look(&step.path)?.is_some() {
-            files.keep_original(&step.path)?;
+        if step.loses_content
+            && files.look(&step.path)?.is_some()
+            && let Some(place) = backups.place(&step.path)
+        {
+            files.keep_original(&step.path, &place)?;
         }
         if step.action == Action::Forget {
             dirstate.remove(&step.path);

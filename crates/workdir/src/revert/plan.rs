@@ -31,7 +31,7 @@ pub struct RevertStep {
     /// The file as it will be.
     pub(super) target: Option<Tracked>,
     /// Whether something on the disk is in no changeset that the user has named.
-    pub(super) loses_content: bool,
+    pub loses_content: bool,
 }
 
 /// All that a revert does.

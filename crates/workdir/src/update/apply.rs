@@ -29,17 +29,22 @@ pub(crate) fn apply<'a>(
     (progress, stop): (&dyn Progress, &Interrupt),
 ) -> Result<Written<'a>, WorkdirError> {
     let writes: Vec<(&[u8], Tracked)> = plan
+        .steps
         .iter()
         .filter_map(|(path, step)| match step {
             Step::Write(tracked) => Some((&path[..], *tracked)),
             _ => None,
         })
         .collect();
-    progress.begin("updating", Unit::Items, Some(plan.len() as u64));
+    progress.begin("updating", Unit::Items, Some(plan.steps.len() as u64));
     let files = WorkingFiles::new(root);
-    for (path, _) in plan.iter().filter(|(_, step)| **step == Step::Remove) {
+    for (path, step) in &plan.steps {
         stop.check()?;
-        files.remove(path)?;
+        match step {
+            Step::Remove => drop(files.remove(path)?),
+            Step::Mode(kind) => files.set_kind(path, *kind)?,
+            _ => continue,
+        }
         progress.advance(1);
     }
     // What stood in the way is gone, so that folders are looked at anew.

@@ -1,90 +1,147 @@
 //! Making the working copy that of another changeset.
 //!
-//! What is in the way is found before anything is touched. The dirstate is written last: after an
-//! interruption it still tells of the old changeset, and the next status shows what was done. The
-//! note `.hg/updatestate` says to Mercurial and to us that this has happened.
+//! What is in the way is found before anything is touched. Then files are written and removed as in
+//! the target, and those that both sides have changed are merged; what they were is kept in the
+//! state of the merge. The dirstate is written last: after an interruption it still tells of the
+//! old changeset, and the next status shows what was done. The note `.hg/updatestate` says to
+//! Mercurial and to us that this has happened.
 
 mod apply;
+mod attend;
 mod destination;
+mod folders;
+mod merging;
+mod outcome;
 mod plan;
+mod renames;
 
 use crate::dirstate::replace;
-use crate::{Dirstate, Tree, WorkdirError, WorkingFiles};
+use crate::merge_state::clear_merge;
+use crate::{Dirstate, ToolChoice, Tracking, Tree, WorkdirError, WorkingFiles};
+use merging::Merger;
+use outcome::Outcome;
 use plan::{Plan, Planner, Step};
+use renames::Note;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use varve_base::{Interrupt, Progress};
 use varve_repo::{Node, RepoView, Repository, Rev};
 
+pub use attend::{Answer, Attendant, News, Question};
 pub use destination::destination;
 pub use plan::Local;
 pub(crate) use plan::differences;
 
-/// What an update did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How many files an update has changed in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
     /// Files that are now as in the target, and were not.
-    pub updated: Vec<Vec<u8>>,
+    pub updated: usize,
+    /// Files whose changes here and there are now together.
+    pub merged: usize,
     /// Files that are no longer tracked.
-    pub removed: Vec<Vec<u8>>,
+    pub removed: usize,
+    /// Files with conflicts.
+    pub unresolved: usize,
 }
 
-/// Brings the working copy from its first parent to `target`; `None` is the null revision. The
-/// caller holds the lock of the working copy, and has read `dirstate` under it.
+/// Where an update goes and how.
+#[derive(Clone, Copy)]
+pub struct UpdateRequest<'a> {
+    /// The repository; the caller holds the lock of its working copy.
+    pub repository: &'a Repository,
+    /// What it holds.
+    pub view: &'a RepoView,
+    /// The changeset; `None` is the null revision.
+    pub target: Option<Rev>,
+    /// What becomes of local changes.
+    pub local: Local,
+    /// What merges files.
+    pub tool: &'a ToolChoice,
+    /// Where long steps tell how far they are.
+    pub progress: &'a dyn Progress,
+    /// Ends the work early.
+    pub stop: &'a Interrupt,
+}
+
+/// Brings the working copy from its first parent to another changeset. `dirstate` has been read
+/// under the lock.
 ///
 /// # Errors
 /// What stands in the way; nothing has been touched then. What the system answers.
 pub fn update(
-    repository: &Repository,
-    view: &RepoView,
+    request: &UpdateRequest<'_>,
     dirstate: &mut Dirstate,
-    target: Option<Rev>,
-    local: Local,
-    (progress, stop): (&dyn Progress, &Interrupt),
+    attendant: &mut dyn Attendant,
 ) -> Result<Updated, WorkdirError> {
+    let UpdateRequest {
+        repository, view, ..
+    } = *request;
     let [p1, p2] = dirstate.parents();
-    let is_linear = is_linear(view, view.changelog().rev(&p1), target);
-    if !p2.is_null() && local == Local::Keep {
-        return Err(WorkdirError::UncommittedMerge);
-    }
-    if !p2.is_null() && local == Local::Refuse {
+    if !p2.is_null() && request.local == Local::Refuse {
         return Err(WorkdirError::UncommittedChanges);
     }
-    let from = Tree::of(view, view.changelog().rev(&p1))?;
-    let to = Tree::of(view, target)?;
+    if !p2.is_null() && request.local != Local::Discard {
+        return Err(WorkdirError::UncommittedMerge);
+    }
+    let old = view.changelog().rev(&p1);
+    let (from, to) = (Tree::of(view, old)?, Tree::of(view, request.target)?);
     let files = WorkingFiles::new(repository.root());
     let plan = Planner {
         repository,
-        stop,
+        stop: request.stop,
         dirstate,
         from: &from,
         to: &to,
+        old,
+        new: request.target,
         files: &files,
-        local,
-        is_linear,
+        local: request.local,
+        is_linear: is_linear(view, old, request.target),
+        standings: HashMap::new(),
     }
     .plan()?;
-    let node = view.changelog().node_or_null(target);
-    let touches = |step: &Step| matches!(step, Step::Write(_) | Step::Remove);
-    if plan.values().any(touches) {
+    let node = view.changelog().node_or_null(request.target);
+    if node == p1 && request.local != Local::Discard {
+        return Ok(Updated::default());
+    }
+    let mut merger = Merger::prepare(request, &to, &plan, attendant)?;
+    merger.tell(&plan);
+    let touches = |step: &Step| matches!(step, Step::Write(_) | Step::Remove | Step::Mode(_));
+    if plan.steps.values().any(touches) || !plan.merges.is_empty() {
         note_begin(repository, &node)?;
     }
-    let written = apply::apply(&plan, view, repository.root(), (progress, stop))?;
+    clear_merge(repository)?;
+    merger.keep()?;
+    let work = (request.progress, request.stop);
+    let written = apply::apply(&plan, view, repository.root(), work)?;
+    let outcomes = merger.merge_all([p1, node])?;
     let boundary = Dirstate::clock(repository)?;
     note_entries(&plan, dirstate);
     for (path, seen) in &written {
         dirstate.set_clean(path, seen, boundary);
     }
+    for outcome in &outcomes {
+        outcome.note(dirstate, boundary);
+    }
+    forget_copies(dirstate, &to)?;
     dirstate.set_parents([node, Node::NULL]);
     dirstate.write(repository)?;
     note_end(repository)?;
-    let named = |wanted: fn(&Step) -> bool| {
-        let steps = plan.iter().filter(|(_, step)| wanted(step));
-        steps.map(|(path, _)| path.clone()).collect()
+    Ok(count(&plan, &outcomes))
+}
+
+fn count(plan: &Plan, outcomes: &[Outcome]) -> Updated {
+    let steps = |wanted: fn(&Step) -> bool| plan.steps.values().filter(|step| wanted(step)).count();
+    let mut counts = Updated {
+        updated: steps(|step| matches!(step, Step::Write(_) | Step::Mode(_))),
+        removed: steps(|step| matches!(step, Step::Remove)),
+        ..Updated::default()
     };
-    Ok(Updated {
-        updated: named(|step| matches!(step, Step::Write(_) | Step::Note(_))),
-        removed: named(|step| matches!(step, Step::Remove | Step::Forget)),
-    })
+    for outcome in outcomes {
+        outcome.count(&mut counts);
+    }
+    counts
 }
 
 /// Whether one of two changesets descends from the other.
@@ -105,12 +162,11 @@ fn is_linear(view: &RepoView, from: Option<Rev>, to: Option<Rev>) -> bool {
 }
 
 fn note_entries(plan: &Plan, dirstate: &mut Dirstate) {
-    for (path, step) in plan {
+    for (path, step) in &plan.steps {
         match step {
-            Step::Write(_) => {}
-            Step::Note(_) => note_possibly_dirty(dirstate, path),
+            Step::Write(_) | Step::StayRemoved => {}
+            Step::Mode(_) => note_possibly_dirty(dirstate, path),
             Step::Remove | Step::Forget => dirstate.forget(path),
-            Step::StayRemoved => {}
         }
     }
 }
@@ -120,12 +176,26 @@ fn note_possibly_dirty(dirstate: &mut Dirstate, path: &[u8]) {
     dirstate.copy(path, None);
     dirstate.set_tracking(
         path,
-        crate::Tracking {
+        Tracking {
             working: true,
             p1: true,
             p2_info: false,
         },
     );
+}
+
+/// A copy of what the target does not have is a new file.
+fn forget_copies(dirstate: &mut Dirstate, to: &Tree<'_>) -> Result<(), WorkdirError> {
+    let mut gone = Vec::new();
+    for (path, source) in dirstate.copies() {
+        if to.get(source)?.is_none() {
+            gone.push(path.to_vec());
+        }
+    }
+    for path in gone {
+        dirstate.copy(&path, None);
+    }
+    Ok(())
 }
 
 fn note(repository: &Repository) -> PathBuf {

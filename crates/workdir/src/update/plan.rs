@@ -1,22 +1,26 @@
 //! What an update has to do, decided before anything is touched.
 
-use crate::files::{folders_above, shown};
-use crate::local::{Standing, standing};
+use super::folders;
+use super::renames::{Note, Renames};
+use crate::files::{kind_of, shown};
 use crate::tree::{Tracked, Tree};
-use crate::{Dirstate, Ignore, Listing, StatusRequest, WorkdirError, WorkingFiles, working_status};
+use crate::{
+    Dirstate, Ignore, Listing, Standing, Status, StatusRequest, WorkdirError, WorkingFiles,
+    working_status,
+};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use varve_base::Interrupt;
-use varve_repo::Repository;
 use varve_repo::patterns::Matcher;
+use varve_repo::{FileKind, Repository, Rev};
 
 /// What happens to one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Written as in the target.
     Write(Tracked),
-    /// Already on the disk as in the target; only noted as clean.
-    Note(Tracked),
+    /// Gets the mode that it has in the target; its content is changed only here.
+    Mode(FileKind),
     /// Taken away.
     Remove,
     /// Only forgotten; the file, if there is one, stays.
@@ -25,15 +29,62 @@ pub(crate) enum Step {
     StayRemoved,
 }
 
-/// Steps by path.
-pub(crate) type Plan = BTreeMap<Vec<u8>, Step>;
+/// A file that both sides have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MergeFile {
+    /// Its name afterwards.
+    pub dest: Vec<u8>,
+    /// Our name of it, unless it was deleted here.
+    pub ours: Option<Vec<u8>>,
+    /// What it was in the first parent, if it was there.
+    pub base: Option<(Vec<u8>, Tracked)>,
+    /// What it is in the target, unless it was deleted there.
+    pub theirs: Option<(Vec<u8>, Tracked)>,
+    /// Whether our name goes.
+    pub moves: bool,
+}
+
+/// All that an update does.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// Steps by path.
+    pub steps: BTreeMap<Vec<u8>, Step>,
+    /// In the order in which they are merged.
+    pub merges: Vec<MergeFile>,
+    /// What the user is told.
+    pub notes: Vec<Note>,
+}
+
+impl Plan {
+    /// The paths that change on the disk, and whether they are written or else removed.
+    pub(super) fn touched(&self) -> BTreeMap<&[u8], bool> {
+        let steps = self.steps.iter().filter_map(|(path, step)| match step {
+            Step::Write(_) => Some((&path[..], true)),
+            Step::Remove => Some((&path[..], false)),
+            _ => None,
+        });
+        let mut touched: BTreeMap<&[u8], bool> = steps.collect();
+        for merge in &self.merges {
+            if let (Some(ours), true) = (&merge.ours, merge.moves) {
+                touched.insert(ours, false);
+            }
+        }
+        touched.extend(self.merges.iter().map(|merge| (&merge.dest[..], true)));
+        touched
+    }
+}
 
 /// What becomes of local changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Local {
-    /// They stay; an update that would have to merge them is refused.
+    /// They are merged if one of both changesets follows from the other; else the update is
+    /// refused.
     #[default]
     Keep,
+    /// They are merged.
+    Merge,
+    /// They stay; an update that would have to merge them is refused.
+    KeepApart,
     /// They are given up.
     Discard,
     /// There must be none.
@@ -46,44 +97,59 @@ pub(crate) struct Planner<'a> {
     pub dirstate: &'a Dirstate,
     pub from: &'a Tree<'a>,
     pub to: &'a Tree<'a>,
+    /// The changesets of both.
+    pub old: Option<Rev>,
+    pub new: Option<Rev>,
     pub files: &'a WorkingFiles,
     pub local: Local,
     /// Whether one of the two changesets descends from the other.
     pub is_linear: bool,
+    /// How the tracked files stand that are not clean.
+    pub standings: HashMap<Vec<u8>, Standing>,
 }
 
 impl Planner<'_> {
-    pub fn plan(self) -> Result<Plan, WorkdirError> {
-        let mut plan = Plan::new();
-        if self.local != Local::Keep || !self.is_linear {
-            self.look_at_all(&mut plan)?;
+    pub fn plan(mut self) -> Result<Plan, WorkdirError> {
+        let mut plan = Plan::default();
+        let is_dirty = self.look_at_all(&mut plan)?;
+        if self.old == self.new && self.local != Local::Discard {
+            return Ok(plan);
         }
-        let (mut colliding, mut merging) = (Vec::new(), Vec::new());
+        let follows = is_dirty && self.local != Local::Discard && self.new.is_some();
+        let renames = match follows {
+            true => Renames::find(&self)?,
+            false => Renames::default(),
+        };
+        let done = renames.plan(&self, &mut plan)?;
+        let mut colliding = self.check_new_names(&plan)?;
         for (path, old, new) in differences(self.from, self.to)? {
-            if plan.contains_key(path) {
+            if plan.steps.contains_key(path) || done.contains(path) {
                 continue;
             }
             match self.step(path, old, new)? {
                 Decision::Do(step) => {
-                    plan.insert(path.to_vec(), step);
+                    plan.steps.insert(path.to_vec(), step);
                 }
                 Decision::Nothing => {}
                 Decision::Collides => colliding.push(shown(path)),
-                Decision::Merges => merging.push(shown(path)),
+                Decision::Merges => plan.merges.push(self.merge(path, (old, new), &renames)?),
             }
         }
+        self.forget_missing(&mut plan)?;
+        colliding.sort();
         if !colliding.is_empty() {
             return Err(WorkdirError::UntrackedDiffer(colliding));
         }
-        if !merging.is_empty() {
-            return Err(WorkdirError::NeedsMerge(merging));
+        if self.local == Local::KeepApart && !plan.merges.is_empty() {
+            return Err(WorkdirError::Conflicting);
         }
-        self.check_folders(&plan)?;
+        plan.merges.sort_by(|a, b| a.order().cmp(&b.order()));
+        folders::check(self.files, &plan)?;
         Ok(plan)
     }
 
     /// Looks at all tracked files: for changes that refuse the update, or that are given up.
-    fn look_at_all(&self, plan: &mut Plan) -> Result<(), WorkdirError> {
+    fn look_at_all(&mut self, plan: &mut Plan) -> Result<bool, WorkdirError> {
         let status = working_status(&StatusRequest {
             repository: self.repository,
             dirstate: self.dirstate,
@@ -93,39 +159,96 @@ impl Planner<'_> {
             stop: self.stop,
         })?
         .status;
-        if self.local != Local::Discard && !status.is_unchanged() {
-            return Err(match self.local {
-                Local::Keep => WorkdirError::NotLinear,
-                _ => WorkdirError::UncommittedChanges,
-            });
+        let is_dirty = !status.is_unchanged();
+        match self.local {
+            Local::Keep if is_dirty && !self.is_linear => return Err(WorkdirError::NotLinear),
+            Local::Refuse if is_dirty => return Err(WorkdirError::UncommittedChanges),
+            _ => {}
         }
+        let Status {
+            modified,
+            added,
+            removed,
+            deleted,
+            ..
+        } = status;
         for (standing, list) in [
-            (Standing::Modified, status.modified),
-            (Standing::Added, status.added),
-            (Standing::Removed, status.removed),
-            (Standing::Missing, status.deleted),
+            (Standing::Modified, modified),
+            (Standing::Added, added),
+            (Standing::Removed, removed),
+            (Standing::Missing, deleted),
         ] {
             for path in list {
-                self.discard(path, standing, plan)?;
+                if self.local == Local::Discard {
+                    self.discard(&path, standing, plan)?;
+                }
+                self.standings.insert(path, standing);
             }
         }
-        Ok(())
+        Ok(is_dirty)
     }
 
     /// What `--clean` does with a file that is not clean.
     fn discard(
         &self,
-        path: Vec<u8>,
+        path: &[u8],
         standing: Standing,
         plan: &mut Plan,
     ) -> Result<(), WorkdirError> {
-        let step = match (standing, self.to.get(&path)?) {
+        let step = match (standing, self.to.get(path)?) {
             (_, Some(tracked)) => Step::Write(tracked),
             (Standing::Added | Standing::Removed | Standing::Unknown, None) => Step::Forget,
             (_, None) => Step::Remove,
         };
-        plan.insert(path, step);
+        plan.steps.insert(path.to_vec(), step);
         Ok(())
+    }
+
+    /// How a file stands; those that are not in the dirstate are unknown.
+    pub(super) fn standing(&self, path: &[u8]) -> Standing {
+        match self.standings.get(path) {
+            Some(standing) => *standing,
+            None if self.dirstate.is_tracked(path) => Standing::Clean,
+            None => Standing::Unknown,
+        }
+    }
+
+    /// Whether a file is tracked and there.
+    pub(super) fn is_here(&self, path: &[u8]) -> bool {
+        matches!(
+            self.standing(path),
+            Standing::Clean | Standing::Modified | Standing::Added
+        )
+    }
+
+    /// Whether a file of the first parent is no longer here.
+    pub(super) fn is_gone(&self, path: &[u8]) -> bool {
+        matches!(self.standing(path), Standing::Removed | Standing::Missing)
+    }
+
+    /// New files that went away again are not tracked any more.
+    fn forget_missing(&self, plan: &mut Plan) -> Result<(), WorkdirError> {
+        for (path, standing) in &self.standings {
+            let is_new = self.from.get(path)?.is_none() && self.to.get(path)?.is_none();
+            if *standing == Standing::Missing && is_new {
+                plan.steps.insert(path.clone(), Step::Forget);
+            }
+        }
+        Ok(())
+    }
+
+    /// New names of merged files at which something else stands that is not tracked.
+    fn check_new_names(&self, plan: &Plan) -> Result<Vec<String>, WorkdirError> {
+        let mut colliding = Vec::new();
+        for merge in &plan.merges {
+            if let Some((path, new)) = &merge.theirs
+                && !self.is_here(&merge.dest)
+                && let Decision::Collides = self.collision(path, *new)?
+            {
+                colliding.push(shown(&merge.dest));
+            }
+        }
+        Ok(colliding)
     }
 
     /// What happens to a file that the two changesets have in different forms.
@@ -135,40 +258,80 @@ impl Planner<'_> {
         old: Option<Tracked>,
         new: Option<Tracked>,
     ) -> Result<Decision, WorkdirError> {
-        let standing = standing(path, self.dirstate, self.from, self.files)?;
-        Ok(match (standing, new) {
-            (Standing::Clean, Some(new)) => Decision::Do(Step::Write(new)),
-            (Standing::Clean, None) => Decision::Do(Step::Remove),
-            (Standing::Removed | Standing::Missing, None) => Decision::Do(Step::Forget),
-            (Standing::Added | Standing::Unknown, None) => Decision::Nothing,
-            (Standing::Unknown, Some(new)) => self.collision(path, new)?,
-            (Standing::Modified | Standing::Added, Some(new)) => {
-                if self.is_on_disk(path, new)? {
-                    Decision::Do(Step::Note(new))
-                } else {
-                    Decision::Merges
-                }
+        Ok(match (self.standing(path), old, new) {
+            (Standing::Clean, Some(old), Some(new)) if is_mode_only(old, new) => {
+                Decision::Do(Step::Mode(new.1))
             }
-            // Removed here, and only its history differs.
-            (Standing::Removed, Some(new))
-                if old.is_some_and(|old| self.is_same(path, old, new)) =>
+            (Standing::Clean, _, Some(new)) => Decision::Do(Step::Write(new)),
+            (Standing::Clean, _, None) => Decision::Do(Step::Remove),
+            (Standing::Removed | Standing::Missing, _, None) => Decision::Do(Step::Forget),
+            (Standing::Added | Standing::Unknown, _, None) => Decision::Nothing,
+            (Standing::Unknown, _, Some(new))
+            | (Standing::Removed | Standing::Missing, None, Some(new)) => {
+                self.collision(path, new)?
+            }
+            // Removed here, and there only its mode or its history differs.
+            (Standing::Removed | Standing::Missing, Some(old), Some(new))
+                if old.0 == new.0
+                    || self.from.content(path, &old.0)? == self.to.content(path, &new.0)? =>
             {
                 Decision::Do(Step::StayRemoved)
             }
-            (Standing::Modified, None) | (Standing::Removed | Standing::Missing, Some(_)) => {
-                Decision::Merges
+            (Standing::Modified, Some(old), Some(new)) if old.0 == new.0 => {
+                self.mode_only(path, old, new)?
             }
+            (Standing::Modified, Some(old), None)
+                if self.local != Local::KeepApart && self.is_same_content(path, old)? =>
+            {
+                Decision::Do(Step::Remove)
+            }
+            _ => Decision::Merges,
         })
     }
 
-    fn is_same(&self, path: &[u8], old: Tracked, new: Tracked) -> bool {
-        let content = |(node, _): Tracked| self.to.content(path, &node).ok();
-        old.1 == new.1 && content(old) == content(new)
+    /// Whether a file that is modified differs in its mode only.
+    fn is_same_content(&self, path: &[u8], (node, _): Tracked) -> Result<bool, WorkdirError> {
+        Ok(self.files.read(path)?.0 == self.from.content(path, &node)?)
     }
 
-    fn is_on_disk(&self, path: &[u8], (node, kind): Tracked) -> Result<bool, WorkdirError> {
-        let (content, there) = self.files.read(path)?;
-        Ok(kind == there && content == self.to.content(path, &node)?)
+    /// The target has a file with another mode only, and here it is changed.
+    fn mode_only(
+        &self,
+        path: &[u8],
+        (_, old): Tracked,
+        (_, new): Tracked,
+    ) -> Result<Decision, WorkdirError> {
+        let here = self.files.look(path)?.map(|found| kind_of(&found));
+        Ok(match here {
+            _ if [Some(old), Some(new), here].contains(&Some(FileKind::Symlink)) => {
+                Decision::Merges
+            }
+            Some(here) if here == old => Decision::Do(Step::Mode(new)),
+            _ => Decision::Nothing,
+        })
+    }
+
+    fn merge(
+        &self,
+        path: &[u8],
+        (old, new): (Option<Tracked>, Option<Tracked>),
+        renames: &Renames,
+    ) -> Result<MergeFile, WorkdirError> {
+        let named = |tracked: Option<Tracked>| tracked.map(|tracked| (path.to_vec(), tracked));
+        let mut base = named(old);
+        if base.is_none()
+            && let Some(source) = renames.source_of_both(path)
+        {
+            let tracked = self.from.get(source)?;
+            base = tracked.map(|tracked| (source.to_vec(), tracked));
+        }
+        Ok(MergeFile {
+            dest: path.to_vec(),
+            ours: (!self.is_gone(path)).then(|| path.to_vec()),
+            base,
+            theirs: named(new),
+            moves: false,
+        })
     }
 
     /// A file of the target that is on the disk and not tracked.
@@ -177,7 +340,7 @@ impl Planner<'_> {
             return Ok(Decision::Do(Step::Write(new)));
         }
         let (content, there) = self.files.read(path)?;
-        let is_link = |kind| kind == varve_repo::FileKind::Symlink;
+        let is_link = |kind| kind == FileKind::Symlink;
         let same = is_link(there) == is_link(new.1) && content == self.to.content(path, &new.0)?;
         Ok(if same {
             Decision::Do(Step::Write(new))
@@ -185,58 +348,18 @@ impl Planner<'_> {
             Decision::Collides
         })
     }
+}
 
-    /// Refuses to write below what is no folder, unless the plan removes it; into what is not this
-    /// repository; and over a folder that will not be empty.
-    fn check_folders(&self, plan: &Plan) -> Result<(), WorkdirError> {
-        let goes = |path: &[u8]| matches!(plan.get(path), Some(Step::Remove));
-        let mut seen: HashSet<&[u8]> = HashSet::new();
-        for (path, step) in plan {
-            let is_written = matches!(step, Step::Write(_));
-            if !is_written && !matches!(step, Step::Remove) {
-                continue;
-            }
-            let mut link_goes = false;
-            for folder in folders_above(path) {
-                link_goes |= goes(folder);
-                if !is_written || !seen.insert(folder) || link_goes {
-                    continue;
-                }
-                if let Some(found) = self.files.look(folder)?
-                    && found.is_file()
-                {
-                    return Err(WorkdirError::NotAFolder {
-                        path: self.files.path(path),
-                    });
-                }
-            }
-            if !link_goes {
-                self.files.audit(path)?;
-            }
-            if is_written && self.files.look(path)?.is_some_and(|found| found.is_dir()) {
-                self.check_goes_away(path, plan)?;
-            }
-        }
-        Ok(())
-    }
+/// Whether two revisions of a file differ in whether it may be executed, and in nothing else.
+fn is_mode_only(old: Tracked, new: Tracked) -> bool {
+    old.0 == new.0 && old.1 != FileKind::Symlink && new.1 != FileKind::Symlink
+}
 
-    /// Everything in a folder must be a file that the plan removes.
-    fn check_goes_away(&self, folder: &[u8], plan: &Plan) -> Result<(), WorkdirError> {
-        let path = self.files.path(folder);
-        let wrong = |error| WorkdirError::io("list", &path)(error);
-        for entry in std::fs::read_dir(&path).map_err(wrong)? {
-            let name = entry.map_err(wrong)?.file_name();
-            let inside = [folder, b"/", std::os::unix::ffi::OsStrExt::as_bytes(&*name)].concat();
-            let found = self.files.look(&inside)?;
-            if found.is_some_and(|found| found.is_dir()) {
-                self.check_goes_away(&inside, plan)?;
-            } else if !matches!(plan.get(&inside), Some(Step::Remove)) {
-                return Err(WorkdirError::FolderInTheWay {
-                    folder: shown(folder),
-                });
-            }
-        }
-        Ok(())
+impl MergeFile {
+    /// What was deleted there comes first, then what was deleted here.
+    fn order(&self) -> (bool, bool, &[u8]) {
+        let (here, there) = (self.ours.is_some(), self.theirs.is_some());
+        (there, here, &self.dest)
     }
 }
 

@@ -1,0 +1,5 @@
+//! Updates with local changes.
+
+mod cases;
+mod random;
+mod texts;

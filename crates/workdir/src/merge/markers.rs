@@ -1,0 +1,86 @@
+//! The text of a merge: clear lines as they are, conflicts as the tool writes them.
+
+use super::{Merged, Tool};
+use varve_delta::Piece;
+
+const OURS: &[u8] = b"<<<<<<< working copy";
+const BASE: &[u8] = b"||||||| working copy parent";
+const BETWEEN: &[u8] = b"=======";
+const THEIRS: &[u8] = b">>>>>>> destination";
+
+/// The sides of one conflict.
+struct Sides<'t> {
+    base: &'t [u8],
+    ours: &'t [u8],
+    theirs: &'t [u8],
+}
+
+pub(super) fn merge(tool: Tool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
+    let newline = newline_of(ours);
+    let (mut content, mut conflicts) = (Vec::new(), false);
+    for piece in varve_delta::merge(base, ours, theirs) {
+        match piece {
+            Piece::Clear(text) => content.extend_from_slice(text),
+            Piece::Conflict { base, ours, theirs } => {
+                let sides = Sides { base, ours, theirs };
+                conflicts |= push_conflict(tool, &sides, newline, &mut content);
+            }
+        }
+    }
+    Merged { content, conflicts }
+}
+
+/// Whether the user has to look at it.
+fn push_conflict(tool: Tool, sides: &Sides<'_>, newline: &[u8], out: &mut Vec<u8>) -> bool {
+    let Sides { base, ours, theirs } = sides;
+    match tool {
+        Tool::MergeLocal => out.extend_from_slice(ours),
+        Tool::MergeOther => out.extend_from_slice(theirs),
+        Tool::Union => out.extend([*ours, theirs].concat()),
+        Tool::UnionOtherFirst => out.extend([*theirs, ours].concat()),
+        Tool::Merge3 => {
+            let parts = [
+                OURS, newline, ours, BASE, newline, base, BETWEEN, newline, theirs, THEIRS, newline,
+            ];
+            out.extend(parts.concat());
+            return true;
+        }
+        _ => {
+            let (before, ours, theirs, behind) = without_common(ours, theirs);
+            let parts = [
+                before, OURS, newline, ours, BETWEEN, newline, theirs, THEIRS, newline, behind,
+            ];
+            out.extend(parts.concat());
+            return true;
+        }
+    }
+    false
+}
+
+/// Takes the lines that both sides begin with, and those that both end with, out of a conflict.
+fn without_common<'t>(
+    ours: &'t [u8],
+    theirs: &'t [u8],
+) -> (&'t [u8], &'t [u8], &'t [u8], &'t [u8]) {
+    let common = |a: &mut dyn Iterator<Item = &'t [u8]>, b: &mut dyn Iterator<Item = &'t [u8]>| {
+        let same = a.zip(b).take_while(|(a, b)| a == b);
+        same.map(|(line, _)| line.len()).sum::<usize>()
+    };
+    let lines = |text: &'t [u8]| text.split_inclusive(|byte| *byte == b'\n');
+    let before = common(&mut lines(ours), &mut lines(theirs));
+    let (first, ours) = ours.split_at(before);
+    let theirs = &theirs[before..];
+    let behind = common(&mut lines(ours).rev(), &mut lines(theirs).rev());
+    let (ours, last) = ours.split_at(ours.len() - behind);
+    (first, ours, &theirs[..theirs.len() - behind], last)
+}
+
+/// Markers end as the first line of our side does.
+fn newline_of(text: &[u8]) -> &'static [u8] {
+    let line = text.split_inclusive(|byte| *byte == b'\n').next();
+    match line {
+        Some([.., b'\r', b'\n']) => b"\r\n",
+        Some([.., b'\r']) => b"\r",
+        _ => b"\n",
+    }
+}

@@ -1,0 +1,111 @@
+//! What Mercurial keeps of a merge that is under way, in `.hg/merge`.
+//!
+//! `state2` is a list of [records](record); `state` has the same for programs of before 2011, with
+//! less. Beside them lies what each file was before, under the hash of its name.
+//!
+//! | type | content |
+//! | --- | --- |
+//! | `L`, `O` | the changesets that are merged |
+//! | `F` | a file: name, state, hash, our name, name and node before, their name and node, flags |
+//! | `C` | the same for a file that one side has deleted |
+//! | `P`, `D` | other conflicts, which begin with name and state too |
+//! | `f` | further facts about a file |
+//! | `l` | what the three sides are called |
+//!
+//! Fields end with a zero byte, the last one without. State `u` is unresolved, so is `pu` for a
+//! conflict of paths; `r` is resolved.
+
+mod record;
+mod write;
+
+pub(crate) use write::{FileState, MergeState, Present};
+
+use crate::WorkdirError;
+use record::Records;
+use std::path::PathBuf;
+use varve_base::storage::read_if_there;
+use varve_repo::{Node, Repository};
+
+fn folder(repository: &Repository) -> PathBuf {
+    repository.root().join(".hg/merge")
+}
+
+/// How many files of a merge that is under way wait for the user.
+///
+/// # Errors
+/// What the storage answers.
+pub fn unresolved(repository: &Repository) -> Result<usize, WorkdirError> {
+    let path = folder(repository).join("state2");
+    let bytes = read_if_there(repository.storage().as_ref(), &path)?;
+    Ok(count_unresolved(&bytes.unwrap_or_default()))
+}
+
+/// Whether a merge is under way that left conflicts.
+///
+/// # Errors
+/// What the storage answers.
+pub fn has_unresolved(repository: &Repository) -> Result<bool, WorkdirError> {
+    Ok(unresolved(repository)? > 0)
+}
+
+/// What a merge that is under way brings in.
+///
+/// # Errors
+/// What the storage answers.
+pub fn other_side(repository: &Repository) -> Result<Option<Node>, WorkdirError> {
+    let path = folder(repository).join("state2");
+    let bytes = read_if_there(repository.storage().as_ref(), &path)?.unwrap_or_default();
+    let mut others = Records::new(&bytes).filter(|(kind, _)| *kind == b'O');
+    let other = others.next().and_then(|(_, content)| content);
+    Ok(other.and_then(Node::from_hex))
+}
+
+/// Forgets the merge, once it is committed or given up.
+///
+/// # Errors
+/// What the system answers.
+pub fn clear_merge(repository: &Repository) -> Result<(), WorkdirError> {
+    let folder = folder(repository);
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(WorkdirError::io("remove", &folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn count_unresolved(bytes: &[u8]) -> usize {
+    let waits = |(kind, content): &(u8, Option<&[u8]>)| {
+        // A record that is cut off may have been about a conflict.
+        let Some(content) = content else {
+            return true;
+        };
+        let is_file = matches!(kind, b'F' | b'C' | b'P' | b'D');
+        let state = content.split(|byte| *byte == 0).nth(1);
+        is_file && matches!(state, Some(b"u" | b"pu"))
+    };
+    Records::new(bytes).filter(waits).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_that_wait_for_the_user_count() {
+        let record = |kind: u8, content: &[u8]| {
+            let mut bytes = Vec::new();
+            record::push(kind, content, &mut bytes);
+            bytes
+        };
+        let local = record(b'L', &[b'u'; 40]);
+        let resolved = record(b'F', b"a\0r\0hash\0a\0a\0base\0a\0other\0");
+        let open = record(b'F', b"b\0u\0hash\0b\0b\0base\0b\0other\0");
+        let deleted = record(b'C', b"c\0u\0hash\0c\0c\0base\0c\0other\0");
+        assert_eq!(count_unresolved(b""), 0);
+        assert_eq!(count_unresolved(&[&local[..], &resolved].concat()), 0);
+        let all = [&local[..], &resolved, &open, &deleted].concat();
+        assert_eq!(count_unresolved(&all), 2);
+        assert_eq!(count_unresolved(&open[..20]), 1);
+    }
+}

@@ -1,0 +1,143 @@
+//! Writing the state of a merge, so that Mercurial's `resolve` can go on from it.
+
+use super::{folder, record};
+use crate::WorkdirError;
+use crate::dirstate::replace;
+use sha1::{Digest, Sha1};
+use std::path::PathBuf;
+use varve_repo::{FileKind, Node, Repository};
+
+const LABELS: &[u8] = b"working copy\0destination\0working copy parent";
+
+/// A side of a merge that has the file: its name and revision there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Present {
+    pub path: Vec<u8>,
+    pub node: Node,
+}
+
+/// One file of a merge.
+#[derive(Clone, Debug)]
+pub(crate) struct FileState {
+    pub path: Vec<u8>,
+    pub resolved: bool,
+    /// Our name, if we have it.
+    pub ours: Option<Vec<u8>>,
+    /// Our mode.
+    pub kind: FileKind,
+    pub base: Option<Present>,
+    pub theirs: Option<Present>,
+}
+
+/// A merge of the working copy with its new parent.
+#[derive(Clone, Debug)]
+pub(crate) struct MergeState {
+    pub local: Node,
+    pub other: Node,
+    pub files: Vec<FileState>,
+}
+
+/// The name under which a file's content before the merge is kept.
+fn key(path: Option<&[u8]>) -> String {
+    let digest = path.map_or([0; Node::LEN], |path| Sha1::digest(path).into());
+    Node(digest).to_string()
+}
+
+impl FileState {
+    fn is_deleted(&self) -> bool {
+        self.ours.is_none() || self.theirs.is_none()
+    }
+
+    /// The fields of a record; old programs are not told their revision.
+    fn fields(&self, with_their_node: bool) -> Vec<u8> {
+        let node = |side: &Option<Present>| side.as_ref().map_or(Node::NULL, |side| side.node);
+        let name = |side: &Option<Present>| {
+            let name = side.as_ref().map(|side| side.path.clone());
+            name.unwrap_or_else(|| self.path.clone())
+        };
+        let flags: &[u8] = match self.kind {
+            FileKind::Plain => b"",
+            FileKind::Executable => b"x",
+            FileKind::Symlink => b"l",
+        };
+        let mut fields = vec![
+            self.path.clone(),
+            if self.resolved { b"r" } else { b"u" }.to_vec(),
+            key(self.ours.as_deref()).into_bytes(),
+            self.ours.clone().unwrap_or_else(|| self.path.clone()),
+            name(&self.base),
+            node(&self.base).to_string().into_bytes(),
+            name(&self.theirs),
+        ];
+        if with_their_node {
+            fields.push(node(&self.theirs).to_string().into_bytes());
+        }
+        fields.push(flags.to_vec());
+        fields.join(&0)
+    }
+}
+
+impl MergeState {
+    /// Keeps what a file is before the merge.
+    pub(crate) fn keep(
+        repository: &Repository,
+        path: &[u8],
+        content: &[u8],
+    ) -> Result<(), WorkdirError> {
+        let place = make_folder(repository)?.join(key(Some(path)));
+        std::fs::write(&place, content).map_err(WorkdirError::io("write", &place))
+    }
+
+    /// Writes both lists.
+    pub(crate) fn write(&self, repository: &Repository) -> Result<(), WorkdirError> {
+        let place = make_folder(repository)?;
+        let storage = repository.storage().as_ref();
+        replace(storage, &place.join("state"), &self.old())?;
+        replace(storage, &place.join("state2"), &self.records())
+    }
+
+    fn old(&self) -> Vec<u8> {
+        let mut out = format!("{}\n", self.local).into_bytes();
+        for file in self.files.iter().filter(|file| !file.is_deleted()) {
+            out.extend(file.fields(false));
+            out.push(b'\n');
+        }
+        out
+    }
+
+    fn records(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        record::push(b'L', self.local.to_string().as_bytes(), &mut out);
+        record::push(b'O', self.other.to_string().as_bytes(), &mut out);
+        for file in &self.files {
+            let kind = if file.is_deleted() { b'C' } else { b'F' };
+            record::push(kind, &file.fields(true), &mut out);
+        }
+        let mut files: Vec<&FileState> = self.files.iter().collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        for file in files {
+            let before = if file.base.is_some() {
+                self.local
+            } else {
+                Node::NULL
+            };
+            let node = before.to_string();
+            let facts = [
+                &file.path[..],
+                b"ancestorlinknode",
+                node.as_bytes(),
+                b"merged",
+                b"yes",
+            ];
+            record::push(b'f', &facts.join(&0), &mut out);
+        }
+        record::push(b'l', LABELS, &mut out);
+        out
+    }
+}
+
+fn make_folder(repository: &Repository) -> Result<PathBuf, WorkdirError> {
+    let folder = folder(repository);
+    std::fs::create_dir_all(&folder).map_err(WorkdirError::io("make folder", &folder))?;
+    Ok(folder)
+}

@@ -1,0 +1,160 @@
+//! Files that either side calls by another name than the first parent does.
+
+use super::plan::{MergeFile, Plan, Planner};
+use crate::tree::Tracked;
+use crate::{Standing, WorkdirError, copies_between, status_between};
+use std::collections::{BTreeMap, BTreeSet};
+use varve_repo::patterns::Matcher;
+
+/// New name and name in the first parent.
+type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Something about renames that the user should look at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Note {
+    /// Both sides renamed a file, to names that differ.
+    Twice(Vec<u8>, Vec<Vec<u8>>),
+    /// One side renamed what the other deleted.
+    Deleted(Vec<u8>, Vec<Vec<u8>>),
+}
+
+/// The renames of both sides.
+#[derive(Debug, Default)]
+pub(super) struct Renames {
+    ours: Copies,
+    theirs: Copies,
+}
+
+impl Renames {
+    pub(super) fn find(planner: &Planner<'_>) -> Result<Renames, WorkdirError> {
+        let (from, to) = (planner.from, planner.to);
+        let mut ours = Copies::new();
+        for (path, source) in planner.dirstate.copies() {
+            let is_new = planner.standing(path) == Standing::Added && from.get(path)?.is_none();
+            if is_new && from.get(source)?.is_some() {
+                ours.insert(path.to_vec(), source.to_vec());
+            }
+        }
+        let (old, new) = (planner.old, planner.new);
+        let everything = Matcher::everything();
+        let status = status_between(from.view(), old, new, &everything, false)?;
+        let mut theirs = copies_between(to.view(), old, new, &status)?;
+        let mut known = Copies::new();
+        for (path, source) in std::mem::take(&mut theirs) {
+            if from.get(&source)?.is_some() {
+                known.insert(path, source);
+            }
+        }
+        Ok(Renames {
+            ours,
+            theirs: known,
+        })
+    }
+
+    /// What a file that both sides have made new was in the first parent.
+    pub(super) fn source_of_both(&self, path: &[u8]) -> Option<&[u8]> {
+        let source = self.ours.get(path).or_else(|| self.theirs.get(path));
+        source.map(Vec::as_slice)
+    }
+
+    /// Plans the merges that follow renames; gives the files that need nothing more.
+    pub(super) fn plan(
+        &self,
+        planner: &Planner<'_>,
+        plan: &mut Plan,
+    ) -> Result<BTreeSet<Vec<u8>>, WorkdirError> {
+        let mut done = BTreeSet::new();
+        for (path, source) in &self.ours {
+            let Some(old) = planner.from.get(source)? else {
+                continue;
+            };
+            let is_gone = planner.is_gone(source);
+            let is_new_there = planner.to.get(path)?.is_some();
+            if let Some(new) = planner.to.get(source)?
+                && new.0 != old.0
+                && !is_new_there
+            {
+                plan.merges.push(MergeFile {
+                    dest: path.clone(),
+                    ours: Some(path.clone()),
+                    base: Some((source.clone(), old)),
+                    theirs: Some((source.clone(), new)),
+                    moves: false,
+                });
+            }
+            if is_gone {
+                done.insert(source.clone());
+            }
+        }
+        for (path, source) in &self.theirs {
+            self.plan_theirs(planner, (path, source), plan, &mut done)?;
+        }
+        self.note(planner, plan)?;
+        // Those that the target no longer has are still to be forgotten.
+        let mut kept = BTreeSet::new();
+        for path in done {
+            let is_moved = plan
+                .merges
+                .iter()
+                .any(|merge| merge.moves && merge.ours.as_deref() == Some(&path));
+            if planner.to.get(&path)?.is_some() || is_moved {
+                kept.insert(path);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn plan_theirs(
+        &self,
+        planner: &Planner<'_>,
+        (path, source): (&Vec<u8>, &Vec<u8>),
+        plan: &mut Plan,
+        done: &mut BTreeSet<Vec<u8>>,
+    ) -> Result<(), WorkdirError> {
+        let is_new_here = !planner.is_here(path) && planner.from.get(path)?.is_none();
+        let (Some(old), Some(new)) = (planner.from.get(source)?, planner.to.get(path)?) else {
+            return Ok(());
+        };
+        if !is_new_here || planner.standing(source) != Standing::Modified {
+            return Ok(());
+        }
+        let moves = planner.to.get(source)?.is_none();
+        done.insert(path.clone());
+        if moves {
+            done.insert(source.clone());
+        }
+        let side = |path: &Vec<u8>, tracked: Tracked| Some((path.clone(), tracked));
+        plan.merges.push(MergeFile {
+            dest: path.clone(),
+            ours: Some(source.clone()),
+            base: side(source, old),
+            theirs: side(path, new),
+            moves,
+        });
+        Ok(())
+    }
+
+    /// Files that nobody has under their old name any more, and that have several new ones.
+    fn note(&self, planner: &Planner<'_>, plan: &mut Plan) -> Result<(), WorkdirError> {
+        let mut names: BTreeMap<&[u8], [BTreeSet<&[u8]>; 2]> = BTreeMap::new();
+        for (side, copies) in [&self.ours, &self.theirs].into_iter().enumerate() {
+            for (path, source) in copies {
+                names.entry(source).or_default()[side].insert(path);
+            }
+        }
+        for (source, [ours, theirs]) in names {
+            if planner.to.get(source)?.is_some() || !planner.is_gone(source) {
+                continue;
+            }
+            let all: BTreeSet<&[u8]> = ours.union(&theirs).copied().collect();
+            let all: Vec<Vec<u8>> = all.into_iter().map(<[u8]>::to_vec).collect();
+            if ours.is_empty() || theirs.is_empty() {
+                plan.notes.push(Note::Deleted(source.to_vec(), all));
+            } else if ours.is_disjoint(&theirs) {
+                plan.notes.push(Note::Twice(source.to_vec(), all));
+            }
+        }
+        plan.notes.sort();
+        Ok(())
+    }
+}
