@@ -10,6 +10,7 @@ mod clone;
 mod commit;
 mod config;
 mod diff;
+mod dirstate_v2;
 mod engines;
 mod files;
 mod format;
