@@ -40,6 +40,11 @@ pub fn file_text(data: &[u8]) {
     assert_eq!(FileText::parse(&encoded), text);
 }
 
+/// Never panics on any fileset.
+pub fn fileset(data: &[u8]) {
+    crate::fileset::fuzz(data);
+}
+
 /// Never panics on any bytes that should be obsolescence markers.
 pub fn obsolete_markers(data: &[u8]) {
     let _ = obsolete::parse(data);
@@ -169,6 +174,7 @@ mod tests {
             super::pattern(&changed(b"relglob:**/{*.[ch],a?}\na/b.c"));
             super::fncache(&changed(b"data/a.i\ndata/x.i.hg/y.d\n"));
             super::phase_roots(&changed(b"1 6e73304f01e642d841e7ff07571d3af18717ccf6\n"));
+            super::fileset(&changed(b"revs(1, 'a\\x41' | **.c) - size('1k - 2.5M') & !(x, y)"));
             super::store_name(&changed(b"data/x.i/y.hg/A_b~.i"));
         }
     }

@@ -6,7 +6,9 @@ use crate::tree::{Expr, Infix, Postfix, Prefix, Range};
 use crate::{Member, RevsetError, functions, parse};
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 use varve_repo::date::Clock;
+use varve_repo::fileset::FileSource;
 use varve_repo::{Changeset, Node, RepoView, Rev};
 use varve_revlog::{Reader, Revlog};
 
@@ -23,6 +25,8 @@ pub struct Context<'a> {
     pub cwd: PathBuf,
     /// The present.
     pub clock: Clock,
+    /// What filesets in patterns are about; without it they are refused.
+    pub files: Option<Arc<dyn FileSource>>,
 }
 
 /// Answers queries.

@@ -18,11 +18,11 @@ mod tree;
 
 pub use engine::{Context, Engine};
 pub use error::RevsetError;
-pub use functions::similar;
 pub use parse::parse;
 pub use set::{Members, Set};
 pub use text::Matcher as TextMatcher;
 pub use tree::{Expr, Infix, Postfix, Prefix, Range};
+pub use varve_repo::similar;
 
 /// A changeset, or the null revision.
 pub type Member = Option<varve_repo::Rev>;

@@ -57,6 +57,16 @@ impl IgnoreFiles {
         let ignore = reader.compile()?;
         Ok(IgnoreFiles { ignore, warnings })
     }
+
+    /// The patterns of the file that `include:` names from the root on.
+    ///
+    /// # Errors
+    /// [`WorkdirError::Ignore`] for a pattern that is wrong.
+    pub fn of_file(root: &Path, name: &[u8]) -> Result<Ignore, WorkdirError> {
+        let mut reader = Reader::new(root);
+        reader.include(name, 0)?;
+        reader.compile()
+    }
 }
 
 impl Ignore {

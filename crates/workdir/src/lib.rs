@@ -9,6 +9,7 @@ mod commit;
 mod dirstate;
 mod error;
 mod files;
+pub mod filesets;
 pub mod fuzzing;
 mod ignore;
 mod local;

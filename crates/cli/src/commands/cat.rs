@@ -8,6 +8,7 @@ use crate::face::{
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use varve_repo::{RepoView, Rev};
+use varve_workdir::filesets::FilesAt;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -40,7 +41,7 @@ pub(crate) const COMMAND: Command = Command {
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let rev = session.revision(matches.value("rev"))?;
     let view = session.view()?;
-    let matcher = session.matcher(matches)?;
+    let matcher = session.matcher_at(matches, FilesAt::Rev(rev))?;
     let text = view.manifest_text(rev)?;
     let node = view.changelog().node_or_null(rev);
     let entries = matching::files_of(&view, &text, &matcher, |name| {

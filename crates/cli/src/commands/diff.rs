@@ -7,6 +7,7 @@ use std::path::Path;
 use varve_repo::Node;
 use varve_repo::patterns::{Kind, Matcher, NamesOnly, Request};
 use varve_workdir::Dirstate;
+use varve_workdir::filesets::FilesAt;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -68,7 +69,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if is_working && session.config.boolean("diff", "merge", false)? && is_merging(session)? {
         return Err(Abort::new("diff.merge is not supported during a merge"));
     }
-    let mut matcher = session.matcher(matches)?;
+    let at = match sides.1 {
+        Side::Rev(rev) => FilesAt::Rev(rev),
+        Side::Working => FilesAt::Working,
+    };
+    let mut matcher = session.matcher_at(matches, at)?;
     if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {
         options.root = below(session, root, &mut matcher)?;
     }
@@ -128,6 +133,7 @@ fn below(session: &mut Session, root: &[u8], matcher: &mut Matcher) -> Result<Ve
             include: &[],
             exclude: &[],
             default: Kind::RelPath,
+            files: None,
         };
         Matcher::new(&request, &NamesOnly)
     };

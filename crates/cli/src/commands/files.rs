@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use varve_repo::{FileKind, Rev};
 use varve_workdir::Dirstate;
+use varve_workdir::filesets::FilesAt;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -43,13 +44,14 @@ struct Listed {
 }
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let matcher = session.matcher(matches)?;
+    let rev = match matches.value("rev").filter(|rev| !rev.is_empty()) {
+        Some(rev) => Some(session.revision(Some(rev))?),
+        None => None,
+    };
+    let matcher = session.matcher_at(matches, rev.map_or(FilesAt::Working, FilesAt::Rev))?;
     let details = session.verbosity.verbose || matches.value("template").is_some();
-    let listed = match matches.value("rev").filter(|rev| !rev.is_empty()) {
-        Some(rev) => {
-            let rev = session.revision(Some(rev))?;
-            of_changeset(session, rev, &matcher, details)?
-        }
+    let listed = match rev {
+        Some(rev) => of_changeset(session, rev, &matcher, details)?,
         None => of_working_folder(session, &matcher, details)?,
     };
     let end = if matches.flag("print0") { "\0" } else { "\n" };

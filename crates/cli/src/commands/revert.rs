@@ -3,6 +3,7 @@
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
 use varve_repo::patterns::Matcher;
 use varve_repo::{Locked, Repository, Rev};
+use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
     Action, Backups, Dirstate, Ignore, Listing, PathAuditor, RevertPlan, Status, StatusRequest,
     Tree, WorkingFiles, plan_revert, working_status,
@@ -63,7 +64,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         && matches.list("include").is_empty()
         && matches.list("exclude").is_empty();
     let auditor = PathAuditor::new(repository.root());
-    let matcher = session.matcher_with(matches, matches.arguments(), &auditor)?;
+    let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
     let status = working_status(&StatusRequest {
         repository: &repository,
         dirstate: &dirstate,

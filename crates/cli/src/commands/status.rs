@@ -5,6 +5,7 @@ use crate::face::{
 };
 use std::collections::BTreeMap;
 use varve_repo::Rev;
+use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
     Dirstate, Listing, Status, StatusRequest, copies_against, copies_between, status_against,
     status_between, working_status,
@@ -94,7 +95,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     };
     let patterns = matches.arguments();
     let matcher = match sides {
-        Sides::Between(..) => session.matcher(matches)?,
+        Sides::Between(_, new) => session.matcher_at(matches, FilesAt::Rev(new))?,
         _ => session.working_matcher(matches, patterns)?,
     };
     let always = session.config.boolean("ui", "statuscopies", false)?;

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use varve_config::hgrc;
 use varve_repo::patterns::Matcher;
+use varve_workdir::filesets::FilesAt;
 use varve_workdir::{Dirstate, Ignore, IgnoreFiles, PathAuditor};
 
 impl Session {
@@ -19,22 +20,28 @@ impl Session {
         let auditor = PathAuditor::new(self.root()?);
         let patterns = patterns.iter().filter(|pattern| !pattern.is_empty());
         let patterns: Vec<Vec<u8>> = patterns.cloned().collect();
-        self.matcher_with(matches, &patterns, &auditor)
+        self.matcher_with(matches, &patterns, &auditor, FilesAt::Working)
     }
 
     /// What is ignored; says which files with patterns were skipped.
     pub(crate) fn ignore(&mut self) -> Result<Ignore, Abort> {
         let root = self.root()?.to_owned();
-        let items = self.config.section("ui").iter();
-        let files = items.filter(|item| item.key == b"ignore" || item.key.starts_with(b"ignore."));
-        let files: Vec<PathBuf> = files
-            .map(|item| root.join(hgrc::Files::expand(&environment::Environment, &item.value)))
-            .collect();
+        let files = self.ignore_files()?;
         let read = IgnoreFiles::read(&root, &files)?;
         for line in read.warnings {
             self.warn(format!("{line}\n"))?;
         }
         Ok(read.ignore)
+    }
+
+    /// Files with patterns besides `.hgignore`, as configured.
+    pub(super) fn ignore_files(&self) -> Result<Vec<PathBuf>, Abort> {
+        let root = self.root()?;
+        let items = self.config.section("ui").iter();
+        let files = items.filter(|item| item.key == b"ignore" || item.key.starts_with(b"ignore."));
+        Ok(files
+            .map(|item| root.join(hgrc::Files::expand(&environment::Environment, &item.value)))
+            .collect())
     }
 
     /// Whether paths are shown from the current folder: `ui.relative-paths`, or where that is

@@ -6,17 +6,36 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_repo::patterns::{Audit, Kind, Matcher, NamesOnly, PatternError, Request};
 use varve_repo::{ManifestEntry, Node, RepoView};
+use varve_workdir::filesets::FilesAt;
 
 impl From<PatternError> for Abort {
     fn from(error: PatternError) -> Abort {
-        Abort::new(error.to_string())
+        match error {
+            PatternError::Fileset(error) => Abort::Parse {
+                message: error.message,
+                at: error.at,
+                hint: error.hint,
+            },
+            other => Abort::new(other.to_string()),
+        }
     }
+}
+
+/// Whether a pattern asks something of files, or lists patterns that may.
+fn asks_files(pattern: &[u8]) -> bool {
+    let kinds: [&[u8]; 4] = [b"set:", b"include:", b"listfile:", b"listfile0:"];
+    kinds.iter().any(|kind| pattern.starts_with(kind))
 }
 
 impl Session {
     /// What the arguments, `-I` and `-X` match among the files of a changeset.
     pub(crate) fn matcher(&mut self, matches: &Matches) -> Result<Matcher, Abort> {
-        self.matcher_with(matches, matches.arguments(), &NamesOnly)
+        self.matcher_with(matches, matches.arguments(), &NamesOnly, FilesAt::Working)
+    }
+
+    /// The same with filesets about the files of `at`.
+    pub(crate) fn matcher_at(&mut self, matches: &Matches, at: FilesAt) -> Result<Matcher, Abort> {
+        self.matcher_with(matches, matches.arguments(), &NamesOnly, at)
     }
 
     /// The same for some of the arguments, with paths looked at by `audit`.
@@ -25,6 +44,7 @@ impl Session {
         matches: &Matches,
         patterns: &[Vec<u8>],
         audit: &dyn Audit,
+        at: FilesAt,
     ) -> Result<Matcher, Abort> {
         let owned = |name| {
             matches
@@ -34,7 +54,13 @@ impl Session {
                 .collect::<Vec<_>>()
         };
         let (include, exclude) = (owned("include"), owned("exclude"));
+        let all = patterns.iter().chain(&include).chain(&exclude);
+        let files = match all.clone().any(|pattern| asks_files(pattern)) {
+            true => Some(self.files_of(at)?),
+            false => None,
+        };
         let request = Request {
+            files: files.as_ref(),
             root: self.root()?,
             cwd: &self.cwd,
             patterns,

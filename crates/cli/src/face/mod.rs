@@ -15,6 +15,7 @@ pub(crate) mod encoding;
 pub(crate) mod environment;
 mod extensions;
 mod files;
+mod filesets;
 pub(crate) mod formatter;
 pub(crate) mod global;
 pub(crate) mod graph;

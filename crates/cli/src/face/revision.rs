@@ -5,6 +5,7 @@ use super::{Abort, Session};
 use varve_repo::date::{Date, DateRange};
 use varve_repo::{LookupError, RepoView, Rev};
 use varve_revset::{Context, Engine, RevsetError, Set};
+use varve_workdir::filesets::FilesAt;
 
 impl Session {
     /// What answers queries about `view`, in this folder and at this time.
@@ -15,6 +16,7 @@ impl Session {
             root: self.root()?.to_owned(),
             cwd: self.cwd.clone(),
             clock: clock(),
+            files: Some(self.files_of(FilesAt::Working)?),
         }))
     }
 
@@ -109,10 +111,10 @@ impl From<RevsetError> for Abort {
                 hint: None,
             },
             RevsetError::Repo(error) => error.into(),
-            other @ (RevsetError::Missing(_)
-            | RevsetError::Empty
-            | RevsetError::Date(_)
-            | RevsetError::Pattern(_)) => Abort::new(other.to_string()),
+            RevsetError::Pattern(error) => error.into(),
+            other @ (RevsetError::Missing(_) | RevsetError::Empty | RevsetError::Date(_)) => {
+                Abort::new(other.to_string())
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod diff;
 mod dirstate_v2;
 mod engines;
 mod files;
+mod filesets;
 mod format;
 mod graph;
 mod heads;

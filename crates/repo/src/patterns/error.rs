@@ -66,6 +66,12 @@ pub enum PatternError {
     /// The file that `listfile:` names cannot be read.
     #[error("unable to read file list ({0})")]
     List(String),
+    /// A fileset, or a query for changesets in it, does not follow its grammar.
+    #[error(transparent)]
+    Fileset(#[from] crate::fileset::FilesetError),
+    /// What filesets ask of files cannot be told.
+    #[error("{0}")]
+    Files(String),
     /// Lists name lists too deeply.
     #[error("file lists are nested too deeply ({0})")]
     ListDepth(String),

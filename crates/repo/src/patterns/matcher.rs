@@ -4,8 +4,10 @@ use super::PatternError;
 use super::kind::{Kind, Pattern};
 use super::names::{Audit, normalise, relative_to_root};
 use super::set::{End, PatternSet, is_below};
+use crate::fileset::{self, FileSource, Fileset, FilesetError};
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How deep lists may name lists.
 const LIST_DEPTH: u32 = 20;
@@ -25,6 +27,23 @@ pub struct Request<'a> {
     pub exclude: &'a [Vec<u8>],
     /// The kind of arguments that name none.
     pub default: Kind,
+    /// What filesets are about; without it they are refused.
+    pub files: Option<&'a Arc<dyn FileSource>>,
+}
+
+/// Patterns as they were read.
+#[derive(Default)]
+struct Found {
+    patterns: Vec<Pattern>,
+    filesets: Vec<Fileset>,
+}
+
+impl Found {
+    fn compile(self, end: End) -> Result<PatternSet, PatternError> {
+        let mut set = PatternSet::compile(&self.patterns, end)?;
+        set.add_filesets(self.filesets);
+        Ok(set)
+    }
 }
 
 /// Tells which files a command works on.
@@ -76,14 +95,20 @@ impl Matcher {
         let mut matcher = Matcher::everything();
         let reader = Reader { request, audit };
         if !request.patterns.is_empty() {
-            let patterns = reader.read(request.patterns, request.default, 0)?;
-            matcher.patterns = Some(PatternSet::compile(&patterns, End::File)?);
-            matcher.wild = patterns.iter().any(Pattern::is_wild);
-            matcher.add_named(&patterns);
+            let mut found = Found::default();
+            reader.read(request.patterns, request.default, 0, &mut found)?;
+            matcher.wild =
+                !found.filesets.is_empty() || found.patterns.iter().any(Pattern::is_wild);
+            matcher.add_named(&found.patterns);
+            if !found.filesets.is_empty() && matcher.exact.insert(Vec::new()) {
+                matcher.named.insert(0, Vec::new());
+            }
+            matcher.patterns = Some(found.compile(End::File)?);
         }
         let set = |texts: &[Vec<u8>]| {
-            let patterns = reader.read(texts, Kind::Glob, 0)?;
-            PatternSet::compile(&patterns, End::FileOrFolder)
+            let mut found = Found::default();
+            reader.read(texts, Kind::Glob, 0, &mut found)?;
+            found.compile(End::FileOrFolder)
         };
         if !request.include.is_empty() {
             matcher.include = Some(set(request.include)?);
@@ -163,20 +188,32 @@ impl Matcher {
     }
 }
 
+/// `kind:text`, where a kind is given.
+fn whole_pattern(kind: Option<&[u8]>, text: &[u8]) -> Result<Vec<u8>, PatternError> {
+    let Some(kind) = kind else {
+        return Ok(text.to_vec());
+    };
+    if Kind::of_name(kind).is_none() {
+        let kind = String::from_utf8_lossy(kind);
+        return Err(FilesetError::plain(format!("invalid pattern kind: {kind}")).into());
+    }
+    Ok([kind, b":", text].concat())
+}
+
 struct Reader<'a> {
     request: &'a Request<'a>,
     audit: &'a dyn Audit,
 }
 
 impl Reader<'_> {
-    /// Patterns with names from the root on.
+    /// Adds patterns with names from the root on.
     fn read(
         &self,
         texts: &[Vec<u8>],
         default: Kind,
         depth: u32,
-    ) -> Result<Vec<Pattern>, PatternError> {
-        let mut patterns = Vec::new();
+        found: &mut Found,
+    ) -> Result<(), PatternError> {
         for text in texts {
             let mut pattern = Pattern::parse(text, default);
             let Request { root, cwd, .. } = *self.request;
@@ -189,7 +226,11 @@ impl Reader<'_> {
                 }
                 Kind::ListFile | Kind::ListFile0 => {
                     let list = self.list(&pattern, depth)?;
-                    patterns.append(&mut self.read(&list, default, depth + 1)?);
+                    self.read(&list, default, depth + 1, found)?;
+                    continue;
+                }
+                Kind::Set | Kind::Include if self.request.files.is_some() => {
+                    self.of_files(&pattern, depth, found)?;
                     continue;
                 }
                 Kind::RelGlob
@@ -199,9 +240,55 @@ impl Reader<'_> {
                 | Kind::FilePath => pattern.text = normalise(&pattern.text),
                 _ => {}
             }
-            patterns.push(pattern);
+            found.patterns.push(pattern);
         }
-        Ok(patterns)
+        Ok(())
+    }
+
+    /// Adds what is not told by names alone.
+    fn of_files(
+        &self,
+        pattern: &Pattern,
+        depth: u32,
+        found: &mut Found,
+    ) -> Result<(), PatternError> {
+        match self.request.files {
+            Some(files) if pattern.kind == Kind::Include => {
+                let test = files.included(&pattern.text)?;
+                found.filesets.push(Fileset::of_test(test));
+                Ok(())
+            }
+            Some(files) => self.fileset(&pattern.text, files, depth, found),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a fileset. One that is a pattern and nothing else is that pattern.
+    fn fileset(
+        &self,
+        text: &[u8],
+        files: &Arc<dyn FileSource>,
+        depth: u32,
+        found: &mut Found,
+    ) -> Result<(), PatternError> {
+        if depth >= LIST_DEPTH {
+            let text = String::from_utf8_lossy(text).into_owned();
+            return Err(PatternError::ListDepth(text));
+        }
+        if let Some((kind, text)) = fileset::only_pattern(text) {
+            let text = whole_pattern(kind.as_deref(), &text)?;
+            return self.read(&[text], Kind::Glob, depth + 1, found);
+        }
+        let compile = |kind: Option<&[u8]>, text: &[u8]| {
+            let mut inner = Found::default();
+            let text = whole_pattern(kind, text)?;
+            self.read(&[text], Kind::Glob, depth + 1, &mut inner)?;
+            Ok(Fileset::of_patterns(inner.compile(End::File)?))
+        };
+        found
+            .filesets
+            .push(fileset::compile(text, files, &compile)?);
+        Ok(())
     }
 
     fn list(&self, pattern: &Pattern, depth: u32) -> Result<Vec<Vec<u8>>, PatternError> {

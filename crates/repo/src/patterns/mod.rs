@@ -16,6 +16,7 @@ pub use error::PatternError;
 pub use kind::{Kind, Pattern};
 pub use matcher::{Matcher, Request};
 pub use names::{Audit, NamesOnly, check_components, normalise, relative_to_root};
+pub(crate) use set::search_regex;
 pub use set::{End, PatternSet};
 
 /// Never panics on any pattern, and matches any path in time linear in both.

@@ -3,6 +3,7 @@
 use super::kind::{Kind, Pattern};
 use super::python::{self, Refusal};
 use super::{PatternError, glob};
+use crate::fileset::Fileset;
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::HashSet;
 
@@ -39,6 +40,7 @@ pub struct PatternSet {
     folders: HashSet<Vec<u8>>,
     /// Several only where one would be too large.
     regexes: Vec<Regex>,
+    filesets: Vec<Fileset>,
     /// Folders outside of which nothing matches; one that is empty is the root.
     roots: Vec<Vec<u8>>,
 }
@@ -66,6 +68,12 @@ impl PatternSet {
             set.add_regexes(&expressions)?;
         }
         Ok(set)
+    }
+
+    /// Adds what filesets match.
+    pub(super) fn add_filesets(&mut self, filesets: Vec<Fileset>) {
+        self.roots.extend(filesets.iter().map(|_| Vec::new()));
+        self.filesets.extend(filesets);
     }
 
     fn add_regexes(&mut self, expressions: &[(&Pattern, String)]) -> Result<(), PatternError> {
@@ -109,6 +117,7 @@ impl PatternSet {
             || self.is_in_tree(path)
             || (!self.folders.is_empty() && self.folders.contains(folder_of(path)))
             || self.regexes.iter().any(|regex| regex.is_match(path))
+            || self.filesets.iter().any(|set| set.matches(path))
     }
 
     fn is_in_tree(&self, path: &[u8]) -> bool {
@@ -191,6 +200,18 @@ fn expression(pattern: &Pattern, end: End) -> Result<String, PatternError> {
     }
     out.push(')');
     Ok(out)
+}
+
+/// An expression of Python that is looked for anywhere in a text; `None` if it cannot be used.
+pub(crate) fn search_regex(text: &[u8]) -> Option<Regex> {
+    let mut out = String::new();
+    python::push_regex(text, &mut out).ok()?;
+    RegexBuilder::new(&out)
+        .unicode(false)
+        .size_limit(SIZE_LIMIT)
+        .nest_limit(NEST_LIMIT)
+        .build()
+        .ok()
 }
 
 fn invalid(pattern: &Pattern) -> PatternError {

@@ -27,6 +27,7 @@ fn matched_from(
         include: &include,
         exclude: &exclude,
         default: Kind::RelPath,
+        files: None,
     };
     let matcher = Matcher::new(&request, &NamesOnly).map_err(|error| error.to_string())?;
     let files = FILES.iter().filter(|file| matcher.matches(file.as_bytes()));

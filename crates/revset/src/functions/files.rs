@@ -4,11 +4,46 @@ use super::arguments;
 use crate::set::Test;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set, follow};
-use varve_repo::patterns::{Kind, Matcher, NamesOnly, Request};
+use std::borrow::Cow;
+use varve_repo::patterns::{Kind, Matcher, NamesOnly, Pattern, Request};
 use varve_repo::{Changeset, Rev};
 
-fn matcher(engine: &Engine<'_>, pattern: &[u8], default: Kind) -> Result<Matcher, RevsetError> {
+/// A pattern that means the same in all changesets, or a fileset, which each answers for itself.
+enum Files {
+    Same(Box<Matcher>),
+    Each(Vec<u8>, Kind),
+}
+
+impl Files {
+    fn new(engine: &Engine<'_>, pattern: &[u8], default: Kind) -> Result<Files, RevsetError> {
+        // What is wrong with a fileset is told at once.
+        let matcher = matcher(engine, pattern, default, None)?;
+        Ok(match Pattern::parse(pattern, default).kind {
+            Kind::Set => Files::Each(pattern.to_vec(), default),
+            _ => Files::Same(Box::new(matcher)),
+        })
+    }
+
+    /// What matches in a changeset.
+    fn of(&self, engine: &Engine<'_>, rev: Rev) -> Result<Cow<'_, Matcher>, RevsetError> {
+        Ok(match self {
+            Files::Same(matcher) => Cow::Borrowed(matcher),
+            Files::Each(pattern, default) => {
+                Cow::Owned(matcher(engine, pattern, *default, Some(rev))?)
+            }
+        })
+    }
+}
+
+/// What a pattern matches; a fileset is about the null revision or `rev`.
+fn matcher(
+    engine: &Engine<'_>,
+    pattern: &[u8],
+    default: Kind,
+    rev: Member,
+) -> Result<Matcher, RevsetError> {
     let context = engine.context();
+    let files = context.files.as_ref().map(|files| files.of_rev(rev));
     let request = Request {
         root: &context.root,
         cwd: &context.cwd,
@@ -16,6 +51,7 @@ fn matcher(engine: &Engine<'_>, pattern: &[u8], default: Kind) -> Result<Matcher
         include: &[],
         exclude: &[],
         default,
+        files: files.as_ref(),
     };
     Ok(Matcher::new(&request, &NamesOnly)?)
 }
@@ -23,7 +59,16 @@ fn matcher(engine: &Engine<'_>, pattern: &[u8], default: Kind) -> Result<Matcher
 /// Changesets whose list of files has one that matches.
 pub(super) fn file(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "file requires a pattern")?;
-    let matcher = matcher(engine, pattern, Kind::Glob)?;
+    let files = Files::new(engine, pattern, Kind::Glob)?;
+    let Files::Same(matcher) = files else {
+        let test = move |engine: &Engine<'_>, rev: Rev| {
+            let matcher = files.of(engine, rev)?;
+            engine.with_changeset(rev, |changeset| {
+                changeset.files().any(|file| matcher.matches(file))
+            })
+        };
+        return Ok(engine.all().filter(Test::Rev(Box::new(test))));
+    };
     let test = move |_: Rev, changeset: &Changeset<'_>| {
         Ok(changeset.files().any(|file| matcher.matches(file)))
     };
@@ -37,13 +82,14 @@ pub(super) fn touched(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, &format!("{name} requires a pattern"))?;
-    let matcher = matcher(engine, pattern, Kind::Glob)?;
+    let patterns = Files::new(engine, pattern, Kind::Glob)?;
     let wanted = match name {
         "adds" => (false, true),
         "removes" => (true, false),
         _ => (true, true),
     };
     let test = move |engine: &Engine<'_>, rev: Rev| {
+        let matcher = patterns.of(engine, rev)?;
         let files = engine.with_changeset(rev, |changeset| {
             let files = changeset.files().filter(|file| matcher.matches(file));
             files.map(<[u8]>::to_vec).collect::<Vec<_>>()
@@ -75,16 +121,19 @@ pub(super) fn contains(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "contains requires a pattern")?;
-    let matcher = matcher(engine, pattern, Kind::RelPath)?;
+    let files = Files::new(engine, pattern, Kind::RelPath)?;
     // A name without a kind is one file, and never a folder.
-    let exact = (!matcher.is_wild()).then(|| matcher.named().first().cloned());
-    let exact = exact.flatten();
+    let exact = match &files {
+        Files::Same(matcher) if !matcher.is_wild() => matcher.named().first().cloned(),
+        _ => None,
+    };
     let test = move |engine: &Engine<'_>, rev: Rev| {
         let view = engine.view();
         let text = view.manifest_text(Some(rev))?;
         if let Some(path) = &exact {
             return Ok(view.find_in_manifest(&text, path)?.is_some());
         }
+        let matcher = files.of(engine, rev)?;
         for entry in view.manifest_entries(&text) {
             if matcher.matches(entry?.path) {
                 return Ok(true);
@@ -113,7 +162,7 @@ pub(super) fn follow(
         return engine.ancestors_of(&Set::list(vec![start]));
     };
     let pattern = arguments::word(file, "follow expected a pattern")?;
-    let matcher = matcher(engine, pattern, Kind::Path)?;
+    let matcher = matcher(engine, pattern, Kind::Path, start)?;
     let text = engine.view().manifest_text(start)?;
     let mut files = Vec::new();
     for entry in engine.view().manifest_entries(&text) {

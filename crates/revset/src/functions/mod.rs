@@ -6,12 +6,10 @@ mod files;
 mod graph;
 mod names;
 mod order;
-mod similar;
-
-pub use similar::similar;
 
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
+use varve_repo::similar;
 
 type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 
@@ -48,6 +46,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("min", order::min),
     ("modifies", files::touched),
     ("named", names::named),
+    ("none", order::none),
     ("only", graph::only),
     ("p1", graph::first_parents),
     ("p2", graph::second_parents),

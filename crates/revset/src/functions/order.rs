@@ -184,3 +184,8 @@ fn value(engine: &Engine<'_>, key: Key, member: Member) -> Result<Vec<u8>, Revse
         }),
     }
 }
+/// Nothing.
+pub(super) fn none(_: &Engine<'_>, name: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    Ok(Set::empty())
+}

@@ -60,6 +60,11 @@ pub fn other_side(repository: &Repository) -> Result<Option<Node>, WorkdirError>
     Ok(other.and_then(Node::from_hex))
 }
 
+/// Whether a merge is recorded.
+pub(crate) fn is_there(repository: &Repository) -> bool {
+    folder(repository).join("state2").exists()
+}
+
 /// Forgets the merge, once it is committed or given up.
 ///
 /// # Errors

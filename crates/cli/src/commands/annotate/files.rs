@@ -50,7 +50,8 @@ pub(super) fn listed(
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
     match place {
         Place::Stored(rev) => {
-            let matcher = session.matcher(matches)?;
+            let at = varve_workdir::filesets::FilesAt::Rev(rev);
+            let matcher = session.matcher_at(matches, at)?;
             stored(session, rev, &matcher)
         }
         Place::Working => {

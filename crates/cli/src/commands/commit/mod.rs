@@ -7,6 +7,7 @@ pub(crate) mod words;
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
 use before::Before;
 use varve_repo::{Lock, Locked, Node, Repository};
+use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
     CommitPlace, Dirstate, Ignore, Listing, PathAuditor, Status, StatusRequest, Words, message,
     working_status,
@@ -136,7 +137,7 @@ fn changes(
         before.check_close()?;
     }
     let auditor = PathAuditor::new(session.root()?);
-    let matcher = session.matcher_with(matches, matches.arguments(), &auditor)?;
+    let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
     if before.is_merge() && !matcher.is_everything() {
         let message = "cannot partially commit a merge (do not specify files or patterns)";
         return Err(Abort::new(message));
