@@ -181,7 +181,8 @@ fn what_is_not_supported_is_refused_before_anything_changes() {
         &["up", "1", "--config", "ui.mergemarkers=detailed"],
         &["up", "1", "--tool", ":mergediff"],
     ] {
-        let twin = Twin::writing(history);
+        // Mercurial would start the tool, and wait for it.
+        let twin = Twin::writing(history).with("PATH", "/nowhere");
         twin.each(|path| write(path, "e", b"mine\n"));
         let ours = twin.run(refused).ours;
         assert_eq!(ours.code, Some(255), "{refused:?}");
