@@ -128,6 +128,10 @@ fn long<'a>(
     Ok(())
 }
 
+/// Mercurial looks for this option before all others: what may begin its name means it, and is then
+/// refused as an abbreviation, whatever else begins like that.
+const CONFIG: &str = "config";
+
 /// The option that a name means, with its full name and, for a flag, whether it is switched on.
 fn find_long(
     table: &[&'static Flag],
@@ -149,6 +153,14 @@ fn find_long(
                 }
             }
         }
+    }
+    let config = table.iter().find(|flag| flag.long == CONFIG);
+    if let (Some(config), Some(Err(_)), true) = (
+        config,
+        &found,
+        name.len() > 1 && CONFIG.as_bytes().starts_with(name),
+    ) {
+        return Ok((CONFIG.to_owned(), config, true));
     }
     let shown = String::from_utf8_lossy(name);
     found.unwrap_or_else(|| Err(format!("option --{shown} not recognized")))

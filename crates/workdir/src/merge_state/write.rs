@@ -20,6 +20,8 @@ pub(crate) struct Present {
 #[derive(Clone, Debug)]
 pub(crate) struct FileState {
     pub path: Vec<u8>,
+    /// Both sides were the same: nothing to resolve, but Mercurial notes facts about the file.
+    pub same: bool,
     pub resolved: bool,
     /// Our name, if we have it.
     pub ours: Option<Vec<u8>>,
@@ -96,9 +98,14 @@ impl MergeState {
         replace(storage, &place.join("state2"), &self.records())
     }
 
+    /// Files that there was something to merge in.
+    fn merged(&self) -> impl Iterator<Item = &FileState> {
+        self.files.iter().filter(|file| !file.same)
+    }
+
     fn old(&self) -> Vec<u8> {
         let mut out = format!("{}\n", self.local).into_bytes();
-        for file in self.files.iter().filter(|file| !file.is_deleted()) {
+        for file in self.merged().filter(|file| !file.is_deleted()) {
             out.extend(file.fields(false));
             out.push(b'\n');
         }
@@ -109,7 +116,7 @@ impl MergeState {
         let mut out = Vec::new();
         record::push(b'L', self.local.to_string().as_bytes(), &mut out);
         record::push(b'O', self.other.to_string().as_bytes(), &mut out);
-        for file in &self.files {
+        for file in self.merged() {
             let kind = if file.is_deleted() { b'C' } else { b'F' };
             record::push(kind, &file.fields(true), &mut out);
         }

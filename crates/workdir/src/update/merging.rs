@@ -110,9 +110,7 @@ impl<'a, 'b> Merger<'a, 'b> {
             self.request.stop.check()?;
             let kind = ours.as_ref().map_or(FileKind::Plain, |ours| ours.kind);
             let outcome = self.merge_one(file, ours)?;
-            if outcome.end != End::Same {
-                states.push(state(&outcome, kind));
-            }
+            states.push(state(&outcome, kind));
             outcomes.push(outcome);
         }
         if !outcomes.is_empty() {

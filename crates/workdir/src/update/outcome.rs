@@ -79,6 +79,7 @@ pub(super) fn state(outcome: &Outcome, kind: FileKind) -> FileState {
     let file = &outcome.file;
     FileState {
         path: file.dest.clone(),
+        same: outcome.end == End::Same,
         resolved: outcome.end != End::Unresolved,
         ours: file.ours.clone(),
         kind,

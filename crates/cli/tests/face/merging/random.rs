@@ -35,7 +35,10 @@ pub fn same_state_of_merge(twin: &Twin) {
         let read = |path: &Path| hg().run(path, arguments).stdout;
         let (theirs, ours) = (read(twin.theirs()), read(twin.ours()));
         let differ = theirs.lines().zip(ours.lines()).find(|(a, b)| a != b);
-        assert!(theirs == ours, "{arguments:?}: {differ:?}\n{theirs}---\n{ours}");
+        assert!(
+            theirs == ours,
+            "{arguments:?}: {differ:?}\n{theirs}---\n{ours}"
+        );
     }
     same_state(twin);
 }
