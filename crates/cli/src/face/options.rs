@@ -158,7 +158,7 @@ fn find_long(
     if let (Some(config), Some(Err(_)), true) = (
         config,
         &found,
-        name.len() > 1 && CONFIG.as_bytes().starts_with(name),
+        !name.is_empty() && CONFIG.as_bytes().starts_with(name),
     ) {
         return Ok((CONFIG.to_owned(), config, true));
     }
