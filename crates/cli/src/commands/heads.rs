@@ -1,6 +1,6 @@
 //! `heads`: changesets that nothing builds on.
 
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, TEMPLATE, changesets};
+use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, TEMPLATE, changesets};
 use std::collections::BTreeSet;
 use varve_repo::{RepoView, Rev};
 
@@ -20,6 +20,7 @@ pub(crate) const COMMAND: Command = Command {
             "changesets without children, whatever their branch",
         ),
         Flag::flag('c', "closed", "closed heads of branches too"),
+        STYLE,
         TEMPLATE,
     ],
     arguments: 0..=usize::MAX,

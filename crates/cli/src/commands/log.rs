@@ -1,10 +1,10 @@
 //! `log`: the history.
 
-use crate::face::changesets::{Look, Printer, Style, json};
+use crate::face::changesets::{Form, Look, Printer, Style};
 use crate::face::diff::{GIT, Options, STAT};
 use crate::face::revision::query;
 use crate::face::{
-    Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session, TEMPLATE, template,
+    Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, STYLE, Session, TEMPLATE,
 };
 use varve_repo::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
@@ -48,6 +48,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::value('l', "limit", "NUM", "no more changesets than this"),
         Flag::flag('M', "no-merges", "no merges"),
         Flag::flag('p', "patch", "show the changes of files"),
+        STYLE,
         Flag::flag('G', "graph", "draw how changesets descend from each other"),
         GIT,
         STAT,
@@ -69,20 +70,10 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let view = session.view()?;
     let engine = session.engine(&view)?;
     let set = selected(session, matches, &engine)?;
-    let template = matches.value("template").filter(|text| !text.is_empty());
-    if template == Some(b"json") {
-        let revs: Vec<Option<Rev>> = set.members(&engine).take(limit).collect::<Result<_, _>>()?;
-        for option in ["graph", "patch", "stat", "copies"] {
-            if matches.flag(option) {
-                return Err(Abort::new(format!("-T json does not support --{option}")));
-            }
-        }
-        json(session, matches, &revs)?;
-        return Ok(0);
+    let form = Form::new(session, matches)?;
+    if matches!(form, Form::Json) && matches.flag("graph") {
+        return Err(Abort::new("-T json does not support --graph"));
     }
-    let template = template
-        .map(|text| template::of_argument(session, text))
-        .transpose()?;
     let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
     let diff = if (patch || stat) && !session.verbosity.quiet {
         let options = Options::new(session, matches)?;
@@ -95,7 +86,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         patch,
         stat,
         diff,
-        template,
+        form,
     };
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
@@ -111,7 +102,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         let look = Look::new(session)?;
         printer.print_graph(session, &look, &revs)?;
     } else {
-        printer.print_all(session, &revs)?;
+        printer.print_all(session, matches, &revs)?;
     }
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! `parents`: what the working folder or a changeset builds on.
 
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, TEMPLATE, changesets};
+use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, TEMPLATE, changesets};
 use varve_repo::Rev;
 
 /// See [`Command`].
@@ -8,6 +8,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["parents"],
     options: &[
         Flag::value('r', "rev", "REV", "the parents of this changeset"),
+        STYLE,
         TEMPLATE,
     ],
     arguments: 0..=1,

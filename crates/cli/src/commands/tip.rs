@@ -1,11 +1,11 @@
 //! `tip`: the newest changeset.
 
-use crate::face::{Abort, Category, Command, Matches, Session, TEMPLATE, changesets};
+use crate::face::{Abort, Category, Command, Matches, STYLE, Session, TEMPLATE, changesets};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["tip"],
-    options: &[TEMPLATE],
+    options: &[STYLE, TEMPLATE],
     arguments: 0..=0,
     synopsis: "",
     summary: "show the changeset that was added last",

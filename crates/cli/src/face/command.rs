@@ -145,6 +145,12 @@ pub(crate) const TEMPLATE: Flag = Flag::value(
     "TEMPLATE",
     "print in the form of a template, or as json",
 );
+/// `--style`, which commands have that show changesets.
+pub(crate) const STYLE: Flag = Flag::long_value(
+    "style",
+    "STYLE",
+    "print in this style, or as a map file says",
+);
 /// `-I`.
 pub(crate) const INCLUDE: Flag = Flag::list(
     'I',

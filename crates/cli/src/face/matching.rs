@@ -105,7 +105,7 @@ impl Session {
 }
 
 /// `path`, which is from `root` on, as it is called in the folder `cwd`.
-fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
+pub(crate) fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
     if root == cwd {
         return path.to_vec();
     }

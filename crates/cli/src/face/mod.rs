@@ -36,7 +36,7 @@ pub(crate) mod working;
 
 pub(crate) use abort::{Abort, system_words};
 pub(crate) use change::{Change, Portability, portability, warn_unportable};
-pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, TEMPLATE};
+pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, STYLE, TEMPLATE};
 pub(crate) use dispatch::main;
 pub(crate) use formatter::Formatter;
 pub(crate) use options::Matches;

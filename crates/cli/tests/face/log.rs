@@ -226,10 +226,10 @@ fn templates_are_filled() {
 #[test]
 fn what_templates_cannot_fill_is_refused() {
     let twin = Twin::reading();
-    let ours = twin.run(&["log", "-r", "0", "-T", "{latesttag}"]).ours;
+    let ours = twin.run(&["log", "-r", "0", "-T", "{peerurls}"]).ours;
     assert_eq!(ours.code, Some(255), "{ours}");
     assert!(
-        ours.stderr.contains("'latesttag' is not supported"),
+        ours.stderr.contains("'peerurls' is not supported"),
         "{ours}"
     );
     // A name that nobody knows is empty in both.

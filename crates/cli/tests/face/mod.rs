@@ -30,6 +30,7 @@ mod root;
 mod signals;
 mod state;
 mod status;
+mod templates;
 mod together;
 mod tracking;
 mod trust;

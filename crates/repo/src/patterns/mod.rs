@@ -10,12 +10,14 @@ mod kind;
 mod matcher;
 mod names;
 mod python;
+mod search;
 mod set;
 
 pub use error::PatternError;
 pub use kind::{Kind, Pattern};
 pub use matcher::{Matcher, Request};
 pub use names::{Audit, NamesOnly, check_components, normalise, relative_to_root};
+pub use search::{NoSearch, Search};
 pub(crate) use set::search_regex;
 pub use set::{End, PatternSet};
 

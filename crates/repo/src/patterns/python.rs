@@ -121,8 +121,7 @@ fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
 
 fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
     let Some(extension) = rest.strip_prefix(b"?") else {
-        // Nobody asks what a group has matched.
-        out.push_str("(?:");
+        out.push('(');
         return Ok(rest);
     };
     match extension {
@@ -136,6 +135,7 @@ fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal>
         [b'P', b'=', ..] => Err(Unsupported("a reference to a group")),
         [b'P', b'<', name @ ..] => {
             let end = name.iter().position(|byte| *byte == b'>').ok_or(Invalid)?;
+            // Two patterns may have groups of one name.
             out.push_str("(?:");
             Ok(&name[end + 1..])
         }

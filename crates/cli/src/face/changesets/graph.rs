@@ -80,12 +80,13 @@ impl Printer {
         let mut reader = changelog.reader();
         let mut lineage = Lineage::new(changelog, revs);
         let mut graph = Graph::new(look.short);
-        for rev in revs {
+        self.print_header(session)?;
+        for (index, rev) in revs.iter().enumerate() {
             let edges = lineage.of(*rev).into_iter();
             let place = graph.place(*rev, edges.map(|ancestor| look.edge(ancestor)).collect());
             let (mut symbol, mut text) = (Vec::new(), Vec::new());
             self.with_subject(*rev, &mut reader, |subject| {
-                subject.drawn = place.width();
+                (subject.drawn, subject.index) = (place.width(), index);
                 self.fill(&look.symbol, subject, &mut symbol)?;
                 self.render_subject(subject, &mut text)
             })?;
@@ -95,6 +96,6 @@ impl Printer {
             graph.draw(&place, &symbol, &lines, &mut out);
             session.write(out)?;
         }
-        Ok(())
+        self.print_footer(session)
     }
 }

@@ -14,11 +14,14 @@ const FEW: usize = 256;
 /// Blocks that a thread may be ahead of the output.
 const AHEAD: usize = 2;
 
-type Rendered = Result<Vec<u8>, Abort>;
+/// Some of the changesets, and the number of the block.
+type Block<'a> = (usize, &'a [Option<Rev>]);
+/// Texts, and the error that came behind them.
+type Rendered = (Vec<u8>, Option<Abort>);
 
 impl Printer {
-    /// Prints changesets in this order.
-    pub(crate) fn print_all(
+    /// Prints the texts of changesets in this order.
+    pub(super) fn print_texts(
         &self,
         session: &mut Session,
         revs: &[Option<Rev>],
@@ -27,17 +30,17 @@ impl Printer {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         if revs.len() <= FEW || cores == 1 {
             let mut reader = changelog.reader();
-            for block in revs.chunks(FEW) {
-                session.write(self.block(block, &mut reader)?)?;
+            for (number, block) in revs.chunks(FEW).enumerate() {
+                print(session, self.block(number * FEW, block, &mut reader))?;
             }
             return Ok(());
         }
-        let blocks: Vec<&[Option<Rev>]> = revs.chunks(BLOCK).collect();
+        let blocks: Vec<Block<'_>> = revs.chunks(BLOCK).enumerate().collect();
         let workers = cores.min(blocks.len());
         std::thread::scope(|scope| {
             let channels = (0..workers).map(|first| {
                 let (send, receive) = sync_channel(AHEAD);
-                let own: Vec<&[Option<Rev>]> = blocks
+                let own: Vec<Block<'_>> = blocks
                     .iter()
                     .skip(first)
                     .step_by(workers)
@@ -52,17 +55,17 @@ impl Printer {
                 let Ok(rendered) = channels[number % workers].recv() else {
                     break;
                 };
-                session.write(rendered?)?;
+                print(session, rendered)?;
             }
             Ok(())
         })
     }
 
-    fn work(&self, blocks: &[&[Option<Rev>]], send: &SyncSender<Rendered>) {
+    fn work(&self, blocks: &[Block<'_>], send: &SyncSender<Rendered>) {
         let mut reader = self.view.changelog().reader();
-        for block in blocks {
-            let rendered = self.block(block, &mut reader);
-            let failed = rendered.is_err();
+        for (number, block) in blocks {
+            let rendered = self.block(number * BLOCK, block, &mut reader);
+            let failed = rendered.1.is_some();
             // Nobody listens any more after an error of the output.
             if send.send(rendered).is_err() || failed {
                 return;
@@ -71,7 +74,7 @@ impl Printer {
     }
 
     /// The texts of one block. They are read in the order of the file, which is the fastest.
-    fn block(&self, revs: &[Option<Rev>], reader: &mut Reader<'_>) -> Rendered {
+    fn block(&self, first: usize, revs: &[Option<Rev>], reader: &mut Reader<'_>) -> Rendered {
         let mut order: Vec<usize> = (0..revs.len()).collect();
         let is_sorted = revs.is_sorted();
         if !is_sorted {
@@ -79,18 +82,37 @@ impl Printer {
         }
         let mut made = Vec::new();
         let mut ends = vec![0..0; revs.len()];
+        // Of several errors the one of the first changeset counts.
+        let mut failed: Option<(usize, Abort)> = None;
         for at in order {
             let start = made.len();
-            self.render(revs[at], reader, &mut made)?;
+            if let Err(error) = self.render(revs[at], first + at, reader, &mut made) {
+                made.truncate(start);
+                if failed.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
+                    failed = Some((at, error));
+                }
+                if is_sorted {
+                    break;
+                }
+            }
             ends[at] = start..made.len();
         }
+        let (shown, error) = match failed {
+            Some((at, error)) => (at, Some(error)),
+            None => (revs.len(), None),
+        };
         if is_sorted {
-            return Ok(made);
+            return (made, error);
         }
         let mut out = Vec::with_capacity(made.len());
-        for range in ends {
+        for range in ends.into_iter().take(shown) {
             out.extend_from_slice(&made[range]);
         }
-        Ok(out)
+        (out, error)
     }
+}
+
+fn print(session: &mut Session, (text, error): Rendered) -> Result<(), Abort> {
+    session.write(text)?;
+    error.map_or(Ok(()), Err)
 }

@@ -1,26 +1,32 @@
 //! Printing changesets: as text for people, or by a template, by all cores if there are many.
 
+mod form;
 mod graph;
 mod json;
 mod keywords;
+mod latest;
 mod lineage;
 mod many;
 mod names;
 mod show;
+mod source;
+mod styles;
 mod text;
 pub(crate) mod touched;
 
 use super::diff::{Options, of_changeset};
 use super::formatter::Value;
 use super::template::{Keywords, Template};
-use super::{Abort, Session, Verbosity, columns};
+use super::{Abort, Matches, Session, Verbosity, columns};
+pub(crate) use form::{Form, Lines};
 pub(crate) use graph::Look;
-pub(crate) use json::json;
 pub(crate) use names::Names;
 pub(crate) use show::show;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 pub(crate) use text::{first_line, phase_name};
+use varve_config::hgrc::Hgrc;
 use varve_repo::patterns::Matcher;
 use varve_repo::{Changeset, Node, RepoView, Rev};
 use varve_revlog::Reader;
@@ -36,9 +42,12 @@ pub(crate) struct Style {
     pub(crate) stat: bool,
     /// How changes are shown; needed by both.
     pub(crate) diff: Option<(Options, Matcher)>,
-    /// The template of `-T`.
-    pub(crate) template: Option<Template>,
+    /// In which form.
+    pub(crate) form: Form,
 }
+
+/// Digits of a node without `--debug`.
+const SHORT: usize = 12;
 
 /// Prints changesets. One printer serves several threads.
 pub(crate) struct Printer {
@@ -52,6 +61,13 @@ pub(crate) struct Printer {
     merged: Option<Node>,
     /// Columns of the picture of `--stat`.
     width: usize,
+    /// The bookmark that moves with the next commit.
+    active: Option<Vec<u8>>,
+    /// The folder that paths are relative to.
+    cwd: PathBuf,
+    config: Arc<Hgrc>,
+    /// How changes are shown that only a template asks for.
+    plain_diff: Options,
 }
 
 /// One changeset, or the null revision, with its text.
@@ -65,6 +81,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) changeset: &'a Changeset<'a>,
     /// Columns of the picture beside it.
     pub(crate) drawn: usize,
+    /// How many are printed before it.
+    pub(crate) index: usize,
 }
 
 /// The text of the null revision.
@@ -75,7 +93,7 @@ impl Printer {
     pub(crate) fn new(session: &mut Session, style: Style) -> Result<Printer, Abort> {
         let view = session.view()?;
         let quiet = session.verbosity.quiet;
-        let names = if quiet && style.template.is_none() {
+        let names = if quiet && !matches!(style.form, Form::Filled(_)) {
             Names::default()
         } else {
             Names::read(&view)?
@@ -83,6 +101,10 @@ impl Printer {
         Ok(Printer {
             working: session.working_parents()?,
             merged: session.merged()?,
+            active: session.active_bookmark()?,
+            cwd: session.cwd.clone(),
+            config: session.config.clone(),
+            plain_diff: Options::new(session, &Matches::default())?,
             view,
             names,
             verbosity: session.verbosity,
@@ -107,10 +129,14 @@ impl Printer {
     fn render(
         &self,
         rev: Option<Rev>,
+        index: usize,
         reader: &mut Reader<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Abort> {
-        self.with_subject(rev, reader, |subject| self.render_subject(subject, out))
+        self.with_subject(rev, reader, |subject| {
+            subject.index = index;
+            self.render_subject(subject, out)
+        })
     }
 
     /// Reads a changeset and gives it to `render`.
@@ -133,13 +159,21 @@ impl Printer {
             node,
             changeset: &changeset,
             drawn: 0,
+            index: 0,
         })
     }
 
     fn render_subject(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
-        match &self.style.template {
-            None => text::render(self, subject, out)?,
-            Some(template) => self.fill(template, subject, out)?,
+        match &self.style.form {
+            Form::Lines(lines) => text::render(self, *lines, subject, out)?,
+            Form::Filled(filled) => {
+                if let Some(separator) = filled.separator.as_ref().filter(|_| subject.index > 0) {
+                    self.fill(separator, subject, out)?;
+                }
+                self.fill(&filled.body, subject, out)?;
+            }
+            // Printed item by item elsewhere.
+            Form::Json => {}
         }
         self.push_changes(subject, out)
     }
@@ -154,16 +188,21 @@ impl Printer {
         template.fill(&keywords::OfChangeset { printer, subject }, out)
     }
 
+    /// Digits of nodes.
+    fn digits(&self) -> usize {
+        if self.verbosity.debug {
+            2 * Node::LEN
+        } else {
+            SHORT
+        }
+    }
+
     /// Appends what `-p` and `--stat` ask for.
     fn push_changes(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
         let Some((options, matcher)) = &self.style.diff else {
             return Ok(());
         };
-        let digits = if self.verbosity.debug {
-            2 * Node::LEN
-        } else {
-            12
-        };
+        let digits = self.digits();
         // Mercurial compares the null revision with the working folder's parent.
         let beside = self.working.first().copied();
         let (comparison, changes) =

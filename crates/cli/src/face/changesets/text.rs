@@ -1,25 +1,22 @@
 //! The text of a changeset that people read.
 
 use super::touched::{Touched, copies};
-use super::{Printer, Subject, push_rev};
+use super::{Lines, Printer, Subject, push_rev};
 use crate::face::Abort;
 use varve_repo::date::Date;
 use varve_repo::{DEFAULT_BRANCH, Node, Phase};
 
-/// Digits of a node without `--debug`.
-const SHORT: usize = 12;
-
 pub(super) fn render(
     printer: &Printer,
+    lines: Lines,
     subject: &Subject<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), Abort> {
-    let digits = if printer.verbosity.debug {
-        2 * Node::LEN
-    } else {
-        SHORT
-    };
+    let digits = printer.digits();
     if printer.verbosity.quiet {
+        if lines.bisect {
+            out.extend_from_slice(b"  ");
+        }
         push_rev(subject.number(), &subject.node, digits, out);
         out.push(b'\n');
         return Ok(());
@@ -27,7 +24,11 @@ pub(super) fn render(
     out.extend_from_slice(b"changeset:   ");
     push_rev(subject.number(), &subject.node, digits, out);
     out.push(b'\n');
-    names(printer, subject, out);
+    if lines.bisect {
+        // No bisection is under way.
+        line(b"bisect:      ", b"", out);
+    }
+    names(printer, lines, subject, out);
     parents(printer, subject, digits, out);
     if printer.verbosity.debug {
         manifest(printer, subject, out)?;
@@ -39,8 +40,11 @@ pub(super) fn render(
         zone: changeset.zone,
     };
     line(b"date:        ", date.usual().as_bytes(), out);
-    files(printer, subject, out)?;
+    files(printer, lines, subject, out)?;
     description(printer, subject, out);
+    if lines.status {
+        status(printer, subject, out)?;
+    }
     out.push(b'\n');
     Ok(())
 }
@@ -51,7 +55,7 @@ fn line(label: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-fn names(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) {
+fn names(printer: &Printer, lines: Lines, subject: &Subject<'_>, out: &mut Vec<u8>) {
     let branch = subject.changeset.branch();
     if branch.as_ref() != DEFAULT_BRANCH {
         line(b"branch:      ", &branch, out);
@@ -62,7 +66,7 @@ fn names(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) {
     for tag in printer.names.tags(subject.rev) {
         line(b"tag:         ", tag, out);
     }
-    if printer.verbosity.debug {
+    if printer.verbosity.debug || lines.phase {
         let phase = subject.rev.map(|rev| printer.view.phases().of(rev));
         line(b"phase:       ", phase_name(phase.unwrap_or_default()), out);
     }
@@ -108,7 +112,12 @@ fn manifest(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-fn files(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+fn files(
+    printer: &Printer,
+    lines: Lines,
+    subject: &Subject<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Abort> {
     let changeset = subject.changeset;
     let joined = |label: &[u8], files: &[Vec<u8>], out: &mut Vec<u8>| {
         if !files.is_empty() {
@@ -116,6 +125,7 @@ fn files(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<
         }
     };
     match subject.rev {
+        _ if lines.status => {}
         Some(rev) if printer.verbosity.debug => {
             let touched = Touched::of(&printer.view, rev, changeset)?;
             joined(b"files:       ", &touched.modified, out);
@@ -139,6 +149,36 @@ fn files(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<
     }
     if printer.verbosity.debug {
         extras(subject, out);
+    }
+    Ok(())
+}
+
+/// What became of each file.
+fn status(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+    let Some(rev) = subject.rev else {
+        return Ok(());
+    };
+    let touched = Touched::of(&printer.view, rev, subject.changeset)?;
+    let copies = match printer.style.copies {
+        true => copies(&printer.view, rev, subject.changeset)?,
+        false => Vec::new(),
+    };
+    let lists = [
+        (&b"M "[..], touched.modified),
+        (b"A ", touched.added),
+        (b"R ", touched.removed),
+    ];
+    if lists.iter().any(|(_, files)| !files.is_empty()) {
+        out.extend_from_slice(b"files:\n");
+    }
+    for (letter, file) in lists
+        .iter()
+        .flat_map(|(letter, files)| files.iter().map(move |file| (letter, file)))
+    {
+        line(letter, file, out);
+        if let Some((_, source)) = copies.iter().find(|(name, _)| name == file) {
+            line(b"  ", source, out);
+        }
     }
     Ok(())
 }

@@ -28,32 +28,56 @@ pub(crate) fn push_json(value: &Value, out: &mut Vec<u8>) {
             push_text(text, out);
             Ok(())
         }
+        Value::Shown(text, _) => {
+            push_text(text, out);
+            Ok(())
+        }
+        Value::Changeset(..) => out.write_all(b"{}"),
         Value::List(values) => {
-            out.push(b'[');
-            for (number, value) in values.iter().enumerate() {
-                if number > 0 {
-                    out.extend_from_slice(b", ");
-                }
-                push_json(value, out);
-            }
-            out.push(b']');
+            push_list(values, out);
             Ok(())
         }
         Value::Dict(values) => {
-            out.push(b'{');
-            let values = values.iter().filter(|(name, _)| !is_hidden(name));
-            for (number, (name, value)) in values.enumerate() {
-                if number > 0 {
-                    out.extend_from_slice(b", ");
-                }
-                push_text(name, out);
-                out.extend_from_slice(b": ");
-                push_json(value, out);
-            }
-            out.push(b'}');
+            let shown = values.iter().filter(|(name, _)| !is_hidden(name));
+            push_pairs(shown.map(|(name, value)| (&name[..], value)), out);
+            Ok(())
+        }
+        Value::Table(rows) => {
+            let mut rows: Vec<(&[u8], &Value)> =
+                rows.iter().map(|row| (&row.name[..], &row.value)).collect();
+            rows.sort_by_key(|(name, _)| *name);
+            push_pairs(rows.into_iter(), out);
             Ok(())
         }
     };
+}
+
+fn push_list(values: &[Value], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (number, value) in values.iter().enumerate() {
+        if number > 0 {
+            out.extend_from_slice(b", ");
+        }
+        match value {
+            // In a list a changeset is its number.
+            Value::Changeset(rev, _) => push_json(&Value::from(*rev), out),
+            other => push_json(other, out),
+        }
+    }
+    out.push(b']');
+}
+
+fn push_pairs<'v>(pairs: impl Iterator<Item = (&'v [u8], &'v Value)>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (number, (name, value)) in pairs.enumerate() {
+        if number > 0 {
+            out.extend_from_slice(b", ");
+        }
+        push_text(name, out);
+        out.extend_from_slice(b": ");
+        push_json(value, out);
+    }
+    out.push(b'}');
 }
 
 /// Text in quotes. Bytes that are not UTF-8 become the surrogates that Python puts in their place.

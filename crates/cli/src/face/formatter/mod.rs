@@ -16,7 +16,7 @@ mod value;
 use super::{Abort, Matches, Session};
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
-pub(crate) use value::{HIDDEN, Item, Value};
+pub(crate) use value::{HIDDEN, Item, Row, Value};
 
 /// Prints items in one of the forms.
 pub(crate) struct Formatter {

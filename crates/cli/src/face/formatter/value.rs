@@ -21,6 +21,25 @@ pub(crate) enum Value {
     List(Vec<Value>),
     /// Names with values, in order.
     Dict(Vec<(Vec<u8>, Value)>),
+    /// Text that stands for something with parts.
+    Shown(Vec<u8>, Vec<(Vec<u8>, Value)>),
+    /// A changeset, or the null revision, and the text that stands for it.
+    Changeset(Option<Rev>, Vec<u8>),
+    /// Things by name, each with the text that stands for it.
+    Table(Vec<Row>),
+}
+
+/// One thing of a [`Value::Table`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    /// Its name.
+    pub(crate) name: Vec<u8>,
+    /// What stands for it.
+    pub(crate) shown: Vec<u8>,
+    /// What the name means.
+    pub(crate) value: Value,
+    /// Everything that is known of it.
+    pub(crate) parts: Vec<(Vec<u8>, Value)>,
 }
 
 /// What stands before names that templates know and that do not belong to a dictionary's data.

@@ -2,42 +2,21 @@
 
 use super::filters::filter;
 use super::functions;
+use super::member::{OfMember, members};
 use super::parse::Expr;
+use super::source::Source;
 use crate::face::Abort;
-use crate::face::formatter::{HIDDEN, Value};
+use crate::face::formatter::Value;
 use varve_repo::date::Date;
 
 /// What keywords mean at one place.
 pub(crate) trait Keywords {
     /// The value of a keyword; `None` if there is none of this name.
     fn value(&self, name: &str) -> Result<Option<Value>, Abort>;
-}
 
-/// The keywords of one member of a list, before those around it.
-struct Member<'a> {
-    member: &'a Value,
-    around: &'a dyn Keywords,
-    /// What a plain member is called besides `item`.
-    name: &'a str,
-    index: usize,
-}
-
-impl Keywords for Member<'_> {
-    fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
-        if name == "index" {
-            return Ok(Some(Value::Int(self.index as i64)));
-        }
-        if let Value::Dict(entries) = self.member {
-            let of_name =
-                |key: &[u8]| key.strip_prefix(&[HIDDEN]).unwrap_or(key) == name.as_bytes();
-            let found = entries.iter().find(|(key, _)| of_name(key));
-            if let Some((_, value)) = found {
-                return Ok(Some(value.clone()));
-            }
-        } else if name == "item" || name == self.name {
-            return Ok(Some(self.member.clone()));
-        }
-        self.around.value(name)
+    /// The repository, if what is printed is about one.
+    fn source(&self) -> Option<&dyn Source> {
+        None
     }
 }
 
@@ -53,27 +32,50 @@ pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Ab
             Ok(Value::Text(out))
         }
         Expr::Symbol(name) => Ok(keywords.value(name)?.unwrap_or(Value::Null)),
-        Expr::Number(number) => Ok(Value::Int(*number)),
-        Expr::Filter(operand, name) => filter(name, evaluate(operand, keywords)?),
+        Expr::Number(number) => {
+            // The groups of a search are called by their numbers.
+            let named = keywords.value(&number.to_string())?;
+            Ok(named.unwrap_or(Value::Int(*number)))
+        }
+        Expr::Filter(operand, name) => {
+            let argument = std::slice::from_ref(&**operand);
+            if functions::is_function(name) {
+                return functions::call(name, argument, keywords);
+            }
+            let value = evaluate(operand, keywords)?;
+            filter(name, value).map_err(|error| incompatible(error, name, operand))
+        }
         Expr::Map(list, template) => map(list, template, keywords),
         Expr::Call(name, arguments) => functions::call(name, arguments, keywords),
+        Expr::Named(..) => Err(parse_error("can't use a key-value pair in this context")),
+        Expr::Member(of, name) => member(of, name, keywords),
         Expr::Arithmetic(operator, left, right) => {
             let (left, right) = (number(left, keywords)?, number(right, keywords)?);
             let result = match operator {
                 b'+' => left.checked_add(right),
                 b'-' => left.checked_sub(right),
                 b'*' => left.checked_mul(right),
-                _ => {
-                    if right == 0 {
-                        return Err(parse_error("division by zero is not defined"));
-                    }
-                    left.checked_div_euclid(right)
-                }
+                _ => floor_division(left, right)?.map(|(quotient, _)| quotient),
             };
             let result = result.ok_or_else(|| parse_error("number is too large"))?;
             Ok(Value::Int(result))
         }
     }
+}
+
+/// Quotient, rounded down, and what is left; `None` if it is too large.
+pub(super) fn floor_division(left: i64, right: i64) -> Result<Option<(i64, i64)>, Abort> {
+    if right == 0 {
+        return Err(Abort::new("division by zero is not defined"));
+    }
+    let divided = left.checked_div(right).zip(left.checked_rem(right));
+    Ok(divided.map(|(quotient, rest)| {
+        if rest != 0 && (rest < 0) != (right < 0) {
+            (quotient - 1, rest + right)
+        } else {
+            (quotient, rest)
+        }
+    }))
 }
 
 pub(super) fn parse_error(message: impl Into<String>) -> Abort {
@@ -84,32 +86,72 @@ pub(super) fn parse_error(message: impl Into<String>) -> Abort {
     }
 }
 
+/// Adds which filter and which keyword do not fit, if nothing else is said.
+pub(super) fn incompatible(error: Abort, filter: &str, operand: &Expr) -> Abort {
+    let unknown = format!("unknown function '{filter}'");
+    match &error {
+        Abort::Parse {
+            hint: None,
+            message,
+            ..
+        } if *message != unknown => {}
+        _ => return error,
+    }
+    error.hint(match operand {
+        Expr::Symbol(name) => {
+            format!("template filter '{filter}' is not compatible with keyword '{name}'")
+        }
+        _ => format!("incompatible use of template filter '{filter}'"),
+    })
+}
+
+/// Says that a value does not support an operation.
+fn unsupported(message: String, operand: &Expr, operation: &str) -> Abort {
+    let error = parse_error(message);
+    match operand {
+        Expr::Symbol(name) => error.hint(format!(
+            "keyword '{name}' does not support {operation} operation"
+        )),
+        _ => error,
+    }
+}
+
+/// A value as it is named in messages.
+pub(super) fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "''".to_owned(),
+        Value::Text(text) => {
+            let escaped = text.escape_ascii().to_string();
+            format!("'{}'", escaped.replace("\\\"", "\""))
+        }
+        other => String::from_utf8_lossy(&text(other)).into_owned(),
+    }
+}
+
 pub(super) fn number(expr: &Expr, keywords: &dyn Keywords) -> Result<i64, Abort> {
     let value = evaluate(expr, keywords)?;
-    let number = match &value {
+    integer(&value).ok_or_else(|| parse_error("arithmetic only defined on integers"))
+}
+
+pub(super) fn integer(value: &Value) -> Option<i64> {
+    match value {
         Value::Int(number) => Some(*number),
-        Value::Text(text) => std::str::from_utf8(text)
-            .ok()
-            .and_then(|text| text.parse().ok()),
+        Value::Changeset(rev, _) => Some(rev.map_or(-1, |rev| i64::from(rev.0))),
+        Value::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
         _ => None,
-    };
-    number.ok_or_else(|| parse_error("arithmetic only defined on integers"))
+    }
 }
 
 fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, Abort> {
-    let name = match list {
-        Expr::Symbol(name) => name.strip_suffix('s').unwrap_or(name),
-        _ => "item",
-    };
-    let members = match evaluate(list, keywords)? {
-        Value::List(members) => members,
-        Value::Dict(entries) => entries.into_iter().map(pair).collect(),
-        Value::Null => Vec::new(),
-        _ => return Err(parse_error("not a list of values")),
-    };
+    let value = evaluate(list, keywords)?;
+    let name = item_name(list);
+    let members = members(&value).ok_or_else(|| {
+        let message = format!("{} is not iterable of mappings", described(&value));
+        unsupported(message, list, "map")
+    })?;
     let mut out = Vec::new();
     for (index, member) in members.iter().enumerate() {
-        let inner = Member {
+        let inner = OfMember {
             member,
             around: keywords,
             name,
@@ -120,22 +162,62 @@ fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, A
     Ok(Value::Text(out))
 }
 
-fn pair((key, value): (Vec<u8>, Value)) -> Value {
-    Value::Dict(vec![
-        (b"key".to_vec(), Value::Text(key)),
-        (b"value".to_vec(), value),
-    ])
+/// What one member of a list is called.
+pub(super) fn item_name(list: &Expr) -> &str {
+    let list: &str = match list {
+        Expr::Symbol(name) => name,
+        Expr::Call(name, arguments) => match &arguments[..] {
+            [first, ..] if name == "filter" => return item_name(first),
+            _ => name,
+        },
+        _ => return "item",
+    };
+    match list {
+        "files" | "file_adds" | "file_mods" | "file_dels" => "file",
+        "branches" => "branch",
+        "children" => "child",
+        other => other.strip_suffix('s').unwrap_or(other),
+    }
 }
 
-/// Text that stands for a member of a list that has parts of its own, such as a parent.
+/// Text that stands for a member of a list that has parts of its own, such as a line.
 const SHOWN: &[u8] = b"";
 
 fn ends_with_blank(value: &Value) -> bool {
-    let Value::Dict(entries) = value else {
-        return false;
+    let shown = match value {
+        Value::Changeset(_, text) => text,
+        Value::Dict(entries) => match entries.iter().find(|(key, _)| key == SHOWN) {
+            Some((_, Value::Text(text))) => text,
+            _ => return false,
+        },
+        _ => return false,
     };
-    let shown = entries.iter().find(|(key, _)| key == SHOWN);
-    matches!(shown, Some((_, Value::Text(text))) if text.ends_with(b" ") || text.ends_with(b"\n"))
+    shown.ends_with(b" ") || shown.ends_with(b"\n")
+}
+
+fn member(of: &Expr, name: &str, keywords: &dyn Keywords) -> Result<Value, Abort> {
+    let value = evaluate(of, keywords)?;
+    let parts = match &value {
+        Value::Changeset(rev, _) => {
+            let source = keywords.source();
+            let found = source.map(|source| source.of_changeset(*rev, name));
+            return Ok(found.transpose()?.flatten().unwrap_or(Value::Null));
+        }
+        Value::Dict(parts) | Value::Shown(_, parts) => parts,
+        Value::Table(rows) => {
+            let row = rows.iter().find(|row| row.name == name.as_bytes());
+            return Ok(row.map_or(Value::Null, |row| row.value.clone()));
+        }
+        Value::List(_) => {
+            return Err(unsupported("not a dictionary".to_owned(), of, "member"));
+        }
+        other => {
+            let message = format!("{} is not a dictionary", described(other));
+            return Err(unsupported(message, of, "member"));
+        }
+    };
+    let found = parts.iter().find(|(key, _)| key == name.as_bytes());
+    Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
 }
 
 /// Appends a value as text.
@@ -148,7 +230,9 @@ pub(crate) fn push(value: &Value, out: &mut Vec<u8>) {
         Value::Date(time, zone) => {
             out.extend_from_slice(format!("{time}.0{zone}").as_bytes());
         }
-        Value::Text(text) => out.extend_from_slice(text),
+        Value::Text(text) | Value::Shown(text, _) | Value::Changeset(_, text) => {
+            out.extend_from_slice(text);
+        }
         Value::List(members) => {
             for (index, member) in members.iter().enumerate() {
                 // Parents bring their own space, and lines end by themselves.
@@ -158,19 +242,28 @@ pub(crate) fn push(value: &Value, out: &mut Vec<u8>) {
                 push(member, out);
             }
         }
-        Value::Dict(entries) => match entries.iter().find(|(key, _)| key == SHOWN) {
-            Some((_, shown)) => push(shown, out),
-            None => {
-                for (index, (key, value)) in entries.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b' ');
-                    }
-                    out.extend_from_slice(key);
-                    out.push(b'=');
-                    push(value, out);
+        Value::Dict(entries) if entries.iter().any(|(key, _)| key == SHOWN) => {
+            let shown = entries.iter().filter(|(key, _)| key == SHOWN);
+            shown.for_each(|(_, shown)| push(shown, out));
+        }
+        Value::Dict(entries) => {
+            for (index, (key, value)) in entries.iter().enumerate() {
+                if index > 0 {
+                    out.push(b' ');
                 }
+                out.extend_from_slice(key);
+                out.push(b'=');
+                push(value, out);
             }
-        },
+        }
+        Value::Table(rows) => {
+            for (index, row) in rows.iter().enumerate() {
+                if index > 0 {
+                    out.push(b' ');
+                }
+                out.extend_from_slice(&row.shown);
+            }
+        }
     }
 }
 
@@ -186,19 +279,25 @@ pub(super) fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(value) => *value,
-        Value::Int(_) | Value::Float(_) | Value::Date(..) => true,
-        Value::Text(text) => !text.is_empty(),
+        Value::Int(_) | Value::Float(_) | Value::Date(..) | Value::Changeset(..) => true,
+        Value::Text(text) | Value::Shown(text, _) => !text.is_empty(),
         Value::List(members) => !members.is_empty(),
         Value::Dict(entries) => !entries.is_empty(),
+        Value::Table(rows) => !rows.is_empty(),
     }
 }
 
+/// The moment that a value is or says.
 pub(super) fn date(value: &Value) -> Option<Date> {
     match value {
         Value::Date(time, zone) => Some(Date {
             time: *time,
             zone: *zone,
         }),
+        Value::Text(text) => {
+            let text = std::str::from_utf8(text).ok()?;
+            varve_repo::date::parse(text, &crate::face::clock::clock()).ok()
+        }
         _ => None,
     }
 }

@@ -1,14 +1,20 @@
 //! Templates: the language of `-T`.
 
 mod eval;
+mod fill;
 mod filters;
 mod functions;
+mod member;
+mod of_repository;
 mod parse;
+mod search;
+mod source;
 
 use super::formatter::{Item, ItemTemplate, Value};
 use super::{Abort, Session};
 pub(crate) use eval::Keywords;
 pub(crate) use filters::user as short_user;
+pub(crate) use source::Source;
 use std::collections::BTreeSet;
 
 /// A template that has been read.

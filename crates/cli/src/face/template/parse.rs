@@ -27,6 +27,10 @@ pub(crate) enum Expr {
     Map(Box<Expr>, Box<Expr>),
     /// `function(…)`.
     Call(String, Vec<Expr>),
+    /// `name=value` among the arguments of a function.
+    Named(String, Box<Expr>),
+    /// `value.name`.
+    Member(Box<Expr>, String),
     /// `a + b` and the like.
     Arithmetic(u8, Box<Expr>, Box<Expr>),
 }
@@ -42,7 +46,9 @@ impl Expr {
             Expr::Template(parts) | Expr::Call(_, parts) => {
                 parts.iter().for_each(|part| part.push_names(names));
             }
-            Expr::Filter(operand, _) => operand.push_names(names),
+            Expr::Filter(operand, _) | Expr::Named(_, operand) | Expr::Member(operand, _) => {
+                operand.push_names(names);
+            }
             Expr::Map(left, right) | Expr::Arithmetic(_, left, right) => {
                 left.push_names(names);
                 right.push_names(names);
@@ -53,13 +59,19 @@ impl Expr {
 
 /// Reads a template.
 pub(super) fn parse(text: &[u8]) -> Result<Expr, Abort> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        brace: 0,
+    };
     parser.template(None, 0)
 }
 
 struct Parser<'t> {
     text: &'t [u8],
     at: usize,
+    /// Behind the brace that began the innermost expression.
+    brace: usize,
 }
 
 impl Parser<'_> {
@@ -124,21 +136,39 @@ impl Parser<'_> {
             Some(b'r') => out.push(b'\r'),
             Some(b'0') => out.push(0),
             Some(quoted @ (b'\\' | b'{' | b'}' | b'"' | b'\'')) => out.push(quoted),
+            Some(b'x') if self.hex().is_some() => {
+                out.extend(self.hex());
+                self.at += 2;
+            }
             Some(other) => out.extend_from_slice(&[b'\\', other]),
             None => out.push(b'\\'),
         }
     }
 
+    /// The byte that the next two digits say.
+    fn hex(&self) -> Option<u8> {
+        let digits = self.text.get(self.at..self.at + 2)?;
+        u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    }
+
     fn braced(&mut self, depth: usize) -> Result<Expr, Abort> {
         let start = self.at;
+        let around = std::mem::replace(&mut self.brace, start);
         let inner = self.sum(depth + 1)?;
+        self.brace = around;
         self.blanks();
         match self.peek() {
+            Some(b'=') => Err(super::eval::parse_error(
+                "can't use a key-value pair in this context",
+            )),
             Some(b'}') => {
                 self.at += 1;
                 Ok(inner)
             }
             None => self.fail(start, "unterminated template expansion"),
+            Some(b',') if self.text.get(self.at + 1) == Some(&b'}') => {
+                self.fail(self.at + 1, "not a prefix: end")
+            }
             Some(_) => self.fail(self.at, "invalid token"),
         }
     }
@@ -187,13 +217,13 @@ impl Parser<'_> {
             match self.peek() {
                 Some(b'|') => {
                     self.at += 1;
-                    self.blanks();
-                    let at = self.at;
-                    let name = self.name();
-                    if name.is_empty() {
-                        return self.fail(at, "expected a symbol");
-                    }
+                    let name = self.symbol()?;
                     left = Expr::Filter(Box::new(left), name);
+                }
+                Some(b'.') => {
+                    self.at += 1;
+                    let name = self.symbol()?;
+                    left = Expr::Member(Box::new(left), name);
                 }
                 Some(b'%') => {
                     self.at += 1;
@@ -202,6 +232,19 @@ impl Parser<'_> {
                 }
                 _ => return Ok(left),
             }
+        }
+    }
+
+    /// The name behind `|` or `.`.
+    fn symbol(&mut self) -> Result<String, Abort> {
+        self.blanks();
+        let at = self.at;
+        let name = self.name();
+        match (name.is_empty(), self.peek()) {
+            (_, None) => self.fail(self.brace, "unterminated template expansion"),
+            (false, _) => Ok(name),
+            (true, Some(b'}' | b')' | b',')) => self.fail(at, "not a prefix: end"),
+            (true, _) => self.fail(at, "expected a symbol"),
         }
     }
 
@@ -237,9 +280,15 @@ impl Parser<'_> {
                 let zero = Box::new(Expr::Number(0));
                 Ok(Expr::Arithmetic(b'-', zero, Box::new(inner)))
             }
+            Some(b'r') if matches!(self.text.get(at + 1), Some(b'"' | b'\'')) => {
+                self.at += 2;
+                self.raw()
+            }
             Some(byte) if byte.is_ascii_digit() => {
-                let name = self.name();
-                match name.parse() {
+                let rest = &self.text[at..];
+                let len = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                self.at += len;
+                match String::from_utf8_lossy(&rest[..len]).parse() {
                     Ok(number) => Ok(Expr::Number(number)),
                     Err(_) => self.fail(at, "invalid token"),
                 }
@@ -252,10 +301,23 @@ impl Parser<'_> {
                 }
                 Ok(Expr::Symbol(name))
             }
-            None => self.fail(at, "unterminated template expansion"),
-            Some(b'}') => self.fail(at, "not a prefix: end"),
+            None => self.fail(self.brace, "unterminated template expansion"),
+            Some(b'}' | b',') => self.fail(at, "not a prefix: end"),
+            Some(b'%') => self.fail(at, "not a prefix: %"),
             Some(_) => self.fail(at, "syntax error"),
         }
+    }
+
+    /// `r'…'`, in which nothing is special.
+    fn raw(&mut self) -> Result<Expr, Abort> {
+        let start = self.at;
+        let mark = self.text[start - 1];
+        let rest = &self.text[start..];
+        let Some(len) = rest.iter().position(|byte| *byte == mark) else {
+            return self.fail(start, "unterminated string");
+        };
+        self.at = start + len + 1;
+        Ok(Expr::Text(rest[..len].to_vec()))
     }
 
     fn call(&mut self, name: String, depth: usize) -> Result<Expr, Abort> {
@@ -269,7 +331,15 @@ impl Parser<'_> {
             if !arguments.is_empty() {
                 self.expect(b',')?;
             }
-            arguments.push(self.sum(depth + 1)?);
+            let argument = self.sum(depth + 1)?;
+            self.blanks();
+            arguments.push(match argument {
+                Expr::Symbol(key) if self.peek() == Some(b'=') => {
+                    self.at += 1;
+                    Expr::Named(key, Box::new(self.sum(depth + 1)?))
+                }
+                plain => plain,
+            });
         }
     }
 
@@ -280,7 +350,8 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(())
             }
-            None => self.fail(self.at, "unexpected token: end"),
+            None => self.fail(self.brace, "unterminated template expansion"),
+            Some(b'}') => self.fail(self.at, "unexpected token: end"),
             Some(_) => self.fail(self.at, "invalid token"),
         }
     }

@@ -1,0 +1,149 @@
+//! Templates, styles and JSON.
+
+use super::Twin;
+use super::log::history;
+
+#[test]
+fn styles_are_printed() {
+    let twin = Twin::writing(history);
+    for style in [
+        "compact",
+        "changelog",
+        "phases",
+        "status",
+        "bisect",
+        "default",
+        "xml",
+    ] {
+        for more in ["-v", "--debug", "-q", "-C"] {
+            twin.same(&["log", "-T", style, more]);
+        }
+    }
+    twin.all_same(&[
+        "log -T show",
+        "log -T list",
+        "log --style compact -l 1",
+        "log --style nosuch",
+        "log -l 1 --config ui.style=compact",
+        "log -l 1 --config ui.logtemplate={rev}",
+        "log -l 1 --config command-templates.log='{rev}'",
+        "log -G -T compact -l 3",
+        "log -G -T xml -l 3",
+        "log -T pickle",
+        "heads -T compact",
+        "parents -T {rev}",
+        "tip --style changelog",
+    ]);
+    twin.each(|path| {
+        let map = "changeset = '{rev}\\n'\nchangeset_quiet = \"q{rev}\\n\"\nseparator = ','\n";
+        std::fs::write(path.join("map-of-mine"), map).unwrap();
+    });
+    twin.all_same(&[
+        "log --style ./map-of-mine",
+        "log -T ./map-of-mine",
+        "log -q --style ./map-of-mine",
+    ]);
+}
+
+#[test]
+fn json_has_all_details() {
+    Twin::writing(history).all_same(&[
+        "log -T json -p --stat -C -v",
+        "log -T json --debug",
+        "log -T json -q",
+        "log -T json -r null --debug",
+        "tip -T json",
+        "heads -T json",
+    ]);
+}
+
+#[test]
+fn keywords_are_filled() {
+    let twin = Twin::writing(history);
+    for template in [
+        "{p1} {p1.rev} {p1.desc} {p2} {p2.rev} {p1|json} {p1.p1.rev} {p1 % '{node}'}\n",
+        "{parents|json} {parents % '{rev}:{desc} {parents},'} {join(parents, ',')}\n",
+        "{children} {children % '<{child}>'} {children|json}\n",
+        "{bookmarks % '{bookmark}{ifeq(bookmark, active, \"*\")} '}{activebookmark}\n",
+        "{manifest} {manifest.rev} {manifest % '{node}'} {manifest|json}\n",
+        "{namespaces} {namespaces % '{namespace}={names};'} {namespaces|json} {namespaces.tags}\n",
+        "{latesttag} {latesttagdistance} {changessincelatesttag}{latesttag % ' {tag} {changes}'}\n",
+        "{diffstat} {negrev} {phaseidx} {termwidth} {verbosity} {closesbranch} {index}\n",
+        "{file_copies} {file_copies|json} {file_copies % '{name}<{source}'}\n",
+        "{extras|json} {extras.branch} {extras % '{key}={value}'} {obsolete}{instabilities}\n",
+        "{rev.node}",
+        "{files.x}",
+        "{date|json}{rev % 'x'}",
+    ] {
+        twin.same(&["log", "-T", template]);
+    }
+}
+
+#[test]
+fn functions_are_called() {
+    let twin = Twin::writing(history);
+    for template in [
+        "{sub('e', 'X', desc)} {sub('(re)(n)', r'\\2-\\1', desc)} {sub('re', r'\\g<0>!', desc)}\n",
+        "{search('(n)(a)?', desc) % '{0}{1}{2}'}{sub('(', 'x', desc)}\n",
+        "{fill(desc, 8)} {fill(desc, 12, '> ', '- ')} {desc|fill68} {desc|fill76}\n",
+        "{shortest(node)} {shortest(node, 1)} {revset('0:2')} {revset('0:1')|json}\n",
+        "{revset('%d:%s', 1, '2') % '{rev}:{node|short},'} {max(revset('0:2'))}\n",
+        "{dict(rev, a=1)} {dict(a=1, b=desc)|json} {dict(rev, node).rev}\n",
+        "{pad(desc, 10, '-', True)}{pad(desc, 3, truncate=yes)}{pad(desc, width=9, left=1)}\n",
+        "{relpath('a')} {strip('xxaxx', 'x')} {mod(-7, 3)} {-7 / 2}\n",
+        "{localdate(date, '+0200')|isodate} {localdate(date, 'UTC')|isodate}\n",
+        "{config('ui', 'x', 'd')} {configbool('ui', 'x')} {configint('ui', 'x', 3)}\n",
+        "{files('a')} {files('glob:d**')} {diff('a')} {diff('z', 'a')}\n",
+        "{filter(splitlines(desc))} {filter(files, ifeq(file, 'a', '1')) % '{file}!'}\n",
+        "{latesttag('v*')} {latesttag('re:v')} {formatnode(node)} {files|reverse}\n",
+        "{commondir(files)} {'a/b'|stripdir} {''|nonempty} {'a@b'|obfuscate}\n",
+        "{'@foo bar/baz'|revescape} {'good'|shortbisect} {'0 0'|age} {'\\x41'|hex} {r'\\n{x}'}\n",
+        "{1/0}",
+        "{pad(rev)}",
+        "{pad(rev, x)}",
+        "{join(1, 2)}",
+        "{dict(1)}",
+        "{get(1, 2)}",
+        "{revset('foo(')}",
+        "{revset('nosuch')}",
+        "{desc|shortdate}",
+        "{rev|count}",
+        "{author.foo",
+        "{(rev}",
+        "{1a}",
+        "{rev,}",
+        "{a=b}",
+        "{%d}",
+    ] {
+        twin.same(&["log", "-r", "0:4", "-T", template]);
+    }
+}
+
+#[test]
+fn what_is_not_there_says_so() {
+    let twin = Twin::reading();
+    for (template, name) in [
+        ("{onelinesummary}", "onelinesummary"),
+        ("{rstdoc(desc, 'html')}", "rstdoc"),
+        ("{desc|cbor}", "cbor"),
+        ("cbor", "cbor"),
+        ("{mine}", "mine"),
+    ] {
+        let ours = twin
+            .run(&[
+                "log",
+                "-r",
+                "0",
+                "--config",
+                "templatealias.mine=rev",
+                "-T",
+                template,
+            ])
+            .ours;
+        assert_eq!(ours.code, Some(255), "{ours}");
+        assert!(
+            ours.stderr.contains(name) && ours.stderr.contains("not supported"),
+            "{ours}"
+        );
+    }
+}
