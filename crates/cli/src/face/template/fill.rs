@@ -23,7 +23,9 @@ pub(super) fn fill(text: &[u8], width: usize, first: &[u8], hanging: &[u8]) -> V
                 (&rest[..end], &rest[end..], None)
             }
         };
-        let paragraph = single_spaced(paragraph);
+        // As in Mercurial words that are too long are cut before there is an indentation.
+        let unindented = wrap(&single_spaced(paragraph), width, b"", b"").join(&b'\n');
+        let paragraph = single_spaced(&unindented);
         out.extend(wrap(&paragraph, width, first, hanging).join(&b'\n'));
         out.extend_from_slice(between);
         match behind {
