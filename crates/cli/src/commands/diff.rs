@@ -1,6 +1,9 @@
 //! `diff`: what differs between changesets, or was changed in the working folder.
 
-use crate::face::diff::{Comparison, GIT, Options, STAT, Side, between, undone, with_working};
+use crate::face::diff::{
+    Comparison, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,
+    IGNORE_SPACE_CHANGE, Options, STAT, Side, between, undone, with_working,
+};
 use crate::face::revision::query;
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session, columns};
 use std::path::Path;
@@ -28,18 +31,10 @@ pub(crate) const COMMAND: Command = Command {
             "show the function that each change is in",
         ),
         Flag::long_flag("reverse", "show how to undo the change"),
-        Flag::flag('w', "ignore-all-space", "blanks do not count"),
-        Flag::flag(
-            'b',
-            "ignore-space-change",
-            "the number of blanks does not count",
-        ),
-        Flag::flag('B', "ignore-blank-lines", "blank lines do not count"),
-        Flag::flag(
-            'Z',
-            "ignore-space-at-eol",
-            "blanks at the end of lines do not count",
-        ),
+        IGNORE_ALL_SPACE,
+        IGNORE_SPACE_CHANGE,
+        IGNORE_BLANK_LINES,
+        IGNORE_SPACE_AT_EOL,
         Flag::value(
             'U',
             "unified",

@@ -289,3 +289,6 @@ fn lay_out(header: Header, entries: &[Entry], chunks: Vec<u8>) -> Files {
         data: (!inline).then_some(chunks),
     }
 }
+
+#[cfg(test)]
+mod tests;

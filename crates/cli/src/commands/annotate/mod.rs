@@ -4,7 +4,9 @@ mod columns;
 mod files;
 mod source;
 
-use crate::face::diff::of_annotate;
+use crate::face::diff::{
+    IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, of_annotate,
+};
 use crate::face::{
     Abort, Category, Command, EXCLUDE, Flag, Formatter, INCLUDE, Matches, Session, TEMPLATE,
 };
@@ -41,18 +43,10 @@ pub(crate) const COMMAND: Command = Command {
             "REV",
             "show what was there before these changesets instead",
         ),
-        Flag::flag('w', "ignore-all-space", "blanks do not count"),
-        Flag::flag(
-            'b',
-            "ignore-space-change",
-            "the number of blanks does not count",
-        ),
-        Flag::flag('B', "ignore-blank-lines", "blank lines do not count"),
-        Flag::flag(
-            'Z',
-            "ignore-space-at-eol",
-            "blanks at the end of lines do not count",
-        ),
+        IGNORE_ALL_SPACE,
+        IGNORE_SPACE_CHANGE,
+        IGNORE_BLANK_LINES,
+        IGNORE_SPACE_AT_EOL,
         INCLUDE,
         EXCLUDE,
         TEMPLATE,

@@ -10,7 +10,10 @@ mod unified;
 use super::Abort;
 pub(crate) use changes::{Change, Side, between, undone, with_working};
 pub(crate) use comparison::Comparison;
-pub(crate) use options::{GIT, Options, STAT, of_annotate};
+pub(crate) use options::{
+    GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, Options,
+    STAT, of_annotate,
+};
 pub(crate) use stat::FileStat;
 use varve_repo::{RepoView, Rev};
 

@@ -32,6 +32,24 @@ pub(crate) struct Options {
 pub(crate) const GIT: Flag = Flag::flag('g', "git", "in the extended form that git has");
 /// `--stat`.
 pub(crate) const STAT: Flag = Flag::long_flag("stat", "how much changed in each file");
+/// `-w`.
+pub(crate) const IGNORE_ALL_SPACE: Flag =
+    Flag::flag('w', "ignore-all-space", "blanks do not count");
+/// `-b`.
+pub(crate) const IGNORE_SPACE_CHANGE: Flag = Flag::flag(
+    'b',
+    "ignore-space-change",
+    "the number of blanks does not count",
+);
+/// `-B`.
+pub(crate) const IGNORE_BLANK_LINES: Flag =
+    Flag::flag('B', "ignore-blank-lines", "blank lines do not count");
+/// `-Z`.
+pub(crate) const IGNORE_SPACE_AT_EOL: Flag = Flag::flag(
+    'Z',
+    "ignore-space-at-eol",
+    "blanks at the end of lines do not count",
+);
 
 /// Lines around a difference if nobody says.
 const CONTEXT: usize = 3;
