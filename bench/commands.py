@@ -9,10 +9,12 @@ does not have is reported as missing.
 """
 
 import argparse
+import ast
 import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -24,30 +26,54 @@ REDELTA = ["--config", "storage.revlog.reuse-external-delta=no",
            "--config", "storage.revlog.reuse-external-delta-parent=no"]
 
 
+# Starts the programs. A process inherits the peak memory of the one that it is forked from, which
+# is why this one imports next to nothing.
+STARTER = """
+import os, sys, time
+for line in sys.stdin:
+    words, folder, env, errors = eval(line)
+    start = time.monotonic()
+    child = os.fork()
+    if not child:
+        os.chdir(folder)
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(0, 1)
+        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+        os.execvpe(words[0], words, env)
+    _, status, usage = os.wait4(child, 0)
+    print((time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024,
+           os.waitstatus_to_exitcode(status)), flush=True)
+"""
+
+
+class Starter:
+    """A small process that starts the programs and measures them."""
+
+    def __init__(self, work):
+        self.errors = os.path.join(work, "errors")
+        self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", STARTER], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, words, cwd, env):
+        """Runs a command; gives (wall seconds, CPU seconds, peak bytes)."""
+        print((words, cwd, env, self.errors), file=self.process.stdin, flush=True)
+        *measured, code = ast.literal_eval(self.process.stdout.readline())
+        if code != 0:
+            with open(self.errors, errors="replace") as errors:
+                raise Failed(f"exit code {code}: {errors.read().strip()[:300]}")
+        return measured
+
+
 class Program:
     """One of the two that are compared."""
 
-    def __init__(self, subject, path):
-        self.subject, self.path = subject, path
+    def __init__(self, subject, path, starter):
+        self.subject, self.path, self.starter = subject, path, starter
         self.env = dict(os.environ, HGRCPATH="", HGPLAIN="1")
 
     def run(self, words, cwd):
-        """Runs once; gives (wall seconds, CPU seconds, peak bytes).
-
-        The peak is at least this script's own size, which a process inherits when it starts.
-        """
-        with tempfile.TemporaryFile() as errors:
-            start = time.monotonic()
-            process = subprocess.Popen([self.path, *words], cwd=cwd, env=self.env,
-                                       stdout=subprocess.DEVNULL, stderr=errors)
-            _, status, usage = os.wait4(process.pid, 0)
-            wall = time.monotonic() - start
-            process.returncode = os.waitstatus_to_exitcode(status)
-            if process.returncode != 0:
-                errors.seek(0)
-                raise Failed(f"exit code {process.returncode}: "
-                             + errors.read().decode(errors="replace").strip()[:300])
-        return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+        """Runs once; gives (wall seconds, CPU seconds, peak bytes)."""
+        return self.starter.run([self.path, *words], cwd, self.env)
 
     def output(self, words, cwd):
         """Length and digest of what the command prints."""
@@ -272,8 +298,9 @@ def main():
         # The name that the program is called by is what makes it speak as hg.
         link = os.path.join(work, "hg")
         os.symlink(os.path.abspath(options.varve), link)
-        theirs = Program(measure.hg_version(options.hg), options.hg)
-        bench = Bench(options, Program("varve", link), theirs, work)
+        starter = Starter(work)
+        theirs = Program(measure.hg_version(options.hg), options.hg, starter)
+        bench = Bench(options, Program("varve", link, starter), theirs, work)
         repos = {}
         for given in options.repo:
             name, _, source = given.partition("=")
