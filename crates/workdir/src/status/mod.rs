@@ -4,6 +4,7 @@
 //! and what turns out to be clean is remembered, so that the next status need not read it again.
 
 mod compare;
+mod listing;
 mod revisions;
 #[cfg(test)]
 mod tests;

@@ -3,11 +3,9 @@
 //! A folder is one task for whichever thread is free. Its tracked files and folders are a run of
 //! the dirstate's entries, so that both lists are compared name by name and nothing is looked up.
 
-use super::{Entry, Found, StatusRequest, on_disk, see, threads};
+use super::listing::{Listing, Name};
+use super::{Entry, Found, StatusRequest, on_disk, threads};
 use crate::WorkdirError;
-use std::ffi::OsString;
-use std::fs::{DirEntry, FileType};
-use std::os::unix::ffi::OsStringExt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ScopedJoinHandle;
 
@@ -26,6 +24,8 @@ struct Queue<'a> {
     tasks: Vec<Task<'a>>,
     /// Tasks that are not done, waiting or running.
     open: usize,
+    /// Threads that wait for a task.
+    idle: usize,
     failed: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn walk(
         queue: Mutex::new(Queue {
             tasks: vec![root],
             open: 1,
-            failed: false,
+            ..Queue::default()
         }),
         wake: Condvar::new(),
     };
@@ -88,33 +88,41 @@ impl<'a> Walk<'a> {
     /// Takes tasks until all are done.
     fn work(&self) -> Result<Found, WorkdirError> {
         let mut found = Found::default();
-        while let Some(task) = self.next() {
-            let mut further = Vec::new();
-            let done = self.folder(&task, &mut found, &mut further);
+        let mut further = Vec::new();
+        let mut task = self.next(0);
+        while let Some(folder) = task {
+            let done = self.folder(&folder, &mut found, &mut further);
             let mut queue = self.queue();
-            queue.open = queue.open + further.len() - 1;
+            queue.open += further.len();
             queue.tasks.append(&mut further);
             queue.failed |= done.is_err();
             drop(queue);
-            self.wake.notify_all();
+            task = self.next(1);
             done?;
         }
         Ok(found)
     }
 
-    fn next(&self) -> Option<Task<'a>> {
+    /// The next task, after `done` have been done. Others are woken if there are more, or if this
+    /// was the last one.
+    fn next(&self, done: usize) -> Option<Task<'a>> {
         let mut queue = self.queue();
+        queue.open -= done;
         loop {
-            if queue.open == 0 || queue.failed {
-                return None;
+            let ended = queue.open == 0 || queue.failed;
+            let task = if ended { None } else { queue.tasks.pop() };
+            if queue.idle > 0 && (ended || !queue.tasks.is_empty()) {
+                self.wake.notify_all();
             }
-            if let Some(task) = queue.tasks.pop() {
-                return Some(task);
+            if ended || task.is_some() {
+                return task;
             }
+            queue.idle += 1;
             queue = self
                 .wake
                 .wait(queue)
                 .unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
         }
     }
 
@@ -126,13 +134,15 @@ impl<'a> Walk<'a> {
         further: &mut Vec<Task<'a>>,
     ) -> Result<(), WorkdirError> {
         self.request.stop.check()?;
-        let names = self.names(task)?;
+        let listed = self.list(task)?;
+        let names = listed
+            .iter()
+            .flat_map(|(listing, names)| names.iter().map(move |name| (name, listing)));
         let mut tracked = children(task).into_iter().peekable();
-        for name in names {
+        for (name, listing) in names {
             while let Some(gone) = tracked.next_if(|child| child.name < &name.bytes[..]) {
                 self.missing(&gone, found);
             }
-            let path = [&task.prefix[..], &name.bytes].concat();
             let child = tracked.next_if(|child| child.name == &name.bytes[..]);
             let child = child.unwrap_or(Child {
                 name: b"",
@@ -143,18 +153,15 @@ impl<'a> Walk<'a> {
                 if let Some(entry) = child.file {
                     self.tracked(entry, None, found);
                 }
-                further.extend(self.enter(task, path, child.below));
+                further.extend(self.enter(task, name, child.below));
                 continue;
             }
             for entry in child.below {
                 self.tracked(entry, None, found);
             }
             match child.file {
-                Some(entry) => {
-                    let metadata = name.entry.metadata().ok();
-                    self.tracked(entry, metadata.as_ref().and_then(see), found);
-                }
-                None => self.untracked(task, path, name.kind, found),
+                Some(entry) => self.tracked(entry, listing.see(&name.bytes), found),
+                None => self.untracked(task, name, found),
             }
         }
         for gone in tracked {
@@ -163,38 +170,30 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The names in a folder, sorted. None of them counts if the folder is another repository or
-    /// cannot be read.
-    fn names(&self, task: &Task<'_>) -> Result<Vec<Name>, WorkdirError> {
+    /// What is in a folder. Nothing if the folder is another repository or cannot be read.
+    fn list(&self, task: &Task<'_>) -> Result<Option<Listed>, WorkdirError> {
         let is_root = task.prefix.is_empty();
         let path = on_disk(self.request.repository.root(), &task.prefix);
-        let listing = match std::fs::read_dir(&path) {
+        let wrong = |error: rustix::io::Errno| WorkdirError::io("list", &path)(error.into());
+        let mut listing = match Listing::open(&path) {
             Ok(listing) => listing,
-            Err(error) if is_root => return Err(WorkdirError::io("list", &path)(error)),
-            Err(_) => return Ok(Vec::new()),
+            Err(error) if is_root => return Err(wrong(error)),
+            Err(_) => return Ok(None),
         };
-        let mut names = Vec::new();
-        for entry in listing {
-            let entry = entry.map_err(WorkdirError::io("list", &path))?;
-            let Ok(kind) = entry.file_type() else {
-                continue; // Gone meanwhile.
-            };
-            let bytes = OsString::into_vec(entry.file_name());
-            if bytes == b".hg" && (is_root || kind.is_dir()) {
-                if is_root {
-                    continue;
-                }
-                return Ok(Vec::new());
-            }
-            names.push(Name { bytes, kind, entry });
+        let mut names = listing.read().map_err(wrong)?;
+        let hg = names.iter().position(|name| name.bytes == b".hg");
+        if is_root {
+            hg.map(|hg| names.remove(hg));
+        } else if hg.is_some_and(|hg| names[hg].kind.is_dir()) {
+            return Ok(None);
         }
-        names.sort_unstable_by(|a, b| a.bytes.cmp(&b.bytes));
-        Ok(names)
+        Ok(Some((listing, names)))
     }
 
     /// The task for a folder below, if there can be anything of interest in it.
-    fn enter(&self, task: &Task<'a>, path: Vec<u8>, below: &'a [Entry<'a>]) -> Option<Task<'a>> {
+    fn enter(&self, task: &Task<'a>, name: &Name, below: &'a [Entry<'a>]) -> Option<Task<'a>> {
         let request = self.request;
+        let mut path = [&task.prefix[..], &name.bytes].concat();
         if !self.everything && !request.matcher.may_match_below(&path) {
             return None;
         }
@@ -202,10 +201,9 @@ impl<'a> Walk<'a> {
         if ignored && below.is_empty() && !request.listing.ignored {
             return None;
         }
-        let mut prefix = path;
-        prefix.push(b'/');
+        path.push(b'/');
         Some(Task {
-            prefix,
+            prefix: path,
             entries: below,
             ignored,
         })
@@ -230,11 +228,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn untracked(&self, task: &Task<'_>, path: Vec<u8>, kind: FileType, found: &mut Found) {
+    fn untracked(&self, task: &Task<'_>, name: &Name, found: &mut Found) {
         let request = self.request;
-        if !(kind.is_file() || kind.is_symlink()) {
+        if !(name.kind.is_file() || name.kind.is_symlink()) {
             return;
         }
+        let path = [&task.prefix[..], &name.bytes].concat();
         if !self.everything && !request.matcher.matches(&path) {
             return;
         }
@@ -248,11 +247,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-struct Name {
-    bytes: Vec<u8>,
-    kind: FileType,
-    entry: DirEntry,
-}
+/// An open folder and what is in it.
+type Listed = (Listing, Vec<Name>);
 
 /// One name that the dirstate has in a folder: a file, a folder, or a removed file and a folder
 /// that took its place.

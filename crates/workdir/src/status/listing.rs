@@ -1,0 +1,72 @@
+//! What is in one folder, and how its files look, asked of the open folder: a path from the root
+//! would be looked up again for every name.
+
+use super::Seen;
+use crate::dirstate::Timestamp;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::io::Result;
+use std::path::Path;
+
+/// An open folder.
+pub(super) struct Listing {
+    folder: Dir,
+}
+
+/// One name in a folder.
+pub(super) struct Name {
+    pub(super) bytes: Vec<u8>,
+    pub(super) kind: FileType,
+}
+
+impl Listing {
+    /// Opens a folder.
+    pub(super) fn open(path: &Path) -> Result<Listing> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = Dir::new(openat(CWD, path, flags, Mode::empty())?)?;
+        Ok(Listing { folder })
+    }
+
+    /// Reads everything in it but itself and its parent, sorted by name.
+    pub(super) fn read(&mut self) -> Result<Vec<Name>> {
+        let mut names = Vec::new();
+        while let Some(entry) = self.folder.read() {
+            let entry = entry?;
+            let bytes = entry.file_name().to_bytes();
+            if bytes == b"." || bytes == b".." {
+                continue;
+            }
+            let mut kind = entry.file_type();
+            if kind == FileType::Unknown {
+                // Some file systems only tell when asked.
+                let Some(stat) = self.stat(bytes) else {
+                    continue; // Gone meanwhile.
+                };
+                kind = FileType::from_raw_mode(stat.st_mode);
+            }
+            names.push(Name {
+                bytes: bytes.to_vec(),
+                kind,
+            });
+        }
+        names.sort_unstable_by(|a, b| a.bytes.cmp(&b.bytes));
+        Ok(names)
+    }
+
+    fn stat(&self, name: &[u8]) -> Option<Stat> {
+        statat(self.folder.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+    }
+
+    /// How a file or link looks; nothing if it is neither, or gone meanwhile.
+    pub(super) fn see(&self, name: &[u8]) -> Option<Seen> {
+        let stat = self.stat(name)?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        (kind.is_file() || kind.is_symlink()).then(|| Seen {
+            mode: stat.st_mode,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            mtime: Timestamp {
+                seconds: stat.st_mtime,
+                nanos: u32::try_from(stat.st_mtime_nsec).unwrap_or(0),
+            },
+        })
+    }
+}
