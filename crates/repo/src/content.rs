@@ -2,7 +2,7 @@
 
 use crate::file_text::FileText;
 use crate::{ManifestEntries, ManifestEntry, RepoError, RepoView};
-use varve_revlog::{Node, Rev, Revlog};
+use varve_revlog::{Node, ReaderState, Rev, Revlog};
 
 impl RepoView {
     /// Text of a changeset's manifest; empty for the null revision.
@@ -47,11 +47,27 @@ impl RepoView {
     /// # Errors
     /// What is damaged or missing.
     pub fn file_content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, RepoError> {
+        self.file_content_with(path, node, &mut ReaderState::default())
+    }
+
+    /// As [`RepoView::file_content`], for many files: the buffers and contexts for reading go from
+    /// one to the next.
+    ///
+    /// # Errors
+    /// What is damaged or missing.
+    pub fn file_content_with(
+        &self,
+        path: &[u8],
+        node: &Node,
+        state: &mut ReaderState,
+    ) -> Result<Vec<u8>, RepoError> {
         let filelog = self.filelog(path)?;
-        let mut text = filelog.text(existing(&filelog, "revision", node)?)?;
-        let metadata = text.len() - FileText::parse(&text).content.len();
-        text.drain(..metadata);
-        Ok(text)
+        let rev = existing(&filelog, "revision", node)?;
+        let mut reader = filelog.reader_with(std::mem::take(state));
+        let text = reader.text(rev);
+        let content = text.map(|text| FileText::parse(text).content.to_vec());
+        *state = reader.into_state();
+        Ok(content?)
     }
 
     fn damaged_manifest(&self, (offset, reason): (usize, &'static str)) -> RepoError {

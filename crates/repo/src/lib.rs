@@ -69,6 +69,6 @@ pub use store_files::StoreFile;
 pub use store_path::encode_folders;
 pub use touched::{SharedFiles, Touched, TouchedFiles, Travellers};
 pub use transaction::Transaction;
-pub use varve_revlog::{Node, PrefixMatch, Rev, Revlog, RevlogError, WriteOptions};
+pub use varve_revlog::{Node, PrefixMatch, ReaderState, Rev, Revlog, RevlogError, WriteOptions};
 pub use verify::{VerifyNews, VerifyReport};
 pub use view::{Audience, RepoView};

@@ -1,10 +1,7 @@
 //! The files of one changeset: its manifest and the content of each file.
 
 use crate::WorkdirError;
-use varve_repo::{
-    FileKind, FileText, ManifestEntries, ManifestEntry, Node, RepoError, RepoView, Rev,
-};
-use varve_revlog::ReaderState;
+use varve_repo::{FileKind, ManifestEntries, ManifestEntry, Node, RepoError, RepoView, Rev};
 
 /// A file of a changeset: revision of its history, and what kind of file it is.
 pub type Tracked = (Node, FileKind);
@@ -75,38 +72,11 @@ impl<'a> Tree<'a> {
     /// # Errors
     /// What is damaged.
     pub fn content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, WorkdirError> {
-        content(self.view, path, node)
+        Ok(self.view.file_content(path, node)?)
     }
 
     /// The view that it was read from.
     pub fn view(&self) -> &'a RepoView {
         self.view
     }
-}
-
-/// The content of a revision of a file, without what its history says of copies.
-pub(crate) fn content(view: &RepoView, path: &[u8], node: &Node) -> Result<Vec<u8>, WorkdirError> {
-    content_with(view, path, node, &mut ReaderState::default())
-}
-
-/// As [`content`], for many files: the buffers and contexts for reading go from one to the next.
-pub(crate) fn content_with(
-    view: &RepoView,
-    path: &[u8],
-    node: &Node,
-    state: &mut ReaderState,
-) -> Result<Vec<u8>, WorkdirError> {
-    let filelog = view.filelog(path)?;
-    let missing = || RepoError::MissingNode {
-        what: "file",
-        node: *node,
-        path: filelog.path().to_owned(),
-    };
-    let rev = filelog.rev(node).ok_or_else(missing)?;
-    let mut reader = filelog.reader_with(std::mem::take(state));
-    let text = reader
-        .text(rev)
-        .map(|text| FileText::parse(text).content.to_vec());
-    *state = reader.into_state();
-    Ok(text?)
 }

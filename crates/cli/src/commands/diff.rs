@@ -103,13 +103,13 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if is_working && !options.root.is_empty() {
         comparison = comparison.with_dirstate(Dirstate::read(&session.repository()?)?);
     }
-    let mut out = Vec::new();
     if matches.flag("stat") {
+        let mut out = Vec::new();
         comparison.push_stat(&changes, columns::of_terminal(), &mut out)?;
+        session.write(out)?;
     } else {
-        comparison.push_all(&changes, &mut out)?;
+        comparison.write_all(&changes, |text| session.write(text))?;
     }
-    session.write(out)?;
     Ok(0)
 }
 

@@ -228,3 +228,21 @@ fn revisions_are_named_in_all_ways() {
         "diff --git --reverse -c 5 -X binary",
     ]);
 }
+
+/// More than all threads compare at a time, so that the order of what they print matters.
+#[test]
+fn many_files_are_shown_in_their_order() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for round in ["one\n", "two\n"] {
+            for number in 0..700 {
+                let text = format!("{number}\n{round}");
+                repos::write(path, &format!("f{number}"), text.as_bytes());
+            }
+            commit(hg, path, round);
+        }
+        repos::write(path, "f333", b"changed\n");
+        std::fs::remove_file(path.join("f334")).unwrap();
+    });
+    twin.all_same(&["diff -c tip", "diff --git -r 0", "log -p -r 1"]);
+}

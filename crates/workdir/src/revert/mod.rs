@@ -44,7 +44,7 @@ pub fn revert(
             dirstate.remove(&step.path);
             continue;
         };
-        let content = crate::tree::content(view, &step.path, &node)?;
+        let content = view.file_content(&step.path, &node)?;
         files.make_folders(&step.path)?;
         let seen = files.write(&step.path, &content, kind)?;
         dirstate.add(&step.path);

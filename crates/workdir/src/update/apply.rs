@@ -1,7 +1,7 @@
 //! Doing what an update has planned, with all cores.
 
 use super::plan::{Plan, Step};
-use crate::tree::{Tracked, content_with};
+use crate::tree::Tracked;
 use crate::{Seen, WorkdirError, WorkingFiles};
 use std::num::NonZero;
 use std::path::Path;
@@ -97,7 +97,7 @@ fn write_all<'a>(
             };
             for (path, (node, kind)) in &rest[..rest.len().min(SHARE)] {
                 stop.check()?;
-                let content = content_with(view, path, node, &mut state)?;
+                let content = view.file_content_with(path, node, &mut state)?;
                 written.push((*path, files.write(path, &content, *kind)?));
             }
             progress.advance(rest.len().min(SHARE) as u64);

@@ -5,7 +5,7 @@ use super::plan::{MergeFile, Plan, Step};
 use super::{Answer, Attendant, News, Note, Question, UpdateRequest};
 use crate::merge::{Merged, Version, is_binary, merge_kinds, merge_texts};
 use crate::merge_state::MergeState;
-use crate::tree::{Tracked, content};
+use crate::tree::Tracked;
 use crate::{Chosen, Seen, Tool, Tree, WorkdirError, WorkingFiles};
 use varve_repo::{FileKind, Node};
 
@@ -171,7 +171,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         let Some((path, (node, kind))) = side else {
             return Ok(None);
         };
-        let content = content(self.request.view, path, node)?;
+        let content = self.request.view.file_content(path, node)?;
         Ok(Some(Version {
             content,
             kind: *kind,

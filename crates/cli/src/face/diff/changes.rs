@@ -3,7 +3,7 @@
 use crate::face::{Abort, Session};
 use std::collections::BTreeMap;
 use varve_repo::patterns::Matcher;
-use varve_repo::{FileKind, Node, RepoView, Rev};
+use varve_repo::{FileKind, Node, ReaderState, RepoView, Rev};
 use varve_workdir::{
     Dirstate, Ignore, Listing, Status, StatusRequest, WorkingFiles, copies_against, copies_between,
     working_status,
@@ -241,15 +241,16 @@ pub(crate) fn undone(changes: Vec<Change>) -> Vec<Change> {
     turned.collect()
 }
 
-/// Text of one version of a file.
+/// Text of one version of a file. The buffers and contexts of `reader` go from file to file.
 pub(super) fn text(
     view: &RepoView,
     path: &[u8],
     version: Option<Version>,
+    reader: &mut ReaderState,
 ) -> Result<Vec<u8>, Abort> {
     match version.map(|version| version.content) {
         None => Ok(Vec::new()),
-        Some(Content::Stored(node)) => Ok(view.file_content(path, &node)?),
+        Some(Content::Stored(node)) => Ok(view.file_content_with(path, &node, reader)?),
         Some(Content::Disk) => Ok(WorkingFiles::new(view.root()).read(path)?.0),
     }
 }

@@ -3,9 +3,14 @@
 use super::changes::{self, Change, Side, Source};
 use super::{FileStat, Options, binary, stat, unified};
 use crate::face::{Abort, clock};
+use std::num::NonZero;
+use std::thread::{self, ScopedJoinHandle};
 use varve_repo::date::Date;
-use varve_repo::{FileKind, Node, RepoView};
+use varve_repo::{FileKind, Node, ReaderState, RepoView};
 use varve_workdir::Dirstate;
+
+/// Files that each thread compares before what they printed is handed on.
+const SHARE: usize = 64;
 
 /// Two sides with what their headers say.
 pub(crate) struct Comparison<'a> {
@@ -82,22 +87,61 @@ impl<'a> Comparison<'a> {
         self
     }
 
-    /// Appends the differences of all files.
-    pub(crate) fn push_all(&self, changes: &[Change], out: &mut Vec<u8>) -> Result<(), Abort> {
-        for shown in self.shown(changes) {
-            let texts = self.texts(&shown)?;
-            if self.is_worth_showing(&shown, &texts) {
-                self.push_file(&shown, &texts, out)?;
+    /// Hands on the differences of all files, in order and in pieces. What comes before a file
+    /// that cannot be read is handed on too.
+    pub(crate) fn write_all(
+        &self,
+        changes: &[Change],
+        mut write: impl FnMut(&[u8]) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        for round in self.shown(changes).chunks(threads * SHARE) {
+            let parts = thread::scope(|scope| {
+                let mut shares = round.chunks(SHARE);
+                let first = shares.next().unwrap_or_default();
+                let others: Vec<_> = shares
+                    .map(|share| scope.spawn(|| self.differences(share)))
+                    .collect();
+                let mut parts = vec![self.differences(first)];
+                parts.extend(others.into_iter().map(joined));
+                parts
+            });
+            for (text, outcome) in parts {
+                write(&text)?;
+                outcome?;
             }
         }
         Ok(())
     }
 
+    /// Appends the differences of all files.
+    pub(crate) fn push_all(&self, changes: &[Change], out: &mut Vec<u8>) -> Result<(), Abort> {
+        self.write_all(changes, |text| {
+            out.extend_from_slice(text);
+            Ok(())
+        })
+    }
+
+    /// The differences of some files, up to the first that cannot be read.
+    fn differences(&self, files: &[Shown<'_>]) -> (Vec<u8>, Result<(), Abort>) {
+        let mut out = Vec::new();
+        let mut reader = ReaderState::default();
+        let outcome = files.iter().try_for_each(|shown| {
+            let texts = self.texts(shown, &mut reader)?;
+            if self.is_worth_showing(shown, &texts) {
+                self.push_file(shown, &texts, &mut out)?;
+            }
+            Ok(())
+        });
+        (out, outcome)
+    }
+
     /// Counts the lines of all files.
     pub(crate) fn stats(&self, changes: &[Change]) -> Result<Vec<FileStat>, Abort> {
         let mut stats = Vec::new();
+        let mut reader = ReaderState::default();
         for shown in self.shown(changes) {
-            let texts = self.texts(&shown)?;
+            let texts = self.texts(&shown, &mut reader)?;
             if !self.is_worth_showing(&shown, &texts) {
                 continue;
             }
@@ -167,13 +211,14 @@ impl<'a> Comparison<'a> {
         all
     }
 
-    fn texts(&self, shown: &Shown<'_>) -> Result<Texts, Abort> {
+    fn texts(&self, shown: &Shown<'_>, reader: &mut ReaderState) -> Result<Texts, Abort> {
         let change = shown.change;
-        let old = match shown.source {
-            Some(source) => changes::text(self.view, &source.path, Some(source.version))?,
-            None => changes::text(self.view, &change.path, change.old)?,
+        let (path, version) = match shown.source {
+            Some(source) => (&source.path, Some(source.version)),
+            None => (&change.path, change.old),
         };
-        let new = changes::text(self.view, &change.path, change.new)?;
+        let old = changes::text(self.view, path, version, reader)?;
+        let new = changes::text(self.view, &change.path, change.new, reader)?;
         let mut hunks = Vec::new();
         let looks_binary = !self.options.text && (old.contains(&0) || new.contains(&0));
         if old != new && !looks_binary {
@@ -350,5 +395,13 @@ fn mode(kind: FileKind) -> &'static [u8] {
         FileKind::Plain => b"100644",
         FileKind::Executable => b"100755",
         FileKind::Symlink => b"120000",
+    }
+}
+
+/// What a thread gives; its panic becomes ours.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    match thread.join() {
+        Ok(given) => given,
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
