@@ -13,6 +13,8 @@ pub enum StreamEncoder<W: Write> {
     None(W),
     /// A zlib stream.
     Zlib(flate2::write::ZlibEncoder<W>),
+    /// A bzip2 stream.
+    Bzip2(bzip2::write::BzEncoder<W>),
     /// A zstd frame.
     Zstd(zstd::stream::write::Encoder<'static, W>),
 }
@@ -62,6 +64,14 @@ impl<W: Write> StreamEncoder<W> {
         Ok(StreamEncoder::Zstd(encoder))
     }
 
+    /// Starts a bzip2 stream with the largest blocks, as Mercurial's backup bundles have it.
+    pub fn bzip2(out: W) -> Self {
+        StreamEncoder::Bzip2(bzip2::write::BzEncoder::new(
+            out,
+            bzip2::Compression::best(),
+        ))
+    }
+
     /// Writes the end of the stream and gives the writer back.
     ///
     /// # Errors
@@ -70,6 +80,7 @@ impl<W: Write> StreamEncoder<W> {
         match self {
             StreamEncoder::None(out) => Ok(out),
             StreamEncoder::Zlib(encoder) => encoder.finish(),
+            StreamEncoder::Bzip2(encoder) => encoder.finish(),
             StreamEncoder::Zstd(encoder) => encoder.finish(),
         }
     }
@@ -79,6 +90,7 @@ impl<W: Write> StreamEncoder<W> {
         match self {
             StreamEncoder::None(out) => out,
             StreamEncoder::Zlib(encoder) => encoder.get_mut(),
+            StreamEncoder::Bzip2(encoder) => encoder.get_mut(),
             StreamEncoder::Zstd(encoder) => encoder.get_mut(),
         }
     }
@@ -89,6 +101,7 @@ impl<W: Write> Write for StreamEncoder<W> {
         match self {
             StreamEncoder::None(out) => out.write(bytes),
             StreamEncoder::Zlib(encoder) => encoder.write(bytes),
+            StreamEncoder::Bzip2(encoder) => encoder.write(bytes),
             StreamEncoder::Zstd(encoder) => encoder.write(bytes),
         }
     }
@@ -97,6 +110,7 @@ impl<W: Write> Write for StreamEncoder<W> {
         match self {
             StreamEncoder::None(out) => out.flush(),
             StreamEncoder::Zlib(encoder) => encoder.flush(),
+            StreamEncoder::Bzip2(encoder) => encoder.flush(),
             StreamEncoder::Zstd(encoder) => encoder.flush(),
         }
     }
@@ -120,6 +134,19 @@ mod tests {
         Expander::new()
             .expand(CodecId::Zstd, &bytes, text.len(), &mut back)
             .unwrap();
+        assert_eq!(back, text);
+    }
+
+    #[test]
+    fn a_bzip2_stream_expands_to_what_was_written() {
+        let text = b"varve ".repeat(5000);
+        let mut encoder = StreamEncoder::bzip2(Vec::new());
+        encoder.write_all(&text).unwrap();
+        let bytes = encoder.finish().unwrap();
+        assert!(bytes.starts_with(b"BZh9"));
+        let mut back = Vec::new();
+        let mut decoder = bzip2::read::BzDecoder::new(&bytes[..]);
+        std::io::Read::read_to_end(&mut decoder, &mut back).unwrap();
         assert_eq!(back, text);
     }
 

@@ -43,13 +43,17 @@ pub(crate) struct PartParams<'a> {
 impl<W: Write> BundleWriter<W> {
     /// Writes the start of a bundle that has no stream parameters.
     pub(crate) fn new(mut out: W) -> io::Result<Self> {
-        out.write_all(MAGIC)?;
-        out.write_all(&0_u32.to_be_bytes())?;
-        Ok(BundleWriter {
+        write_start(&mut out, b"")?;
+        Ok(BundleWriter::after_start(out))
+    }
+
+    /// Goes on behind a start that was written with [`write_start`].
+    pub(crate) fn after_start(out: W) -> Self {
+        BundleWriter {
             out,
             next_part: 0,
             chunk: Vec::new(),
-        })
+        }
     }
 
     /// Starts a part; its payload is what is written to the answer.
@@ -76,6 +80,13 @@ impl<W: Write> BundleWriter<W> {
         self.out.write_all(&0_u32.to_be_bytes())?;
         Ok(self.out)
     }
+}
+
+/// Writes the start of a bundle with its stream parameters.
+pub(crate) fn write_start(out: &mut impl Write, parameters: &[u8]) -> io::Result<()> {
+    out.write_all(MAGIC)?;
+    out.write_all(&(parameters.len() as u32).to_be_bytes())?;
+    out.write_all(parameters)
 }
 
 fn length_byte(what: &str, len: usize) -> io::Result<u8> {

@@ -1,5 +1,6 @@
 //! Bundles, changegroups, stream clones and the wire commands as functions from request to response.
 
+mod backup;
 mod bundle2;
 mod changegroup;
 mod error;
@@ -8,5 +9,7 @@ mod sink;
 mod stream;
 pub mod wire;
 
+pub use backup::{Backup, measure, save_backup, write_backup};
+pub use changegroup::SectionSizes;
 pub use error::ExchangeError;
 pub use sink::{ChunkSink, SinkClosed, copy_file};

@@ -5,6 +5,7 @@ use crate::caches::{self, CacheFolder, OneMore};
 use crate::commit::CommitBatch;
 use crate::fncache;
 use crate::journal::Place;
+use crate::lock::Lock;
 use crate::pending;
 use crate::phases::Phase;
 use crate::repository::Shared;
@@ -18,7 +19,7 @@ use varve_base::Storage;
 use varve_base::storage::read_if_there;
 use varve_revlog::Appender;
 
-const PHASEROOTS: &[u8] = b"phaseroots";
+pub(crate) const PHASEROOTS: &[u8] = b"phaseroots";
 
 /// The revisions of a batch, on their way into the files.
 struct Revisions {
@@ -67,14 +68,23 @@ impl CommitBatch {
     ///
     /// # Errors
     /// What the storage answers; what was written is then undone.
-    pub fn finish(mut self) -> Result<Node, RepoError> {
+    pub fn finish(self) -> Result<Node, RepoError> {
+        Ok(self.finish_locked()?.0)
+    }
+
+    /// As [`CommitBatch::finish`]; gives the store's lock back, for what belongs together with
+    /// the commit. `None` if there was nothing to write.
+    ///
+    /// # Errors
+    /// As of [`CommitBatch::finish`].
+    pub fn finish_locked(mut self) -> Result<(Node, Option<Lock>), RepoError> {
         let newest = (self.changelog.len() as u32).checked_sub(1).map(Rev);
         let tip = self.changelog.node_or_null(newest);
         if !self.changelog.has_news() {
             if !self.transaction.is_empty() {
                 self.transaction.finish()?;
             }
-            return Ok(tip);
+            return Ok((tip, None));
         }
         self.announce()?;
         let shared = self.view.shared.clone();
@@ -88,10 +98,10 @@ impl CommitBatch {
             others,
             changelog: self.changelog,
         };
-        self.transaction.run(before, steps)?;
+        let lock = self.transaction.run(before, steps)?;
         // The changesets are there, whatever becomes of the caches.
         let _ = keep_caches_warm(&shared, (before, added), one_more);
-        Ok(tip)
+        Ok((tip, Some(lock)))
     }
 
     /// The transaction, for files that are to be replaced together with the commit.

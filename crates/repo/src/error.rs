@@ -141,6 +141,14 @@ pub enum RepoError {
         /// Why.
         reason: String,
     },
+    /// Changesets cannot be removed.
+    #[error("cannot strip changesets of {path}: {reason}", path = path.display())]
+    Strip {
+        /// The repository.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A setting that must be a whole number is not.
     #[error("{key} is not a valid integer ('{value}')")]
     SettingNotInteger {

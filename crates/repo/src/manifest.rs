@@ -132,6 +132,7 @@ pub(crate) fn edited(text: &[u8], edits: &[Edit<'_>]) -> Result<Edited, (usize, 
     let room = edits.iter().map(|(path, _)| path.len() + LINE_BEYOND_PATH);
     let mut out = Vec::with_capacity(text.len() + room.sum::<usize>());
     let (mut patch, mut line) = (Vec::new(), Vec::new());
+    let mut hunk = Hunk::default();
     let mut copied = 0;
     for (path, after) in edits {
         let (start, end) = place(text, copied, path)?;
@@ -142,13 +143,37 @@ pub(crate) fn edited(text: &[u8], edits: &[Edit<'_>]) -> Result<Edited, (usize, 
         out.extend_from_slice(&text[copied..start]);
         out.extend_from_slice(&line);
         if line != text[start..end] {
-            // A revlog's texts are shorter than 2 GiB.
-            push_hunk(&mut patch, start as u32, end as u32, &line);
+            if hunk.end != start {
+                hunk.end_with(&mut patch);
+                hunk.start = start;
+            }
+            hunk.end = end;
+            hunk.lines.extend_from_slice(&line);
         }
         copied = end;
     }
+    hunk.end_with(&mut patch);
     out.extend_from_slice(&text[copied..]);
     Ok((out, patch))
+}
+
+/// Changes of lines that stand side by side.
+#[derive(Default)]
+struct Hunk {
+    start: usize,
+    end: usize,
+    lines: Vec<u8>,
+}
+
+impl Hunk {
+    fn end_with(&mut self, patch: &mut Vec<u8>) {
+        if self.start != self.end || !self.lines.is_empty() {
+            // A revlog's texts are shorter than 2 GiB.
+            push_hunk(patch, self.start as u32, self.end as u32, &self.lines);
+            self.lines.clear();
+            self.start = self.end;
+        }
+    }
 }
 
 /// Where the line of `path` stands, or would stand (an empty range), not before `from`.

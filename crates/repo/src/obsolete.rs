@@ -2,19 +2,26 @@
 //!
 //! ```text
 //! byte 0         then, repeated:
-//!      +---------+  +--------+---------+-------+-------+------+------+------+-----------+-----+
-//!      | version |  | marker | date    | zone  | flags | succ | par  | meta | old node  | …   |
-//!      | 1       |  | len u32| 8 bytes | 2 B   | u16   | u8   | u8   | u8   | 20 B      |     |
-//!      +---------+  +--------+---------+-------+-------+------+------+------+-----------+-----+
+//!      +---------+  +--------+---------+-------+-------+------+------+------+----------+------------+
+//!      | version |  | marker | date    | zone  | flags | succ | par  | meta | old node | successors |
+//!      | 1       |  | len u32| 8 bytes | i16   | u16   | u8   | u8   | u8   | 20 B     | 20 B each  |
+//!      +---------+  +--------+---------+-------+-------+------+------+------+----------+------------+
+//!      then parents, if "par" is not 3 (unknown); per fact u8 length of its key, u8 of its value;
+//!      then keys and values
 //! ```
-//! The length counts the whole marker. With flag bit 2 nodes have 32 bytes; such markers speak of
-//! no changeset that this program can store and are passed over.
+//! The length counts the whole marker. The date is a number of seconds as a float, the zone is in
+//! minutes west of UTC. With flag bit 2 nodes have 32 bytes; such markers speak of no changeset
+//! that this program can store and are passed over.
 
 use crate::RepoError;
+use crate::phases::Phase;
+use crate::transaction::Transaction;
+use crate::view::RepoView;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
-use varve_revlog::Node;
+use varve_revlog::{Node, Rev};
 
 mod at {
     pub const LEN: usize = 0;
@@ -32,19 +39,43 @@ const _: () = assert!(at::OLD_NODE == 19);
 
 const VERSION: u8 = 1;
 const LONG_NODES: u16 = 2;
+/// In place of the number of parents that were recorded.
+const NO_PARENTS: u8 = 3;
+/// Name of the file below the store.
+const FILE: &str = "obsstore";
 
-/// Nodes that have become obsolete, in no order, perhaps several times.
-pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Node>, RepoError> {
-    let path = store.join("obsstore");
+/// One changeset that became obsolete, and what took its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Marker {
+    pub old: Node,
+    pub successors: Vec<Node>,
+}
+
+/// A marker to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct NewMarker<'a> {
+    /// What becomes obsolete.
+    pub old: Node,
+    /// What takes its place.
+    pub new: Node,
+    /// Seconds since 1970 and seconds west of UTC.
+    pub date: (i64, i32),
+    /// Further facts, sorted by key; neither keys nor values have more than 255 bytes.
+    pub facts: &'a [(&'a [u8], &'a [u8])],
+}
+
+/// Markers in no order, perhaps several for one changeset.
+pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Marker>, RepoError> {
+    let path = store.join(FILE);
     let bytes = read_if_there(storage, &path)?.unwrap_or_default();
     parse(&bytes).map_err(|(line, reason)| RepoError::DamagedLine { path, line, reason })
 }
 
 /// The error is the number of the marker, from 1, and what is wrong.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Node>, (usize, &'static str)> {
-    let mut nodes = Vec::new();
+pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> {
+    let mut markers = Vec::new();
     let mut rest = match bytes.split_first() {
-        None => return Ok(nodes),
+        None => return Ok(markers),
         Some((&VERSION, rest)) => rest,
         Some(_) => return Err((1, "markers are of an unknown version")),
     };
@@ -54,38 +85,178 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Node>, (usize, &'static str)> {
         let cut = (count, "the marker is cut");
         let head = rest.first_chunk::<{ at::END }>().ok_or(cut)?;
         let len = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let marker = rest.get(..len).ok_or(cut)?;
         if len < at::END {
             return Err((count, "the marker claims to be shorter than one can be"));
         }
         let flags = u16::from_be_bytes([head[at::FLAGS], head[at::FLAGS + 1]]);
         if flags & LONG_NODES == 0 {
-            let mut node = Node::NULL;
-            node.0.copy_from_slice(&head[at::OLD_NODE..]);
-            nodes.push(node);
+            let number = usize::from(head[at::SUCCESSORS]);
+            let (nodes, _) = marker[at::OLD_NODE..].as_chunks::<{ Node::LEN }>();
+            let successors = nodes.get(1..=number).ok_or(cut)?;
+            markers.push(Marker {
+                old: Node(nodes[0]),
+                successors: successors.iter().copied().map(Node).collect(),
+            });
         }
-        rest = rest.get(len..).ok_or(cut)?;
+        rest = &rest[len..];
     }
-    Ok(nodes)
+    Ok(markers)
+}
+
+impl NewMarker<'_> {
+    fn encode(&self) -> Vec<u8> {
+        let mut out = vec![0; 4];
+        // Dates of changesets are far below 2^53.
+        out.extend_from_slice(&(self.date.0 as f64).to_be_bytes());
+        out.extend_from_slice(&((self.date.1 / 60) as i16).to_be_bytes());
+        out.extend_from_slice(&0_u16.to_be_bytes());
+        out.extend_from_slice(&[1, NO_PARENTS, self.facts.len() as u8]);
+        out.extend_from_slice(&self.old.0);
+        out.extend_from_slice(&self.new.0);
+        for (key, value) in self.facts {
+            out.extend_from_slice(&[key.len() as u8, value.len() as u8]);
+        }
+        for (key, value) in self.facts {
+            out.extend_from_slice(key);
+            out.extend_from_slice(value);
+        }
+        let len = (out.len() as u32).to_be_bytes();
+        out[..4].copy_from_slice(&len);
+        out
+    }
+}
+
+impl Transaction {
+    /// Adds a marker to the others.
+    ///
+    /// # Errors
+    /// [`RepoError::Commit`] if a fact does not fit; what the storage answers.
+    pub fn add_marker(&mut self, marker: &NewMarker<'_>) -> Result<(), RepoError> {
+        let too_long = |text: &[u8]| text.len() > usize::from(u8::MAX);
+        if marker.facts.iter().any(|(k, v)| too_long(k) || too_long(v)) {
+            return Err(RepoError::Commit {
+                path: self.shared.root.clone(),
+                reason: "a fact of an obsolescence marker is longer than 255 bytes".to_owned(),
+            });
+        }
+        let path = self.shared.store().join(FILE);
+        let len = self.shared.storage.file_len(&path)?.unwrap_or(0);
+        let mut bytes = if len == 0 { vec![VERSION] } else { Vec::new() };
+        bytes.extend(marker.encode());
+        self.append(FILE.as_bytes(), len, bytes);
+        if let Some(moments) = &mut self.moments {
+            moments.markers_added();
+        }
+        Ok(())
+    }
+}
+
+impl RepoView {
+    fn is_mutable(&self, rev: Rev) -> bool {
+        self.phases().of(rev) > Phase::Public
+    }
+
+    /// Changesets in whose place others stand by now, or nothing; public ones never are.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn obsolete(&self) -> Result<BTreeSet<Rev>, RepoError> {
+        let markers = read(self.storage(), &self.shared.store())?;
+        let revs = markers.iter().filter_map(|m| self.changelog().rev(&m.old));
+        Ok(revs.filter(|rev| self.is_mutable(*rev)).collect())
+    }
+
+    /// Changesets that are not obsolete themselves and build on one that is.
+    ///
+    /// # Errors
+    /// As of [`RepoView::obsolete`].
+    pub fn orphans(&self) -> Result<BTreeSet<Rev>, RepoError> {
+        let obsolete = self.obsolete()?;
+        let Some(first) = obsolete.first() else {
+            return Ok(BTreeSet::new());
+        };
+        let mut orphans = BTreeSet::new();
+        for rev in self.changelog().revs().skip(first.index()) {
+            let mut parents = self.changelog().parents(rev).into_iter().flatten();
+            let unstable = parents.any(|p| obsolete.contains(&p) || orphans.contains(&p));
+            if unstable && self.is_mutable(rev) {
+                orphans.insert(rev);
+            }
+        }
+        Ok(orphans.difference(&obsolete).copied().collect())
+    }
+
+    /// The changesets that stand in the place of one by now, by way of any others.
+    ///
+    /// # Errors
+    /// As of [`RepoView::obsolete`].
+    pub fn latest_successors(&self, node: Node) -> Result<Vec<Rev>, RepoError> {
+        let mut followed: HashMap<Node, Vec<Node>> = HashMap::new();
+        for marker in read(self.storage(), &self.shared.store())? {
+            followed
+                .entry(marker.old)
+                .or_default()
+                .extend(marker.successors);
+        }
+        let (mut wanted, mut seen) = (vec![node], HashSet::from([node]));
+        let mut latest = BTreeSet::new();
+        while let Some(at) = wanted.pop() {
+            match followed.get(&at) {
+                Some(next) => wanted.extend(next.iter().filter(|next| seen.insert(**next))),
+                None => latest.extend(self.changelog().rev(&at)),
+            }
+        }
+        Ok(latest.into_iter().collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn markers_are_read_and_cuts_are_noticed() {
-        let mut bytes = vec![VERSION];
-        for (number, more) in [(7_u8, 0_usize), (9, 20)] {
-            let mut marker = vec![0; at::END + more];
-            marker[..4].copy_from_slice(&((at::END + more) as u32).to_be_bytes());
-            marker[at::OLD_NODE..at::END].fill(number);
-            bytes.extend(marker);
+    /// As `hg` 7.2.4 wrote it for an amended changeset.
+    const GOLDEN: &[u8] = b"\x01\0\0\0\x64\x41\xd9\x54\xfc\x40\0\0\0\0\0\0\0\x01\x03\x03\
+        \x3b\x14\x58\x42\x38\x08\x09\x79\xf5\x8a\xe2\xc2\x50\xe8\x59\x98\x37\xf0\xc5\xaa\
+        \x04\x1a\xdd\x86\xd9\x16\x84\x4b\x9a\x72\x9d\xb1\xfd\x9a\x7c\x19\x66\x77\xd8\xbe\
+        \x03\x01\x09\x05\x04\x0def11operationamenduserAda <a@e.org>";
+
+    fn golden<'a>() -> NewMarker<'a> {
+        let node = |hex: &str| Node::from_hex(hex.as_bytes()).unwrap();
+        NewMarker {
+            old: node("3b14584238080979f58ae2c250e8599837f0c5aa"),
+            new: node("041add86d916844b9a729db1fd9a7c196677d8be"),
+            date: (1_700_000_000, 0),
+            facts: &[
+                (b"ef1", b"1"),
+                (b"operation", b"amend"),
+                (b"user", b"Ada <a@e.org>"),
+            ],
         }
-        assert_eq!(parse(&bytes).unwrap(), [Node([7; 20]), Node([9; 20])]);
+    }
+
+    #[test]
+    fn golden_marker_is_read_and_written() {
+        let marker = golden();
+        assert_eq!([&[VERSION], &marker.encode()[..]].concat(), GOLDEN);
+        let found = Marker {
+            old: marker.old,
+            successors: vec![marker.new],
+        };
+        assert_eq!(parse(GOLDEN).unwrap(), [found]);
+    }
+
+    #[test]
+    fn cuts_are_noticed() {
+        let bytes = [GOLDEN, &golden().encode()].concat();
+        assert_eq!(parse(&bytes).unwrap().len(), 2);
         for len in 2..bytes.len() {
-            assert_eq!(parse(&bytes[..len]).is_ok(), len == 1 + at::END, "{len}");
+            assert_eq!(parse(&bytes[..len]).is_ok(), len == GOLDEN.len(), "{len}");
         }
         assert!(parse(&[]).unwrap().is_empty());
         assert!(parse(&[0, 1]).is_err());
+        let mut greedy = GOLDEN.to_vec();
+        greedy[1 + at::SUCCESSORS] = 200;
+        assert!(parse(&greedy).is_err());
     }
 }

@@ -28,11 +28,13 @@ const UNDO: &str = "undo";
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) shared: Arc<Shared>,
-    /// Held until the end.
-    _lock: Lock,
+    /// Held until the end, and given back after it.
+    lock: Lock,
     description: String,
     files: Vec<(Place, Vec<u8>, Change)>,
     lengths: Vec<Length>,
+    /// What is added to files of the store that are no revlogs.
+    appends: Vec<(Length, Vec<u8>)>,
     /// If anybody listens.
     pub(crate) moments: Option<Moments>,
 }
@@ -98,10 +100,11 @@ impl Repository {
         Ok(Transaction {
             moments: moments.transpose()?,
             shared: Arc::clone(self.shared()),
-            _lock: lock,
+            lock,
             description: description.to_owned(),
             files: Vec::new(),
             lengths: Vec::new(),
+            appends: Vec::new(),
         })
     }
 
@@ -162,6 +165,14 @@ impl Transaction {
         self.lengths.push(Length { name, len });
     }
 
+    /// Adds bytes to a file of the store, which has `len` bytes now; 0 if it is not there.
+    pub(crate) fn append(&mut self, name: &[u8], len: u64, bytes: Vec<u8>) {
+        let name = name.to_vec();
+        let length = Length { name, len };
+        self.lengths.push(length.clone());
+        self.appends.push((length, bytes));
+    }
+
     /// `name` in the store will be replaced by whoever appends.
     pub(crate) fn will_replace(&mut self, name: &[u8]) {
         self.set(Place::Store, name, Change::ByAppender);
@@ -172,11 +183,16 @@ impl Transaction {
     /// # Errors
     /// What the storage answers; everything is then as it was.
     pub fn finish(self) -> Result<(), RepoError> {
-        self.run(0, NoSteps)
+        self.run(0, NoSteps).map(drop)
     }
 
-    /// Takes all steps in their order. `changesets` is how many there are before.
-    pub(crate) fn run(mut self, changesets: usize, mut steps: impl Steps) -> Result<(), RepoError> {
+    /// Takes all steps in their order. `changesets` is how many there are before. Gives the lock
+    /// back.
+    pub(crate) fn run(
+        mut self,
+        changesets: usize,
+        mut steps: impl Steps,
+    ) -> Result<Lock, RepoError> {
         let shared = Arc::clone(&self.shared);
         let moments = self.moments.take();
         let looking = moments.as_ref().filter(|moments| moments.anybody_looks());
@@ -187,6 +203,7 @@ impl Transaction {
             .first()
             .and_then(|()| looking.map_or(Ok(()), |moments| self.ask(moments, &steps)))
             .and_then(|()| self.apply(Place::Store))
+            .and_then(|()| self.add_to_files())
             .and_then(|()| steps.last())
             .and_then(|()| self.apply(Place::Hg));
         if let Err(error) = written {
@@ -201,7 +218,7 @@ impl Transaction {
         if let Some(moments) = moments {
             moments.closed();
         }
-        Ok(())
+        Ok(self.lock)
     }
 
     /// Shows hooks what is pending and asks them.
@@ -284,6 +301,24 @@ impl Transaction {
         }
         Ok(())
     }
+
+    /// What an interrupted transaction left behind the known end is cut off.
+    fn add_to_files(&self) -> Result<(), RepoError> {
+        let storage = self.shared.storage.as_ref();
+        for (Length { name, len }, bytes) in &self.appends {
+            let path = self.path(Place::Store, name)?;
+            let file = match storage.open(&path, OpenMode::Append) {
+                Err(error) if error.is_not_found() => storage.open(&path, OpenMode::CreateNew)?,
+                other => other?,
+            };
+            if file.len()? > *len {
+                file.truncate(*len)?;
+            }
+            file.append(bytes)?;
+            file.sync()?;
+        }
+        Ok(())
+    }
 }
 
 /// Writes a small file anew; one that an interruption left is replaced.
@@ -331,7 +366,7 @@ fn undo_backups(store: &Path) -> PathBuf {
 }
 
 /// Removes what the transaction before left; damage in its list matters to nobody.
-fn remove_undo(shared: &Shared) -> Result<(), RepoError> {
+pub(crate) fn remove_undo(shared: &Shared) -> Result<(), RepoError> {
     let (store, list) = (shared.store(), undo_backups(&shared.store()));
     let bytes = read_if_there(shared.storage.as_ref(), &list)?.unwrap_or_default();
     for old in journal::decode_backups(&bytes).unwrap_or_default() {

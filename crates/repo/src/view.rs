@@ -101,7 +101,10 @@ impl RepoView {
         }
         let mut hidden = vec![false; self.changelog.len()];
         let mutable = |rev: Rev| self.phases.of(rev) > Phase::Public;
-        for rev in old.iter().filter_map(|node| self.changelog.rev(node)) {
+        for rev in old
+            .iter()
+            .filter_map(|marker| self.changelog.rev(&marker.old))
+        {
             hidden[rev.index()] = mutable(rev);
         }
         // What something visible builds on, or a bookmark or the working folder points at, shows.

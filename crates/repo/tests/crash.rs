@@ -87,7 +87,7 @@ fn no_cut_loses_a_changeset_or_shows_half_of_one() {
 }
 
 /// Undoes what was interrupted; `None` if there is no repository yet.
-fn recovered(storage: &MemoryStorage) -> Option<Repository> {
+pub fn recovered(storage: &MemoryStorage) -> Option<Repository> {
     let storage: Arc<dyn Storage> = Arc::new(storage.clone());
     let repository = Repository::open(storage, Path::new("")).ok()?;
     let had_journal = repository.has_journal().unwrap();
@@ -125,7 +125,7 @@ fn every_cut_is_recovered_and_written_to_again() {
 }
 
 /// Writes an image to a folder of the real disk.
-fn write_out(image: &MemoryStorage, folder: &Path) {
+pub fn write_out(image: &MemoryStorage, folder: &Path) {
     let mut folders = vec![std::path::PathBuf::new()];
     while let Some(at) = folders.pop() {
         std::fs::create_dir_all(folder.join(&at)).unwrap();

@@ -11,4 +11,5 @@ mod nodemap;
 mod reading;
 mod recompressing;
 mod stored;
+mod stripping;
 mod writing;

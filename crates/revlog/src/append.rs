@@ -114,10 +114,37 @@ impl Appender {
         path: &Path,
         content: Content,
         options: impl Into<WriteOptions>,
+        state: AppenderState,
+    ) -> Result<Appender, RevlogError> {
+        let revlog = Revlog::open_or_empty(storage, path)?;
+        Appender::behind(storage, revlog, (content, options.into()), state)
+    }
+
+    /// As [`Appender::open`], but the gathered revisions will stand behind the first `kept` ones
+    /// and those after them are gone; [`Appender::rewrite`] makes that so.
+    ///
+    /// # Errors
+    /// As of [`Appender::open`].
+    pub fn open_cut(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        content: Content,
+        options: impl Into<WriteOptions>,
+        kept: usize,
+    ) -> Result<Appender, RevlogError> {
+        let mut revlog = Revlog::open_or_empty(storage, path)?;
+        revlog.cut(kept);
+        let state = AppenderState::default();
+        Appender::behind(storage, revlog, (content, options.into()), state)
+    }
+
+    fn behind(
+        storage: &Arc<dyn Storage>,
+        mut revlog: Revlog,
+        (content, options): (Content, WriteOptions),
         mut state: AppenderState,
     ) -> Result<Appender, RevlogError> {
-        let options = options.into();
-        let mut revlog = Revlog::open_or_empty(storage, path)?;
+        let path = revlog.path();
         let failed = |source| RevlogError::Compress {
             path: path.to_owned(),
             source,
@@ -190,6 +217,12 @@ impl Appender {
     pub fn text(&self, rev: Rev) -> Result<Vec<u8>, RevlogError> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.text(&self.revlog, rev).map(<[u8]>::to_vec)
+    }
+
+    /// Lets go of texts and buffers that only save work; they come back when they are needed.
+    pub fn rest(&mut self) {
+        self.reader = Mutex::new(ReaderState::for_writing());
+        self.scratch = Scratch::default();
     }
 
     /// Gathers a revision; one that is there already is not stored twice.

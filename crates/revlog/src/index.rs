@@ -164,6 +164,12 @@ impl Index {
         self.header = header;
     }
 
+    /// Forgets all but the first `kept` entries.
+    pub fn cut(&mut self, kept: usize) {
+        self.entries.truncate(kept.saturating_mul(ENTRY_LEN));
+        self.inline_chunks.truncate(self.data_len() as usize);
+    }
+
     /// Adds an entry; its chunk too, if chunks stand between entries.
     pub fn push(&mut self, entry: &Entry, chunk: &[u8]) {
         self.entries.extend_from_slice(&entry.encode());

@@ -242,6 +242,15 @@ impl Revlog {
         &self.index
     }
 
+    /// Forgets all but the first `kept` revisions; only before anything was gathered.
+    pub(crate) fn cut(&mut self, kept: usize) {
+        self.index.cut(kept);
+        self.pending_start = self.index.data_len();
+        self.in_files = self.index.len();
+        self.nodes = OnceLock::new();
+        self.reader = Mutex::default();
+    }
+
     /// Only for a revlog without revisions.
     pub(crate) fn set_header(&mut self, header: Header) {
         self.index.set_header(header);

@@ -7,6 +7,9 @@ use std::path::Path;
 use varve_base::storage::replace;
 use varve_base::{OpenMode, Storage};
 
+/// Bytes that are copied at a time.
+const SPAN: u64 = 1 << 20;
+
 /// What [`Appender::write`] did to the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
@@ -80,6 +83,46 @@ impl Appender {
             ..self.revlog.header()
         };
         Ok(replace(storage, beside, &self.encode(0, header))?)
+    }
+
+    /// Replaces the files by ones that end with what was gathered, for a revlog that was opened
+    /// with [`Appender::open_cut`]: nothing is changed within a file, so that second names of the
+    /// old ones keep what they had.
+    ///
+    /// # Errors
+    /// What the storage answers. Index and data file may then be of different states.
+    pub fn rewrite(self) -> Result<(), RevlogError> {
+        let header = Header {
+            inline: !self.will_be_split(),
+            ..self.revlog.header()
+        };
+        if !header.inline {
+            self.rewrite_data()?;
+        }
+        let index = self.encode(0, header);
+        Ok(replace(self.storage.as_ref(), self.path(), &index)?)
+    }
+
+    fn rewrite_data(&self) -> Result<(), RevlogError> {
+        let (storage, path) = (self.storage.as_ref(), self.data_path());
+        let beside = path.with_extension("d.new");
+        if storage.kind(&beside)?.is_some() {
+            storage.remove(&beside)?;
+        }
+        let new = storage.open(&beside, OpenMode::CreateNew)?;
+        if self.is_inline() {
+            new.append(self.revlog.index().inline_chunks())?;
+        } else {
+            let (mut at, end) = (0, self.data_len_before());
+            while at < end {
+                let piece = SPAN.min(end - at);
+                new.append(&self.revlog.data_file()?.read_vec(at, piece as usize)?)?;
+                at += piece;
+            }
+            new.append(self.revlog.pending())?;
+        }
+        new.sync()?;
+        Ok(storage.rename(&beside, &path)?)
     }
 
     /// The entries from the revision `from` on, with their chunks between them if inline.

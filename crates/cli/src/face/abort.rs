@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use varve_base::StorageError;
 use varve_config::hgrc::HgrcError;
+use varve_exchange::ExchangeError;
 use varve_repo::{LookupError, RepoError, RevlogError};
 use varve_workdir::WorkdirError;
 
@@ -221,6 +222,17 @@ impl From<WorkdirError> for Abort {
             WorkdirError::UnsupportedTool(_) => {
                 Abort::new(error.to_string()).hint("see 'hg help update' for what merges files")
             }
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<ExchangeError> for Abort {
+    fn from(error: ExchangeError) -> Abort {
+        match error {
+            ExchangeError::Repo(error) => error.into(),
+            ExchangeError::Revlog(error) => error.into(),
+            ExchangeError::Storage(error) => error.into(),
             other => Abort::new(other.to_string()),
         }
     }

@@ -13,6 +13,7 @@ mod dispatch;
 pub(crate) mod editor;
 pub(crate) mod encoding;
 pub(crate) mod environment;
+pub(crate) mod evolution;
 mod extensions;
 mod files;
 mod filesets;
@@ -32,6 +33,7 @@ mod session;
 pub(crate) mod signals;
 pub(crate) mod template;
 pub(crate) mod usage;
+mod user;
 pub(crate) mod working;
 
 pub(crate) use abort::{Abort, system_words};

@@ -227,29 +227,6 @@ impl Session {
         Ok(())
     }
 
-    /// The user name for commits: `$HGUSER`, `[ui] username`, `$EMAIL`.
-    pub(crate) fn username(&self) -> Result<Vec<u8>, Abort> {
-        use varve_config::hgrc::Files;
-        let set = |name: &str| environment::variable(name).filter(|value| !value.is_empty());
-        let configured = || {
-            let ui = |key| self.config.get("ui", key).filter(|value| !value.is_empty());
-            let value = ui("username").or_else(|| ui("user"))?;
-            let expanded = environment::Environment.expand(value);
-            Some(std::os::unix::ffi::OsStringExt::into_vec(
-                expanded.into_os_string(),
-            ))
-        };
-        let user = set("HGUSER").or_else(configured).or_else(|| set("EMAIL"));
-        let user = user.ok_or_else(|| {
-            Abort::new("no username supplied").hint("use 'hg config --edit' to set your username")
-        })?;
-        if user.contains(&b'\n') {
-            let shown = String::from_utf8_lossy(&user).escape_debug().to_string();
-            return Err(Abort::new(format!("username '{shown}' contains a newline")));
-        }
-        Ok(user)
-    }
-
     /// The program that edits messages.
     pub(crate) fn editor(&self) -> Vec<u8> {
         let configured = || self.config.get("ui", "editor").map(<[u8]>::to_vec);

@@ -8,4 +8,5 @@ mod write;
 
 pub(crate) use framing::Version;
 pub(crate) use selection::Selection;
+pub use write::SectionSizes;
 pub(crate) use write::write_changegroup;

@@ -5,9 +5,22 @@ use super::group::{GroupWriter, Sent};
 use super::selection::Selection;
 use super::touched::Touched;
 use crate::ExchangeError;
-use std::io::Write;
+use std::io::{self, Write};
 use varve_repo::{RepoError, RepoView};
 use varve_revlog::{Rev, Revlog, RevlogError};
+
+/// Bytes that the sections of a changegroup have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SectionSizes {
+    /// Of the changesets.
+    pub changesets: u64,
+    /// Of the manifests.
+    pub manifests: u64,
+    /// Of each file with new revisions, in order.
+    pub files: Vec<(Vec<u8>, u64)>,
+    /// Number of revisions of all files.
+    pub file_revisions: usize,
+}
 
 /// Writes the selected changesets and everything that they need.
 pub(crate) fn write_changegroup(
@@ -15,14 +28,16 @@ pub(crate) fn write_changegroup(
     selection: &Selection,
     version: Version,
     out: &mut impl Write,
-) -> Result<(), ExchangeError> {
+) -> Result<SectionSizes, ExchangeError> {
     let mut writer = ChangegroupWriter {
         view,
         selection,
         group: GroupWriter::new(version),
-        out,
+        out: Counting { out, written: 0 },
     };
+    let mut sizes = SectionSizes::default();
     writer.changesets()?;
+    sizes.changesets = writer.out.take();
     // In a clone of everything each link is right, and the list of files is at hand.
     let (touched, files) = if selection.is_everything() {
         (Touched::default(), view.tracked_files()?)
@@ -32,21 +47,52 @@ pub(crate) fn write_changegroup(
         (touched, files)
     };
     writer.manifests(&touched)?;
+    sizes.manifests = writer.out.take();
     if version == Version::V3 {
         // No tree manifests.
-        write_end(writer.out)?;
+        write_end(writer.out.out)?;
     }
-    for path in &files {
-        writer.file(path, &touched)?;
+    for path in files {
+        sizes.file_revisions += writer.file(&path, &touched)?;
+        match writer.out.take() {
+            0 => {}
+            size => sizes.files.push((path, size)),
+        }
     }
-    Ok(write_end(writer.out)?)
+    write_end(writer.out.out)?;
+    Ok(sizes)
+}
+
+/// Counts what is written.
+struct Counting<'a, W> {
+    out: &'a mut W,
+    written: u64,
+}
+
+impl<W> Counting<'_, W> {
+    /// Bytes since the last call.
+    fn take(&mut self) -> u64 {
+        std::mem::take(&mut self.written)
+    }
+}
+
+impl<W: Write> Write for Counting<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 struct ChangegroupWriter<'a, W> {
     view: &'a RepoView,
     selection: &'a Selection,
     group: GroupWriter,
-    out: &'a mut W,
+    out: Counting<'a, W>,
 }
 
 impl<W: Write> ChangegroupWriter<'_, W> {
@@ -58,7 +104,8 @@ impl<W: Write> ChangegroupWriter<'_, W> {
         });
         let sent: Vec<Sent> = sent.collect();
         let client_has = |rev: Rev| self.selection.client_has_link(rev.0.into());
-        self.group.write(changelog, &sent, client_has, self.out)
+        self.group
+            .write(changelog, &sent, client_has, &mut self.out)
     }
 
     fn manifests(&mut self, touched: &Touched) -> Result<(), ExchangeError> {
@@ -67,21 +114,23 @@ impl<W: Write> ChangegroupWriter<'_, W> {
         self.below(manifest, &sent)
     }
 
-    /// A file without a filelog was listed but never stored: there is nothing to send.
-    fn file(&mut self, path: &[u8], touched: &Touched) -> Result<(), ExchangeError> {
+    /// A file without a filelog was listed but never stored: there is nothing to send. Returns
+    /// how many revisions were.
+    fn file(&mut self, path: &[u8], touched: &Touched) -> Result<usize, ExchangeError> {
         let filelog = match self.view.filelog(path) {
             Err(RepoError::Revlog(RevlogError::Storage(error))) if error.is_not_found() => {
-                return Ok(());
+                return Ok(0);
             }
             other => other?,
         };
         let shared = touched.shared_files.get(path);
         let sent = self.linked(&filelog, shared.map_or(&[], Vec::as_slice));
         if sent.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
-        write_chunk(path, self.out)?;
-        self.below(&filelog, &sent)
+        write_chunk(path, &mut self.out)?;
+        self.below(&filelog, &sent)?;
+        Ok(sent.len())
     }
 
     /// Revisions that sent changesets introduced, and those that they share.
@@ -101,6 +150,6 @@ impl<W: Write> ChangegroupWriter<'_, W> {
 
     fn below(&mut self, revlog: &Revlog, sent: &[Sent]) -> Result<(), ExchangeError> {
         let client_has = |rev| self.selection.client_has_link(revlog.linkrev(rev));
-        self.group.write(revlog, sent, client_has, self.out)
+        self.group.write(revlog, sent, client_has, &mut self.out)
     }
 }

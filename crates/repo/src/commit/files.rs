@@ -9,14 +9,16 @@ use crate::manifest::{ManifestEntries, Tracked};
 use varve_revlog::{Appender, Content, NewRevision, Node, Rev};
 
 /// The files of both parents and, for a merge, of what they have in common.
-pub(super) struct Sides<'a> {
-    p1: &'a Parent,
-    p2: &'a Parent,
+#[derive(Debug)]
+pub(super) struct Sides {
+    pub p1: Parent,
+    pub p2: Parent,
     /// Name and text of the manifest of each newest common ancestor.
     bases: Vec<(Node, Vec<u8>)>,
 }
 
 /// What became of one file.
+#[derive(Debug)]
 pub(super) struct Stored {
     /// As it stands in the manifest; `None` if it is gone.
     pub after: Option<Tracked>,
@@ -24,8 +26,8 @@ pub(super) struct Stored {
     pub is_touched: bool,
 }
 
-impl<'a> Sides<'a> {
-    pub fn new(batch: &CommitBatch, p1: &'a Parent, p2: &'a Parent) -> Result<Self, RepoError> {
+impl Sides {
+    pub fn new(batch: &CommitBatch, p1: Parent, p2: Parent) -> Result<Self, RepoError> {
         let mut bases = Vec::new();
         if let (Some(first), Some(second)) = (p1.rev, p2.rev) {
             for rev in common_heads(&batch.changelog, first, second) {
@@ -57,12 +59,12 @@ impl CommitBatch {
     pub(super) fn store_file(
         &mut self,
         change: &FileChange<'_>,
-        sides: &Sides<'_>,
+        sides: &Sides,
         link: Rev,
     ) -> Result<Stored, RepoError> {
         let path = change.path();
-        let old = self.tracked_in(sides.p1, path)?;
-        let other = self.tracked_in(sides.p2, path)?;
+        let old = self.tracked_in(&sides.p1, path)?;
+        let other = self.tracked_in(&sides.p2, path)?;
         let FileChange::Write {
             content,
             kind,
@@ -114,7 +116,7 @@ impl CommitBatch {
         path: &[u8],
         old: Option<Tracked>,
         other: Option<Tracked>,
-        sides: &Sides<'_>,
+        sides: &Sides,
     ) -> Result<Stored, RepoError> {
         let is_touched = match (old, other) {
             (None, None) => return Err(self.refuse(path, "is removed and not there")),
@@ -139,10 +141,10 @@ impl CommitBatch {
         &self,
         from: &[u8],
         is_in_second: bool,
-        sides: &Sides<'_>,
+        sides: &Sides,
     ) -> Result<CopySource, RepoError> {
-        let in_first = self.tracked_in(sides.p1, from)?;
-        let in_second = self.tracked_in(sides.p2, from)?;
+        let in_first = self.tracked_in(&sides.p1, from)?;
+        let in_second = self.tracked_in(&sides.p2, from)?;
         match (in_first, in_second) {
             (Some((node, _)), None) => Ok(CopySource::first(node)),
             (Some((node, _)), Some(_)) if is_in_second => Ok(CopySource::first(node)),

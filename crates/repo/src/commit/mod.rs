@@ -16,7 +16,11 @@ use std::sync::Arc;
 use varve_revlog::{Appender, Content, Given, NewRevision, Node, Rev, WriteOptions};
 
 pub use change::{FileChange, NewChangeset};
-use files::Sides;
+use files::{Sides, Stored};
+
+/// Bytes of files' texts that are kept at most, because later revisions may be stored against
+/// them.
+const MOST_KEPT_TEXTS: usize = 32 << 20;
 
 /// Several changesets that are written in one transaction. The store is locked while it lives;
 /// dropped without [`CommitBatch::finish`], it leaves nothing behind.
@@ -30,9 +34,20 @@ pub struct CommitBatch {
     /// Phases of the new changesets, in order.
     pub(crate) phases: Vec<Phase>,
     pub(crate) transaction: Transaction,
+    /// Bytes of texts that the filelogs may keep.
+    kept_texts: usize,
+}
+
+/// The files of a changeset that is being put together; see [`CommitBatch::files_from`].
+#[derive(Debug)]
+pub struct ChangedFiles {
+    sides: Sides,
+    edits: Vec<(Vec<u8>, Stored)>,
+    link: Rev,
 }
 
 /// One parent of a changeset that is being written.
+#[derive(Debug)]
 struct Parent {
     rev: Option<Rev>,
     manifest: Node,
@@ -61,6 +76,19 @@ impl Repository {
         lock: Lock,
         options: impl Into<WriteOptions>,
     ) -> Result<CommitBatch, RepoError> {
+        self.begin_named(lock, options, "commit")
+    }
+
+    /// As [`Repository::begin_locked`]; `description` is what the transaction is called.
+    ///
+    /// # Errors
+    /// As of [`Repository::begin_locked`].
+    pub fn begin_named(
+        &self,
+        lock: Lock,
+        options: impl Into<WriteOptions>,
+        description: &str,
+    ) -> Result<CommitBatch, RepoError> {
         let options = options.into();
         let shared = self.shared();
         if !shared.requirements.has("fncache") {
@@ -69,7 +97,7 @@ impl Repository {
                 feature: "fncache",
             });
         }
-        let transaction = self.transaction(lock, "commit")?;
+        let transaction = self.transaction(lock, description)?;
         let store = shared.store();
         let open = |name: &str, content| {
             Appender::open(&shared.storage, &store.join(name), content, options)
@@ -82,6 +110,7 @@ impl Repository {
             filelogs: BTreeMap::new(),
             phases: Vec::new(),
             transaction,
+            kept_texts: 0,
         })
     }
 }
@@ -94,28 +123,98 @@ impl CommitBatch {
     /// what is damaged.
     pub fn commit(&mut self, new: &NewChangeset<'_>) -> Result<Node, RepoError> {
         self.check(new)?;
-        let mut changes: Vec<_> = new.changes.iter().collect();
-        changes.sort_unstable_by_key(|change| change.path());
-        let [p1, p2] = [self.parent(&new.parents[0])?, self.parent(&new.parents[1])?];
-        let sides = Sides::new(self, &p1, &p2)?;
-        let link = Rev(self.changelog.len() as u32);
-        let (mut edits, mut touched) = (Vec::new(), Vec::new());
-        for change in changes {
-            let path = change.path();
-            let stored = self.store_file(change, &sides, link)?;
-            if stored.is_touched {
-                touched.push(path);
-            }
-            edits.push((path, stored.after));
+        let mut files = self.files_from(new.parents)?;
+        for change in new.changes {
+            self.change(&mut files, change)?;
         }
+        self.conclude(files, new)
+    }
+
+    /// Begins to gather the files of a changeset that follows `parents`, for those who do not
+    /// want to hold all contents at once.
+    ///
+    /// # Errors
+    /// [`RepoError::MissingNode`]; what is damaged.
+    pub fn files_from(&self, parents: [Node; 2]) -> Result<ChangedFiles, RepoError> {
+        let [p1, p2] = [self.parent(&parents[0])?, self.parent(&parents[1])?];
+        Ok(ChangedFiles {
+            sides: Sides::new(self, p1, p2)?,
+            edits: Vec::new(),
+            link: Rev(self.changelog.len() as u32),
+        })
+    }
+
+    /// Stores one file that differs from the first parent; no other changeset may be committed
+    /// before [`CommitBatch::conclude`].
+    ///
+    /// # Errors
+    /// As of [`CommitBatch::commit`].
+    pub fn change(
+        &mut self,
+        files: &mut ChangedFiles,
+        change: &FileChange<'_>,
+    ) -> Result<(), RepoError> {
+        let path = change.path();
+        if let Some(fault) = change::path_fault(path) {
+            return Err(self.refuse(path, fault));
+        }
+        let stored = self.store_file(change, &files.sides, files.link)?;
+        if let FileChange::Write { content, .. } = change {
+            self.rest_after(content.len());
+        }
+        files.edits.push((path.to_vec(), stored));
+        Ok(())
+    }
+
+    /// Adds the changeset whose files were gathered; `new` speaks of the same parents, and its
+    /// own changes are not looked at.
+    ///
+    /// # Errors
+    /// As of [`CommitBatch::commit`].
+    pub fn conclude(
+        &mut self,
+        mut files: ChangedFiles,
+        new: &NewChangeset<'_>,
+    ) -> Result<Node, RepoError> {
+        self.check(new)?;
+        files
+            .edits
+            .sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        if let Some(twice) = files.edits.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(self.refuse(&twice[0].0, "is changed twice"));
+        }
+        let (sides, link) = (&files.sides, files.link);
+        let touched = files.edits.iter().filter(|(_, stored)| stored.is_touched);
+        let touched: Vec<&[u8]> = touched.map(|(path, _)| &path[..]).collect();
+        let edits = files.edits.iter();
+        let edits: Vec<_> = edits
+            .map(|(path, stored)| (&path[..], stored.after))
+            .collect();
         // Mercurial, too, makes no manifest for a merge that leaves all files of the first parent.
-        let unchanged = edits.is_empty() || touched.is_empty() && p2.rev.is_none();
+        let unchanged = edits.is_empty() || touched.is_empty() && sides.p2.rev.is_none();
         let manifest = if unchanged {
-            p1.manifest
+            sides.p1.manifest
         } else {
-            self.store_manifest(&edits, [&p1, &p2], link)?
+            self.store_manifest(&edits, [&sides.p1, &sides.p2], link)?
         };
-        self.store_changeset(new, &manifest, [p1.rev, p2.rev], &touched, link)
+        self.store_changeset(new, &manifest, [sides.p1.rev, sides.p2.rev], &touched, link)
+    }
+
+    /// Whether two changesets have the same manifest; the batch's own ones are known too.
+    ///
+    /// # Errors
+    /// [`RepoError::MissingNode`]; what is damaged.
+    pub fn same_files(&self, one: &Node, other: &Node) -> Result<bool, RepoError> {
+        Ok(self.parent(one)?.manifest == self.parent(other)?.manifest)
+    }
+
+    /// Lets go of texts that are kept for later revisions when they have become too many.
+    fn rest_after(&mut self, bytes: usize) {
+        self.kept_texts += bytes;
+        if self.kept_texts > MOST_KEPT_TEXTS {
+            self.filelogs.values_mut().for_each(Appender::rest);
+            self.kept_texts = 0;
+        }
     }
 
     fn store_changeset(
@@ -158,16 +257,6 @@ impl CommitBatch {
 
     /// Refuses what would break the formats that the texts are written in.
     fn check(&self, new: &NewChangeset<'_>) -> Result<(), RepoError> {
-        let mut paths: Vec<_> = new.changes.iter().map(FileChange::path).collect();
-        paths.sort_unstable();
-        if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(self.refuse(twice[0], "is changed twice"));
-        }
-        for path in paths {
-            if let Some(fault) = change::path_fault(path) {
-                return Err(self.refuse(path, fault));
-            }
-        }
         if new.user.is_empty() || new.user.contains(&b'\n') {
             return Err(self.refuse(new.user, "cannot be the name of a user"));
         }

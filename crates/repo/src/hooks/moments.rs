@@ -64,6 +64,11 @@ impl Moments {
         self.common.insert("phases_moved", b"1".to_vec());
     }
 
+    /// Obsolescence markers are added.
+    pub(crate) fn markers_added(&mut self) {
+        self.common.insert("new_obsmarkers", b"1".to_vec());
+    }
+
     /// Another phase of a changeset; a new one had none.
     pub(crate) fn phase(&mut self, node: &Node, before: Option<Phase>, after: Phase) {
         let name = |phase: Phase| phase.name().as_bytes().to_vec();

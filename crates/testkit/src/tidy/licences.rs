@@ -17,6 +17,7 @@ const ALLOWED: &[&str] = &[
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
+    "bzip2-1.0.6",
 ];
 
 /// Packages in the output of `cargo metadata` whose licence is not allowed, with what they say.

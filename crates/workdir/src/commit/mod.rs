@@ -1,6 +1,9 @@
 //! Committing the working copy.
 
+mod amend;
 pub mod message;
+
+pub use amend::{Amend, Amended, Marker, amend};
 
 use crate::marks;
 use crate::{
@@ -44,14 +47,6 @@ pub struct CommitPlace<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// A file as it will be committed.
-struct Read {
-    path: Vec<u8>,
-    content: Vec<u8>,
-    kind: FileKind,
-    seen: Seen,
-}
-
 /// Commits what `status` says was changed, and makes the new changeset the parent of the working
 /// copy. The active bookmark goes along if it was at a parent.
 ///
@@ -65,45 +60,39 @@ pub fn commit(
 ) -> Result<Node, WorkdirError> {
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
-    let files = read_all(repository, status, place.stop)?;
     let mut batch = repository.begin_locked(place.lock, place.options)?;
+    let mut files = batch.files_from(dirstate.parents())?;
     let removed = status.removed.iter();
-    let removed = removed.filter(|path| is_in_parents(dirstate, path));
-    let mut changes: Vec<_> = removed.map(|path| FileChange::Remove { path }).collect();
-    changes.extend(files.iter().map(|file| {
-        FileChange::Write {
-            path: &file.path,
-            content: &file.content,
-            kind: file.kind,
-            copied_from: dirstate
-                .copy_source(&file.path)
-                .filter(|from| *from != file.path),
-        }
-    }));
-    let node = batch.commit(&NewChangeset {
-        parents: dirstate.parents(),
-        user: words.user,
-        date: words.date,
-        branch: words.branch,
-        extras: words.extras,
-        description: words.description,
-        phase: words.phase,
-        changes: &changes,
-    })?;
+    for path in removed.filter(|path| is_in_parents(dirstate, path)) {
+        batch.change(&mut files, &FileChange::Remove { path })?;
+    }
+    let mut reading = Reading::new(repository, place.stop);
+    for path in status.modified.iter().chain(&status.added) {
+        let (content, kind) = reading.read(path)?;
+        let copied_from = dirstate.copy_source(path).filter(|from| from != path);
+        let write = FileChange::Write {
+            path,
+            content: &content,
+            kind,
+            copied_from,
+        };
+        batch.change(&mut files, &write)?;
+    }
+    let node = batch.conclude(files, &words.changeset(dirstate.parents()))?;
     move_bookmark(repository, &mut batch, dirstate.parents(), node)?;
     for name in [&b"dirstate"[..], b"branch"] {
         batch.transaction().keep(Place::Hg, name);
     }
     if batch.transaction().anybody_looks() {
         let mut after = dirstate.clone();
-        note_committed(&mut after, &files, status, boundary);
+        note_committed(&mut after, &reading.seen, status, boundary);
         after.set_parents([node, Node::NULL]);
         if let Some(bytes) = after.pending(repository)? {
             batch.transaction().foretell(Place::Hg, b"dirstate", bytes);
         }
     }
     batch.finish()?;
-    note_committed(dirstate, &files, status, boundary);
+    note_committed(dirstate, &reading.seen, status, boundary);
     dirstate.set_parents([node, Node::NULL]);
     dirstate.write(repository)?;
     clear_merge(repository)?;
@@ -117,28 +106,48 @@ fn is_in_parents(dirstate: &Dirstate, path: &[u8]) -> bool {
     })
 }
 
-fn read_all(
-    repository: &Repository,
-    status: &Status,
-    stop: &Interrupt,
-) -> Result<Vec<Read>, WorkdirError> {
-    let working = WorkingFiles::new(repository.root());
-    let auditor = PathAuditor::new(repository.root());
-    let mut files = Vec::with_capacity(status.modified.len() + status.added.len());
-    for path in status.modified.iter().chain(&status.added) {
-        stop.check()?;
-        auditor.check(path)?;
-        let missing = || WorkdirError::Vanished(String::from_utf8_lossy(path).into_owned());
-        let seen = working.seen(path)?.ok_or_else(missing)?;
-        let (content, kind) = working.read(path)?;
-        files.push(Read {
-            path: path.clone(),
-            content,
-            kind,
-            seen,
-        });
+/// Reads files of the working copy, one at a time, and remembers what they looked like before.
+struct Reading<'a> {
+    working: WorkingFiles,
+    auditor: PathAuditor,
+    stop: &'a Interrupt,
+    seen: Vec<(Vec<u8>, Seen)>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(repository: &Repository, stop: &'a Interrupt) -> Self {
+        Reading {
+            working: WorkingFiles::new(repository.root()),
+            auditor: PathAuditor::new(repository.root()),
+            stop,
+            seen: Vec::new(),
+        }
     }
-    Ok(files)
+
+    fn read(&mut self, path: &[u8]) -> Result<(Vec<u8>, FileKind), WorkdirError> {
+        self.stop.check()?;
+        self.auditor.check(path)?;
+        let missing = || WorkdirError::Vanished(String::from_utf8_lossy(path).into_owned());
+        let seen = self.working.seen(path)?.ok_or_else(missing)?;
+        self.seen.push((path.to_vec(), seen));
+        self.working.read(path)
+    }
+}
+
+impl Words<'_> {
+    /// A changeset with these words, whose files are told otherwise.
+    fn changeset(&self, parents: [Node; 2]) -> NewChangeset<'_> {
+        NewChangeset {
+            parents,
+            user: self.user,
+            date: self.date,
+            branch: self.branch,
+            extras: self.extras,
+            description: self.description,
+            phase: self.phase,
+            changes: &[],
+        }
+    }
 }
 
 /// The active bookmark follows from a parent to the new changeset.
@@ -161,9 +170,14 @@ fn move_bookmark(
     Ok(())
 }
 
-fn note_committed(dirstate: &mut Dirstate, files: &[Read], status: &Status, boundary: Timestamp) {
-    for file in files {
-        dirstate.set_clean(&file.path, &file.seen, boundary);
+fn note_committed(
+    dirstate: &mut Dirstate,
+    seen: &[(Vec<u8>, Seen)],
+    status: &Status,
+    boundary: Timestamp,
+) {
+    for (path, seen) in seen {
+        dirstate.set_clean(path, seen, boundary);
     }
     for path in &status.removed {
         dirstate.forget(path);

@@ -1,6 +1,6 @@
 //! What is known before a commit, and what that says about it afterwards.
 
-use crate::face::{Abort, Session};
+use crate::face::{Abort, Matches, Session};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -45,6 +45,14 @@ impl Before {
         })
     }
 
+    pub(super) fn view(&self) -> &Arc<RepoView> {
+        &self.view
+    }
+
+    pub(super) fn parents(&self) -> &[Rev] {
+        &self.parents
+    }
+
     pub(super) fn is_merge(&self) -> bool {
         self.parents.len() > 1
     }
@@ -67,7 +75,7 @@ impl Before {
     }
 
     /// Refuses to close what is no open head.
-    pub(super) fn check_close(&self) -> Result<(), Abort> {
+    pub(super) fn check_close(&self, matches: &Matches) -> Result<(), Abort> {
         let parent = self.parents.first().copied();
         if parent.is_some_and(|rev| self.closes(rev)) {
             return Err(Abort::new(
@@ -81,7 +89,18 @@ impl Before {
                 "branch \"{branch}\" has no heads to close"
             )));
         }
-        if parent.is_some_and(|rev| !heads.contains(&rev)) {
+        let forced = matches.flag("force-close-branch");
+        if matches.flag("amend") {
+            // The changeset that is amended goes; those before it count.
+            let parents = parent.map(|rev| self.view.changelog().parents(rev));
+            let mut parents = parents.into_iter().flatten().flatten();
+            let on_branch = |rev| self.branch_of(rev).as_deref() == Some(&self.branch[..]);
+            return match parents.any(on_branch) {
+                true => Ok(()),
+                false => Err(Abort::new("can only close branch heads")),
+            };
+        }
+        if !forced && parent.is_some_and(|rev| !heads.contains(&rev)) {
             return Err(Abort::new("can only close branch heads")
                 .hint("use --force-close-branch to close branch from a non-head changeset"));
         }
@@ -129,19 +148,22 @@ impl Before {
                 session.status(format!("reopening closed branch head {}\n", rev.0))?;
             }
         }
-        let view = session.view()?;
-        let rev = view
-            .changelog()
-            .rev(node)
-            .map_or(-1, |rev| i64::from(rev.0));
-        let node = node.to_string();
-        let shown = if session.verbosity.debug {
-            &node
-        } else {
-            &node[..12]
-        };
-        session.note(format!("committed changeset {rev}:{shown}\n"))
+        tell_committed(session, node)
     }
+}
+
+/// Names the new changeset.
+pub(super) fn tell_committed(session: &mut Session, node: &Node) -> Result<(), Abort> {
+    let view = session.view()?;
+    let rev = view.changelog().rev(node);
+    let rev = rev.map_or(-1, |rev| i64::from(rev.0));
+    let node = node.to_string();
+    let shown = if session.verbosity.debug {
+        &node
+    } else {
+        &node[..12]
+    };
+    session.note(format!("committed changeset {rev}:{shown}\n"))
 }
 
 /// `--addremove`: tracks what is new and stops tracking what is missing.

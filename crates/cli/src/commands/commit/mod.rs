@@ -1,11 +1,13 @@
 //! `commit`: what changed in the working folder becomes a changeset.
 
+mod amend;
 mod before;
 mod editor;
 pub(crate) mod words;
 
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
 use before::Before;
+use varve_repo::patterns::Matcher;
 use varve_repo::{Lock, Locked, Node, Repository};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
@@ -23,15 +25,29 @@ pub(crate) const COMMAND: Command = Command {
             "first add new files and remove missing ones",
         ),
         Flag::long_flag("close-branch", "mark this head of the branch as closed"),
+        Flag::long_flag(
+            "amend",
+            "put a new changeset in the place of the working folder's parent",
+        ),
         Flag::flag('s', "secret", "the changeset is secret"),
         Flag::long_flag("draft", "the changeset is a draft"),
         Flag::flag('e', "edit", "edit the description"),
+        Flag::long_flag(
+            "force-close-branch",
+            "mark a changeset that is no head as closed too",
+        ),
+        Flag::flag(
+            'i',
+            "interactive",
+            "choose changes one by one (not there yet)",
+        ),
         INCLUDE,
         EXCLUDE,
         words::MESSAGE,
         words::LOGFILE,
         words::DATE,
         words::USER,
+        Flag::flag('S', "subrepos", "also commit in subrepositories"),
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... [FILE]...",
@@ -40,6 +56,11 @@ pub(crate) const COMMAND: Command = Command {
            can only be committed whole.\n\n\
            Without a description an editor asks for one. If the commit fails, the description is \
            kept in .hg/last-message.txt.\n\n\
+           With --amend the new changeset has what the working folder's parent did and what changed \
+           since, and that parent is removed; a bundle in .hg/strip-backup keeps it. If \
+           experimental.evolution allows createmarkers, it is marked as obsolete instead. \
+           Description, user and date stay unless they are given. Public changesets and those with \
+           children are not amended.\n\n\
            Ends with 0; with 1 if nothing changed.",
     category: Some(Category::Committing),
     run,
@@ -48,8 +69,40 @@ pub(crate) const COMMAND: Command = Command {
 /// The exit code when there is nothing to commit.
 const NOTHING: u8 = 1;
 
+/// What a changeset says that closes its branch.
+const CLOSING: &[(&[u8], &[u8])] = &[(b"close", b"1")];
+
+fn closes(matches: &Matches) -> bool {
+    matches.flag("close-branch") || matches.flag("force-close-branch")
+}
+
+/// Refuses options that are not there, by name.
+fn refuse(session: &Session, matches: &Matches) -> Result<(), Abort> {
+    if matches.flag("subrepos") {
+        if matches.flag("amend") {
+            return Err(Abort::new("cannot specify both --subrepos and --amend"));
+        }
+        if session.root()?.join(".hgsub").symlink_metadata().is_ok() {
+            return Err(Abort::new("subrepositories are not supported"));
+        }
+    }
+    match matches.flag("interactive") {
+        false => Ok(()),
+        true if !session.is_interactive()? => Err(Abort::new("running non-interactively")),
+        true => Err(Abort::new("commit --interactive is not supported")),
+    }
+}
+
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let phase = words::phase(session, matches)?;
+    let phase = words::phase(matches)?;
+    refuse(session, matches)?;
+    if matches.flag("amend") {
+        return amend::run(session, matches, phase);
+    }
+    let phase = match phase {
+        Some(phase) => phase,
+        None => words::new_phase(session)?,
+    };
     words::check(matches)?;
     let date = words::date(session, matches)?;
     let typed = words::typed_message(session, matches)?;
@@ -58,7 +111,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let lock = session.lock(Locked::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let before = Before::look(session, &repository, &dirstate)?;
-    let close = matches.flag("close-branch");
+    let close = closes(matches);
     let status = changes(session, matches, (&repository, &before), &mut dirstate)?;
     let is_new = before.is_merge() || before.changes_branch() || close;
     if is_empty(&status) && !is_new && !session.config.boolean("ui", "allowemptycommit", false)? {
@@ -75,12 +128,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     };
     let edited = typed.is_none() || matches.flag("edit");
     let description = words::description(session, matches, typed, &notes)?;
-    let closing: &[(&[u8], &[u8])] = &[(b"close", b"1")];
     let words = Words {
         user: &user,
         date,
         branch: &before.branch,
-        extras: if close { closing } else { &[] },
+        extras: if close { CLOSING } else { &[] },
         description: &description,
         phase,
     };
@@ -133,8 +185,8 @@ fn changes(
     (repository, before): (&Repository, &Before),
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
-    if matches.flag("close-branch") {
-        before.check_close()?;
+    if closes(matches) {
+        before.check_close(matches)?;
     }
     let auditor = PathAuditor::new(session.root()?);
     let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
@@ -146,10 +198,27 @@ fn changes(
         let message = "unresolved merge conflicts (see 'hg help resolve')";
         return Err(Abort::new(message));
     }
+    refuse_interrupted(repository)?;
+    let status = look(session, matches, (repository, &matcher), dirstate)?;
+    before::check_named(session, repository, dirstate, &matcher, &status)?;
+    Ok(status)
+}
+
+fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
     if varve_workdir::is_interrupted(repository)? {
         return Err(Abort::new("last update was interrupted")
             .hint("use 'hg update' to get a consistent checkout"));
     }
+    Ok(())
+}
+
+/// What has changed, after `--addremove` if that is asked for.
+fn look(
+    session: &mut Session,
+    matches: &Matches,
+    (repository, matcher): (&Repository, &Matcher),
+    dirstate: &mut Dirstate,
+) -> Result<Status, Abort> {
     let adds = matches.flag("addremove");
     let ignore = match adds {
         true => session.ignore()?,
@@ -158,7 +227,7 @@ fn changes(
     let looked = working_status(&StatusRequest {
         repository,
         dirstate,
-        matcher: &matcher,
+        matcher,
         ignore: &ignore,
         listing: Listing {
             unknown: adds,
@@ -168,9 +237,8 @@ fn changes(
     });
     let mut status = looked?.status;
     if adds {
-        before::add_and_remove(session, dirstate, &mut status, &matcher)?;
+        before::add_and_remove(session, dirstate, &mut status, matcher)?;
     }
-    before::check_named(session, repository, dirstate, &matcher, &status)?;
     Ok(status)
 }
 
@@ -193,6 +261,10 @@ fn nothing_changed(session: &mut Session, status: &Status) -> Result<u8, Abort> 
 fn tell_files(session: &mut Session, status: &Status) -> Result<(), Abort> {
     let mut files: Vec<_> = status.modified.iter().chain(&status.added).collect();
     files.sort_unstable();
+    tell_written(session, &files)
+}
+
+fn tell_written(session: &mut Session, files: &[&Vec<u8>]) -> Result<(), Abort> {
     session.note("committing files:\n")?;
     for file in files {
         session.note([&file[..], b"\n"].concat())?;

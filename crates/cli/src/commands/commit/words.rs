@@ -20,7 +20,7 @@ pub(crate) const DATE: Flag = Flag::value('d', "date", "DATE", "the date of the 
 pub(crate) const USER: Flag = Flag::value('u', "user", "USER", "who makes the changeset");
 
 /// `-u`, or the configured user.
-pub(crate) fn user(session: &Session, matches: &Matches) -> Result<Vec<u8>, Abort> {
+pub(crate) fn user(session: &mut Session, matches: &Matches) -> Result<Vec<u8>, Abort> {
     match matches.value("user").filter(|user| !user.is_empty()) {
         Some(user) if user.contains(&b'\n') => {
             let shown = String::from_utf8_lossy(user).escape_debug().to_string();
@@ -33,13 +33,34 @@ pub(crate) fn user(session: &Session, matches: &Matches) -> Result<Vec<u8>, Abor
 
 /// `-d`, or now.
 pub(crate) fn date(session: &Session, matches: &Matches) -> Result<(i64, i32), Abort> {
+    match typed_date(matches)? {
+        Some(date) => Ok(date),
+        None => default_date(session),
+    }
+}
+
+/// What `devel.default-date` says, or now.
+pub(crate) fn default_date(session: &Session) -> Result<(i64, i32), Abort> {
+    match session.config.get("devel", "default-date") {
+        Some(text) => parse_date(text),
+        None => Ok(now()),
+    }
+}
+
+/// Now, in the zone of this process.
+pub(crate) fn now() -> (i64, i32) {
+    let now = crate::face::clock::clock().date();
+    (now.time, now.zone)
+}
+
+/// `-d`.
+pub(crate) fn typed_date(matches: &Matches) -> Result<Option<(i64, i32)>, Abort> {
     let typed = matches.value("date").filter(|date| !date.is_empty());
-    let configured = || session.config.get("devel", "default-date");
+    typed.map(parse_date).transpose()
+}
+
+fn parse_date(text: &[u8]) -> Result<(i64, i32), Abort> {
     let clock = crate::face::clock::clock();
-    let Some(text) = typed.or_else(configured) else {
-        let now = clock.date();
-        return Ok((now.time, now.zone));
-    };
     let text = String::from_utf8_lossy(text);
     let date = date::parse(&text, &clock).map_err(|error| {
         if error.is_parse_error() {
@@ -97,10 +118,31 @@ pub(crate) fn description(
     typed: Option<Vec<u8>>,
     notes: &message::Notes<'_>,
 ) -> Result<Vec<u8>, Abort> {
-    let text = match typed {
-        Some(text) if !matches.flag("edit") => text,
-        typed => {
-            let shown = message::with_notes(&message::tidy(&typed.unwrap_or_default()), notes);
+    let text = Text {
+        edits: typed.is_none() || matches.flag("edit"),
+        typed: typed.unwrap_or_default(),
+    };
+    edited(session, text, notes)
+}
+
+/// A description, and whether the user changes it.
+pub(crate) struct Text {
+    /// What it is so far.
+    pub(crate) typed: Vec<u8>,
+    /// Whether the editor is called.
+    pub(crate) edits: bool,
+}
+
+/// The description, after the user's editor if that is wanted.
+pub(crate) fn edited(
+    session: &mut Session,
+    text: Text,
+    notes: &message::Notes<'_>,
+) -> Result<Vec<u8>, Abort> {
+    let text = match text.edits {
+        false => text.typed,
+        true => {
+            let shown = message::with_notes(&message::tidy(&text.typed), notes);
             message::without_notes(&editor::edit(session, &shown)?)
         }
     };
@@ -111,13 +153,13 @@ pub(crate) fn description(
     Ok(tidied)
 }
 
-/// `--secret`, `--draft`, or `phases.new-commit`.
-pub(crate) fn phase(session: &Session, matches: &Matches) -> Result<Phase, Abort> {
+/// `--secret` or `--draft`.
+pub(crate) fn phase(matches: &Matches) -> Result<Option<Phase>, Abort> {
     match (matches.flag("secret"), matches.flag("draft")) {
         (true, true) => Err(Abort::new("cannot specify both --draft and --secret")),
-        (true, false) => Ok(Phase::Secret),
-        (false, true) => Ok(Phase::Draft),
-        (false, false) => new_phase(session),
+        (true, false) => Ok(Some(Phase::Secret)),
+        (false, true) => Ok(Some(Phase::Draft)),
+        (false, false) => Ok(None),
     }
 }
 

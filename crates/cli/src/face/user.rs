@@ -1,0 +1,155 @@
+//! Who makes a changeset.
+
+use super::{Abort, Session, environment};
+use std::io::{BufRead, IsTerminal};
+use std::net::{IpAddr, ToSocketAddrs};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+
+/// Names of this machine and of others.
+const HOSTS: &str = "/etc/hosts";
+/// The name that the system gives itself.
+const HOST: &str = "/proc/sys/kernel/hostname";
+/// The users of this machine.
+const USERS: &str = "/etc/passwd";
+/// Belongs to the user of this process.
+const OWN_PROCESS: &str = "/proc/self";
+
+impl Session {
+    /// The user name for commits: `$HGUSER`, `[ui] username`, `$EMAIL`; else the answer to
+    /// `ui.askusername`, or a guess that is told of.
+    pub(crate) fn username(&mut self) -> Result<Vec<u8>, Abort> {
+        let known = environment::variable("HGUSER")
+            .or_else(|| self.configured_user())
+            .or_else(|| environment::variable("EMAIL"));
+        let asks = known.is_none() && self.config.boolean("ui", "askusername", false)?;
+        let user = match known {
+            None if asks => self.ask("enter a commit username:")?,
+            known => known,
+        };
+        let user = match user {
+            Some(user) => user,
+            None => {
+                let guess = format!("{}@{}", login(), host());
+                self.warn(format!("no username found, using '{guess}' instead\n"))?;
+                guess.into_bytes()
+            }
+        };
+        if user.is_empty() {
+            return Err(Abort::new("no username supplied")
+                .hint("use 'hg config --edit' to set your username"));
+        }
+        if user.contains(&b'\n') {
+            let shown = String::from_utf8_lossy(&user).escape_debug().to_string();
+            return Err(Abort::new(format!("username '{shown}' contains a newline")));
+        }
+        Ok(user)
+    }
+
+    fn configured_user(&self) -> Option<Vec<u8>> {
+        use varve_config::hgrc::Files;
+        let value = self.config.get("ui", "username");
+        let value = value.or_else(|| self.config.get("ui", "user"))?;
+        let expanded = environment::Environment.expand(value);
+        Some(expanded.into_os_string().into_vec())
+    }
+
+    /// Whether somebody is there to answer.
+    pub(crate) fn is_interactive(&self) -> Result<bool, Abort> {
+        let terminal = std::io::stdin().is_terminal();
+        Ok(self.config.boolean("ui", "interactive", terminal)?)
+    }
+
+    /// Asks for a line; `None` if nobody is there.
+    fn ask(&mut self, question: &str) -> Result<Option<Vec<u8>>, Abort> {
+        self.write(format!("{question} "))?;
+        if !self.is_interactive()? {
+            self.write("\n")?;
+            return Ok(None);
+        }
+        std::io::Write::flush(&mut self.out)?;
+        let mut line = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Err(Abort::new("response expected"));
+        }
+        while line
+            .last()
+            .is_some_and(|last| matches!(last, b'\n' | b'\r'))
+        {
+            line.pop();
+        }
+        Ok(Some(line))
+    }
+}
+
+/// The name under which the user logged in.
+fn login() -> String {
+    let set = |name: &&str| environment::variable(name).filter(|value| !value.is_empty());
+    let named = ["LOGNAME", "USER", "LNAME", "USERNAME"]
+        .iter()
+        .find_map(set);
+    let named = named.map(|name| String::from_utf8_lossy(&name).into_owned());
+    named
+        .or_else(name_of_owner)
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn name_of_owner() -> Option<String> {
+    let id = std::fs::metadata(OWN_PROCESS).ok()?.uid().to_string();
+    let users = std::fs::read(USERS).ok()?;
+    let users = String::from_utf8_lossy(&users);
+    let mut fields = users
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>());
+    let found = fields.find(|fields| fields.get(2) == Some(&&id[..]))?;
+    Some((*found.first()?).to_owned())
+}
+
+/// The name of this machine: one with a dot, if it is known under several.
+fn host() -> String {
+    let name = std::fs::read_to_string(HOST).unwrap_or_default();
+    let name = name.trim();
+    let addresses: Vec<IpAddr> = (name, 0)
+        .to_socket_addrs()
+        .map(|found| found.map(|address| address.ip()).collect())
+        .unwrap_or_default();
+    let hosts = std::fs::read(HOSTS).unwrap_or_default();
+    full_name(name, &addresses, &String::from_utf8_lossy(&hosts))
+}
+
+/// What the list of hosts calls the first address of `name`: the first of its names that has a
+/// dot, or else the first.
+fn full_name(name: &str, addresses: &[IpAddr], hosts: &str) -> String {
+    let lines = hosts.lines().filter_map(|line| {
+        let mut words = line.split('#').next()?.split_ascii_whitespace();
+        let address: IpAddr = words.next()?.parse().ok()?;
+        Some((address, words.collect::<Vec<_>>()))
+    });
+    let lines: Vec<_> = lines.collect();
+    for address in addresses {
+        let Some((_, names)) = lines.iter().find(|(listed, _)| listed == address) else {
+            continue;
+        };
+        let full = names.iter().find(|name| name.contains('.'));
+        if let Some(found) = full.or(names.first()) {
+            return (*found).to_owned();
+        }
+    }
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_called_by_their_full_names() {
+        let hosts = "# names\n127.0.0.1 localhost\n127.0.1.1\tbox box.example.org # mine\n127.0.1.1 other.x\n";
+        let named = |address: &str| full_name("box", &[address.parse().unwrap()], hosts);
+        assert_eq!(named("127.0.1.1"), "box.example.org");
+        assert_eq!(named("127.0.0.1"), "localhost");
+        assert_eq!(named("10.0.0.1"), "box");
+        assert_eq!(full_name("box", &[], hosts), "box");
+    }
+}

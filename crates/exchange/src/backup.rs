@@ -1,0 +1,181 @@
+//! The bundle that keeps changesets which are about to be stripped, as Mercurial makes it: bundle2
+//! under bzip2, with a changegroup, the branches of the changesets, and their phases.
+
+use crate::ExchangeError;
+use crate::bundle2::{BundleWriter, PartParams, write_start};
+use crate::changegroup::{SectionSizes, Selection, Version, write_changegroup};
+use sha1::{Digest, Sha1};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use varve_base::{OpenMode, Storage, StorageFile};
+use varve_codec::StreamEncoder;
+use varve_repo::{Phase, RepoView};
+use varve_revlog::{Node, Rev};
+
+/// Stream parameter of a bundle whose parts are one bzip2 stream.
+const BZIP2: &[u8] = b"Compression=BZ";
+
+/// Bytes that are collected before the file grows.
+const BUFFER: usize = 64 << 10;
+
+/// A backup that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// The bundle, in the repository's storage.
+    pub path: PathBuf,
+    /// How large its sections are.
+    pub sizes: SectionSizes,
+}
+
+/// Writes `revs` as [`write_backup`] to a new file below `.hg/strip-backup`, whose name tells
+/// them and `purpose`.
+///
+/// # Errors
+/// As of [`write_backup`]; there is no file then.
+pub fn save_backup(
+    view: &RepoView,
+    storage: &dyn Storage,
+    revs: &[Rev],
+    purpose: &str,
+) -> Result<Backup, ExchangeError> {
+    let folder = view.root().join(".hg/strip-backup");
+    storage.create_folder(&folder)?;
+    let name = backup_name(view, revs, purpose);
+    let (path, beside) = (folder.join(&name), folder.join(name + ".new"));
+    if storage.kind(&beside)?.is_some() {
+        storage.remove(&beside)?;
+    }
+    let file = storage.open(&beside, OpenMode::CreateNew)?;
+    let mut out = BufWriter::with_capacity(BUFFER, FileWriter(file.as_ref()));
+    let sizes = write_backup(view, revs, &mut out)?;
+    drop(out);
+    file.sync()?;
+    storage.rename(&beside, &path)?;
+    storage.sync_folder(&folder)?;
+    Ok(Backup { path, sizes })
+}
+
+/// The oldest changeset, and a digest of all in the order of their names.
+fn backup_name(view: &RepoView, revs: &[Rev], purpose: &str) -> String {
+    let node = |rev: &Rev| view.changelog().node(*rev).to_string();
+    let mut nodes: Vec<String> = revs.iter().map(node).collect();
+    let oldest = nodes.first().map_or("", |node| &node[..12]).to_owned();
+    nodes.sort_unstable();
+    let digest = Sha1::digest(nodes.concat());
+    let [a, b, c, d, ..] = <[u8; 20]>::from(digest);
+    let digest = u32::from_be_bytes([a, b, c, d]);
+    format!("{oldest}-{digest:08x}-{purpose}.hg")
+}
+
+/// Adds to a file.
+struct FileWriter<'a>(&'a dyn StorageFile);
+
+impl Write for FileWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.append(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes `revs`, which are all descendants of some of them and nothing else, oldest first. Who
+/// reads the bundle must have their other parents.
+///
+/// # Errors
+/// What is damaged; what the writer answers.
+pub fn write_backup(
+    view: &RepoView,
+    revs: &[Rev],
+    mut out: impl Write,
+) -> Result<SectionSizes, ExchangeError> {
+    write_start(&mut out, BZIP2)?;
+    let mut bundle = BundleWriter::after_start(StreamEncoder::bzip2(out));
+    let count = revs.len().to_string();
+    let mut phases = revs.iter().map(|rev| view.phases().of(*rev));
+    let is_secret = phases.any(|phase| phase == Phase::Secret);
+    let secret = Phase::Secret.number().to_string();
+    let advisory = [("nbchanges", &count[..]), ("targetphase", &secret)];
+    let params = PartParams {
+        mandatory: &[("version", Version::V3.name())],
+        advisory: if is_secret { &advisory } else { &advisory[..1] },
+    };
+    let mut payload = bundle.part("CHANGEGROUP", &params)?;
+    let sizes = write_changegroup(view, &selection(view, revs), Version::V3, &mut payload)?;
+    payload.end()?;
+    let params = PartParams {
+        mandatory: &[],
+        advisory: &[],
+    };
+    let branches = bundle.part("cache:rev-branch-cache", &params)?;
+    branches.whole(&encode_branches(view, revs)?)?;
+    let phases = bundle.part("PHASE-HEADS", &params)?;
+    phases.whole(&encode_phases(view, revs))?;
+    bundle.finish()?.finish()?.flush()?;
+    Ok(sizes)
+}
+
+/// How large the sections of a bundle of `revs` would be.
+///
+/// # Errors
+/// What is damaged.
+pub fn measure(view: &RepoView, revs: &[Rev]) -> Result<SectionSizes, ExchangeError> {
+    let selection = selection(view, revs);
+    write_changegroup(view, &selection, Version::V3, &mut io::sink())
+}
+
+fn selection(view: &RepoView, revs: &[Rev]) -> Selection {
+    let inside: BTreeSet<Rev> = revs.iter().copied().collect();
+    let parents = |rev: &Rev| view.changelog().parents(*rev).into_iter().flatten();
+    let outside = |rev: &Rev| !inside.contains(rev);
+    let common: Vec<Rev> = revs.iter().flat_map(parents).filter(outside).collect();
+    Selection::new(view.changelog(), revs, &common)
+}
+
+/// Per branch: u32 length of its name, u32 number of changesets, u32 number of those that close
+/// it, name, nodes, nodes of those that close it.
+fn encode_branches(view: &RepoView, revs: &[Rev]) -> Result<Vec<u8>, ExchangeError> {
+    let mut branches: BTreeMap<Vec<u8>, [Vec<Node>; 2]> = BTreeMap::new();
+    for rev in revs {
+        let (name, closes) = view.with_changeset(*rev, |changeset| {
+            (changeset.branch().into_owned(), changeset.closes_branch())
+        })?;
+        let nodes = branches.entry(name).or_default();
+        nodes[usize::from(closes)].push(view.changelog().node(*rev));
+    }
+    let mut out = Vec::new();
+    for (name, nodes) in branches {
+        for len in [name.len(), nodes[0].len(), nodes[1].len()] {
+            out.extend_from_slice(&(len as u32).to_be_bytes());
+        }
+        out.extend_from_slice(&name);
+        for node in nodes.iter().flatten() {
+            out.extend_from_slice(&node.0);
+        }
+    }
+    Ok(out)
+}
+
+/// Per phase and head among the changesets of this phase: u32 phase, node.
+fn encode_phases(view: &RepoView, revs: &[Rev]) -> Vec<u8> {
+    let phase = |rev: Rev| view.phases().of(rev);
+    let followed: BTreeSet<(Phase, Rev)> = revs
+        .iter()
+        .flat_map(|rev| {
+            let parents = view.changelog().parents(*rev).into_iter().flatten();
+            parents.map(|parent| (phase(*rev), parent))
+        })
+        .collect();
+    let mut heads: Vec<(Phase, Rev)> = revs.iter().map(|rev| (phase(*rev), *rev)).collect();
+    heads.retain(|head| !followed.contains(head));
+    heads.sort_unstable();
+    let mut out = Vec::new();
+    for (phase, rev) in heads {
+        out.extend_from_slice(&u32::from(phase.number()).to_be_bytes());
+        out.extend_from_slice(&view.changelog().node(rev).0);
+    }
+    out
+}

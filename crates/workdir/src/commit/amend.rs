@@ -1,0 +1,235 @@
+//! A changeset in the place of the working copy's parent, with what has changed since.
+
+use super::{CommitPlace, Reading, Words, note_committed};
+use crate::tree::content;
+use crate::{Dirstate, Status, Tree, WorkdirError, status_between};
+use std::collections::{BTreeMap, BTreeSet};
+use varve_repo::patterns::Matcher;
+use varve_repo::{FileChange, FileKind, FileText, Lock, NewMarker, Node, Place, RepoView, Rev};
+
+/// What is amended.
+#[derive(Clone, Copy, Debug)]
+pub struct Amend<'a> {
+    /// The repository as it is, hidden changesets included.
+    pub view: &'a RepoView,
+    /// The only parent of the working copy.
+    pub old: Rev,
+    /// Facts of the marker that makes the old changeset obsolete, by what of its content has
+    /// changed; `None` for no marker.
+    pub marker: Option<&'a Marker<'a>>,
+}
+
+/// Of the marker that an amendment leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Marker<'a> {
+    /// When.
+    pub date: (i64, i32),
+    /// Who.
+    pub user: &'a [u8],
+    /// Which words of the changeset have changed, as bits; [`Marker::CONTENT`] is added.
+    pub effects: u32,
+}
+
+impl Marker<'_> {
+    /// The bit of changed files.
+    pub const CONTENT: u32 = 8;
+}
+
+/// What an amendment has made.
+#[derive(Debug)]
+pub struct Amended {
+    /// The new changeset.
+    pub node: Node,
+    /// The store's lock, still held; `None` if nothing had to be written.
+    pub lock: Option<Lock>,
+}
+
+/// A file of the new changeset: from the working copy, or as the old changeset has it.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Working,
+    Old(Node, FileKind),
+}
+
+/// Commits what the old changeset did to its parents, together with what `status` says was
+/// changed since. The new changeset becomes the parent of the working copy; all bookmarks at the
+/// old one move to it.
+///
+/// # Errors
+/// As of [`super::commit`].
+pub fn amend(
+    place: CommitPlace<'_>,
+    dirstate: &mut Dirstate,
+    status: &Status,
+    words: &Words<'_>,
+    what: &Amend<'_>,
+) -> Result<Amended, WorkdirError> {
+    let repository = place.repository;
+    let boundary = Dirstate::clock(repository)?;
+    let old = Old::read(what, status)?;
+    let mut batch = repository.begin_named(place.lock, place.options, "amend")?;
+    let mut files = batch.files_from(old.parents)?;
+    let mut reading = Reading::new(repository, place.stop);
+    for (path, source) in old.files(status)? {
+        let Some(source) = source else {
+            batch.change(&mut files, &FileChange::Remove { path: &path })?;
+            continue;
+        };
+        let (content, kind) = match source {
+            Source::Working => reading.read(&path)?,
+            Source::Old(node, kind) => (content(what.view, &path, &node)?, kind),
+        };
+        let copied_from = old.copy_source(&path, source, dirstate)?;
+        let write = FileChange::Write {
+            path: &path,
+            content: &content,
+            kind,
+            copied_from: copied_from.as_deref(),
+        };
+        batch.change(&mut files, &write)?;
+    }
+    let node = batch.conclude(files, &words.changeset(old.parents))?;
+    let mut bookmarks = batch.bookmarks().clone();
+    let at_old = bookmarks.values_mut().filter(|at| **at == old.node);
+    if at_old.map(|at| *at = node).count() > 0 {
+        batch.transaction().set_bookmarks(&bookmarks)?;
+    }
+    if let Some(marker) = what.marker {
+        let changed = !batch.same_files(&node, &old.node)?;
+        let effects = marker.effects | if changed { Marker::CONTENT } else { 0 };
+        batch.transaction().add_marker(&NewMarker {
+            old: old.node,
+            new: node,
+            date: marker.date,
+            facts: &[
+                (b"ef1", effects.to_string().as_bytes()),
+                (b"operation", b"amend"),
+                (b"user", marker.user),
+            ],
+        })?;
+    }
+    for name in [&b"dirstate"[..], b"branch"] {
+        batch.transaction().keep(Place::Hg, name);
+    }
+    if batch.transaction().anybody_looks() {
+        let mut after = dirstate.clone();
+        note_committed(&mut after, &reading.seen, status, boundary);
+        after.set_parents([node, Node::NULL]);
+        if let Some(bytes) = after.pending(repository)? {
+            batch.transaction().foretell(Place::Hg, b"dirstate", bytes);
+        }
+    }
+    let (node, lock) = batch.finish_locked()?;
+    note_committed(dirstate, &reading.seen, status, boundary);
+    dirstate.set_parents([node, Node::NULL]);
+    dirstate.write(repository)?;
+    Ok(Amended { node, lock })
+}
+
+/// The changeset that is amended.
+struct Old<'a> {
+    view: &'a RepoView,
+    rev: Rev,
+    node: Node,
+    parents: [Node; 2],
+    first_parent: Option<Rev>,
+    tree: Tree<'a>,
+    parent_trees: [Tree<'a>; 2],
+    /// Files that it names.
+    named: BTreeSet<Vec<u8>>,
+    /// Whether only its words change.
+    only_words: bool,
+}
+
+impl<'a> Old<'a> {
+    fn read(what: &Amend<'a>, status: &Status) -> Result<Self, WorkdirError> {
+        let (view, rev) = (what.view, what.old);
+        let parents = view.changelog().parents(rev);
+        let named = view.with_changeset(rev, |changeset| {
+            changeset.files().map(<[u8]>::to_vec).collect()
+        })?;
+        Ok(Old {
+            view,
+            rev,
+            node: view.changelog().node(rev),
+            parents: parents.map(|parent| view.changelog().node_or_null(parent)),
+            first_parent: parents[0],
+            tree: Tree::of(view, Some(rev))?,
+            parent_trees: [Tree::of(view, parents[0])?, Tree::of(view, parents[1])?],
+            named,
+            only_words: [&status.modified, &status.added, &status.removed]
+                .iter()
+                .all(|list| list.is_empty()),
+        })
+    }
+
+    /// What differs from the first parent, or may: where it is taken from; `None` is removed.
+    fn files(&self, status: &Status) -> Result<BTreeMap<Vec<u8>, Option<Source>>, WorkdirError> {
+        let all = Matcher::everything();
+        let before = status_between(self.view, self.first_parent, Some(self.rev), &all, false)?;
+        let mut files = BTreeMap::new();
+        for path in before.modified.into_iter().chain(before.added) {
+            let there = self.tree.get(&path)?;
+            files.insert(path, there.map(|(node, kind)| Source::Old(node, kind)));
+        }
+        files.extend(before.removed.into_iter().map(|path| (path, None)));
+        let written = status.modified.iter().chain(&status.added);
+        files.extend(written.map(|path| (path.clone(), Some(Source::Working))));
+        for path in &status.removed {
+            if self.is_in_parents(path)? {
+                files.insert(path.clone(), None);
+            } else {
+                files.remove(path);
+            }
+        }
+        Ok(files)
+    }
+
+    fn is_in_parents(&self, path: &[u8]) -> Result<bool, WorkdirError> {
+        let [p1, p2] = &self.parent_trees;
+        Ok(p1.get(path)?.is_some() || p2.get(path)?.is_some())
+    }
+
+    /// Where a file of the new changeset was copied from, seen from the parents.
+    fn copy_source(
+        &self,
+        path: &[u8],
+        source: Source,
+        dirstate: &Dirstate,
+    ) -> Result<Option<Vec<u8>>, WorkdirError> {
+        let copied = match source {
+            Source::Working => dirstate.copy_source(path),
+            Source::Old(..) => None,
+        };
+        // What the old changeset copied may have been copied on.
+        let near = copied.unwrap_or(path);
+        let from = self.old_copy_source(near)?;
+        let from = from.or_else(|| copied.map(<[u8]>::to_vec));
+        match from.filter(|from| from != path) {
+            Some(from) if self.is_in_parents(&from)? => Ok(Some(from)),
+            _ => Ok(None),
+        }
+    }
+
+    /// What the old changeset itself says of a file.
+    fn old_copy_source(&self, path: &[u8]) -> Result<Option<Vec<u8>>, WorkdirError> {
+        let there = self.tree.get(path)?.filter(|_| self.named.contains(path));
+        let Some((node, _)) = there else {
+            return Ok(None);
+        };
+        // As Mercurial has it: a copy over a file of the parent is forgotten with other changes.
+        if !self.only_words && self.parent_trees[0].get(path)?.is_some() {
+            return Ok(None);
+        }
+        let filelog = self.view.filelog(path)?;
+        // What was copied has no first parent.
+        let rev = filelog.rev(&node);
+        let rev = rev.filter(|rev| filelog.parents(*rev)[0].is_none());
+        let Some(rev) = rev else {
+            return Ok(None);
+        };
+        let text = filelog.text(rev)?;
+        let copied = FileText::parse(&text).copied_from;
+        Ok(copied.map(|(source, _)| source.to_vec()))
+    }
+}
