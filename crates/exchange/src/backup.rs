@@ -4,13 +4,12 @@
 use crate::ExchangeError;
 use crate::bundle2::{BundleWriter, PartParams, write_start};
 use crate::changegroup::{SectionSizes, Selection, Version, write_changegroup};
-use sha1::{Digest, Sha1};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use varve_base::{OpenMode, Storage, StorageFile};
 use varve_codec::StreamEncoder;
-use varve_repo::{Phase, RepoView};
+use varve_repo::{Phase, RepoView, bundle_name};
 use varve_revlog::{Node, Rev};
 
 /// Stream parameter of a bundle whose parts are one bzip2 stream.
@@ -41,7 +40,8 @@ pub fn save_backup(
 ) -> Result<Backup, ExchangeError> {
     let folder = view.root().join(".hg/strip-backup");
     storage.create_folder(&folder)?;
-    let name = backup_name(view, revs, purpose);
+    let nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
+    let name = bundle_name(nodes.first().unwrap_or(&Node::NULL), &nodes, purpose);
     let (path, beside) = (folder.join(&name), folder.join(name + ".new"));
     if storage.kind(&beside)?.is_some() {
         storage.remove(&beside)?;
@@ -54,18 +54,6 @@ pub fn save_backup(
     storage.rename(&beside, &path)?;
     storage.sync_folder(&folder)?;
     Ok(Backup { path, sizes })
-}
-
-/// The oldest changeset, and a digest of all in the order of their names.
-fn backup_name(view: &RepoView, revs: &[Rev], purpose: &str) -> String {
-    let node = |rev: &Rev| view.changelog().node(*rev).to_string();
-    let mut nodes: Vec<String> = revs.iter().map(node).collect();
-    let oldest = nodes.first().map_or("", |node| &node[..12]).to_owned();
-    nodes.sort_unstable();
-    let digest = Sha1::digest(nodes.concat());
-    let [a, b, c, d, ..] = <[u8; 20]>::from(digest);
-    let digest = u32::from_be_bytes([a, b, c, d]);
-    format!("{oldest}-{digest:08x}-{purpose}.hg")
 }
 
 /// Adds to a file.

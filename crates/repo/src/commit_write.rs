@@ -64,7 +64,8 @@ impl CommitBatch {
     ///
     /// The order is files, manifests, hooks, phases, changelog, each synced before the next: what is
     /// not in the changelog is not there for any reader. Files that [`CommitBatch::transaction`]
-    /// was given are replaced even if there is no new changeset.
+    /// was given are replaced even if there is no new changeset, and hooks hear of an empty batch
+    /// too.
     ///
     /// # Errors
     /// What the storage answers; what was written is then undone.
@@ -81,9 +82,7 @@ impl CommitBatch {
         let newest = (self.changelog.len() as u32).checked_sub(1).map(Rev);
         let tip = self.changelog.node_or_null(newest);
         if !self.changelog.has_news() {
-            if !self.transaction.is_empty() {
-                self.transaction.finish()?;
-            }
+            self.transaction.finish_small()?;
             return Ok((tip, None));
         }
         self.announce()?;

@@ -69,6 +69,7 @@ pub use similar::similar;
 pub use storage_settings::{StorageSettings, engine_of};
 pub use store_files::StoreFile;
 pub use store_path::encode_folders;
+pub use strip::bundle_name;
 pub use touched::{SharedFiles, Touched, TouchedFiles, Travellers};
 pub use transaction::Transaction;
 pub use varve_revlog::{Node, PrefixMatch, ReaderState, Rev, Revlog, RevlogError, WriteOptions};

@@ -28,6 +28,8 @@ const UNDO: &str = "undo";
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) shared: Arc<Shared>,
+    /// If anybody listens; told of the end before the lock is gone.
+    pub(crate) moments: Option<Moments>,
     /// Held until the end, and given back after it.
     lock: Lock,
     description: String,
@@ -35,8 +37,6 @@ pub struct Transaction {
     lengths: Vec<Length>,
     /// What is added to files of the store that are no revlogs.
     appends: Vec<(Length, Vec<u8>)>,
-    /// If anybody listens.
-    pub(crate) moments: Option<Moments>,
 }
 
 /// What is written between the replacing of files.
@@ -151,10 +151,6 @@ impl Transaction {
         self.moments.as_ref().is_some_and(Moments::anybody_looks)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty()
-    }
-
     fn set(&mut self, place: Place, name: &[u8], change: Change) {
         self.files.retain(|(p, n, _)| (*p, &n[..]) != (place, name));
         self.files.push((place, name.to_vec(), change));
@@ -186,6 +182,19 @@ impl Transaction {
         self.run(0, NoSteps).map(drop)
     }
 
+    /// As [`Transaction::finish`]; without any files, only hooks are asked and told.
+    pub(crate) fn finish_small(mut self) -> Result<(), RepoError> {
+        if !self.files.is_empty() {
+            return self.finish();
+        }
+        let Some(moments) = self.moments.take() else {
+            return Ok(());
+        };
+        moments.closing()?;
+        moments.closed();
+        Ok(())
+    }
+
     /// Takes all steps in their order. `changesets` is how many there are before. Gives the lock
     /// back.
     pub(crate) fn run(
@@ -208,7 +217,7 @@ impl Transaction {
             .and_then(|()| self.apply(Place::Hg));
         if let Err(error) = written {
             // If that fails as well, the journal stays for `recover`.
-            let _ = match &moments {
+            let _ = match moments {
                 Some(moments) => moments.undo(!self.lengths.is_empty(), || roll_back(&shared)),
                 None => roll_back(&shared),
             };

@@ -23,7 +23,9 @@ mod tree;
 mod update;
 
 pub use audit::PathAuditor;
-pub use commit::{Amend, Amended, CommitPlace, Marker, Words, amend, commit, message};
+pub use commit::{
+    AMEND, Amend, AmendPlace, Amended, CommitPlace, Marker, Words, amend, commit, message,
+};
 pub use dirstate::{Dirstate, Item, Match, Seen, State, Timestamp, Tracking};
 pub use error::WorkdirError;
 pub use files::{Backups, WorkingFiles};

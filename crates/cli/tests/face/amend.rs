@@ -334,3 +334,135 @@ fn the_editor_is_given_the_old_description() {
     ]);
     same(&twin);
 }
+
+/// Prints what a hook learns, but for the name of the transaction.
+const TELL: &str = "env | grep ^HG_ | grep -v ^HG_TXNID | sort";
+
+fn listening(twin: &Twin, kinds: &[&str], line: &str) {
+    let lines = kinds.iter().map(|kind| format!("{kind} = {line}\n"));
+    let text = format!("[hooks]\n{}", lines.collect::<String>());
+    twin.each(|path| write(path, ".hg/hgrc", text.as_bytes()));
+}
+
+#[test]
+fn hooks_are_asked_and_told_as_by_hg() {
+    let twin = Twin::writing(begin).with("HGEDITOR", "echo edits; echo edited >");
+    each_hg(&twin, &["bookmark", "main"]);
+    // Mercurial falls over txnclose-phase, which is told of a number that is no longer there.
+    let kinds = [
+        "precommit",
+        "pretxncommit",
+        "commit",
+        "pretxnopen",
+        "pretxnclose-bookmark",
+        "pretxnclose-phase",
+        "pretxnclose",
+        "txnclose-bookmark",
+        "txnclose",
+        "txnabort",
+    ];
+    listening(&twin, &kinds, TELL);
+    twin.each(|path| write(path, "b", b"two\n"));
+    twin.all_same(&[
+        "ci --amend -m two",
+        "ci --amend -m two",
+        "ci --amend",
+        "ci --amend -m x -l y",
+        "ci --amend -m x -d bad",
+        "ci --amend -l nowhere",
+    ]);
+    same(&twin);
+    // With a changeset above.
+    each_hg(&twin, &["update", "-q", "-r", "0"]);
+    twin.each(|path| write(path, "c", b"beside\n"));
+    each_hg(&twin, &["commit", "-m", "beside", "-d", "0 0"]);
+    let at = ["update", "-q", "-r", "desc(edited)"];
+    each_hg(&twin, &at);
+    listening(&twin, &kinds, TELL);
+    twin.all_same(&["ci --amend -m four", "log --debug"]);
+    twin.same(&["ci", "--amend", "-m", "three", MARKERS]);
+    same(&twin);
+}
+
+#[test]
+fn who_refuses_leaves_everything_as_it_was() {
+    let twin = Twin::writing(begin);
+    twin.each(|path| write(path, "b", b"two\n"));
+    let kinds = [
+        "pretxnopen",
+        "pretxncommit",
+        "pretxnclose-phase",
+        "pretxnclose",
+    ];
+    for kind in kinds {
+        let refuses = format!("hooks.{kind}=echo no; false");
+        let abort = "hooks.txnabort=echo aborted";
+        twin.same(&[
+            "ci", "--amend", "-m", "x", "--config", &refuses, "--config", abort,
+        ]);
+        twin.all_same(&["status", "log --debug"]);
+        same(&twin);
+    }
+    let twin = twin.with("HGEDITOR", "false");
+    twin.same(&["ci", "--amend", "--config", "hooks.txnabort=echo aborted"]);
+    for kind in ["outgoing", "changegroup"] {
+        let both = twin.run(&[
+            "ci",
+            "--amend",
+            "-m",
+            "x",
+            "--config",
+            &format!("hooks.{kind}=x"),
+        ]);
+        let words = format!("abort: commit --amend does not run the hook {kind}\n");
+        assert_eq!((both.ours.code, &both.ours.stderr), (Some(255), &words));
+    }
+}
+
+/// Where Mercurial would have lost both changesets, both stay.
+#[test]
+fn who_refuses_that_the_old_changeset_goes_keeps_it() {
+    let twin = Twin::writing(begin);
+    for name in ["strip", "repair"] {
+        for kind in ["pretxnopen", "pretxnclose"] {
+            let hook = format!("hooks.{kind}=test $HG_TXNNAME != {name}");
+            let message = format!("{kind} {name}");
+            let ours = twin
+                .run(&["ci", "--amend", "-m", &message, "--config", &hook])
+                .ours;
+            let last = format!("abort: {kind} hook exited with status 1\n");
+            assert_eq!(ours.code, Some(255));
+            assert!(
+                ours.stderr
+                    .starts_with("strip failed, backup bundle stored in '")
+            );
+            assert!(ours.stderr.ends_with(&last), "{}", ours.stderr);
+            let hg = hg();
+            let left = hg.ok(twin.ours(), &["log", "-r", "children(0)", "-T", "{desc}\n"]);
+            assert_eq!(left.lines().last(), Some(&message[..]));
+            hg.ok(twin.ours(), &["verify", "-q"]);
+            hg.ok(
+                twin.ours(),
+                &[
+                    "--config=extensions.strip=",
+                    "strip",
+                    "-q",
+                    "-r",
+                    "1",
+                    "--keep",
+                ],
+            );
+            assert_eq!(hg.ok(twin.ours(), &["status"]), "");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_text_is_not_amended() {
+    let twin = Twin::writing(begin);
+    twin.each(|path| write(path, "words", b"x\xffy"));
+    for mode in ["strict", "replace", "ignore"] {
+        twin.same(&["ci", "--amend", "-l", "words", "--encodingmode", mode]);
+        twin.all_same(&["log -r . --debug"]);
+    }
+}

@@ -16,10 +16,12 @@ const LOOKING: &[&str] = &[
     "pretxnclose",
 ];
 
-/// What one transaction changes, as hooks learn it.
+/// What one transaction changes, as hooks learn it. One that is dropped before it is closed was
+/// given up.
 #[derive(Debug)]
 pub(crate) struct Moments {
     hooks: Arc<dyn Hooks>,
+    is_open: bool,
     /// What all calls have.
     common: Facts,
     commits: Vec<Facts>,
@@ -31,8 +33,9 @@ impl Moments {
     /// The transaction begins, unless a hook refuses.
     pub(crate) fn open(hooks: &Arc<dyn Hooks>, description: &str) -> Result<Moments, RepoError> {
         let id = format!("TXN:{}", new_id());
-        let moments = Moments {
+        let mut moments = Moments {
             hooks: Arc::clone(hooks),
+            is_open: false,
             common: Facts::from([
                 ("txnid", id.into_bytes()),
                 ("txnname", description.as_bytes().to_vec()),
@@ -42,7 +45,13 @@ impl Moments {
             phases: Vec::new(),
         };
         moments.ask("pretxnopen", &moments.common, false)?;
+        moments.is_open = true;
         Ok(moments)
+    }
+
+    /// Another transaction of the same repository begins, unless a hook refuses.
+    pub(crate) fn another(&self, description: &str) -> Result<Moments, RepoError> {
+        Moments::open(&self.hooks, description)
     }
 
     /// Whether any hook may want to see what is pending.
@@ -67,6 +76,23 @@ impl Moments {
     /// Obsolescence markers are added.
     pub(crate) fn markers_added(&mut self) {
         self.common.insert("new_obsmarkers", b"1".to_vec());
+    }
+
+    /// What is committed comes from a bundle.
+    pub(crate) fn received(&mut self, nodes: &[Node], source: &str, url: Vec<u8>) {
+        let hex = |node: &Node| node.to_hex().to_vec();
+        if let (Some(first), Some(last)) = (nodes.first(), nodes.last()) {
+            self.common.insert("node", hex(first));
+            self.common.insert("node_last", hex(last));
+        }
+        self.common.insert("bundle2", b"1".to_vec());
+        self.common.insert("source", source.as_bytes().to_vec());
+        self.common.insert("url", url);
+    }
+
+    /// Bookmarks are written anew, without a change.
+    pub(crate) fn bookmarks_written(&mut self) {
+        self.common.insert("bookmark_moved", b"1".to_vec());
     }
 
     /// Another phase of a changeset; a new one had none.
@@ -121,8 +147,14 @@ impl Moments {
         self.ask("pretxnclose", &self.common, true)
     }
 
+    /// Asks whether a transaction may become final that shows nothing of what is pending.
+    pub(crate) fn closing_unseen(&self) -> Result<(), RepoError> {
+        self.ask("pretxnclose", &self.common, false)
+    }
+
     /// The transaction is final.
-    pub(crate) fn closed(self) {
+    pub(crate) fn closed(mut self) {
+        self.is_open = false;
         for facts in &self.bookmarks {
             let facts = self.with_common(facts);
             self.hooks.later("txnclose-bookmark", facts);
@@ -130,21 +162,21 @@ impl Moments {
         for facts in &self.phases {
             self.hooks.later("txnclose-phase", self.with_common(facts));
         }
-        self.hooks.later("txnclose", self.common);
+        let common = std::mem::take(&mut self.common);
+        self.hooks.later("txnclose", common);
     }
 
     /// The transaction has failed: undoes it and tells so, if there is anything to take back but
     /// small files.
     pub(crate) fn undo(
-        &self,
+        mut self,
         tell: bool,
         roll_back: impl FnOnce() -> Result<bool, RepoError>,
     ) -> Result<bool, RepoError> {
         if tell {
             self.hooks.undoing(Undoing::Begins);
         }
-        // Nobody can refuse what is refused already.
-        let _ = self.hooks.ask("txnabort", &self.common, false);
+        self.aborted();
         let done = roll_back();
         match &done {
             Ok(_) if tell => self.hooks.undoing(Undoing::Done),
@@ -152,6 +184,12 @@ impl Moments {
             Err(_) => self.hooks.undoing(Undoing::Failed),
         }
         done
+    }
+
+    fn aborted(&mut self) {
+        self.is_open = false;
+        // Nobody can refuse what is refused already.
+        let _ = self.hooks.ask("txnabort", &self.common, false);
     }
 
     fn with_common(&self, facts: &Facts) -> Facts {
@@ -163,6 +201,14 @@ impl Moments {
     fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), RepoError> {
         let asked = self.hooks.ask(kind, facts, pending);
         asked.map_err(RepoError::Hook)
+    }
+}
+
+impl Drop for Moments {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.aborted();
+        }
     }
 }
 

@@ -5,16 +5,19 @@
 //! old self kept under a second name until the end, so that an interruption is undone by the
 //! journal like any other.
 
+mod asked;
 mod names;
 mod numbers;
 mod stays;
 
 use crate::fncache;
+use crate::hooks::moments::Moments;
 use crate::journal::Place;
 use crate::lock::Lock;
 use crate::transaction::{Steps, Transaction, remove_undo};
 use crate::view::{Audience, RepoView};
 use crate::{RepoError, Repository};
+pub use names::bundle_name;
 use numbers::Numbers;
 use stays::{Cut, Stays};
 use std::collections::BTreeMap;
@@ -31,8 +34,8 @@ impl Repository {
     /// them move to the newest changeset below that stays. A backup is for the caller to make.
     ///
     /// # Errors
-    /// [`RepoError::Strip`] if the working folder is at one of them, or if one is not there; what
-    /// is damaged or cannot be written: everything is then as it was.
+    /// [`RepoError::Strip`] if the working folder is at one of them; [`RepoError::MissingNode`];
+    /// [`RepoError::Hook`]; what is damaged or cannot be written: everything is then as it was.
     pub fn strip(
         &self,
         lock: Lock,
@@ -40,7 +43,6 @@ impl Repository {
         options: impl Into<WriteOptions>,
         stop: &Interrupt,
     ) -> Result<usize, RepoError> {
-        let mut transaction = self.transaction(lock, "strip")?;
         let shared = Arc::clone(self.shared());
         let view = RepoView::read(Arc::clone(&shared), &shared.stamp()?, Audience::Everything)?;
         let numbers = Numbers::without(&view, nodes)?;
@@ -48,6 +50,10 @@ impl Repository {
             return Ok(0);
         }
         refuse_working_parents(&view, &numbers)?;
+        let mut transaction = self.transaction(lock, "strip")?;
+        let asked = transaction.moments.take();
+        let asked = asked.map(|first| asked::ask(first, &view, &numbers));
+        let asked = asked.transpose()?;
         let mut stripper = Stripper {
             view: &view,
             numbers: &numbers,
@@ -67,6 +73,7 @@ impl Repository {
         transaction.run(view.changelog().len(), steps)?;
         // What was there before cannot be had back by way of those.
         remove_undo(&shared)?;
+        asked.into_iter().flatten().for_each(Moments::closed);
         Ok(numbers.removed())
     }
 }

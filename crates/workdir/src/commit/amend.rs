@@ -1,11 +1,29 @@
 //! A changeset in the place of the working copy's parent, with what has changed since.
 
-use super::{CommitPlace, Reading, Words, note_committed};
+use super::{Reading, Words, note_committed};
 use crate::tree::content;
 use crate::{Dirstate, Status, Tree, WorkdirError, status_between};
 use std::collections::{BTreeMap, BTreeSet};
+use varve_base::Interrupt;
 use varve_repo::patterns::Matcher;
-use varve_repo::{FileChange, FileKind, FileText, Lock, NewMarker, Node, Place, RepoView, Rev};
+use varve_repo::{
+    CommitBatch, FileChange, FileKind, FileText, Lock, NewMarker, Node, Place, RepoView,
+    Repository, Rev,
+};
+
+/// Name of the transaction in which changesets are amended.
+pub const AMEND: &str = "amend";
+
+/// Where an amendment goes to.
+#[derive(Debug)]
+pub struct AmendPlace<'a> {
+    /// The repository.
+    pub repository: &'a Repository,
+    /// Nothing is in it yet; of the name [`AMEND`].
+    pub batch: CommitBatch,
+    /// Ends the work between two files.
+    pub stop: &'a Interrupt,
+}
 
 /// What is amended.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +76,7 @@ enum Source {
 /// # Errors
 /// As of [`super::commit`].
 pub fn amend(
-    place: CommitPlace<'_>,
+    place: AmendPlace<'_>,
     dirstate: &mut Dirstate,
     status: &Status,
     words: &Words<'_>,
@@ -67,7 +85,7 @@ pub fn amend(
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
     let old = Old::read(what, status)?;
-    let mut batch = repository.begin_named(place.lock, place.options, "amend")?;
+    let mut batch = place.batch;
     let mut files = batch.files_from(old.parents)?;
     let mut reading = Reading::new(repository, place.stop);
     for (path, source) in old.files(status)? {

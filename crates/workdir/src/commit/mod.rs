@@ -3,7 +3,7 @@
 mod amend;
 pub mod message;
 
-pub use amend::{Amend, Amended, Marker, amend};
+pub use amend::{AMEND, Amend, AmendPlace, Amended, Marker, amend};
 
 use crate::marks;
 use crate::{

@@ -6,11 +6,10 @@ use crate::face::evolution::{Evolution, evolution};
 use crate::face::{Abort, Matches, Session};
 use std::sync::Arc;
 use varve_exchange::SectionSizes;
-use varve_repo::hooks::OF_TRANSACTIONS;
-use varve_repo::{Audience, Lock, Locked, Node, Phase, RepoView, Repository, Rev};
+use varve_repo::{Audience, CommitBatch, Lock, Locked, Node, Phase, RepoView, Repository, Rev};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
-    Amend, Amended, CommitPlace, Dirstate, Marker, PathAuditor, Status, Tree, Words, message,
+    AMEND, Amend, AmendPlace, Amended, Dirstate, Marker, PathAuditor, Status, Tree, Words, message,
 };
 
 /// Extra fact that names the amended changeset.
@@ -60,21 +59,24 @@ pub(super) fn run(
     let before = Before::look(session, &repository, &dirstate)?;
     let evolution = evolution(session)?;
     if !evolution.markers {
-        session.refuse_hooks("commit --amend", OF_TRANSACTIONS)?;
         session.refuse_hooks("commit --amend", OF_STRIPPING)?;
     }
     if closes(matches) && !before.is_merge() {
         before.check_close(matches)?;
     }
     let old = Old::read(before.view(), may_be_amended(session, &before, evolution)?)?;
-    words::check(matches)?;
     refuse_interrupted(&repository)?;
     session.note(format!("amending changeset {}\n", short(&old.node)))?;
+    // Hooks may refuse before the user has typed anything.
+    let options = words::write_options(session, &repository)?;
+    let batch = repository.begin_named(lock, options, AMEND)?;
+    words::check(matches)?;
     let auditor = PathAuditor::new(session.root()?);
     let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
     let status = look(session, matches, (&repository, &matcher), &mut dirstate)?;
     let Some(new) = New::of(session, matches, (&before, &old), &status)? else {
         dirstate.write(&repository)?;
+        batch.finish()?;
         session.status("nothing changed\n")?;
         return Ok(super::NOTHING);
     };
@@ -87,7 +89,7 @@ pub(super) fn run(
         markers: evolution.markers,
     };
     let orphans = before.view().orphans()?.len();
-    let node = amendment.make(session, (&repository, lock), &mut dirstate)?;
+    let node = amendment.make(session, (&repository, batch), &mut dirstate)?;
     drop(working_copy);
     session.forget_view();
     before::tell_committed(session, &node)?;
@@ -114,7 +116,7 @@ impl Amendment<'_> {
     fn make(
         &self,
         session: &mut Session,
-        (repository, lock): (&Repository, Lock),
+        (repository, batch): (&Repository, CommitBatch),
         dirstate: &mut Dirstate,
     ) -> Result<Node, Abort> {
         let Amendment { old, new, .. } = *self;
@@ -146,10 +148,9 @@ impl Amendment<'_> {
             user: &author,
             effects: new.effects(old, &self.before.branch),
         };
-        let place = CommitPlace {
+        let place = AmendPlace {
             repository,
-            lock,
-            options: words::write_options(session, repository)?,
+            batch,
             stop: &session.stop,
         };
         let what = Amend {
@@ -269,7 +270,10 @@ impl New {
     ) -> Result<Option<New>, Abort> {
         let typed_date = words::typed_date(matches)?;
         let user = match matches.value("user").filter(|user| !user.is_empty()) {
-            Some(_) => words::user(session, matches)?,
+            Some(_) => {
+                let typed = words::user(session, matches)?;
+                session.text(&typed)?
+            }
             None => old.user.clone(),
         };
         let typed = words::typed_message(session, matches)?;
@@ -291,6 +295,7 @@ impl New {
             edits,
         };
         let description = words::edited(session, text, &notes)?;
+        let description = session.text(&description)?;
         let mut extras = old.extras.clone();
         if closes(matches) {
             let close = CLOSING
@@ -441,7 +446,12 @@ fn strip(
         ))?;
     }
     let options = words::write_options(session, repository)?;
-    repository.strip(lock, &[old.node], options, &session.stop)?;
+    let stripped = repository.strip(lock, &[old.node], options, &session.stop);
+    if stripped.is_err() {
+        let path = backup.path.display();
+        session.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
+    }
+    stripped?;
     Ok(())
 }
 
