@@ -1,7 +1,6 @@
 //! A changeset in the place of the working copy's parent, with what has changed since.
 
 use super::{Reading, Words, note_committed};
-use crate::tree::content;
 use crate::{Dirstate, Status, Tree, WorkdirError, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
@@ -95,7 +94,7 @@ pub fn amend(
         };
         let (content, kind) = match source {
             Source::Working => reading.read(&path)?,
-            Source::Old(node, kind) => (content(what.view, &path, &node)?, kind),
+            Source::Old(node, kind) => (what.view.file_content(&path, &node)?, kind),
         };
         let copied_from = old.copy_source(&path, source, dirstate)?;
         let write = FileChange::Write {
