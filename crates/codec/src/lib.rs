@@ -8,7 +8,9 @@ mod codecs;
 pub mod deflate;
 mod setting;
 mod stream;
+mod stream_setting;
 
 pub use codecs::{Codec, CodecError, CodecId, Compressor, Dictionary, Expander};
 pub use setting::{EngineSetting, SettingError};
 pub use stream::StreamEncoder;
+pub use stream_setting::{StreamEngine, StreamSetting};

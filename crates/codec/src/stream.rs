@@ -1,11 +1,20 @@
 //! Compression of a stream that goes out as it is made: bundles and wire answers.
 
-use crate::{CodecError, CodecId, EngineSetting};
+use crate::{CodecError, CodecId, EngineSetting, StreamEngine, StreamSetting};
 use std::io::{self, Write};
 use zstd::stream::raw::CParameter;
 
 /// How far [`StreamEncoder::far_zstd`] looks back, in bytes. Readers need as much memory.
 pub const FAR_WINDOW: u32 = 4 << 20;
+
+/// A long window, and pieces that begin with the whole window of the piece before.
+const FAR: [CParameter; 2] = [
+    CParameter::WindowLog(FAR_WINDOW.ilog2()),
+    CParameter::OverlapSizeLog(9),
+];
+
+/// From this level on zstd looks so long that no overlap is worth looking at twice.
+const SLOW_LEVEL: i32 = 10;
 
 /// Compresses what is written to it into the writer below.
 pub enum StreamEncoder<W: Write> {
@@ -42,6 +51,35 @@ impl<W: Write> StreamEncoder<W> {
         }
     }
 
+    /// Starts the stream of a bundle.
+    ///
+    /// # Errors
+    /// [`CodecError::Failed`] if the engine refuses its level or a context cannot be had.
+    pub fn of_bundle(setting: StreamSetting, out: W) -> Result<Self, CodecError> {
+        let level = setting.effective_level();
+        let size = level.unsigned_abs();
+        match setting.engine {
+            StreamEngine::None => Ok(StreamEncoder::None(out)),
+            StreamEngine::Gzip => Ok(StreamEncoder::Zlib(flate2::write::ZlibEncoder::new(
+                out,
+                flate2::Compression::new(size),
+            ))),
+            StreamEngine::Bzip2 => Ok(StreamEncoder::Bzip2(bzip2::write::BzEncoder::new(
+                out,
+                bzip2::Compression::new(size),
+            ))),
+            StreamEngine::Zstd => {
+                let threads = setting.effective_threads();
+                let parameters: &[CParameter] = match level {
+                    ..SLOW_LEVEL => &FAR,
+                    // Where looking costs the most, as the zstd tool does it with threads.
+                    _ => &[],
+                };
+                StreamEncoder::threaded_zstd(level, threads, parameters, out)
+            }
+        }
+    }
+
     /// Starts a zstd stream that looks back over [`FAR_WINDOW`] bytes, for long answers.
     ///
     /// One worker thread compresses what the caller makes meanwhile. It also makes the work
@@ -51,15 +89,23 @@ impl<W: Write> StreamEncoder<W> {
     /// # Errors
     /// [`CodecError::Failed`] if a context cannot be had.
     pub fn far_zstd(level: i32, out: W) -> Result<Self, CodecError> {
+        StreamEncoder::threaded_zstd(level, 1, &FAR, out)
+    }
+
+    /// The pieces that threads work on depend on the parameters alone, and so do the bytes.
+    fn threaded_zstd(
+        level: i32,
+        threads: u32,
+        parameters: &[CParameter],
+        out: W,
+    ) -> Result<Self, CodecError> {
         let fail = |e| CodecError::failed("zstd", &e);
         let mut encoder = zstd::stream::write::Encoder::new(out, level).map_err(fail)?;
-        for parameter in [
-            CParameter::NbWorkers(1),
-            CParameter::WindowLog(FAR_WINDOW.ilog2()),
-            // A piece begins with the whole window of the piece before.
-            CParameter::OverlapSizeLog(9),
-        ] {
-            encoder.set_parameter(parameter).map_err(fail)?;
+        encoder
+            .set_parameter(CParameter::NbWorkers(threads))
+            .map_err(fail)?;
+        for parameter in parameters {
+            encoder.set_parameter(*parameter).map_err(fail)?;
         }
         Ok(StreamEncoder::Zstd(encoder))
     }
@@ -135,6 +181,34 @@ mod tests {
             .expand(CodecId::Zstd, &bytes, text.len(), &mut back)
             .unwrap();
         assert_eq!(back, text);
+    }
+
+    #[test]
+    fn threads_do_not_show_in_the_bytes() {
+        let noise = |n: u32| (n ^ n >> 7).wrapping_mul(2_654_435_761) >> 27;
+        let text: Vec<u8> = (0..18_u32 << 20).map(|n| noise(n) as u8).collect();
+        let compressed = |level, threads, piece| {
+            let setting = StreamSetting {
+                engine: StreamEngine::Zstd,
+                level: Some(level),
+                threads: Some(threads),
+            };
+            let mut encoder = StreamEncoder::of_bundle(setting, Vec::new()).unwrap();
+            for piece in text.chunks(piece) {
+                encoder.write_all(piece).unwrap();
+            }
+            encoder.finish().unwrap()
+        };
+        for level in [-5, 1, 10] {
+            let one = compressed(level, 1, 1 << 20);
+            assert!(one.len() < text.len());
+            assert_eq!(one, compressed(level, 4, 77_777), "{level}");
+            let mut back = Vec::new();
+            Expander::new()
+                .expand(CodecId::Zstd, &one, text.len(), &mut back)
+                .unwrap();
+            assert_eq!(back, text);
+        }
     }
 
     #[test]

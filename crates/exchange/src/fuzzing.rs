@@ -1,5 +1,6 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
+use crate::bundlespec::{BundleSpec, Habits};
 use crate::wire::{ClientMedia, WireRequest, parse_wire_words};
 
 /// Never panics on the arguments of a request: headers, query, posted body, batches, bundle
@@ -26,6 +27,17 @@ pub fn wire_arguments(data: &[u8]) {
     }
     parse_wire_words(data);
     ClientMedia::parse(data);
+}
+
+/// Never panics; what reads as a bundlespec reads back from its own text as the same.
+pub fn bundlespec(data: &[u8]) {
+    let habits = Habits {
+        general_delta: true,
+    };
+    if let Ok(spec) = BundleSpec::parse(&String::from_utf8_lossy(data), habits) {
+        let text = spec.to_string();
+        assert_eq!(BundleSpec::parse(&text, habits), Ok(spec), "{text}");
+    }
 }
 
 #[cfg(test)]

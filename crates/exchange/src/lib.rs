@@ -2,6 +2,7 @@
 
 mod backup;
 mod bundle2;
+pub mod bundlespec;
 mod changegroup;
 mod error;
 pub mod fuzzing;

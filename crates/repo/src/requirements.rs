@@ -85,6 +85,11 @@ impl Requirements {
         Ok(Requirements(names))
     }
 
+    /// Whether this program can read what has this requirement.
+    pub fn is_known(name: &str) -> bool {
+        KNOWN.contains(&name)
+    }
+
     /// Whether a requirement is there.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)

@@ -1,0 +1,79 @@
+//! What is wrong with a bundlespec.
+
+use varve_codec::StreamEngine;
+
+/// A text is no bundlespec, or asks for what there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleSpecError {
+    /// Neither a type nor a compression.
+    #[error("{0} is not a recognized bundle specification")]
+    Unknown(String),
+    /// What stands before the hyphen.
+    #[error("{0} compression is not supported")]
+    Compression(String),
+    /// What stands behind the hyphen.
+    #[error("{0} is not a recognized bundle version")]
+    Type(String),
+    /// Bundle1 has no letters for this engine.
+    #[error("compression engine {} is not supported on v1 bundles", .0.name())]
+    NotInV1(StreamEngine),
+    /// The reader would have to know what nobody knows.
+    #[error("missing support for repository features: {0}")]
+    Requirements(String),
+    /// A parameter is no pair.
+    #[error("invalid bundle specification: missing \"=\" in parameter: {0}")]
+    NoValue(String),
+    /// A parameter is a switch.
+    #[error("parameter {key} should be a boolean ('{value}')")]
+    NoBoolean {
+        /// Its name.
+        key: String,
+        /// Its value.
+        value: String,
+    },
+    /// A parameter is a number.
+    #[error("{key} \"{value}\" is not an integer")]
+    NoInteger {
+        /// Its name.
+        key: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// The engine has no levels.
+    #[error("{key} \"{value}\" is given, but {} has no levels", engine.name())]
+    NoLevels {
+        /// The parameter or setting.
+        key: String,
+        /// Its value.
+        value: i64,
+        /// What compresses.
+        engine: StreamEngine,
+    },
+    /// The engine has other levels.
+    #[error("{key} \"{value}\" is out of range, {} has levels from {least} to {most}", engine.name())]
+    Level {
+        /// The parameter or setting.
+        key: String,
+        /// Its value.
+        value: i64,
+        /// What compresses.
+        engine: StreamEngine,
+        /// Its lowest level.
+        least: i32,
+        /// Its highest level.
+        most: i32,
+    },
+    /// The engine cannot use so many threads.
+    #[error("{key} \"{value}\" is out of range, {} uses at most {most}", engine.name())]
+    Threads {
+        /// The parameter or setting.
+        key: String,
+        /// Its value.
+        value: i64,
+        /// What compresses.
+        engine: StreamEngine,
+        /// How many threads it can use.
+        most: u32,
+    },
+}
