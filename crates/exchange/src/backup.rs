@@ -3,14 +3,14 @@
 
 use crate::ExchangeError;
 use crate::bundle2::{BundleWriter, PartParams, write_start};
+use crate::bundling::{encode_branches, encode_phases};
 use crate::changegroup::{SectionSizes, Selection, Version, write_changegroup};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use varve_base::{OpenMode, Storage, StorageFile};
 use varve_codec::StreamEncoder;
 use varve_repo::{Phase, RepoView, bundle_name};
-use varve_revlog::{Node, Rev};
+use varve_revlog::Rev;
 
 /// Stream parameter of a bundle whose parts are one bzip2 stream.
 const BZIP2: &[u8] = b"Compression=BZ";
@@ -116,54 +116,5 @@ pub fn measure(view: &RepoView, revs: &[Rev]) -> Result<SectionSizes, ExchangeEr
 }
 
 fn selection(view: &RepoView, revs: &[Rev]) -> Selection {
-    let inside: BTreeSet<Rev> = revs.iter().copied().collect();
-    let parents = |rev: &Rev| view.changelog().parents(*rev).into_iter().flatten();
-    let outside = |rev: &Rev| !inside.contains(rev);
-    let common: Vec<Rev> = revs.iter().flat_map(parents).filter(outside).collect();
-    Selection::new(view.changelog(), revs, &common)
-}
-
-/// Per branch: u32 length of its name, u32 number of changesets, u32 number of those that close
-/// it, name, nodes, nodes of those that close it.
-fn encode_branches(view: &RepoView, revs: &[Rev]) -> Result<Vec<u8>, ExchangeError> {
-    let mut branches: BTreeMap<Vec<u8>, [Vec<Node>; 2]> = BTreeMap::new();
-    for rev in revs {
-        let (name, closes) = view.with_changeset(*rev, |changeset| {
-            (changeset.branch().into_owned(), changeset.closes_branch())
-        })?;
-        let nodes = branches.entry(name).or_default();
-        nodes[usize::from(closes)].push(view.changelog().node(*rev));
-    }
-    let mut out = Vec::new();
-    for (name, nodes) in branches {
-        for len in [name.len(), nodes[0].len(), nodes[1].len()] {
-            out.extend_from_slice(&(len as u32).to_be_bytes());
-        }
-        out.extend_from_slice(&name);
-        for node in nodes.iter().flatten() {
-            out.extend_from_slice(&node.0);
-        }
-    }
-    Ok(out)
-}
-
-/// Per phase and head among the changesets of this phase: u32 phase, node.
-fn encode_phases(view: &RepoView, revs: &[Rev]) -> Vec<u8> {
-    let phase = |rev: Rev| view.phases().of(rev);
-    let followed: BTreeSet<(Phase, Rev)> = revs
-        .iter()
-        .flat_map(|rev| {
-            let parents = view.changelog().parents(*rev).into_iter().flatten();
-            parents.map(|parent| (phase(*rev), parent))
-        })
-        .collect();
-    let mut heads: Vec<(Phase, Rev)> = revs.iter().map(|rev| (phase(*rev), *rev)).collect();
-    heads.retain(|head| !followed.contains(head));
-    heads.sort_unstable();
-    let mut out = Vec::new();
-    for (phase, rev) in heads {
-        out.extend_from_slice(&u32::from(phase.number()).to_be_bytes());
-        out.extend_from_slice(&view.changelog().node(rev).0);
-    }
-    out
+    Selection::exactly(view.changelog(), revs, &[])
 }

@@ -32,6 +32,8 @@ pub(crate) struct BundleWriter<W: Write> {
     out: W,
     next_part: u32,
     chunk: Vec<u8>,
+    /// Cut payloads in chunks of exactly so many bytes.
+    exact: Option<usize>,
 }
 
 /// The parameters of a part, mandatory ones first.
@@ -53,6 +55,15 @@ impl<W: Write> BundleWriter<W> {
             out,
             next_part: 0,
             chunk: Vec::new(),
+            exact: None,
+        }
+    }
+
+    /// Cuts every payload in chunks of `len` bytes, the last one apart.
+    pub(crate) fn cutting(self, len: usize) -> Self {
+        BundleWriter {
+            exact: Some(len),
+            ..self
         }
     }
 
@@ -168,6 +179,15 @@ impl<W: Write> Payload<'_, W> {
 
 impl<W: Write> Write for Payload<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(len) = self.bundle.exact {
+            let room = len.saturating_sub(self.bundle.chunk.len());
+            let piece = bytes.get(..room).unwrap_or(bytes);
+            self.bundle.chunk.extend_from_slice(piece);
+            if self.bundle.chunk.len() >= len {
+                self.send_gathered()?;
+            }
+            return Ok(piece.len());
+        }
         if self.bundle.chunk.len() + bytes.len() > CHUNK {
             self.send_gathered()?;
         }
@@ -249,6 +269,23 @@ mod tests {
         expected.extend_from_slice("\u{e4}".repeat(127).as_bytes());
         expected.extend_from_slice(&[0; 8]);
         assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn payloads_are_cut_in_equal_chunks_for_files() {
+        let mut bundle = BundleWriter::new(Vec::new()).unwrap().cutting(10);
+        let params = PartParams {
+            mandatory: &[],
+            advisory: &[],
+        };
+        let mut part = bundle.part("X", &params).unwrap();
+        part.write_all(b"abc").unwrap();
+        part.write_all(&[b'd'; 17]).unwrap();
+        part.end().unwrap();
+        bundle.part("Y", &params).unwrap().whole(b"e").unwrap();
+        let bytes = bundle.finish().unwrap();
+        let payload = b"\0\0\0\x0aabcddddddd\0\0\0\x0adddddddddd\0\0\0\0\0\0\0\x08\x01Y";
+        assert!(bytes[20..].starts_with(payload), "{bytes:?}");
     }
 
     #[test]

@@ -60,6 +60,12 @@ pub enum ExchangeError {
     /// Stream clones are switched off, or would show secret changesets.
     #[error("this server does not allow a stream clone of this repository")]
     NoStreamClone,
+    /// A form of changegroup that is not known here.
+    #[error("repository does not support bundle version {0}")]
+    ChangegroupVersion(String),
+    /// A bundlespec is wrong.
+    #[error(transparent)]
+    BundleSpec(#[from] crate::bundlespec::BundleSpecError),
     /// A manifest cannot be read.
     #[error("manifest {node} is damaged at byte {offset}: {reason}")]
     DamagedManifest {

@@ -3,6 +3,7 @@
 mod backup;
 mod bundle2;
 pub mod bundlespec;
+mod bundling;
 mod changegroup;
 mod error;
 pub mod fuzzing;
@@ -11,6 +12,7 @@ mod stream;
 pub mod wire;
 
 pub use backup::{Backup, measure, save_backup, write_backup};
+pub use bundling::{BundlePlan, PartOutline, Travellers};
 pub use changegroup::SectionSizes;
 pub use error::ExchangeError;
 pub use sink::{ChunkSink, SinkClosed, copy_file};

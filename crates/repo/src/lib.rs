@@ -34,6 +34,7 @@ mod phases;
 mod portable;
 mod recompress;
 mod recover;
+mod relevant_markers;
 mod repository;
 mod requirements;
 mod similar;

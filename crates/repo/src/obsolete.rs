@@ -18,6 +18,7 @@ use crate::phases::Phase;
 use crate::transaction::Transaction;
 use crate::view::RepoView;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
@@ -37,7 +38,7 @@ mod at {
 
 const _: () = assert!(at::OLD_NODE == 19);
 
-const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 1;
 const LONG_NODES: u16 = 2;
 /// In place of the number of parents that were recorded.
 const NO_PARENTS: u8 = 3;
@@ -49,6 +50,10 @@ const FILE: &str = "obsstore";
 pub(crate) struct Marker {
     pub old: Node,
     pub successors: Vec<Node>,
+    /// Of the old changeset, where they were recorded.
+    pub parents: Vec<Node>,
+    /// Where all of it stands in the file.
+    pub place: Range<usize>,
 }
 
 /// A marker to be written.
@@ -66,9 +71,18 @@ pub struct NewMarker<'a> {
 
 /// Markers in no order, perhaps several for one changeset.
 pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Marker>, RepoError> {
+    Ok(read_with_file(storage, store)?.0)
+}
+
+/// The same, with the bytes of the file.
+pub(crate) fn read_with_file(
+    storage: &dyn Storage,
+    store: &Path,
+) -> Result<(Vec<Marker>, Vec<u8>), RepoError> {
     let path = store.join(FILE);
     let bytes = read_if_there(storage, &path)?.unwrap_or_default();
-    parse(&bytes).map_err(|(line, reason)| RepoError::DamagedLine { path, line, reason })
+    let damaged = |(line, reason)| RepoError::DamagedLine { path, line, reason };
+    Ok((parse(&bytes).map_err(damaged)?, bytes))
 }
 
 /// The error is the number of the marker, from 1, and what is wrong.
@@ -86,17 +100,25 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
         let head = rest.first_chunk::<{ at::END }>().ok_or(cut)?;
         let len = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
         let marker = rest.get(..len).ok_or(cut)?;
+        let start = bytes.len() - rest.len();
         if len < at::END {
             return Err((count, "the marker claims to be shorter than one can be"));
         }
         let flags = u16::from_be_bytes([head[at::FLAGS], head[at::FLAGS + 1]]);
         if flags & LONG_NODES == 0 {
             let number = usize::from(head[at::SUCCESSORS]);
+            let parents = match head[at::PARENTS] {
+                NO_PARENTS => 0,
+                parents => usize::from(parents),
+            };
             let (nodes, _) = marker[at::OLD_NODE..].as_chunks::<{ Node::LEN }>();
-            let successors = nodes.get(1..=number).ok_or(cut)?;
+            let others = nodes.get(1..=number + parents).ok_or(cut)?;
+            let (successors, parents) = others.split_at(number);
             markers.push(Marker {
                 old: Node(nodes[0]),
                 successors: successors.iter().copied().map(Node).collect(),
+                parents: parents.iter().copied().map(Node).collect(),
+                place: start..start + len,
             });
         }
         rest = &rest[len..];
@@ -242,6 +264,8 @@ mod tests {
         let found = Marker {
             old: marker.old,
             successors: vec![marker.new],
+            parents: Vec::new(),
+            place: 1..GOLDEN.len(),
         };
         assert_eq!(parse(GOLDEN).unwrap(), [found]);
     }

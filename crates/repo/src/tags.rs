@@ -66,6 +66,27 @@ fn global(view: &RepoView) -> Result<History, RepoError> {
     Ok(all)
 }
 
+impl RepoView {
+    /// Which revision of `.hgtags` some changesets have, as far as the cache knows it; the null
+    /// node for those that have no such file.
+    ///
+    /// # Errors
+    /// If the history of the file is damaged.
+    pub fn cached_tag_files(&self, revs: &[Rev]) -> Result<Vec<(Rev, Node)>, RepoError> {
+        let (mut files, mut filelog) = (TagFiles::new(self), None);
+        files.load(revs);
+        let mut known = Vec::new();
+        for rev in revs {
+            if let Some(node) = files.get(*rev)
+                && (node.is_null() || is_sure(self, &files, *rev, &mut filelog)?)
+            {
+                known.push((*rev, node));
+            }
+        }
+        Ok(known)
+    }
+}
+
 /// Whether a changeset is known to have a revision of the file that there is.
 fn is_sure(
     view: &RepoView,

@@ -130,7 +130,10 @@ impl RepoView {
     }
 
     /// Whether anything was ever said to be obsolete.
-    pub(crate) fn has_obsolete(&self) -> Result<bool, RepoError> {
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn has_obsolete(&self) -> Result<bool, RepoError> {
         Ok(!obsolete::read(self.storage(), &self.shared.store())?.is_empty())
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod bench;
 pub(crate) mod bookmarks;
 pub(crate) mod branch;
 pub(crate) mod branches;
+pub(crate) mod bundle;
 pub(crate) mod cat;
 pub(crate) mod clone;
 pub(crate) mod commit;
@@ -57,6 +58,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &bookmarks::COMMAND,
     &branch::COMMAND,
     &branches::COMMAND,
+    &bundle::COMMAND,
     &cat::COMMAND,
     &clone::COMMAND,
     &commit::COMMAND,

@@ -44,6 +44,14 @@ pub(crate) enum Abort {
     /// An alias is defined wrongly.
     #[error("config error: {0}")]
     Alias(String),
+    /// A command needs a setting that there is not.
+    #[error("config error: {message}")]
+    Unconfigured {
+        /// What there is not.
+        message: &'static str,
+        /// Where to read about it.
+        hint: &'static str,
+    },
     /// A command was called with wrong arguments; its usage follows.
     #[error("hg {name}: {message}")]
     Usage {
@@ -129,6 +137,7 @@ impl Abort {
     pub(crate) fn hint_text(&self) -> Option<String> {
         match self {
             Abort::Failed { hint, .. } | Abort::Parse { hint, .. } => hint.clone(),
+            Abort::Unconfigured { hint, .. } => Some((*hint).to_owned()),
             Abort::GlobalUsage(_) => {
                 Some("use 'hg help -v' for a list of global options".to_owned())
             }

@@ -28,6 +28,8 @@ pub(crate) struct Command {
 pub(crate) enum Category {
     /// Making repositories.
     Creation,
+    /// Changesets that come from others or go to them.
+    Exchange,
     /// Commits.
     Committing,
     /// Branches, tags, bookmarks, phases.

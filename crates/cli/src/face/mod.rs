@@ -26,6 +26,7 @@ mod locks;
 pub(crate) mod matching;
 mod options;
 mod pager;
+pub(crate) mod peer;
 pub(crate) mod remote;
 pub(crate) mod revision;
 pub(crate) mod revlogs;

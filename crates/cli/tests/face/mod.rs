@@ -6,6 +6,7 @@
 
 mod amend;
 mod annotate;
+mod bundles;
 mod calls;
 mod clone;
 mod commit;

@@ -129,6 +129,28 @@ impl BundleSpec {
     pub fn setting(&self) -> StreamSetting {
         self.setting
     }
+
+    /// The same, with a level and threads for where the spec says nothing. The level comes with
+    /// the name of the setting that it is from. What the engine does not have is no mistake here,
+    /// since such settings may be meant for another one.
+    ///
+    /// # Errors
+    /// [`BundleSpecError::Level`] if the engine has levels, but not this one.
+    pub fn setting_with(
+        &self,
+        level: Option<(String, i64)>,
+        threads: Option<i64>,
+    ) -> Result<StreamSetting, BundleSpecError> {
+        let mut setting = self.setting;
+        if let (None, Some((key, level)), Some(_)) = (setting.level, level, self.engine.levels()) {
+            setting.level = parse::checked_level(self.engine, &key, Some(level))?;
+        }
+        if let (None, Some(threads)) = (setting.threads, threads) {
+            let most = i64::from(self.engine.most_threads());
+            setting.threads = Some(threads.clamp(-1, most) as i32);
+        }
+        Ok(setting)
+    }
 }
 
 #[cfg(test)]

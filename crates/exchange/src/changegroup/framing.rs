@@ -17,6 +17,7 @@
 //!
 //! Source: Mercurial `helptext/internals/changegroups.txt`.
 
+use crate::ExchangeError;
 use std::io::{self, Write};
 
 /// A node as it travels: the SHA-1 of parents and text.
@@ -41,6 +42,15 @@ impl Version {
             Version::V2 => "02",
             Version::V3 => "03",
         }
+    }
+
+    /// The version of a name.
+    ///
+    /// # Errors
+    /// [`ExchangeError::ChangegroupVersion`] if it cannot be written here.
+    pub(crate) fn named(name: &str) -> Result<Version, ExchangeError> {
+        let unknown = || ExchangeError::ChangegroupVersion(name.to_owned());
+        Version::best_of([name].into_iter()).ok_or_else(unknown)
     }
 
     /// The newest of these that is written here.

@@ -54,6 +54,16 @@ impl Selection {
         }
     }
 
+    /// Sends `revs`, which are oldest first and have whatever lies between two of them, and nothing
+    /// else. The client has `common` and what `revs` build on.
+    pub(crate) fn exactly(changelog: &Revlog, revs: &[Rev], common: &[Rev]) -> Self {
+        let parents = |rev: &Rev| changelog.parents(*rev).into_iter().flatten();
+        let outside = |rev: &Rev| revs.binary_search(rev).is_err();
+        let below = revs.iter().flat_map(parents).filter(outside);
+        let common: Vec<Rev> = common.iter().copied().chain(below).collect();
+        Selection::new(changelog, revs, &common)
+    }
+
     /// Number of changesets sent.
     pub(crate) fn sent_len(&self) -> usize {
         self.sent

@@ -37,6 +37,7 @@ const NAME: usize = 13;
 
 const CATEGORIES: &[(Category, &str)] = &[
     (Category::Creation, "Repository creation"),
+    (Category::Exchange, "Remote repository management"),
     (Category::Committing, "Change creation"),
     (Category::Organization, "Change organization"),
     (Category::Contents, "File content management"),

@@ -1,0 +1,184 @@
+//! What is in the files.
+
+use super::{files, history};
+use crate::face::Twin;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{self, noise};
+
+/// What of a repository must come through a bundle.
+fn state(hg: &Hg, path: &Path, phases: bool) -> String {
+    let mut said = hg.ok(
+        path,
+        &["log", "-p", "-T", "{node} {user} {date} {extras} {desc}\n"],
+    );
+    said += &hg.ok(path, &["log", "-G", "-T", "{node} {branch} {tags}\n"]);
+    said += &hg.ok(path, &["debugobsolete"]);
+    if phases {
+        said += &hg.ok(path, &["log", "-T", "{node} {phase}\n"]);
+    }
+    said
+}
+
+/// Lets the real program put a bundle into a new repository, and tells its state.
+fn state_of_bundle(hg: &Hg, bundle: &Path, phases: bool) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    hg.ok(folder.path(), &["init"]);
+    let rc = "[experimental]\nevolution = all\n";
+    std::fs::write(folder.path().join(".hg/hgrc"), rc).unwrap();
+    hg.ok(folder.path(), &["unbundle", "-q", bundle.to_str().unwrap()]);
+    let verified = hg.run(folder.path(), &["verify"]);
+    assert_eq!((verified.code, verified.stderr.as_str()), (Some(0), ""));
+    state(hg, folder.path(), phases)
+}
+
+const SPECS: &[&str] = &[
+    "none-v1",
+    "gzip-v1",
+    "bzip2-v1",
+    "v2",
+    "gzip-v2",
+    "zstd-v2",
+    "zstd-v2;compressionlevel=12;compressionthreads=2",
+    "none-v3",
+    "zstd-v3;obsolescence=yes",
+    "none-v2;obsolescence=yes;obsolescence-mandatory=no;phases=yes",
+];
+
+#[test]
+fn the_real_program_reads_every_kind() {
+    let twin = Twin::writing(history);
+    let hg = hg();
+    for spec in SPECS {
+        twin.same(&["bundle", "-a", "-q", "-t", spec, "x.hg"]);
+        let phases = spec.contains("v3") || spec.contains("phases");
+        let [theirs, ours] = [twin.theirs(), twin.ours()].map(|root| {
+            let bundle = root.join("x.hg");
+            (
+                state_of_bundle(&hg, &bundle, phases),
+                hg.ok(root, &["debugbundle", "--spec", "x.hg"]),
+            )
+        });
+        assert_eq!(theirs, ours, "{spec}");
+        assert!(ours.0.lines().count() > 60);
+    }
+    let phases = state(&hg, twin.ours(), true);
+    assert_eq!(
+        state_of_bundle(&hg, &twin.ours().join("x.hg"), true),
+        phases
+    );
+}
+
+#[test]
+fn bundles_without_compression_have_the_same_bytes() {
+    let twin = Twin::writing(history);
+    for options in [
+        "-a -t none-v2",
+        "-a -t none-v3",
+        "-a -t none-v2;obsolescence=yes;phases=yes",
+        "-a -t none-v2;changegroup=no",
+        "-a -t none-v3;tagsfnodescache=no;revbranchcache=no",
+        "-a -t v1;cg.version=02 --hidden -t none-v2",
+        "--base 2 -t none-v3",
+        "--base 7 -r 6 -r 10 -t none-v2",
+        "--exact -r 8 -t none-v3",
+    ] {
+        let line = format!("bundle -q {options} x.hg");
+        twin.all_same(&[&line]);
+        let [theirs, ours] = files(&twin, "x.hg");
+        assert!(theirs == ours, "{options}");
+    }
+}
+
+/// The real program writes a file of this name instead.
+#[test]
+fn a_bundle_goes_to_the_standard_output() {
+    let twin = Twin::writing(history);
+    let mut command = Command::new(crate::face::our_hg());
+    command.args(["bundle", "-a", "-t", "none-v3", "-", "-R"]).arg(twin.ours());
+    let output = command.env("HGRCPATH", "").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "10 changesets found\n");
+    hg().ok(twin.theirs(), &["bundle", "-q", "-a", "-t", "none-v3", "x.hg"]);
+    assert!(output.stdout == std::fs::read(twin.theirs().join("x.hg")).unwrap());
+}
+
+#[test]
+fn the_same_changesets_make_the_same_bytes() {
+    let twin = Twin::writing(|hg, path| repos::make(hg, path, repos::DEFAULT));
+    for (spec, other) in [
+        ("zstd-v2", "zstd-v2;compressionthreads=7"),
+        (
+            "zstd-v2;compressionlevel=11",
+            "zstd-v2;compressionlevel=11;compressionthreads=1",
+        ),
+        ("gzip-v2", "gzip-v2;compressionlevel=6"),
+        ("bzip2-v1", "bzip2-v1;compressionlevel=9"),
+    ] {
+        let made = [spec, spec, other].map(|spec| {
+            twin.run(&["bundle", "-a", "-t", spec, "x.hg"])
+                .ours
+                .success();
+            std::fs::read(twin.ours().join("x.hg")).unwrap()
+        });
+        assert!(made[0] == made[1] && made[1] == made[2], "{spec}");
+    }
+}
+
+#[test]
+fn a_bundle_is_there_when_it_is_complete() {
+    let twin = Twin::writing(history);
+    let ours = twin.ours();
+    let bundle = |name: &str| twin.run(&["bundle", "-a", "-t", "none-v2", name]).ours;
+    // Its access stays, and a link leads to it as before.
+    repos::write(ours, "old", b"old");
+    let secret = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(ours.join("old"), secret).unwrap();
+    std::os::unix::fs::symlink("old", ours.join("link")).unwrap();
+    bundle("link").success();
+    assert!(
+        std::fs::symlink_metadata(ours.join("link"))
+            .unwrap()
+            .is_symlink()
+    );
+    let metadata = std::fs::metadata(ours.join("old")).unwrap();
+    assert_eq!(
+        std::os::unix::fs::MetadataExt::mode(&metadata) & 0o777,
+        0o600
+    );
+    assert!(metadata.len() > 150_000);
+    bundle("/dev/null").success();
+    // What is damaged leaves nothing behind.
+    let data = ours.join(".hg/store/data/big.d");
+    std::fs::write(&data, noise(10, 1)).unwrap();
+    assert_eq!(bundle("new").code, Some(255));
+    let entries = std::fs::read_dir(ours).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    assert_eq!(names, [".hg", "link", "old"]);
+    assert!(
+        std::fs::read(ours.join("old"))
+            .unwrap()
+            .starts_with(b"HG20")
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let twin = Twin::writing(history);
+    let mut command = Command::new(crate::face::our_hg());
+    command
+        .args(["bundle", "-q", "-a", "-t", "none-v2", "-", "-R"])
+        .arg(twin.ours());
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::piped());
+    let mut child = command.env("HGRCPATH", "").spawn().unwrap();
+    drop(child.stdout.take());
+    let _ = child.stdin.take().map(|mut stdin| stdin.write(b""));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
