@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use varve_base::{OpenMode, Storage, StorageFile};
 use varve_codec::StreamEncoder;
 use varve_repo::{Phase, RepoView, bundle_name};
-use varve_revlog::Rev;
+use varve_revlog::{Node, Rev};
 
 /// Stream parameter of a bundle whose parts are one bzip2 stream.
 const BZIP2: &[u8] = b"Compression=BZ";

@@ -16,3 +16,4 @@ pub use bundling::{BundlePlan, PartOutline, Travellers};
 pub use changegroup::SectionSizes;
 pub use error::ExchangeError;
 pub use sink::{ChunkSink, SinkClosed, copy_file};
+pub use stream::{StreamBundle, StreamExtras};

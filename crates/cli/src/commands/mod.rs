@@ -13,6 +13,7 @@ pub(crate) mod clone;
 pub(crate) mod commit;
 pub(crate) mod config;
 pub(crate) mod copy;
+pub(crate) mod debugcreatestreamclonebundle;
 pub(crate) mod debugdata;
 pub(crate) mod debugdeltachain;
 pub(crate) mod debugformat;
@@ -64,6 +65,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &commit::COMMAND,
     &config::COMMAND,
     &copy::COPY,
+    &debugcreatestreamclonebundle::COMMAND,
     &debugdata::COMMAND,
     &debugdeltachain::COMMAND,
     &debugformat::COMMAND,

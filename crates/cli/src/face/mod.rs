@@ -32,6 +32,7 @@ pub(crate) mod revision;
 pub(crate) mod revlogs;
 mod session;
 pub(crate) mod signals;
+pub(crate) mod target;
 pub(crate) mod template;
 pub(crate) mod usage;
 mod user;

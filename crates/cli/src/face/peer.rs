@@ -111,12 +111,10 @@ impl Peer {
         let node = |rev: &Rev| self.view.changelog().node(*rev);
         let is_known = |rev: &Rev| view.changelog().rev(&node(rev)).is_some();
         let missing = missing_of(&view, heads, &common);
-        if !remote_heads.is_empty() && remote_heads.iter().all(is_known) {
-            let words = match missing_of(&view, &view.heads(), &common).is_empty() {
-                true => "all local changesets known remotely\n",
-                false => "all remote heads known locally\n",
-            };
-            debug(session, words)?;
+        if view.heads().iter().all(|head| common.contains(head)) {
+            debug(session, "all local changesets known remotely\n")?;
+        } else if !remote_heads.is_empty() && remote_heads.iter().all(is_known) {
+            debug(session, "all remote heads known locally\n")?;
         }
         if common.is_empty() && !remote_heads.is_empty() {
             if !force {

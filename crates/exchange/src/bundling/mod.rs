@@ -24,7 +24,7 @@ use varve_base::Interrupt;
 use varve_codec::{StreamEncoder, StreamEngine, StreamSetting};
 
 /// Bytes per chunk of a part's payload, as Mercurial cuts it.
-const PAYLOAD_CHUNK: usize = 32 << 10;
+pub(crate) const PAYLOAD_CHUNK: usize = 32 << 10;
 
 impl BundlePlan<'_> {
     /// Writes the bundle. The repository is read on another thread than this one, which

@@ -14,14 +14,18 @@
 //!
 //! Source: Mercurial `streamclone.py` (the format only).
 
+mod bundle;
 mod frames;
 
-use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
+pub use bundle::{StreamBundle, StreamExtras};
+
+use crate::bundle2::{BundleWriter, PartParams, Payload, SmallPart, write_small_parts};
 use crate::sink::CompressedWriter;
 use crate::wire::{QUOTED, StreamMedia, WireSettings};
 use crate::{ChunkSink, ExchangeError};
 use frames::Frames;
 use percent_encoding::utf8_percent_encode;
+use std::io::{self, Write};
 use std::sync::Arc;
 use varve_base::{OpenMode, Storage, varint};
 use varve_codec::CodecId;
@@ -88,21 +92,16 @@ impl StreamClone {
         parts: &[SmallPart],
         sink: &mut dyn ChunkSink,
     ) -> Result<(), ExchangeError> {
-        let requirements = utf8_percent_encode(&self.requirements, QUOTED).to_string();
-        let bytes = self.bytes().to_string();
-        let count = self.files.len().to_string();
-        let params = PartParams {
-            mandatory: &[
-                ("bytecount", &bytes),
-                ("filecount", &count),
-                ("requirements", &requirements),
-            ],
-            advisory: &[],
-        };
         let mut bundle = BundleWriter::new(Vec::new())?;
-        bundle.part("STREAM2", &params)?;
+        stream_part(
+            &mut bundle,
+            self.bytes(),
+            self.files.len(),
+            &self.requirements,
+        )?;
         sink.send(std::mem::take(bundle.get_mut()))?;
-        self.send_files(Frames::new(true), header_v2, sink)?;
+        let header = |file: &StoreFile, out: &mut Vec<u8>| header_v2(b's', file, out);
+        self.send_files(Frames::new(true), header, sink)?;
         bundle.get_mut().extend_from_slice(&0_u32.to_be_bytes());
         write_small_parts(parts, &mut bundle)?;
         Ok(sink.send(bundle.finish()?)?)
@@ -134,6 +133,26 @@ impl StreamClone {
     }
 }
 
+/// Starts the part of version 2.
+fn stream_part<'b, W: Write>(
+    bundle: &'b mut BundleWriter<W>,
+    bytes: u64,
+    files: usize,
+    requirements: &str,
+) -> io::Result<Payload<'b, W>> {
+    let requirements = utf8_percent_encode(requirements, QUOTED).to_string();
+    let (bytes, count) = (bytes.to_string(), files.to_string());
+    let params = PartParams {
+        mandatory: &[
+            ("bytecount", &bytes),
+            ("filecount", &count),
+            ("requirements", &requirements),
+        ],
+        advisory: &[],
+    };
+    bundle.part("STREAM2", &params)
+}
+
 fn header_v1(file: &StoreFile, out: &mut Vec<u8>) {
     out.extend_from_slice(&encode_folders(&file.name));
     out.push(0);
@@ -141,8 +160,8 @@ fn header_v1(file: &StoreFile, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-fn header_v2(file: &StoreFile, out: &mut Vec<u8>) {
-    out.push(b's');
+fn header_v2(letter: u8, file: &StoreFile, out: &mut Vec<u8>) {
+    out.push(letter);
     varint::put(file.name.len() as u64, out);
     varint::put(file.len, out);
     out.extend_from_slice(&file.name);

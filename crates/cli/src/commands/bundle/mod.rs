@@ -1,11 +1,11 @@
 //! `bundle`: changesets in a file.
 
 mod choice;
-mod target;
+mod stream;
 
+use crate::face::target::Target;
 use crate::face::{Abort, Category, Command, Flag, Matches, Session, system_words};
 use choice::Choice;
-use target::Target;
 use std::io::ErrorKind;
 use varve_codec::StreamSetting;
 use varve_exchange::bundlespec::{BundleContents, BundleSpec, BundleSpecError, BundleType, Habits};
@@ -80,9 +80,8 @@ fn bundle(session: &mut Session, matches: &Matches, target: &mut Target) -> Resu
     let contents = contents(session, &spec)?;
     let setting = setting(session, &spec)?;
     if let (Some(form), true) = (&contents.stream, contents.changegroup_version != "01") {
-        return Err(Abort::new(format!(
-            "bundles with stream {form} cannot be written yet"
-        )));
+        stream::write(session, target, form, &contents)?;
+        return Ok(0);
     }
     let view = session.view()?;
     let plan = BundlePlan::new(&view, &choice.travellers, &contents)?;
@@ -255,7 +254,7 @@ fn after(
 }
 
 /// What the writer answers is told in the system's words.
-fn failed(error: ExchangeError) -> Abort {
+pub(super) fn failed(error: ExchangeError) -> Abort {
     match error {
         ExchangeError::Write(error) if error.kind() == ErrorKind::BrokenPipe => {
             Abort::Output(error)

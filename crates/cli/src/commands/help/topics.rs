@@ -16,6 +16,11 @@ pub(super) struct Topic {
 /// All topics, sorted by name.
 pub(super) const TOPICS: &[Topic] = &[
     Topic {
+        names: &["bundlespec"],
+        title: "Kinds of Bundles",
+        text: include_str!("texts/bundlespec.txt"),
+    },
+    Topic {
         names: &["config", "hgrc"],
         title: "Configuration Files",
         text: include_str!("texts/config.txt"),

@@ -9,21 +9,21 @@ use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{self, noise};
 
 /// What of a repository must come through a bundle.
-fn state(hg: &Hg, path: &Path, phases: bool) -> String {
-    let mut said = hg.ok(
-        path,
-        &["log", "-p", "-T", "{node} {user} {date} {extras} {desc}\n"],
-    );
-    said += &hg.ok(path, &["log", "-G", "-T", "{node} {branch} {tags}\n"]);
-    said += &hg.ok(path, &["debugobsolete"]);
-    if phases {
-        said += &hg.ok(path, &["log", "-T", "{node} {phase}\n"]);
+fn state(hg: &Hg, path: &Path, spec: &str) -> String {
+    let phases = spec.contains("v3") || spec.contains("phases");
+    let phase = if phases { "{phase}" } else { "" };
+    let template =
+        format!("{{rev}} {{node}} {{user}} {{date}} {{extras}} {{tags}} {{desc}} {phase}\n");
+    let mut said = hg.ok(path, &["log", "-G", "-p", "-T", &template]);
+    if spec.contains("obsolescence") {
+        said += &hg.ok(path, &["debugobsolete"]);
     }
+    assert!(said.lines().count() > 60);
     said
 }
 
-/// Lets the real program put a bundle into a new repository, and tells its state.
-fn state_of_bundle(hg: &Hg, bundle: &Path, phases: bool) -> String {
+/// Lets the real program put a bundle into a new repository.
+fn read_back(hg: &Hg, bundle: &Path) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     hg.ok(folder.path(), &["init"]);
     let rc = "[experimental]\nevolution = all\n";
@@ -31,7 +31,7 @@ fn state_of_bundle(hg: &Hg, bundle: &Path, phases: bool) -> String {
     hg.ok(folder.path(), &["unbundle", "-q", bundle.to_str().unwrap()]);
     let verified = hg.run(folder.path(), &["verify"]);
     assert_eq!((verified.code, verified.stderr.as_str()), (Some(0), ""));
-    state(hg, folder.path(), phases)
+    folder
 }
 
 const SPECS: &[&str] = &[
@@ -49,26 +49,33 @@ const SPECS: &[&str] = &[
 
 #[test]
 fn the_real_program_reads_every_kind() {
-    let twin = Twin::writing(history);
-    let hg = hg();
+    let (twin, hg) = (Twin::writing(history), hg());
+    // Numbers of changesets follow from those that go along.
+    let source = read_back(&hg, &{
+        hg.ok(
+            twin.theirs(),
+            &[
+                "bundle",
+                "-q",
+                "-a",
+                "-t",
+                "none-v3;obsolescence=yes",
+                "all.hg",
+            ],
+        );
+        twin.theirs().join("all.hg")
+    });
     for spec in SPECS {
         twin.same(&["bundle", "-a", "-q", "-t", spec, "x.hg"]);
-        let phases = spec.contains("v3") || spec.contains("phases");
-        let [theirs, ours] = [twin.theirs(), twin.ours()].map(|root| {
-            let bundle = root.join("x.hg");
-            (
-                state_of_bundle(&hg, &bundle, phases),
-                hg.ok(root, &["debugbundle", "--spec", "x.hg"]),
-            )
-        });
-        assert_eq!(theirs, ours, "{spec}");
-        assert!(ours.0.lines().count() > 60);
+        let back = read_back(&hg, &twin.ours().join("x.hg"));
+        assert_eq!(
+            state(&hg, source.path(), spec),
+            state(&hg, back.path(), spec),
+            "{spec}"
+        );
+        let told = |root: &Path| hg.ok(root, &["debugbundle", "--spec", "x.hg"]);
+        assert_eq!(told(twin.theirs()), told(twin.ours()));
     }
-    let phases = state(&hg, twin.ours(), true);
-    assert_eq!(
-        state_of_bundle(&hg, &twin.ours().join("x.hg"), true),
-        phases
-    );
 }
 
 #[test]
@@ -97,10 +104,18 @@ fn bundles_without_compression_have_the_same_bytes() {
 fn a_bundle_goes_to_the_standard_output() {
     let twin = Twin::writing(history);
     let mut command = Command::new(crate::face::our_hg());
-    command.args(["bundle", "-a", "-t", "none-v3", "-", "-R"]).arg(twin.ours());
+    command
+        .args(["bundle", "-a", "-t", "none-v3", "-", "-R"])
+        .arg(twin.ours());
     let output = command.env("HGRCPATH", "").output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "10 changesets found\n");
-    hg().ok(twin.theirs(), &["bundle", "-q", "-a", "-t", "none-v3", "x.hg"]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "10 changesets found\n"
+    );
+    hg().ok(
+        twin.theirs(),
+        &["bundle", "-q", "-a", "-t", "none-v3", "x.hg"],
+    );
     assert!(output.stdout == std::fs::read(twin.theirs().join("x.hg")).unwrap());
 }
 
@@ -181,4 +196,55 @@ fn a_reader_that_leaves_is_no_failure() {
     let _ = child.stdin.take().map(|mut stdin| stdin.write(b""));
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn the_files_of_the_store_go_into_a_bundle_as_they_are() {
+    let twin = Twin::writing(history);
+    twin.all_same(&[
+        "bundle -a -t streamv2 x.hg --debug",
+        "debugcreatestreamclonebundle p.hg",
+        "phase -f -d 8",
+        "bundle -a -t none-streamv2 x.hg",
+        "bundle -a -t none-v2;stream=v3 x.hg",
+        "bundle -a -t none-streamv3-exp x.hg",
+        "bundle -a -t none-v1;stream=v2 x.hg --config server.uncompressed=no",
+        "bundle --base 2 -r 1 -t none-streamv2 x.hg",
+        "debugcreatestreamclonebundle p.hg --debug",
+        "debugcreatestreamclonebundle no/p.hg",
+        "debugcreatestreamclonebundle q.hg -q",
+    ]);
+    let [theirs, ours] = files(&twin, "p.hg");
+    assert!(theirs == ours);
+    for options in [
+        "-a -t none-streamv2;obsolescence=yes",
+        "-a --debug -t zstd-v2;stream=v2;requirements=generaldelta;obsolescence=yes",
+        "-a -t none-streamv2;obsolescence=yes --config phases.publish=no",
+    ] {
+        twin.each(|root| {
+            // Each program keeps caches of its own choice.
+            std::fs::remove_dir_all(root.join(".hg/cache")).unwrap();
+            repos::write(root, ".hg/cache/tags2-visible", b"some\n");
+        });
+        twin.all_same(&[&format!("bundle {options} x.hg")]);
+        let [theirs, ours] = files(&twin, "x.hg");
+        assert!(theirs == ours, "{options}");
+    }
+    let hg = hg();
+    let clone = twin.ours().parent().unwrap().join("clone");
+    let bundle = twin.ours().join("x.hg");
+    hg.ok(
+        &std::env::temp_dir(),
+        &[
+            "clone",
+            "-q",
+            "-U",
+            bundle.to_str().unwrap(),
+            clone.to_str().unwrap(),
+        ],
+    );
+    let spec = "v3";
+    let all = ["--config", "experimental.evolution=all"];
+    let hg = hg.with_config(&[all[1]]);
+    assert_eq!(state(&hg, twin.ours(), spec), state(&hg, &clone, spec));
 }

@@ -1,6 +1,6 @@
-//! Where the bundle goes: a file that appears when it is complete, or the standard output.
+//! Where a bundle goes: a file that appears when it is complete, or the standard output.
 
-use crate::face::{Abort, Session};
+use super::{Abort, Session};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -14,8 +14,8 @@ const BUFFER: usize = 256 << 10;
 /// What a new file may be used for, as far as the user's mask lets it.
 const USUAL_MODE: u32 = 0o666;
 
-/// Where the bundle goes.
-pub(super) enum Target {
+/// Where a bundle goes.
+pub(crate) enum Target {
     /// To a file, by its name as typed.
     File(Vec<u8>),
     /// To the standard output, which is here meanwhile: all words go to the standard error.
@@ -24,7 +24,7 @@ pub(super) enum Target {
 
 impl Target {
     /// What `typed` means. [`Target::end`] must be called.
-    pub(super) fn begin(session: &mut Session, typed: &[u8]) -> Target {
+    pub(crate) fn begin(session: &mut Session, typed: &[u8]) -> Target {
         if typed != b"-" {
             return Target::File(typed.to_vec());
         }
@@ -33,7 +33,7 @@ impl Target {
     }
 
     /// Gives the session its output back.
-    pub(super) fn end(self, session: &mut Session) -> Result<(), Abort> {
+    pub(crate) fn end(self, session: &mut Session) -> Result<(), Abort> {
         if let Target::Output(out) = self {
             std::mem::replace(&mut session.out, out).flush()?;
         }
@@ -41,7 +41,7 @@ impl Target {
     }
 
     /// Lets `make` write.
-    pub(super) fn write<T>(
+    pub(crate) fn write<T>(
         &mut self,
         session: &mut Session,
         make: &mut dyn FnMut(&mut Session, &mut dyn Write) -> Result<T, Abort>,
@@ -66,7 +66,8 @@ fn to_file<T>(
     let path = session.cwd.join(shown);
     let refused = |error: io::Error| Abort::file(&error, shown);
     let Some(place) = Place::find(&path).map_err(refused)? else {
-        // A device, a pipe, or a link to nothing yet: nothing can be put in its place.
+        // A device, a pipe, or a link to nothing yet: nothing can be put in its place. Or a
+        // folder, which the system refuses.
         let file = File::create(&path).map_err(refused)?;
         return make(session, &mut BufWriter::with_capacity(BUFFER, file));
     };
@@ -97,7 +98,6 @@ impl Place {
     /// `None` if something is there that is no file.
     fn find(path: &Path) -> io::Result<Option<Place>> {
         let mode = match fs::metadata(path) {
-            Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => return Ok(None),
             Ok(found) => Some(found.mode() & 0o7777),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
