@@ -51,5 +51,5 @@ fn create(session: &mut Session, target: &mut Target) -> Result<(), Abort> {
         bundle.write_packed1(out, &session.stop).map_err(failed)
     })?;
     let requirements = bundle.requirements().join(", ");
-    session.status(format!("bundle requirements: {requirements}\n"))
+    session.write(format!("bundle requirements: {requirements}\n"))
 }

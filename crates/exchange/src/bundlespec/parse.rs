@@ -152,6 +152,13 @@ fn contents(
     if let Some(form) = params.get("stream") {
         contents.stream = Some(form.clone()).filter(|form| !form.is_empty());
     }
+    // Whoever asks for a bundle1 gets one.
+    if params
+        .get("cg.version")
+        .is_some_and(|version| version == "01")
+    {
+        contents.stream = None;
+    }
     Ok(contents)
 }
 

@@ -54,6 +54,8 @@ fn contents_follow_the_type_and_the_parameters() {
         Some("v2")
     );
     assert_eq!(stream("none-v2;stream="), None);
+    assert_eq!(stream("none-v1;stream=v2").as_deref(), Some("v2"));
+    assert_eq!(stream("streamv2;cg.version=01"), None);
     assert_eq!(parsed("none-streamv2").kind(), BundleType::StreamV2);
 }
 

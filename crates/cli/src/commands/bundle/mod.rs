@@ -79,7 +79,7 @@ fn bundle(session: &mut Session, matches: &Matches, target: &mut Target) -> Resu
     };
     let contents = contents(session, &spec)?;
     let setting = setting(session, &spec)?;
-    if let (Some(form), true) = (&contents.stream, contents.changegroup_version != "01") {
+    if let Some(form) = &contents.stream {
         stream::write(session, target, form, &contents)?;
         return Ok(0);
     }
