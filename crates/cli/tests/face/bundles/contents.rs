@@ -230,21 +230,27 @@ fn the_files_of_the_store_go_into_a_bundle_as_they_are() {
         let [theirs, ours] = files(&twin, "x.hg");
         assert!(theirs == ours, "{options}");
     }
-    let hg = hg();
-    let clone = twin.ours().parent().unwrap().join("clone");
-    let bundle = twin.ours().join("x.hg");
-    hg.ok(
-        &std::env::temp_dir(),
-        &[
-            "clone",
-            "-q",
-            "-U",
-            bundle.to_str().unwrap(),
-            clone.to_str().unwrap(),
-        ],
-    );
-    let spec = "v3";
-    let all = ["--config", "experimental.evolution=all"];
-    let hg = hg.with_config(&[all[1]]);
-    assert_eq!(state(&hg, twin.ours(), spec), state(&hg, &clone, spec));
+    let hg = hg().with_config(&["experimental.evolution=all"]);
+    let told = |root: &Path| {
+        hg.ok(
+            root,
+            &["log", "-G", "-p", "-T", "{rev} {node} {phase} {desc}\n"],
+        )
+    };
+    for (command, bundle) in [
+        ("unbundle", "x.hg"),
+        ("debugapplystreamclonebundle", "p.hg"),
+    ] {
+        let empty = tempfile::tempdir().unwrap();
+        hg.ok(empty.path(), &["init"]);
+        hg.ok(
+            empty.path(),
+            &[command, twin.ours().join(bundle).to_str().unwrap()],
+        );
+        let verified = hg.run(empty.path(), &["verify"]);
+        assert_eq!((verified.code, verified.stderr.as_str()), (Some(0), ""));
+        if command == "unbundle" {
+            assert_eq!(told(twin.ours()), told(empty.path()));
+        }
+    }
 }
