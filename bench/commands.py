@@ -246,7 +246,7 @@ def recompress(bench, name, folder):
     def fresh(program, _folder):
         nonlocal count
         count += 1
-        current[program] = os.path.join(bench.work, f"recompress-{count}")
+        current[program] = os.path.join(bench.work, f"recompress-{name}-{count}")
         if program is bench.ours:
             bare(folder, current[program])
         os.sync()
