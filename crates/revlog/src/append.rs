@@ -105,6 +105,20 @@ impl Appender {
         Appender::open_with(storage, path, content, options, AppenderState::default())
     }
 
+    /// Continues a revlog that was just read, under the lock that keeps others from appending.
+    ///
+    /// # Errors
+    /// [`RevlogError::Compress`] if a context cannot be had.
+    pub fn continuing(
+        storage: &Arc<dyn Storage>,
+        revlog: &Revlog,
+        content: Content,
+        options: impl Into<WriteOptions>,
+    ) -> Result<Appender, RevlogError> {
+        let how = (content, options.into());
+        Appender::behind(storage, revlog.again(), how, AppenderState::default())
+    }
+
     /// The same with what another appender has left.
     ///
     /// # Errors

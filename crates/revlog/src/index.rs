@@ -29,6 +29,17 @@ impl Index {
         }
     }
 
+    /// A copy with `room` for more entries.
+    pub fn again(&self, room: usize) -> Index {
+        let mut entries = Vec::with_capacity(self.entries.len() + room);
+        entries.extend_from_slice(&self.entries);
+        Index {
+            header: self.header,
+            entries,
+            inline_chunks: self.inline_chunks.clone(),
+        }
+    }
+
     /// Takes the bytes of an index file. `path` is for messages.
     pub fn parse(mut bytes: Vec<u8>, path: &Path) -> Result<Index, RevlogError> {
         let damaged = |offset: usize, reason: String| RevlogError::DamagedIndex {

@@ -38,6 +38,9 @@ pub struct Revlog {
     searches: AtomicU32,
 }
 
+/// Bytes that an index has room for behind its entries.
+const ROOM: usize = 4 << 10;
+
 impl Revlog {
     /// Reads and checks the index at `path` (`….i`). The data file is opened when first needed.
     ///
@@ -45,12 +48,22 @@ impl Revlog {
     /// A missing file is an error ([`varve_base::StorageError::is_not_found`]); else what is
     /// damaged or unknown.
     pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Revlog, RevlogError> {
-        let bytes = storage.open(path, OpenMode::Read)?.read_all()?;
+        let file = storage.open(path, OpenMode::Read)?;
+        let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
+        // Who appends a few entries does not have to move all of them.
+        let mut bytes = vec![0; len.saturating_add(ROOM)];
+        bytes.truncate(len);
+        file.read_exact_at(0, &mut bytes)?;
         Ok(Revlog::with_index(
             storage,
             path,
             Index::parse(bytes, path)?,
         ))
+    }
+
+    /// The same revlog once more, read as far as this one was, for an [`crate::Appender`].
+    pub(crate) fn again(&self) -> Revlog {
+        Revlog::with_index(&self.storage, &self.path, self.index.again(ROOM))
     }
 
     /// As [`Revlog::open`], but a missing file is a revlog without revisions: Mercurial makes the

@@ -98,15 +98,14 @@ impl Repository {
             });
         }
         let transaction = self.transaction(lock, description)?;
-        let store = shared.store();
-        let open = |name: &str, content| {
-            Appender::open(&shared.storage, &store.join(name), content, options)
-        };
+        let view = RepoView::read(Arc::clone(shared), &shared.stamp()?, Audience::Everything)?;
+        let (storage, path) = (&shared.storage, shared.store().join("00manifest.i"));
+        let changelog = view.changelog();
         Ok(CommitBatch {
-            view: RepoView::read(Arc::clone(shared), &shared.stamp()?, Audience::Everything)?,
+            changelog: Appender::continuing(storage, changelog, Content::Changelog, options)?,
+            manifest: Appender::open(storage, &path, Content::Manifest, options)?,
             options,
-            changelog: open("00changelog.i", Content::Changelog)?,
-            manifest: open("00manifest.i", Content::Manifest)?,
+            view,
             filelogs: BTreeMap::new(),
             phases: Vec::new(),
             transaction,
