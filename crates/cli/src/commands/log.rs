@@ -70,24 +70,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let view = session.view()?;
     let engine = session.engine(&view)?;
     let set = selected(session, matches, &engine)?;
-    let form = Form::new(session, matches)?;
-    if matches!(form, Form::Json) && matches.flag("graph") {
-        return Err(Abort::new("-T json does not support --graph"));
-    }
-    let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
-    let diff = if (patch || stat) && !session.verbosity.quiet {
-        let options = Options::new(session, matches)?;
-        Some((options, session.matcher(matches)?))
-    } else {
-        None
-    };
-    let style = Style {
-        copies: matches.flag("copies"),
-        patch,
-        stat,
-        diff,
-        form,
-    };
+    let style = style(session, matches, None)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
     let set = if graph {
@@ -107,12 +90,40 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
+/// What the options say of how changesets are to be shown, with all files that match, or those
+/// that the command line names.
+pub(super) fn style(
+    session: &mut Session,
+    matches: &Matches,
+    matcher: Option<Matcher>,
+) -> Result<Style, Abort> {
+    let form = Form::new(session, matches)?;
+    if matches!(form, Form::Json) && matches.flag("graph") {
+        return Err(Abort::new("-T json does not support --graph"));
+    }
+    let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
+    let diff = if (patch || stat) && !session.verbosity.quiet {
+        let options = Options::new(session, matches)?;
+        let matcher = matcher.map_or_else(|| session.matcher(matches), Ok)?;
+        Some((options, matcher))
+    } else {
+        None
+    };
+    Ok(Style {
+        copies: matches.flag("copies"),
+        patch,
+        stat,
+        diff,
+        form,
+    })
+}
+
 fn newest_first(set: &Set, engine: &Engine<'_>) -> Result<Set, Abort> {
     Ok(set.clone().ascending(engine)?.reversed(engine)?)
 }
 
 /// The number of `-l`.
-fn limit(matches: &Matches) -> Result<usize, Abort> {
+pub(super) fn limit(matches: &Matches) -> Result<usize, Abort> {
     let Some(text) = matches.value("limit").filter(|text| !text.is_empty()) else {
         return Ok(usize::MAX);
     };

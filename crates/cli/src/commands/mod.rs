@@ -31,6 +31,7 @@ pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod manifest;
 mod names;
+pub(crate) mod outgoing;
 pub(crate) mod parents;
 pub(crate) mod paths;
 pub(crate) mod phase;
@@ -82,6 +83,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &init::COMMAND,
     &log::COMMAND,
     &manifest::COMMAND,
+    &outgoing::COMMAND,
     &parents::COMMAND,
     &paths::COMMAND,
     &phase::COMMAND,

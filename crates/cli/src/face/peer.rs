@@ -1,6 +1,6 @@
 //! Other repositories on this machine that a command compares this one with.
 
-use super::remote::{is_url, paths};
+use super::remote::{is_url, paths, without_password};
 use super::{Abort, Session, disk};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -11,6 +11,8 @@ use varve_repo::{Audience, Phase, RepoError, RepoView, Repository, Rev};
 
 /// Another repository, as far as it shows itself to others.
 pub(crate) struct Peer {
+    /// Its address without what stands behind `#`, as it may be shown.
+    pub(crate) url: Vec<u8>,
     /// What it shows.
     pub(crate) view: Arc<RepoView>,
     /// What stands behind `#` in its address: a branch or changeset.
@@ -24,8 +26,6 @@ pub(crate) struct Outgoing {
     pub(crate) missing: Vec<Rev>,
     /// Secret changesets that stay here.
     pub(crate) secret: usize,
-    /// What the peer has.
-    pub(crate) common: Vec<Rev>,
 }
 
 impl Peer {
@@ -91,6 +91,7 @@ impl Peer {
             other => other.into(),
         })?;
         Ok(Peer {
+            url: without_password(url),
             view: repository.view_for(Audience::Others)?,
             branch: branch.filter(|branch| !branch.is_empty()),
         })
@@ -127,7 +128,6 @@ impl Peer {
         Ok(Outgoing {
             missing,
             secret: secret.len(),
-            common,
         })
     }
 
@@ -190,6 +190,18 @@ pub(crate) fn descendants_among(view: &RepoView, revs: &[Rev], roots: &[Rev]) ->
         }
     }
     found
+}
+
+/// What stands behind `#` in an address: the heads of a branch, or a changeset.
+pub(crate) fn branch_heads(
+    session: &mut Session,
+    view: &RepoView,
+    name: &[u8],
+) -> Result<Vec<Rev>, Abort> {
+    if let Some(branch) = view.branchmap()?.get(name) {
+        return Ok(branch.heads.clone());
+    }
+    Ok(session.revision(Some(name))?.into_iter().collect())
 }
 
 /// `no changes found`, with what stayed here because it is secret.

@@ -1,6 +1,8 @@
 //! Which changesets go into the bundle.
 
-use crate::face::peer::{Outgoing, Peer, descendants_among, missing_of, tell_nothing};
+use crate::face::peer::{
+    Outgoing, Peer, branch_heads, descendants_among, missing_of, tell_nothing,
+};
 use crate::face::revision::query;
 use crate::face::{Abort, Matches, Session};
 use std::collections::BTreeSet;
@@ -157,12 +159,4 @@ fn to_destinations(
         revs,
     };
     Ok(Some(Choice { travellers }))
-}
-
-/// What stands behind `#` in an address: the heads of a branch, or a changeset.
-fn branch_heads(session: &mut Session, view: &RepoView, name: &[u8]) -> Result<Vec<Rev>, Abort> {
-    if let Some(branch) = view.branchmap()?.get(name) {
-        return Ok(branch.heads.clone());
-    }
-    Ok(session.revision(Some(name))?.into_iter().collect())
 }

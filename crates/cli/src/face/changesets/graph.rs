@@ -14,6 +14,8 @@ pub(crate) struct Look {
     parent: Mark,
     distant: Mark,
     missing: Mark,
+    /// Whether only those parents count that are shown.
+    shown_parents: bool,
     /// Makes the symbol of a changeset.
     symbol: Template,
 }
@@ -53,8 +55,21 @@ impl Look {
             parent,
             distant,
             missing,
+            shown_parents: false,
             symbol: Template::parse(unquoted(symbol.unwrap_or(SYMBOL)))?,
         })
+    }
+
+    /// Leaves out how changesets descend from what is not shown.
+    pub(crate) fn of_shown_parents(self) -> Look {
+        Look {
+            shown_parents: true,
+            ..self
+        }
+    }
+
+    fn is_drawn(&self, ancestor: Ancestor) -> bool {
+        !self.shown_parents || matches!(ancestor, Ancestor::Parent(_))
     }
 
     fn edge(&self, ancestor: Ancestor) -> Edge<Option<Rev>> {
@@ -83,6 +98,7 @@ impl Printer {
         self.print_header(session)?;
         for (index, rev) in revs.iter().enumerate() {
             let edges = lineage.of(*rev).into_iter();
+            let edges = edges.filter(|ancestor| look.is_drawn(*ancestor));
             let place = graph.place(*rev, edges.map(|ancestor| look.edge(ancestor)).collect());
             let (mut symbol, mut text) = (Vec::new(), Vec::new());
             self.with_subject(*rev, &mut reader, |subject| {

@@ -1,11 +1,12 @@
-//! `bundle`: the same words, and files that the real program reads.
+//! `bundle` and `outgoing`: the same words, and files that the real program reads.
 
 mod contents;
+mod outgoing;
 mod words;
 
 use super::Twin;
 use std::path::Path;
-use varve_testkit::peers::Hg;
+use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{noise, write};
 
 /// Merges, a closed branch, public, draft and secret heads, a rewritten changeset, a tag, bookmarks, and
@@ -57,4 +58,23 @@ pub fn history(hg: &Hg, path: &Path) {
 /// The bytes of a file beside each copy.
 pub fn files(twin: &Twin, name: &str) -> [Vec<u8>; 2] {
     [twin.theirs(), twin.ours()].map(|root| std::fs::read(root.join(name)).unwrap())
+}
+
+/// Repositories beside each copy: nothing in it, some, most, and something else.
+pub fn destinations(twin: &Twin) {
+    let hg = hg();
+    twin.each(|root| {
+        let beside = root.parent().unwrap();
+        hg.ok(beside, &["init", "empty"]);
+        for (rev, name) in [("2", "few"), ("7", "most")] {
+            hg.ok(
+                beside,
+                &["clone", "-q", "-U", "-r", rev, "repository", name],
+            );
+        }
+        hg.ok(beside, &["init", "other"]);
+        std::fs::write(beside.join("other/o"), "o").unwrap();
+        let commit = ["commit", "-q", "-A", "-m", "o", "-d", "0 0", "-u", "o"];
+        hg.ok(&beside.join("other"), &commit);
+    });
 }

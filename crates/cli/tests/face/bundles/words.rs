@@ -1,8 +1,7 @@
 //! What is said, and which changesets are chosen.
 
-use super::history;
+use super::{destinations, history};
 use crate::face::Twin;
-use varve_testkit::peers::hg;
 
 #[test]
 fn changesets_are_chosen_and_told_in_the_same_words() {
@@ -141,25 +140,7 @@ fn parameters_of_our_own_are_checked() {
 #[test]
 fn destinations_have_some_already() {
     let twin = Twin::writing(history);
-    let hg = hg();
-    for root in [twin.theirs(), twin.ours()] {
-        let beside = root.parent().unwrap();
-        hg.ok(beside, &["init", "empty"]);
-        hg.ok(
-            beside,
-            &["clone", "-q", "-U", "-r", "2", "repository", "few"],
-        );
-        hg.ok(
-            beside,
-            &["clone", "-q", "-U", "-r", "7", "repository", "most"],
-        );
-        hg.ok(beside, &["init", "other"]);
-        std::fs::write(beside.join("other/o"), "o").unwrap();
-        hg.ok(
-            &beside.join("other"),
-            &["commit", "-q", "-A", "-m", "o", "-d", "0 0", "-u", "o"],
-        );
-    }
+    destinations(&twin);
     twin.all_same(&[
         "bundle x.hg ../empty",
         "bundle x.hg ../few --debug",
