@@ -8,9 +8,11 @@ mod codecs;
 pub mod deflate;
 mod setting;
 mod stream;
+mod stream_decoder;
 mod stream_setting;
 
 pub use codecs::{Codec, CodecError, CodecId, Compressor, Dictionary, Expander};
 pub use setting::{EngineSetting, SettingError};
 pub use stream::StreamEncoder;
 pub use stream_setting::{StreamEngine, StreamSetting};
+pub use stream_decoder::{StreamDecoder, StreamFormat};

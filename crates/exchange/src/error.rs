@@ -91,6 +91,59 @@ pub enum ExchangeError {
     /// The answer could not be compressed.
     #[error("cannot compress the answer")]
     Compress(#[from] varve_codec::CodecError),
+    /// A bundle ends in the middle.
+    #[error("stream ended unexpectedly (got {got} bytes, expected {expected})")]
+    StreamEnded {
+        /// Bytes that were there.
+        got: usize,
+        /// Bytes that were wanted.
+        expected: usize,
+    },
+    /// A bundle ends in the middle of a part's payload; Mercurial says so with two blanks.
+    #[error("stream ended unexpectedly  (got {got} bytes, expected {expected})")]
+    ChunkEnded {
+        /// Bytes of the chunk that were there.
+        got: usize,
+        /// Bytes that it announced.
+        expected: usize,
+    },
+    /// A chunk of a changegroup is shorter than its own length, or than a header.
+    #[error("invalid chunk length {0}")]
+    ChunkLength(i32),
+    /// The bytes do not begin as a bundle does.
+    #[error("not a Mercurial bundle")]
+    NotABundle,
+    /// A bundle of a version that nothing here reads.
+    #[error("unknown bundle version {0}")]
+    UnknownBundleVersion(String),
+    /// A bundle of the first version with another engine.
+    #[error("unknown stream compression type: {0}")]
+    UnknownCompression(String),
+    /// A bundle2 has something that must be understood, and is not.
+    #[error("unknown bundle feature, {0}")]
+    UnknownBundleFeature(String),
+    /// A bundle breaks its format.
+    #[error("the bundle is damaged: {0}")]
+    DamagedBundle(String),
+    /// A bundle expands past all measure.
+    #[error("the bundle makes {expanded} bytes of {compressed}: it may never end")]
+    EndlessBundle {
+        /// Bytes read.
+        compressed: u64,
+        /// What they expanded to, so far.
+        expanded: u64,
+    },
+    /// The other side tells that it failed.
+    #[error("{message}")]
+    RemoteAbort {
+        /// Its words.
+        message: String,
+        /// What it advises.
+        hint: Option<String>,
+    },
+    /// A bundle could not be read or expanded.
+    #[error("cannot read the bundle: {0}")]
+    Read(#[source] io::Error),
     /// The repository's storage failed.
     #[error(transparent)]
     Storage(#[from] varve_base::StorageError),

@@ -1,6 +1,7 @@
 //! Bundles, changegroups, stream clones and the wire commands as functions from request to response.
 
 mod backup;
+pub mod bundle;
 mod bundle2;
 pub mod bundlespec;
 mod bundling;
@@ -13,7 +14,9 @@ pub mod wire;
 
 pub use backup::{Backup, measure, save_backup, write_backup};
 pub use bundling::{BundlePlan, PartOutline, Travellers};
-pub use changegroup::SectionSizes;
+pub use changegroup::{
+    ChangegroupReader, DeltaHeader, Group, NodeBytes, SectionSizes, Version as ChangegroupVersion,
+};
 pub use error::ExchangeError;
 pub use sink::{ChunkSink, SinkClosed, copy_file};
 pub use stream::{StreamBundle, StreamExtras};

@@ -21,11 +21,11 @@ use crate::ExchangeError;
 use std::io::{self, Write};
 
 /// A node as it travels: the SHA-1 of parents and text.
-pub(crate) type NodeBytes = [u8; 20];
+pub type NodeBytes = [u8; 20];
 
 /// Which form of changegroup is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Version {
+pub enum Version {
     /// Deltas against the previous revision of the group.
     V1,
     /// Deltas name their base.
@@ -36,7 +36,7 @@ pub(crate) enum Version {
 
 impl Version {
     /// The value of a part's `version` parameter.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Version::V1 => "01",
             Version::V2 => "02",
@@ -47,39 +47,82 @@ impl Version {
     /// The version of a name.
     ///
     /// # Errors
-    /// [`ExchangeError::ChangegroupVersion`] if it cannot be written here.
-    pub(crate) fn named(name: &str) -> Result<Version, ExchangeError> {
-        let unknown = || ExchangeError::ChangegroupVersion(name.to_owned());
-        Version::best_of([name].into_iter()).ok_or_else(unknown)
+    /// [`ExchangeError::ChangegroupVersion`] if nothing here knows it.
+    pub fn named(name: &str) -> Result<Version, ExchangeError> {
+        match name {
+            "01" => Ok(Version::V1),
+            "02" => Ok(Version::V2),
+            "03" => Ok(Version::V3),
+            _ => Err(ExchangeError::ChangegroupVersion(name.to_owned())),
+        }
     }
 
     /// The newest of these that is written here.
     pub(crate) fn best_of<'a>(names: impl Iterator<Item = &'a str>) -> Option<Version> {
-        let known = names.filter_map(|name| match name {
-            "01" => Some(Version::V1),
-            "02" => Some(Version::V2),
-            "03" => Some(Version::V3),
-            _ => None,
-        });
+        let known = names.filter_map(|name| Version::named(name).ok());
         known.max_by_key(|version| version.name())
+    }
+
+    /// Bytes of a delta's header, without its length.
+    pub(crate) fn header_len(self) -> usize {
+        match self {
+            Version::V1 => 80,
+            Version::V2 => 100,
+            Version::V3 => 102,
+        }
     }
 }
 
 /// Everything before the patch in a delta chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DeltaHeader {
-    pub(crate) node: NodeBytes,
-    pub(crate) p1: NodeBytes,
-    pub(crate) p2: NodeBytes,
-    pub(crate) base: NodeBytes,
-    pub(crate) changeset: NodeBytes,
-    pub(crate) flags: u16,
+pub struct DeltaHeader {
+    /// Name of the revision.
+    pub node: NodeBytes,
+    /// First parent; zeros for none, here and below.
+    pub p1: NodeBytes,
+    /// Second parent.
+    pub p2: NodeBytes,
+    /// What the patch is against.
+    pub base: NodeBytes,
+    /// The changeset that introduces the revision.
+    pub changeset: NodeBytes,
+    /// Bits of [`varve_revlog::flag`]; only version 03 has them.
+    pub flags: u16,
 }
 
 /// Bytes of the longest header: length, five nodes, flags.
 const LONGEST: usize = 4 + 5 * 20 + 2;
 
 impl DeltaHeader {
+    /// Takes a header apart; `previous` is the revision before it in the group. `None` if the
+    /// bytes are not exactly a header of the version.
+    pub(crate) fn parse(
+        bytes: &[u8],
+        version: Version,
+        previous: Option<NodeBytes>,
+    ) -> Option<DeltaHeader> {
+        let (nodes, rest) = bytes.as_chunks::<20>();
+        let (node, p1, p2) = (*nodes.first()?, *nodes.get(1)?, *nodes.get(2)?);
+        let (base, changeset) = match (version, nodes.get(3..)?) {
+            (Version::V1, [changeset]) => (previous.unwrap_or(p1), *changeset),
+            (Version::V2 | Version::V3, [base, changeset]) => (*base, *changeset),
+            _ => return None,
+        };
+        let flags = match (version, rest) {
+            (Version::V3, [high, low]) => u16::from_be_bytes([*high, *low]),
+            (Version::V1 | Version::V2, []) => 0,
+            _ => return None,
+        };
+        Some(DeltaHeader {
+            node,
+            p1,
+            p2,
+            base,
+            changeset,
+            flags,
+        })
+    }
+
     /// Writes the chunk's length and header; `patch` bytes must follow.
     pub(crate) fn write(
         &self,
@@ -185,6 +228,10 @@ mod tests {
             let mut out = Vec::new();
             golden_header().write(version, 5, &mut out).unwrap();
             assert_eq!(out.len(), 4 + header);
+            assert_eq!(version.header_len(), header);
+            let back = DeltaHeader::parse(&out[4..], version, None);
+            assert_eq!(back, Some(golden_header()));
+            assert_eq!(DeltaHeader::parse(&out[5..], version, None), None);
             let len = u32::from_be_bytes(*out.first_chunk().unwrap());
             assert_eq!(len as usize, 4 + header + 5);
         }

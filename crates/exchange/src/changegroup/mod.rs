@@ -1,12 +1,14 @@
-//! Changegroups: the revisions that a client lacks, as deltas.
+//! Changegroups: the revisions that the other side lacks, as deltas.
 
 mod framing;
 mod group;
+mod read;
 mod selection;
 mod touched;
 mod write;
 
-pub(crate) use framing::Version;
+pub use framing::{DeltaHeader, NodeBytes, Version};
+pub use read::{ChangegroupReader, Group};
 pub(crate) use selection::Selection;
 pub use write::SectionSizes;
 pub(crate) use write::write_changegroup;
