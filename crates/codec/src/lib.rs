@@ -14,5 +14,5 @@ mod stream_setting;
 pub use codecs::{Codec, CodecError, CodecId, Compressor, Dictionary, Expander};
 pub use setting::{EngineSetting, SettingError};
 pub use stream::StreamEncoder;
-pub use stream_setting::{StreamEngine, StreamSetting};
 pub use stream_decoder::{StreamDecoder, StreamFormat};
+pub use stream_setting::{StreamEngine, StreamSetting};

@@ -122,6 +122,12 @@ pub enum ExchangeError {
     /// A bundle2 has something that must be understood, and is not.
     #[error("unknown bundle feature, {0}")]
     UnknownBundleFeature(String),
+    /// A bundle has obsolescence markers, which are not switched on.
+    #[error("creating obsolete markers is not enabled on this repo")]
+    MarkersNotEnabled,
+    /// The files of a store, where changesets are wanted.
+    #[error("packed bundles cannot be applied with \"hg unbundle\"")]
+    PackedBundle,
     /// A bundle breaks its format.
     #[error("the bundle is damaged: {0}")]
     DamagedBundle(String),

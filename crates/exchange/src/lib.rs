@@ -10,6 +10,7 @@ mod error;
 pub mod fuzzing;
 mod sink;
 mod stream;
+mod unbundle;
 pub mod wire;
 
 pub use backup::{Backup, measure, save_backup, write_backup};
@@ -20,3 +21,4 @@ pub use changegroup::{
 pub use error::ExchangeError;
 pub use sink::{ChunkSink, SinkClosed, copy_file};
 pub use stream::{StreamBundle, StreamExtras};
+pub use unbundle::{News, Unbundle};

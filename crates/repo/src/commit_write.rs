@@ -215,7 +215,7 @@ fn one_more(
 }
 
 /// As Mercurial does: adds what was committed to the caches of those who pull.
-fn keep_caches_warm(
+pub(crate) fn keep_caches_warm(
     shared: &Arc<Shared>,
     (older, added): (usize, usize),
     one_more: Option<OneMore>,
@@ -235,7 +235,7 @@ fn keep_caches_warm(
 }
 
 /// The list of files with new names at its end.
-fn with_names(
+pub(crate) fn with_names(
     storage: &dyn Storage,
     store: &Path,
     new_names: &[Vec<u8>],

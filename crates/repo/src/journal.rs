@@ -82,7 +82,12 @@ pub(crate) struct Length {
 
 /// `backups` as the file says them.
 pub(crate) fn encode_backups(backups: &[Backup]) -> Vec<u8> {
-    let mut out = [BACKUPS_VERSION, b"\n"].concat();
+    [BACKUPS_VERSION, b"\n", &encode_more_backups(backups)].concat()
+}
+
+/// Further lines of the file.
+pub(crate) fn encode_more_backups(backups: &[Backup]) -> Vec<u8> {
+    let mut out = Vec::new();
     for Backup {
         place,
         name,

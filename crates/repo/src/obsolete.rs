@@ -174,6 +174,51 @@ impl Transaction {
     }
 }
 
+impl Transaction {
+    /// Adds those markers that are not there yet; returns how many. `bytes` are a whole file of
+    /// markers.
+    pub(crate) fn add_received_markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
+        let path = self.shared.store().join(FILE);
+        let damaged = |line, reason| RepoError::DamagedLine {
+            path: path.clone(),
+            line,
+            reason,
+        };
+        parse(bytes).map_err(|(line, reason)| damaged(line, reason))?;
+        let old = read_if_there(self.shared.storage.as_ref(), &path)?.unwrap_or_default();
+        parse(&old).map_err(|(line, reason)| damaged(line, reason))?;
+        let mut known: HashSet<&[u8]> = pieces(&old).collect();
+        let mut news = if old.is_empty() {
+            vec![VERSION]
+        } else {
+            Vec::new()
+        };
+        let mut count = 0;
+        for marker in pieces(bytes).filter(|marker| known.insert(marker)) {
+            news.extend_from_slice(marker);
+            count += 1;
+        }
+        if count > 0 {
+            self.append(FILE.as_bytes(), old.len() as u64, news);
+            if let Some(moments) = &mut self.moments {
+                moments.markers_added();
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// The bytes of each marker of a file that [`parse`] has accepted.
+fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes.get(1..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let len = u32::from_be_bytes(*rest.first_chunk()?) as usize;
+        let (marker, behind) = rest.split_at_checked(len)?;
+        rest = behind;
+        Some(marker)
+    })
+}
+
 impl RepoView {
     fn is_mutable(&self, rev: Rev) -> bool {
         self.phases().of(rev) > Phase::Public

@@ -37,6 +37,15 @@ pub struct Transaction {
     lengths: Vec<Length>,
     /// What is added to files of the store that are no revlogs.
     appends: Vec<(Length, Vec<u8>)>,
+    /// What is in the journal already.
+    started: Option<Started>,
+}
+
+/// The journal of a transaction that writes before all is known.
+#[derive(Debug, Default)]
+struct Started {
+    backups: Vec<Backup>,
+    lengths: usize,
 }
 
 /// What is written between the replacing of files.
@@ -96,7 +105,8 @@ impl Repository {
             return Err(RepoError::AbandonedTransaction);
         }
         let hooks = self.shared().opening.hooks.as_ref();
-        let moments = hooks.map(|hooks| Moments::open(hooks, description));
+        let moments =
+            hooks.map(|hooks| Moments::open(hooks, description.lines().next().unwrap_or_default()));
         Ok(Transaction {
             moments: moments.transpose()?,
             shared: Arc::clone(self.shared()),
@@ -105,6 +115,7 @@ impl Repository {
             files: Vec::new(),
             lengths: Vec::new(),
             appends: Vec::new(),
+            started: None,
         })
     }
 
@@ -205,9 +216,19 @@ impl Transaction {
         let shared = Arc::clone(&self.shared);
         let moments = self.moments.take();
         let looking = moments.as_ref().filter(|moments| moments.anybody_looks());
-        let mut backups = self.back_up()?;
-        backups.extend(looking.iter().flat_map(|_| pending::temporary()));
-        self.write_journal(&backups, changesets)?;
+        let backups = match self.started.take() {
+            Some(started) => {
+                let done = self.go_on(started);
+                match done {
+                    Ok(started) => started.backups,
+                    Err(error) => {
+                        self.undo(moments);
+                        return Err(error);
+                    }
+                }
+            }
+            None => self.begin(looking.is_some(), changesets)?,
+        };
         let written = steps
             .first()
             .and_then(|()| looking.map_or(Ok(()), |moments| self.ask(moments, &steps)))
@@ -216,11 +237,7 @@ impl Transaction {
             .and_then(|()| steps.last())
             .and_then(|()| self.apply(Place::Hg));
         if let Err(error) = written {
-            // If that fails as well, the journal stays for `recover`.
-            let _ = match moments {
-                Some(moments) => moments.undo(!self.lengths.is_empty(), || roll_back(&shared)),
-                None => roll_back(&shared),
-            };
+            self.undo(moments);
             return Err(error);
         }
         keep_for_undo(&shared, &backups)?;
@@ -230,10 +247,91 @@ impl Transaction {
         Ok(self.lock)
     }
 
+    /// Makes the backups and the journal.
+    fn begin(&self, anybody_looks: bool, changesets: usize) -> Result<Vec<Backup>, RepoError> {
+        let mut backups = self.back_up(&self.files)?;
+        backups.extend(pending::temporary().filter(|_| anybody_looks));
+        self.write_journal(&backups, changesets)?;
+        Ok(backups)
+    }
+
+    /// Writes the journal now, with what is known: what is told of by then may be appended to
+    /// already. There are `changesets` before. [`Transaction::run`] ends this as any transaction,
+    /// [`Transaction::abandon`] undoes it.
+    pub(crate) fn start(&mut self, changesets: usize) -> Result<(), RepoError> {
+        let backups = self.begin(self.anybody_looks(), changesets)?;
+        self.started = Some(Started {
+            backups,
+            lengths: self.lengths.len(),
+        });
+        Ok(())
+    }
+
+    /// Whether the journal is there already.
+    pub(crate) fn is_started(&self) -> bool {
+        self.started.is_some()
+    }
+
+    /// Adds to the journal what it lacks.
+    pub(crate) fn write_on(&mut self) -> Result<(), RepoError> {
+        if let Some(started) = self.started.take() {
+            self.started = Some(self.go_on(started)?);
+        }
+        Ok(())
+    }
+
+    fn go_on(&self, mut started: Started) -> Result<Started, RepoError> {
+        let is_new = |(place, name, _): &&(Place, Vec<u8>, Change)| {
+            let mut known = started.backups.iter();
+            !known.any(|known| known.place == *place && known.name == *name)
+        };
+        let new: Vec<&(Place, Vec<u8>, Change)> = self.files.iter().filter(is_new).collect();
+        if !new.is_empty() {
+            let backups = self.back_up(new)?;
+            for backup in &backups {
+                let path = self.path(backup.place, &backup.name)?;
+                let folder = path.parent().filter(|_| !backup.backup.is_empty());
+                folder.map_or(Ok(()), |folder| self.shared.storage.sync_folder(folder))?;
+            }
+            self.add_to_list(BACKUPS, &journal::encode_more_backups(&backups))?;
+            started.backups.extend(backups);
+        }
+        if started.lengths < self.lengths.len() {
+            let lengths = self.lengths.get(started.lengths..).unwrap_or_default();
+            self.add_to_list(JOURNAL, &journal::encode_lengths(lengths))?;
+            started.lengths = self.lengths.len();
+        }
+        Ok(started)
+    }
+
+    fn add_to_list(&self, name: &str, bytes: &[u8]) -> Result<(), RepoError> {
+        let path = self.shared.store().join(name);
+        let file = self.shared.storage.open(&path, OpenMode::Append)?;
+        file.append(bytes)?;
+        Ok(file.sync()?)
+    }
+
+    /// Undoes what was started and written.
+    pub(crate) fn abandon(mut self) {
+        let moments = self.moments.take();
+        self.undo(moments);
+    }
+
+    /// If that fails as well, the journal stays for `recover`.
+    fn undo(&self, moments: Option<Moments>) {
+        let shared = &self.shared;
+        let _ = match moments {
+            Some(moments) => moments.undo(!self.lengths.is_empty(), || roll_back(shared)),
+            None => roll_back(shared),
+        };
+    }
+
     /// Shows hooks what is pending and asks them.
     fn ask(&self, moments: &Moments, steps: &impl Steps) -> Result<(), RepoError> {
         steps.pending()?;
         moments.committing()?;
+        // These do not see phases yet.
+        moments.receiving()?;
         for (place, name, change) in &self.files {
             if let Change::Replace(bytes) | Change::Foretold(bytes) = change
                 && PENDING.contains(&(*place, name))
@@ -245,10 +343,13 @@ impl Transaction {
         moments.closing()
     }
 
-    fn back_up(&self) -> Result<Vec<Backup>, RepoError> {
+    fn back_up<'f>(
+        &self,
+        files: impl IntoIterator<Item = &'f (Place, Vec<u8>, Change)>,
+    ) -> Result<Vec<Backup>, RepoError> {
         let storage = self.shared.storage.as_ref();
-        let mut backups = Vec::with_capacity(self.files.len());
-        for (place, name, _) in &self.files {
+        let mut backups = Vec::new();
+        for (place, name, _) in files {
             let mut backup = backup_name("journal", name);
             let from = self.path(*place, name)?;
             let to = self.path(*place, &backup)?;

@@ -9,6 +9,7 @@ mod crash;
 mod names;
 mod nodemap;
 mod reading;
+mod receiving;
 mod recompressing;
 mod stored;
 mod stripping;

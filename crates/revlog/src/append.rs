@@ -80,6 +80,8 @@ pub struct Appender {
     pub(crate) revlog: Revlog,
     /// How many revisions the file has.
     pub(crate) written: usize,
+    /// Whether chunks stand between the entries of the file.
+    pub(crate) was_inline: bool,
     pub(crate) content: Content,
     pub(crate) options: WriteOptions,
     pub(crate) packer: Packer,
@@ -177,6 +179,7 @@ impl Appender {
         Ok(Appender {
             storage: storage.clone(),
             written: revlog.len(),
+            was_inline: revlog.header().inline,
             revlog,
             content,
             options,
@@ -291,6 +294,31 @@ impl Appender {
         Ok((rev, node))
     }
 
+    /// Writes the chunks that were gathered to the data file, where they mean nothing before
+    /// [`Appender::write`], and lets go of them. What is short enough to be inline stays.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn spill(&mut self) -> Result<(), RevlogError> {
+        if !self.will_be_split() || self.gathered_bytes() == 0 {
+            return Ok(());
+        }
+        if self.written == 0
+            && let Some(folder) = self.path().parent()
+        {
+            self.storage.create_folder(folder)?;
+        }
+        self.revlog.take_apart();
+        self.write_pending()?;
+        self.revlog.spilled();
+        Ok(())
+    }
+
+    /// Bytes of chunks that [`Appender::spill`] would write.
+    pub fn gathered_bytes(&self) -> usize {
+        self.revlog.chunks_in_memory().0.len()
+    }
+
     pub(crate) fn into_state(self) -> AppenderState {
         AppenderState {
             packer: Some(self.packer),
@@ -353,7 +381,7 @@ impl Appender {
     }
 
     pub(crate) fn is_inline(&self) -> bool {
-        self.revlog.header().inline
+        self.was_inline
     }
 
     fn is_too_long_for_inline(&self) -> bool {

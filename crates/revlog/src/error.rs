@@ -1,7 +1,7 @@
 //! What can go wrong with a revlog.
 
 use crate::{Node, Rev};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use varve_base::StorageError;
 use varve_codec::CodecError;
 use varve_delta::PatchError;
@@ -72,6 +72,24 @@ pub enum RevlogError {
         /// `censored`, for instance.
         what: String,
     },
+    /// A revision from elsewhere builds on one that is not there.
+    #[error("{}@{node}: unknown {what}", name_of(path))]
+    UnknownNode {
+        /// The index file.
+        path: PathBuf,
+        /// The one that is not there.
+        node: Node,
+        /// What it is to the other.
+        what: &'static str,
+    },
+    /// The text of a revision from elsewhere is not what its name says.
+    #[error("integrity check failed on {}:{rev}", name_of(path))]
+    WrongName {
+        /// The index file.
+        path: PathBuf,
+        /// The number that it would have had.
+        rev: Rev,
+    },
     /// A chunk could not be compressed.
     #[error("cannot compress a revision for {path}: {source}", path = path.display())]
     Compress {
@@ -88,4 +106,16 @@ pub enum RevlogError {
         /// Why.
         reason: String,
     },
+}
+
+/// An index file as Mercurial names it in messages: from the store on, without its ending.
+fn name_of(path: &Path) -> String {
+    let path = path.with_extension("");
+    let parts: Vec<_> = path.iter().collect();
+    let store = parts.iter().rposition(|part| *part == "store");
+    let below = parts
+        .get(store.map_or(0, |at| at + 1)..)
+        .unwrap_or_default();
+    let below: PathBuf = below.iter().collect();
+    below.display().to_string()
 }

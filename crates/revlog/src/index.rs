@@ -189,6 +189,12 @@ impl Index {
         }
     }
 
+    /// Takes the chunks out from between the entries.
+    pub fn take_apart(&mut self) -> Vec<u8> {
+        self.header.inline = false;
+        std::mem::take(&mut self.inline_chunks)
+    }
+
     pub fn len(&self) -> usize {
         self.entries.len() / ENTRY_LEN
     }

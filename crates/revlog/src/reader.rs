@@ -174,6 +174,11 @@ impl ReaderState {
         self.find(revlog, rev, true)
     }
 
+    /// As [`Reader::unchecked_text`].
+    pub(crate) fn unchecked(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
+        self.find(revlog, rev, false)
+    }
+
     fn find(&mut self, revlog: &Revlog, rev: Rev, checked: bool) -> Result<&[u8], RevlogError> {
         match self.texts.iter().position(|(kept, _)| *kept == rev) {
             Some(at) => self.texts[..=at].rotate_right(1),

@@ -282,9 +282,24 @@ impl Revlog {
         rev.index() >= self.in_files
     }
 
-    /// Chunks of gathered revisions, if they are not inline.
-    pub(crate) fn pending(&self) -> &[u8] {
-        &self.pending
+    /// Chunks that are in no file yet, if they are not inline, and where they begin among all.
+    pub(crate) fn pending(&self) -> (&[u8], u64) {
+        (&self.pending, self.pending_start)
+    }
+
+    /// Chunks no longer stand between entries.
+    pub(crate) fn take_apart(&mut self) {
+        if self.header().inline {
+            self.pending = self.index.take_apart();
+            self.pending_start = 0;
+        }
+    }
+
+    /// All pending chunks are in the data file now.
+    pub(crate) fn spilled(&mut self) {
+        self.pending.clear();
+        self.pending_start = self.index.data_len();
+        self.data = OnceLock::new();
     }
 
     /// All chunks that are in memory, and where they begin among all chunks.

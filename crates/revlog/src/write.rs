@@ -27,7 +27,7 @@ impl Appender {
     /// What the storage answers. What was written until then is behind the end that the index
     /// tells of, or without meaning to readers of an older changelog.
     pub fn write(self) -> Result<Written, RevlogError> {
-        self.write_files()
+        self.write_files(true)
     }
 
     /// The same; gives besides what the next appender can go on with.
@@ -35,11 +35,21 @@ impl Appender {
     /// # Errors
     /// See [`Appender::write`].
     pub fn write_and_go_on(self) -> Result<(Written, AppenderState), RevlogError> {
-        let written = self.write_files()?;
+        let written = self.write_files(true)?;
         Ok((written, self.into_state()))
     }
 
-    fn write_files(&self) -> Result<Written, RevlogError> {
+    /// As [`Appender::write_and_go_on`], without a sync: for many revlogs, after which the caller
+    /// syncs everything before it counts.
+    ///
+    /// # Errors
+    /// See [`Appender::write`].
+    pub fn write_unsynced(self) -> Result<(Written, AppenderState), RevlogError> {
+        let written = self.write_files(false)?;
+        Ok((written, self.into_state()))
+    }
+
+    fn write_files(&self, sync: bool) -> Result<Written, RevlogError> {
         if !self.has_news() {
             return Ok(Written::default());
         }
@@ -49,13 +59,13 @@ impl Appender {
         }
         let newly_split = self.will_be_split() && (self.is_inline() || created);
         if !self.is_inline() {
-            self.append_split()?;
+            self.append_split(sync)?;
         } else if newly_split {
-            self.write_newly_split()?;
+            self.write_newly_split(sync)?;
         } else {
             let entries = self.encode(self.written, self.revlog.header());
             let (len, _) = self.lengths_before();
-            append_at(self.storage.as_ref(), self.path(), len, &entries)?;
+            append_at(self.storage.as_ref(), self.path(), len, &entries, sync)?;
         }
         Ok(Written {
             created,
@@ -71,12 +81,8 @@ impl Appender {
     pub fn write_beside(&self, beside: &Path) -> Result<(), RevlogError> {
         let storage = self.storage.as_ref();
         let is_split = self.will_be_split();
-        if is_split && self.is_inline() {
-            let chunks = self.revlog.index().inline_chunks();
-            append_at(storage, &self.data_path(), 0, chunks)?;
-        } else if is_split {
-            let (_, data_len) = self.lengths_before();
-            append_at(storage, &self.data_path(), data_len, self.revlog.pending())?;
+        if is_split {
+            self.append_chunks(true)?;
         }
         let header = Header {
             inline: !is_split,
@@ -119,7 +125,7 @@ impl Appender {
                 new.append(&self.revlog.data_file()?.read_vec(at, piece as usize)?)?;
                 at += piece;
             }
-            new.append(self.revlog.pending())?;
+            new.append(self.revlog.pending().0)?;
         }
         new.sync()?;
         Ok(storage.rename(&beside, &path)?)
@@ -141,24 +147,59 @@ impl Appender {
         out
     }
 
-    fn append_split(&self) -> Result<(), RevlogError> {
-        let (storage, (index_len, data_len)) = (self.storage.as_ref(), self.lengths_before());
-        append_at(storage, &self.data_path(), data_len, self.revlog.pending())?;
+    fn append_split(&self, sync: bool) -> Result<(), RevlogError> {
+        self.append_chunks(sync)?;
+        let (index_len, _) = self.lengths_before();
         let entries = self.encode(self.written, self.revlog.header());
-        append_at(storage, self.path(), index_len, &entries)
+        append_at(
+            self.storage.as_ref(),
+            self.path(),
+            index_len,
+            &entries,
+            sync,
+        )
     }
 
     /// Takes an inline revlog apart. The new index replaces the old one in one step; until then
     /// the data file means nothing.
-    fn write_newly_split(&self) -> Result<(), RevlogError> {
+    fn write_newly_split(&self, sync: bool) -> Result<(), RevlogError> {
         let header = Header {
             inline: false,
             ..self.revlog.header()
         };
-        let chunks = self.revlog.index().inline_chunks();
-        append_at(self.storage.as_ref(), &self.data_path(), 0, chunks)?;
+        let storage = self.storage.as_ref();
+        let replaces = self.written > 0;
+        self.append_chunks(sync || replaces)?;
         let index = self.encode(0, header);
-        Ok(replace(self.storage.as_ref(), self.path(), &index)?)
+        if replaces && let Some(folder) = self.path().parent() {
+            // The old index goes away at once, and with it the only way to its chunks.
+            storage.sync_folder(folder)?;
+        }
+        if sync || replaces {
+            return Ok(replace(storage, self.path(), &index)?);
+        }
+        append_at(storage, self.path(), 0, &index, false)
+    }
+
+    /// Adds the chunks that are in memory to the data file.
+    fn append_chunks(&self, sync: bool) -> Result<(), RevlogError> {
+        let (chunks, start) = if self.revlog.header().inline {
+            (self.revlog.index().inline_chunks(), 0)
+        } else {
+            self.revlog.pending()
+        };
+        append_at(
+            self.storage.as_ref(),
+            &self.data_path(),
+            start,
+            chunks,
+            sync,
+        )
+    }
+
+    /// See [`Appender::spill`].
+    pub(crate) fn write_pending(&self) -> Result<(), RevlogError> {
+        self.append_chunks(false)
     }
 }
 
@@ -177,6 +218,7 @@ fn append_at(
     path: &Path,
     len: u64,
     bytes: &[u8],
+    sync: bool,
 ) -> Result<(), RevlogError> {
     let file = match storage.open(path, OpenMode::Append) {
         Err(error) if error.is_not_found() => storage.open(path, OpenMode::CreateNew)?,
@@ -193,5 +235,8 @@ fn append_at(
         file.truncate(len)?;
     }
     file.append(bytes)?;
-    Ok(file.sync()?)
+    if sync {
+        file.sync()?;
+    }
+    Ok(())
 }

@@ -46,6 +46,7 @@ pub(crate) mod summary;
 pub(crate) mod tag;
 pub(crate) mod tags;
 pub(crate) mod tip;
+pub(crate) mod unbundle;
 pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod version;
@@ -98,6 +99,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &tag::COMMAND,
     &tags::COMMAND,
     &tip::COMMAND,
+    &unbundle::COMMAND,
     &update::COMMAND,
     &verify::COMMAND,
     &version::COMMAND,

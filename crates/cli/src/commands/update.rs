@@ -72,6 +72,20 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             Abort::new("you must specify a destination").hint("for example: hg update \".::\"")
         );
     }
+    carry_out(session, matches, typed, date)
+}
+
+/// What `update` without arguments does, for commands that have brought changesets.
+pub(super) fn to_newest(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    carry_out(session, matches, None, None)
+}
+
+fn carry_out(
+    session: &mut Session,
+    matches: &Matches,
+    typed: Option<Vec<u8>>,
+    date: Option<&[u8]>,
+) -> Result<u8, Abort> {
     let local = local(session, matches);
     let repository = session.repository()?;
     let lock = session.lock(Locked::WorkingCopy)?;

@@ -242,7 +242,29 @@ impl From<ExchangeError> for Abort {
             ExchangeError::Repo(error) => error.into(),
             ExchangeError::Revlog(error) => error.into(),
             ExchangeError::Storage(error) => error.into(),
+            ExchangeError::PackedBundle => {
+                Abort::new(error.to_string()).hint("use \"hg debugapplystreamclonebundle\"")
+            }
+            ExchangeError::RemoteAbort {
+                message,
+                hint: Some(hint),
+            } => Abort::new(message).hint(hint),
             other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+/// Where Mercurial tells about features of bundles.
+const FEATURES: &str = "see https://mercurial-scm.org/wiki/BundleFeature for more information";
+
+impl Abort {
+    /// A bundle cannot be used; what is wrong with the whole of it is told with its name.
+    pub(crate) fn of_bundle(error: ExchangeError, name: &[u8]) -> Abort {
+        let named = format!("{}: {error}", String::from_utf8_lossy(name));
+        match error {
+            ExchangeError::NotABundle | ExchangeError::UnknownBundleVersion(_) => Abort::new(named),
+            ExchangeError::UnknownBundleFeature(_) => Abort::new(named).hint(FEATURES),
+            other => other.into(),
         }
     }
 }

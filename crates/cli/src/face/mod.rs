@@ -2,6 +2,7 @@
 
 mod abort;
 mod alias;
+mod arrivals;
 pub(crate) mod attend;
 mod change;
 pub(crate) mod changesets;

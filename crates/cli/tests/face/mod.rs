@@ -36,6 +36,7 @@ mod templates;
 mod together;
 mod tracking;
 mod trust;
+mod unbundle;
 mod update;
 mod verify;
 

@@ -1,7 +1,6 @@
 //! A part that comes in the middle of another one's payload: words of the other side.
 
 use super::PartHeader;
-use crate::ExchangeError;
 
 /// A whole part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,5 +15,4 @@ pub struct Interruption {
 pub(super) const LONGEST: usize = 1 << 20;
 
 /// Who learns of interruptions.
-pub(super) type Listener<'a> =
-    Box<dyn FnMut(&Interruption) -> Result<(), ExchangeError> + Send + 'a>;
+pub(super) type Listener<'a> = Box<dyn FnMut(Interruption) + Send + 'a>;

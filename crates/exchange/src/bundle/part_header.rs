@@ -33,10 +33,10 @@ impl PartHeader {
         self.name.to_ascii_lowercase()
     }
 
-    /// The value of a parameter of either sort.
+    /// The value of a parameter of either sort; of several the last.
     pub fn value(&self, name: &str) -> Option<&[u8]> {
         let mut all = self.mandatory.iter().chain(&self.advisory);
-        let found = all.find(|(key, _)| key == name.as_bytes());
+        let found = all.rfind(|(key, _)| key == name.as_bytes());
         found.map(|(_, value)| &value[..])
     }
 

@@ -62,7 +62,7 @@ impl<'a> PartReader<'a> {
         limits: BundleLimits,
     ) -> Result<Self, ExchangeError> {
         let len = i32::from_be_bytes(read_array(&mut source)?);
-        let len = header_len(len, "the parameters of the bundle")?;
+        let len = header_len(len, "the list of parameters")?;
         let mut block = Vec::new();
         read_into(&mut source, len, &mut block)?;
         let parameters = parameters::parse(&block)?;
@@ -80,12 +80,9 @@ impl<'a> PartReader<'a> {
         &self.parameters
     }
 
-    /// Calls `listener` with each part that interrupts another one. Without, words of the other
-    /// side are passed over, and its errors end the reading, as does what must be understood.
-    pub fn on_interruption(
-        &mut self,
-        listener: impl FnMut(&Interruption) -> Result<(), ExchangeError> + Send + 'a,
-    ) {
+    /// Calls `listener` with each part that interrupts another one, such as words of the other
+    /// side. Its errors end the reading before, as does what must be understood and is not.
+    pub fn on_interruption(&mut self, listener: impl FnMut(Interruption) + Send + 'a) {
         self.listener = Some(Box::new(listener));
     }
 
@@ -159,10 +156,11 @@ impl<'a> PartReader<'a> {
             payload.append(&mut chunk);
         }
         let interruption = Interruption { header, payload };
-        match &mut self.listener {
-            Some(listener) => listener(&interruption),
-            None => refuse_if_serious(&interruption),
+        refuse_if_serious(&interruption)?;
+        if let Some(listener) = &mut self.listener {
+            listener(interruption);
         }
+        Ok(())
     }
 
     fn read_payload(&mut self, bytes: &mut [u8]) -> Result<usize, ExchangeError> {
@@ -223,7 +221,7 @@ fn chunk_len(len: i32) -> Result<usize, ExchangeError> {
 }
 
 fn header_len(len: i32, what: &str) -> Result<usize, ExchangeError> {
-    let damaged = || ExchangeError::DamagedBundle(format!("{what} has {len} bytes"));
+    let damaged = || ExchangeError::DamagedBundle(format!("{what} would have {len} bytes"));
     let len = usize::try_from(len).map_err(|_| damaged())?;
     (len <= LONGEST_HEADER).then_some(len).ok_or_else(damaged)
 }

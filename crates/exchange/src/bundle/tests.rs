@@ -164,10 +164,7 @@ fn interruptions_are_heard_and_the_payload_goes_on() {
     let Ok(Bundle::Two(mut parts)) = open_bundle(&bytes[..], BundleLimits::default()) else {
         panic!("no bundle2");
     };
-    parts.on_interruption(|part| {
-        heard.lock().unwrap().push(part.clone());
-        Ok(())
-    });
+    parts.on_interruption(|part| heard.lock().unwrap().push(part));
     while parts.next_part().unwrap().is_some() {}
     drop(parts);
     let heard = heard.into_inner().unwrap();

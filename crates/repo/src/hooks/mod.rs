@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! pretxnopen                     before anything is written
+//! prechangegroup                 before changesets come from elsewhere
 //! pretxncommit                   once for each new changeset          may look at what is
-//! pretxnclose-bookmark, -phase   once for each that changes           pending, and may refuse
+//! pretxnchangegroup              when they have come                  pending, and may refuse
+//! pretxnclose-bookmark, -phase   once for each that changes
 //! pretxnclose                    at last
 //!    -- final --
 //! txnclose-bookmark, -phase, txnclose      when all locks are gone
+//! changegroup, incoming                    then, if changesets have come
 //! txnabort                       instead, if something or somebody refused
 //! ```
 //! A repository knows the moments and the facts; [`Hooks`] is who listens, and [`HookSet`] is what
@@ -34,6 +37,20 @@ pub const OF_TRANSACTIONS: &[&str] = &[
     "txnclose",
     "txnabort",
 ];
+
+/// Kinds besides these that may be called when changesets come from elsewhere.
+pub const OF_ARRIVALS: &[&str] = &["pretxnchangegroup", "changegroup", "incoming"];
+
+/// Where changesets come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// By which command, as hooks learn it: `unbundle`.
+    pub source: &'static str,
+    /// From where.
+    pub url: Vec<u8>,
+    /// Whether they stand in a bundle2.
+    pub in_bundle2: bool,
+}
 
 /// How a transaction fares that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! When a transaction calls hooks, and with which facts.
 
-use super::{Facts, Hooks, Undoing};
+use super::{Facts, Hooks, Origin, Undoing};
 use crate::{Node, Phase, RepoError};
 use sha1::{Digest, Sha1};
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Kinds that may look at what is pending.
 const LOOKING: &[&str] = &[
     "pretxncommit",
+    "pretxnchangegroup",
     "pretxnclose-bookmark",
     "pretxnclose-phase",
     "pretxnclose",
@@ -27,6 +28,14 @@ pub(crate) struct Moments {
     commits: Vec<Facts>,
     bookmarks: Vec<Facts>,
     phases: Vec<Facts>,
+    arrivals: Vec<Arrival>,
+}
+
+/// Changesets that came from elsewhere together.
+#[derive(Debug)]
+struct Arrival {
+    facts: Facts,
+    nodes: Vec<Node>,
 }
 
 impl Moments {
@@ -43,6 +52,7 @@ impl Moments {
             commits: Vec::new(),
             bookmarks: Vec::new(),
             phases: Vec::new(),
+            arrivals: Vec::new(),
         };
         moments.ask("pretxnopen", &moments.common, false)?;
         moments.is_open = true;
@@ -66,6 +76,27 @@ impl Moments {
             ("parent1", parents[0].to_hex().to_vec()),
             ("parent2", hex_or_empty(Some(&parents[1]))),
         ]));
+    }
+
+    /// Changesets will come from elsewhere, unless a hook refuses.
+    pub(crate) fn expect(&mut self, origin: &Origin) -> Result<(), RepoError> {
+        self.common.insert("source", origin.source.into());
+        self.common.insert("url", origin.url.clone());
+        if origin.in_bundle2 {
+            self.common.insert("bundle2", b"1".to_vec());
+        }
+        self.ask("prechangegroup", &self.common, false)
+    }
+
+    /// They have come; some of them new.
+    pub(crate) fn arrived(&mut self, nodes: Vec<Node>) {
+        let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
+            return;
+        };
+        self.common.insert("node", first.to_hex().to_vec());
+        self.common.insert("node_last", last.to_hex().to_vec());
+        let facts = self.common.clone();
+        self.arrivals.push(Arrival { facts, nodes });
     }
 
     /// Where phases begin will be written anew.
@@ -136,6 +167,12 @@ impl Moments {
         commits.try_for_each(|facts| self.ask("pretxncommit", facts, true))
     }
 
+    /// Asks about changesets that have come from elsewhere.
+    pub(crate) fn receiving(&self) -> Result<(), RepoError> {
+        let mut arrivals = self.arrivals.iter();
+        arrivals.try_for_each(|arrival| self.ask("pretxnchangegroup", &arrival.facts, true))
+    }
+
     /// Asks whether the transaction may become final.
     pub(crate) fn closing(&self) -> Result<(), RepoError> {
         for facts in &self.bookmarks {
@@ -164,6 +201,14 @@ impl Moments {
         }
         let common = std::mem::take(&mut self.common);
         self.hooks.later("txnclose", common);
+        for Arrival { mut facts, nodes } in std::mem::take(&mut self.arrivals) {
+            self.hooks.later("changegroup", facts.clone());
+            facts.remove("node_last");
+            for node in nodes {
+                facts.insert("node", node.to_hex().to_vec());
+                self.hooks.later("incoming", facts.clone());
+            }
+        }
     }
 
     /// The transaction has failed: undoes it and tells so, if there is anything to take back but

@@ -14,12 +14,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::Hgrc;
-use varve_repo::hooks::{Facts, HookSet, Hooks, OF_TRANSACTIONS, Script, Undoing};
+use varve_repo::hooks::{Facts, HookSet, Hooks, OF_ARRIVALS, OF_TRANSACTIONS, Script, Undoing};
 
 /// What a hook that comes first may be followed by: if one of those cannot be run, nothing is
 /// begun.
 const FOLLOWERS: &[(&str, &[&str])] = &[
     ("pretxnopen", OF_TRANSACTIONS),
+    ("prechangegroup", OF_ARRIVALS),
     ("precommit", &["pretxncommit", "commit"]),
     ("preupdate", &["update"]),
     ("pretag", &["tag"]),

@@ -1,0 +1,94 @@
+//! `unbundle`: takes changesets out of bundles.
+
+use super::update;
+use crate::face::{Abort, Category, Command, Flag, Matches, Session, evolution::evolution};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use varve_exchange::bundle::{BundleLimits, open_bundle};
+use varve_exchange::{ExchangeError, Unbundle};
+use varve_repo::{Lock, Locked, ReceiveReport};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["unbundle"],
+    options: &[Flag::flag(
+        'u',
+        "update",
+        "update the working folder afterwards, if anything came",
+    )],
+    arguments: 1..=usize::MAX,
+    synopsis: "[-u] FILE...",
+    summary: "take changesets out of bundle files",
+    help: "Adds the changesets of each FILE that are not here yet, each file in one transaction: \
+           all of it comes in, or nothing. Bundles of all versions and engines are read; one that \
+           needs what is not known here is refused.\n\n\
+           A FILE is a file of this machine.\n\n\
+           Ends with 0; with 1 if --update leaves files with conflicts.",
+    category: Some(Category::Exchange),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let mut lock = session.lock(Locked::Store)?;
+    let mut more = 0;
+    for name in matches.arguments() {
+        let report;
+        (report, lock) = apply(session, lock, name)?;
+        session.tell_arrived(&report)?;
+        more = report.arrived.iter().map(|arrived| arrived.heads).sum();
+    }
+    drop(lock);
+    session.after_locks()?;
+    if matches.flag("update") {
+        return update::to_newest(session, matches);
+    }
+    session.advise_after_arrival(more)?;
+    Ok(0)
+}
+
+/// The file that is meant; those on other machines are refused.
+fn local_file(session: &Session, typed: &[u8]) -> Result<File, Abort> {
+    let shown = String::from_utf8_lossy(typed);
+    let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
+    if scheme.is_some_and(|scheme| scheme != "file") {
+        return Err(Abort::new(format!("cannot read a bundle from {shown}"))
+            .hint("only bundles that are files of this machine can be read"));
+    }
+    let path = typed.strip_prefix(b"file://").unwrap_or(typed);
+    let path = Path::new(OsStr::from_bytes(path));
+    File::open(session.cwd.join(path)).map_err(|error| Abort::file(&error, path))
+}
+
+fn apply(session: &mut Session, lock: Lock, name: &[u8]) -> Result<(ReceiveReport, Lock), Abort> {
+    let file = local_file(session, name)?;
+    let failed = |error: ExchangeError| Abort::of_bundle(error, name);
+    let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
+    let repository = session.repository()?;
+    let write = session.storage_settings()?;
+    let write = write.write_options(repository.requirements());
+    let takes_markers = evolution(session)?.markers;
+    let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
+    let stop = session.stop.clone();
+    let mut told = Ok(());
+    let mut tell = |news: varve_exchange::News<'_>| {
+        if told.is_ok() {
+            told = session.tell_news(news);
+        }
+    };
+    let unbundle = Unbundle {
+        repository: &repository,
+        write,
+        source: "unbundle",
+        url: [b"bundle:", name].concat(),
+        takes_markers,
+        progress: progress.as_ref(),
+        stop: &stop,
+        tell: &mut tell,
+    };
+    let applied = unbundle.apply(lock, bundle);
+    session.progress = progress;
+    told?;
+    applied.map_err(failed)
+}

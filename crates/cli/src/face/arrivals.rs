@@ -1,0 +1,115 @@
+//! What is said about changesets that have come from elsewhere.
+
+use super::{Abort, Session};
+use varve_exchange::News;
+use varve_repo::{Audience, ReceiveReport, Rev};
+
+/// Digits of a node in messages.
+const SHORT: usize = 12;
+
+impl Session {
+    /// Says what is heard while a bundle is applied.
+    pub(crate) fn tell_news(&mut self, news: News<'_>) -> Result<(), Abort> {
+        match news {
+            News::Step(step) => self.status(format!("{step}\n")),
+            News::Remote(words) => {
+                for line in words.split_inclusive(|byte| *byte == b'\n') {
+                    let line = line.strip_suffix(b"\n").unwrap_or(line);
+                    self.status([b"remote: ", line, b"\n"].concat())?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Says what has come.
+    pub(crate) fn tell_arrived(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
+        self.forget_view();
+        let mut sum = varve_repo::Arrived::default();
+        for arrived in &report.arrived {
+            sum.changesets += arrived.changesets;
+            sum.changes += arrived.changes;
+            sum.files += arrived.files;
+            sum.heads += arrived.heads;
+        }
+        if !report.arrived.is_empty() {
+            let (changesets, changes, files) = (sum.changesets, sum.changes, sum.files);
+            let heads = match sum.heads {
+                0 => String::new(),
+                heads => format!(" ({heads:+} heads)"),
+            };
+            self.status(format!(
+                "added {changesets} changesets with {changes} changes to {files} files{heads}\n"
+            ))?;
+        }
+        if report.markers > 0 {
+            let markers = report.markers;
+            self.status(format!("{markers} new obsolescence markers\n"))?;
+        }
+        self.tell_new(report)?;
+        if report.published > 0 {
+            let published = report.published;
+            self.status(format!("{published} local changesets published\n"))?;
+        }
+        Ok(())
+    }
+
+    fn tell_new(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
+        if report.new.is_empty() {
+            return Ok(());
+        }
+        let view = self.repository()?.view_for(Audience::Owner)?;
+        let new = report.new.clone().map(Rev);
+        let seen: Vec<Rev> = new.filter(|rev| view.is_visible(*rev)).collect();
+        let hidden = report.new.len() - seen.len();
+        if let (Some(first), Some(last)) = (seen.first(), seen.last()) {
+            let short = |rev: &Rev| view.changelog().node(*rev).to_string()[..SHORT].to_owned();
+            let range = match first == last {
+                true => short(first),
+                false => format!("{}:{}", short(first), short(last)),
+            };
+            let count = |name: &str| {
+                let phases = seen.iter().map(|rev| view.phases().of(*rev).name());
+                let count = phases.filter(|phase| *phase == name).count();
+                (count > 0).then(|| format!("{count} {name}s"))
+            };
+            let phases: Vec<String> = ["draft", "secret"].into_iter().filter_map(count).collect();
+            let phases = match phases.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", phases.join(", ")),
+            };
+            self.status(format!("new changesets {range}{phases}\n"))?;
+        }
+        match hidden {
+            0 => Ok(()),
+            hidden if seen.is_empty() => {
+                self.status(format!("{hidden} new changesets obsolete on arrival\n"))
+            }
+            hidden => self.status(format!("({hidden} other changesets obsolete on arrival)\n")),
+        }
+    }
+
+    /// Advises what to do with what has come, when there are `more` heads than before.
+    pub(crate) fn advise_after_arrival(&mut self, more: i64) -> Result<(), Abort> {
+        let repository = self.repository()?;
+        let view = self.view()?;
+        // As many as there were changed, or came.
+        let moved = if more < 0 { more - 1 } else { more + 1 };
+        let advice = if moved > 1 {
+            let branch = varve_workdir::branch(&repository)?;
+            let branches = view.branchmap()?;
+            let heads = branches.get(&branch).map_or(0, |heads| {
+                let open = heads.heads.iter();
+                open.filter(|head| !heads.closed.contains(head)).count()
+            });
+            match heads as i64 {
+                heads if heads == moved => "(run 'hg heads' to see heads, 'hg merge' to merge)\n",
+                2.. => "(run 'hg heads .' to see heads, 'hg merge' to merge)\n",
+                _ => "(run 'hg heads' to see heads)\n",
+            }
+        } else {
+            "(run 'hg update' to get a working copy)\n"
+        };
+        self.status(advice)
+    }
+}

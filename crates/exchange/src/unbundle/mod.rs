@@ -1,0 +1,142 @@
+//! Applying a bundle to a repository: all of it in one transaction, or nothing.
+
+mod parts;
+mod revisions;
+
+use crate::ExchangeError;
+use crate::bundle::Bundle;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use varve_base::{Interrupt, Progress};
+use varve_repo::hooks::Origin;
+use varve_repo::{Lock, Phase, ReceiveReport, Receiver, Repository, WriteOptions};
+
+/// What is heard while a bundle is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News<'a> {
+    /// A step begins, in Mercurial's words.
+    Step(&'static str),
+    /// Words of who made the bundle.
+    Remote(&'a [u8]),
+}
+
+/// How a bundle is applied.
+pub struct Unbundle<'a> {
+    /// To what.
+    pub repository: &'a Repository,
+    /// How new revisions are stored.
+    pub write: WriteOptions,
+    /// By which command, as hooks learn it.
+    pub source: &'static str,
+    /// Where the bundle comes from, as hooks learn it.
+    pub url: Vec<u8>,
+    /// Whether obsolescence markers may be taken.
+    pub takes_markers: bool,
+    /// How far it is.
+    pub progress: &'a dyn Progress,
+    /// Whether to stop.
+    pub stop: &'a Interrupt,
+    /// Who hears the news.
+    pub tell: &'a mut dyn FnMut(News<'_>),
+}
+
+impl fmt::Debug for Unbundle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unbundle")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Unbundle<'_> {
+    /// Applies a bundle under the store's lock, which comes back.
+    ///
+    /// # Errors
+    /// What is wrong with the bundle; [`varve_repo::RepoError::Hook`]; what the storage answers.
+    /// The repository is then as it was.
+    pub fn apply(
+        self,
+        lock: Lock,
+        bundle: Bundle<'_>,
+    ) -> Result<(ReceiveReport, Lock), ExchangeError> {
+        let mut applying = Applying {
+            how: self,
+            lock: Some(lock),
+            receiver: None,
+            heard: Heard::default(),
+        };
+        match applying.take(bundle) {
+            Ok(()) => applying.finish(),
+            Err(error) => {
+                if let Some(receiver) = applying.receiver {
+                    receiver.abandon();
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A bundle on its way into the repository.
+struct Applying<'a> {
+    how: Unbundle<'a>,
+    /// Until the transaction begins.
+    lock: Option<Lock>,
+    /// From the first part on that needs it.
+    receiver: Option<Receiver>,
+    /// Words that came in between and have not been told yet.
+    heard: Heard,
+}
+
+type Heard = Arc<Mutex<Vec<Vec<u8>>>>;
+
+impl Applying<'_> {
+    fn take(&mut self, bundle: Bundle<'_>) -> Result<(), ExchangeError> {
+        match bundle {
+            Bundle::One(changes) => {
+                let url = String::from_utf8_lossy(&self.how.url).into_owned();
+                self.receiver(&format!("{}\n{url}", self.how.source))?;
+                self.changegroup(changes, false, Phase::Draft)
+            }
+            Bundle::Two(parts) => self.parts(parts),
+            Bundle::Packed(_) => Err(ExchangeError::PackedBundle),
+        }
+    }
+
+    /// The transaction, which `description` names if it has to begin.
+    fn receiver(&mut self, description: &str) -> Result<&mut Receiver, ExchangeError> {
+        if let (None, Some(lock)) = (&self.receiver, self.lock.take()) {
+            let (repository, write) = (self.how.repository, self.how.write);
+            self.receiver = Some(repository.receive(lock, write, description)?);
+        }
+        // The lock is there until the receiver is.
+        let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());
+        self.receiver.as_mut().ok_or_else(gone)
+    }
+
+    /// Tells the words that came in between.
+    fn tell_heard(&mut self) {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        for words in heard.drain(..) {
+            (self.how.tell)(News::Remote(&words));
+        }
+    }
+
+    fn origin(&self, in_bundle2: bool) -> Origin {
+        Origin {
+            source: self.how.source,
+            url: self.how.url.clone(),
+            in_bundle2,
+        }
+    }
+
+    fn finish(mut self) -> Result<(ReceiveReport, Lock), ExchangeError> {
+        if let Some(receiver) = self.receiver.take() {
+            return Ok(receiver.finish()?);
+        }
+        // A bundle without anything is applied as well.
+        let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());
+        let lock = self.lock.take().ok_or_else(gone)?;
+        Ok((ReceiveReport::default(), lock))
+    }
+}

@@ -1,0 +1,192 @@
+//! The parts of a bundle2, each as its kind says.
+
+use super::{Applying, News};
+use crate::ExchangeError;
+use crate::bundle::{Part, PartHeader, PartPayload, PartReader, read_into};
+use crate::changegroup::{ChangegroupReader, Version};
+use std::io::Read;
+use std::sync::{Arc, PoisonError};
+use varve_repo::{Node, Phase};
+
+/// Longest payload of a part that is read whole, besides markers: bookmarks, phases.
+const LONGEST: usize = 256 << 20;
+
+/// Parameters of a changegroup that are understood.
+const OF_CHANGEGROUP: &[&str] = &["version", "nbchanges", "targetphase"];
+
+impl Applying<'_> {
+    pub(super) fn parts(&mut self, mut parts: PartReader<'_>) -> Result<(), ExchangeError> {
+        let heard = Arc::clone(&self.heard);
+        parts.on_interruption(move |interruption| {
+            let is_output = interruption.header.kind() == b"output";
+            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.extend(is_output.then_some(interruption.payload));
+        });
+        while let Some(part) = parts.next_part()? {
+            self.part(part)?;
+            self.tell_heard();
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part<'_, '_>) -> Result<(), ExchangeError> {
+        let Part { header, payload } = part;
+        let known: &[&str] = match &header.kind()[..] {
+            b"changegroup" => OF_CHANGEGROUP,
+            b"phase-heads" | b"bookmarks" | b"obsmarkers" | b"hgtagsfnodes" => &[],
+            b"cache:rev-branch-cache" => &[],
+            b"output" => &["in-reply-to"],
+            b"error:abort" => &["message", "hint"],
+            b"error:unsupportedcontent" => &["parttype", "params"],
+            b"error:pushraced" => &["message"],
+            _ if header.is_mandatory() => return Err(header.unknown()),
+            _ => return Ok(()),
+        };
+        match header.check_mandatory(known) {
+            Err(_) if !header.is_mandatory() => return Ok(()),
+            checked => checked?,
+        }
+        self.known_part(&header, payload)
+    }
+
+    fn known_part(
+        &mut self,
+        header: &PartHeader,
+        mut payload: PartPayload<'_, '_>,
+    ) -> Result<(), ExchangeError> {
+        let source = self.how.source;
+        match &header.kind()[..] {
+            b"changegroup" => {
+                let version = version_of(header)?;
+                let reader = ChangegroupReader::new(payload, version);
+                self.changegroup(reader, true, target_phase(header)?)?;
+            }
+            b"phase-heads" => {
+                let heads = phase_heads(&read_whole(&mut payload)?)?;
+                let receiver = self.receiver(source)?;
+                for (phase, nodes) in heads {
+                    receiver.lower_phases(phase, &nodes);
+                }
+            }
+            b"bookmarks" => {
+                let moves = bookmarks(&read_whole(&mut payload)?)?;
+                self.receiver(source)?.bookmarks(&moves);
+            }
+            b"obsmarkers" => {
+                let bytes = read_whole(&mut payload)?;
+                if !self.how.takes_markers {
+                    return Err(ExchangeError::MarkersNotEnabled);
+                }
+                self.receiver(source)?.markers(&bytes)?;
+            }
+            b"output" => (self.how.tell)(News::Remote(&read_whole(&mut payload)?)),
+            b"error:abort" | b"error:unsupportedcontent" | b"error:pushraced" => {
+                return Err(remote_error(header));
+            }
+            // Of caches: ours are made from the history itself.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn version_of(header: &PartHeader) -> Result<Version, ExchangeError> {
+    let name = header.value("version").unwrap_or(b"01");
+    let name = String::from_utf8_lossy(name);
+    Version::named(&name)
+        .map_err(|_| ExchangeError::UnknownBundleFeature(format!("changegroup - version='{name}'")))
+}
+
+fn target_phase(header: &PartHeader) -> Result<Phase, ExchangeError> {
+    match header.value("targetphase") {
+        None | Some(b"1") => Ok(Phase::Draft),
+        Some(b"0") => Ok(Phase::Public),
+        Some(b"2") => Ok(Phase::Secret),
+        Some(other) => {
+            let other = String::from_utf8_lossy(other);
+            let feature = format!("changegroup - targetphase='{other}'");
+            Err(ExchangeError::UnknownBundleFeature(feature))
+        }
+    }
+}
+
+fn read_whole(payload: &mut PartPayload<'_, '_>) -> Result<Vec<u8>, ExchangeError> {
+    let mut bytes = Vec::new();
+    match read_into(payload, LONGEST, &mut bytes) {
+        Err(ExchangeError::StreamEnded { expected, .. }) if expected == LONGEST => Ok(bytes),
+        other => other.and_then(|()| {
+            let reason = format!("a part has more than {LONGEST} bytes");
+            Err(ExchangeError::DamagedBundle(reason))
+        }),
+    }
+}
+
+fn damaged(what: &str) -> ExchangeError {
+    ExchangeError::DamagedBundle(format!("the part {what} is cut or makes no sense"))
+}
+
+/// Records of u32 phase and node.
+pub(crate) fn phase_heads(bytes: &[u8]) -> Result<Vec<(Phase, Vec<Node>)>, ExchangeError> {
+    let mut heads = [Phase::Public, Phase::Draft, Phase::Secret].map(|phase| (phase, Vec::new()));
+    let (records, rest) = bytes.as_chunks::<24>();
+    for record in records {
+        let (number, node) = record.split_at(4);
+        let place = heads.iter_mut().find(|(phase, _)| {
+            let number: Option<&[u8; 4]> = number.first_chunk();
+            number.map(|bytes| u32::from_be_bytes(*bytes)) == Some(u32::from(phase.number()))
+        });
+        match (place, node.first_chunk()) {
+            (Some((_, nodes)), Some(node)) => nodes.push(Node(*node)),
+            _ => return Err(damaged("phase-heads")),
+        }
+    }
+    match rest {
+        [] => Ok(heads.into()),
+        _ => Err(damaged("phase-heads")),
+    }
+}
+
+/// Records of node, u16 length, and name; a node of ones removes the bookmark.
+pub(crate) fn bookmarks(mut bytes: &[u8]) -> Result<Vec<(Vec<u8>, Node)>, ExchangeError> {
+    const GONE: [u8; 20] = [0xff; 20];
+    let mut moves = Vec::new();
+    while !bytes.is_empty() {
+        let mut node = [0; 20];
+        let mut len = [0; 2];
+        let mut name = Vec::new();
+        let read = bytes
+            .read_exact(&mut node)
+            .and_then(|()| bytes.read_exact(&mut len));
+        read.map_err(|_| damaged("bookmarks"))?;
+        read_into(&mut bytes, u16::from_be_bytes(len).into(), &mut name)
+            .map_err(|_| damaged("bookmarks"))?;
+        if name.contains(&b'\n') {
+            return Err(damaged("bookmarks"));
+        }
+        moves.push((name, Node(if node == GONE { [0; 20] } else { node })));
+    }
+    Ok(moves)
+}
+
+fn remote_error(header: &PartHeader) -> ExchangeError {
+    let text = |name| header.value(name).map(String::from_utf8_lossy);
+    let message = text("message").unwrap_or_default().into_owned();
+    match &header.kind()[..] {
+        b"error:unsupportedcontent" => {
+            let mut feature = text("parttype").unwrap_or_default().into_owned();
+            if let Some(params) = text("params") {
+                feature += " - ";
+                feature += &params.split('\0').collect::<Vec<_>>().join(", ");
+            }
+            ExchangeError::UnknownBundleFeature(feature)
+        }
+        b"error:pushraced" => ExchangeError::RemoteAbort {
+            message: format!("push failed:\n'{message}'"),
+            hint: None,
+        },
+        _ => ExchangeError::RemoteAbort {
+            message,
+            hint: text("hint").map(|hint| hint.into_owned()),
+        },
+    }
+}

@@ -1,0 +1,74 @@
+//! A changegroup, group by group.
+
+use super::{Applying, News};
+use crate::bundle::Finish;
+use crate::changegroup::{ChangegroupReader, DeltaHeader, Group};
+use crate::{ExchangeError, NodeBytes};
+use std::io::Read;
+use varve_base::Unit;
+use varve_repo::{NewRevision, Node, Phase};
+
+impl Applying<'_> {
+    pub(super) fn changegroup<R: Read + Finish>(
+        &mut self,
+        mut reader: ChangegroupReader<R>,
+        in_bundle2: bool,
+        phase: Phase,
+    ) -> Result<(), ExchangeError> {
+        let origin = self.origin(in_bundle2);
+        let source = self.how.source;
+        self.receiver(source)?.expect(&origin, phase)?;
+        self.step("adding changesets");
+        let mut patch = Vec::new();
+        while let Some(group) = reader.next_group()? {
+            if let Group::File(path) = &group {
+                self.receiver(source)?.begin_file(path)?;
+            }
+            while let Some(header) = reader.next_delta(&mut patch)? {
+                self.how.stop.check().map_err(varve_repo::RepoError::from)?;
+                let new = revision(&header, &patch);
+                let receiver = self.receiver(source)?;
+                match group {
+                    Group::Changesets => receiver.changeset(&new)?,
+                    Group::Manifests => receiver.manifest(&new)?,
+                    Group::File(_) => receiver.file_revision(&new)?,
+                }
+                if !matches!(group, Group::File(_)) {
+                    self.how.progress.advance(1);
+                }
+            }
+            self.tell_heard();
+            match group {
+                Group::Changesets => self.next_step("adding manifests"),
+                Group::Manifests => self.next_step("adding file changes"),
+                Group::File(_) => self.how.progress.advance(1),
+            }
+        }
+        self.how.progress.end();
+        let receiver = self.receiver(source)?;
+        receiver.end_file()?;
+        Ok(receiver.conclude()?)
+    }
+
+    fn next_step(&mut self, step: &'static str) {
+        self.how.progress.end();
+        self.step(step);
+    }
+
+    fn step(&mut self, step: &'static str) {
+        (self.how.tell)(News::Step(step));
+        self.how.progress.begin(step, Unit::Items, None);
+    }
+}
+
+fn revision<'p>(header: &DeltaHeader, patch: &'p [u8]) -> NewRevision<'p> {
+    let node = |bytes: NodeBytes| Node(bytes);
+    NewRevision {
+        node: node(header.node),
+        parents: [node(header.p1), node(header.p2)],
+        base: node(header.base),
+        changeset: node(header.changeset),
+        flags: header.flags,
+        patch,
+    }
+}

@@ -1,0 +1,87 @@
+//! From what was received to what counts.
+
+use super::{ReceiveReport, Receiver, keep_caches_warm};
+use crate::commit_write::with_names;
+use crate::journal::Place;
+use crate::lock::Lock;
+use crate::repository::Shared;
+use crate::transaction::Steps;
+use crate::{RepoError, fncache, pending};
+use std::sync::Arc;
+use varve_revlog::Appender;
+
+/// The revlogs that are written last.
+struct Last {
+    shared: Arc<Shared>,
+    manifest: Option<Appender>,
+    changelog: Appender,
+}
+
+impl Steps for Last {
+    fn first(&mut self) -> Result<(), RepoError> {
+        if let Some(manifest) = self.manifest.take() {
+            manifest.write_unsynced()?;
+        }
+        // The chunks of the changelog too: its index alone is left.
+        self.changelog.spill()?;
+        Ok(self.shared.storage.sync_tree(&self.shared.store())?)
+    }
+
+    fn pending(&self) -> Result<(), RepoError> {
+        let path = self.shared.store().join(pending::CHANGELOG);
+        Ok(self.changelog.write_beside(&path)?)
+    }
+
+    fn last(self) -> Result<(), RepoError> {
+        self.changelog.write()?;
+        Ok(self.shared.storage.sync_folder(&self.shared.store())?)
+    }
+}
+
+impl Receiver {
+    /// Makes everything count; gives the store's lock back.
+    ///
+    /// # Errors
+    /// [`RepoError::Hook`]; what the storage answers. Everything is then as it was.
+    pub fn finish(mut self) -> Result<(ReceiveReport, Lock), RepoError> {
+        if let Err(error) = self.prepare() {
+            self.abandon();
+            return Err(error);
+        }
+        let before = self.view.changelog().len();
+        let added = self.changelog.len() - before;
+        self.report.new = before as u32..(before + added) as u32;
+        let shared = Arc::clone(&self.view.shared);
+        let steps = Last {
+            shared: Arc::clone(&shared),
+            manifest: Some(self.manifest),
+            changelog: self.changelog,
+        };
+        let lock = self.transaction.run(before, steps)?;
+        if added > 0 {
+            // The changesets are there, whatever becomes of the caches.
+            let _ = keep_caches_warm(&shared, (before, added), None);
+        }
+        Ok((self.report, lock))
+    }
+
+    /// Tells the transaction of all files that are replaced.
+    fn prepare(&mut self) -> Result<(), RepoError> {
+        self.end_file()?;
+        let new_names = std::mem::take(&mut self.files.new_names);
+        if !new_names.is_empty() {
+            let shared = &self.view.shared;
+            let bytes = with_names(shared.storage.as_ref(), &shared.store(), &new_names)?;
+            let name = fncache::FILE.as_bytes();
+            self.transaction.replace(Place::Store, name, bytes);
+        }
+        if self.manifest.will_replace_index() {
+            self.transaction.will_replace(b"00manifest.i");
+        }
+        self.write_phases();
+        if let Some(bookmarks) = self.bookmarks.take() {
+            self.transaction.set_bookmarks(&bookmarks)?;
+        }
+        Ok(())
+    }
+}
