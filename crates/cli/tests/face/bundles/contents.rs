@@ -181,6 +181,44 @@ fn a_bundle_is_there_when_it_is_complete() {
 }
 
 #[test]
+fn an_interrupted_bundle_leaves_nothing() {
+    let twin = Twin::writing(|hg, path| {
+        std::fs::create_dir_all(path).unwrap();
+        hg.ok(path, &["init"]);
+        repos::write(path, "big", &noise(24 << 20, 5));
+        repos::commit(hg, path, "big");
+        repos::write(path, "old.hg", b"old");
+    });
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(twin.ours()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("old.hg")).collect()
+    };
+    let mut command = Command::new(crate::face::our_hg());
+    command
+        .args(["bundle", "-a", "old.hg"])
+        .current_dir(twin.ours());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.env("HGRCPATH", "").spawn().unwrap();
+    while names().len() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted!\n");
+    assert_eq!(output.status.code(), Some(255));
+    assert_eq!(names(), ["old.hg"]);
+    assert_eq!(std::fs::read(twin.ours().join("old.hg")).unwrap(), b"old");
+}
+
+#[test]
 fn a_reader_that_leaves_is_no_failure() {
     let twin = Twin::writing(history);
     let mut command = Command::new(crate::face::our_hg());
