@@ -150,6 +150,68 @@ pub enum ExchangeError {
     /// A bundle could not be read or expanded.
     #[error("cannot read the bundle: {0}")]
     Read(#[source] io::Error),
+    /// A URL or what belongs to it cannot be used.
+    #[error("cannot use {url}: {reason}")]
+    BadAddress {
+        /// The URL.
+        url: String,
+        /// Why not.
+        reason: String,
+    },
+    /// No connection, or it broke before an answer came.
+    #[error("error: {reason}")]
+    Unreachable {
+        /// The system's words.
+        reason: String,
+    },
+    /// The connection broke in the middle of an answer.
+    #[error("the answer broke off: {0}")]
+    Broken(#[source] io::Error),
+    /// A server wants to know who asks.
+    #[error("http authorization required for {url}")]
+    LoginNeeded {
+        /// The URL, without a password.
+        url: String,
+        /// What the server calls the place.
+        realm: String,
+    },
+    /// A server does not know this name, or not with this password.
+    #[error("authorization failed")]
+    WrongPassword,
+    /// A server refuses in its own way.
+    #[error("HTTP Error {status}: {reason}")]
+    HttpStatus {
+        /// The status.
+        status: u16,
+        /// What the status means.
+        reason: String,
+    },
+    /// Something else than a repository answered.
+    #[error(
+        "'{url}' does not appear to be an hg repository:\n---%<--- ({kind})\n{page}\n---%<---\n"
+    )]
+    NotARepository {
+        /// The URL, without a password.
+        url: String,
+        /// Content type of the answer.
+        kind: String,
+        /// The beginning of the answer.
+        page: String,
+    },
+    /// A server refuses in words.
+    #[error("remote error:\n{0}")]
+    Remote(String),
+    /// An answer is not what its command answers.
+    #[error("unexpected response from remote server: {command} answered {answer:?}")]
+    UnexpectedAnswer {
+        /// The command.
+        command: &'static str,
+        /// The beginning of the answer.
+        answer: String,
+    },
+    /// Two repositories have not one changeset in common.
+    #[error("repository is unrelated")]
+    Unrelated,
     /// The repository's storage failed.
     #[error(transparent)]
     Storage(#[from] varve_base::StorageError),

@@ -8,6 +8,7 @@ mod bundling;
 mod changegroup;
 mod error;
 pub mod fuzzing;
+pub mod peer;
 mod sink;
 mod stream;
 mod unbundle;

@@ -6,5 +6,6 @@
 
 mod answers;
 mod client;
+mod peers;
 mod pulls;
 mod streams;

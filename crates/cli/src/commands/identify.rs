@@ -1,9 +1,8 @@
 //! `identify`: what the working folder or a changeset is.
 
-use crate::face::{Abort, Category, Command, Flag, Formatter, Matches, Session, TEMPLATE, remote};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
+use crate::face::{
+    Abort, Category, Command, Flag, Formatter, Matches, Session, Source, TEMPLATE, disk,
+};
 use varve_repo::{Audience, DEFAULT_BRANCH, Node, RepoView, Repository, Rev};
 
 /// See [`Command`].
@@ -22,8 +21,8 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "[-nibtB] [-r REV] [SOURCE]",
     summary: "identify the working folder or a changeset",
     help: "Prints the id of each parent of the working folder, a + if files are changed, the \
-           branch if it is not default, tags and bookmarks. SOURCE is another repository on this \
-           machine.\n\nEnds with 0.",
+           branch if it is not default, tags and bookmarks. SOURCE is another repository, see \
+           'hg help pull'.\n\nEnds with 0.",
     category: Some(Category::WorkingDirectory),
     run,
 };
@@ -209,32 +208,70 @@ fn words(session: &Session, matches: &Matches, subject: &Subject, nodes: &[Node]
     words
 }
 
-/// Identifies a changeset of another repository; its working folder does not count.
+/// Identifies a changeset of another repository.
 fn of_source(
     session: &mut Session,
     matches: &Matches,
     source: &[u8],
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let shown = String::from_utf8_lossy(source);
-    let paths = remote::paths(session)?;
-    let named = paths.iter().find(|path| path.name == source);
-    let url = named.map_or(source, |path| &path.url);
-    if remote::is_url(url) {
-        return Err(Abort::new(format!(
-            "repository {shown} is not on this machine, which identify needs"
-        )));
+    let source = session.sources(source)?.remove(0);
+    if !source.is_http() {
+        return of_neighbour(session, matches, &source, wanted);
     }
-    let path = session.cwd.join(OsStr::from_bytes(url));
-    let root = path
-        .canonicalize()
-        .ok()
-        .filter(|root| root.join(".hg").is_dir());
-    let root = root.ok_or_else(|| Abort::new(format!("repository {shown} not found")))?;
-    let repository = Repository::open(crate::face::disk(), &root)?;
-    let view: Arc<RepoView> = repository.view_for(Audience::Owner)?;
-    let rev = view
-        .changelog()
-        .rev(&view.lookup(wanted.unwrap_or(b"tip"))?);
+    if ["num", "branch", "tags"]
+        .iter()
+        .any(|flag| matches.flag(flag))
+    {
+        let message = "can't query remote revision number, branch, or tags";
+        return Err(Abort::new(message));
+    }
+    let mut remote = session.connect(&source)?;
+    let wanted = wanted.or(source.branch.as_deref()).unwrap_or(b"tip");
+    let node = remote.lookup(wanted)?;
+    let mut bookmarks = Vec::new();
+    if !is_json(matches) {
+        let all = remote.bookmarks()?.into_iter();
+        bookmarks.extend(all.filter(|(_, at)| *at == node).map(|(name, _)| name));
+    }
+    let subject = Subject {
+        revs: Vec::new(),
+        branch: DEFAULT_BRANCH.to_vec(),
+        dirty: "",
+        working: false,
+        tags: Vec::new(),
+        bookmarks,
+    };
+    let words = words(session, matches, &subject, &[node]);
+    let mut out = Formatter::new(session, matches, "identify")?;
+    out.item(session)?;
+    out.data("id", String::from_utf8_lossy(&node.to_hex()).into_owned());
+    if !is_json(matches) {
+        out.data("bookmarks", subject.bookmarks.clone());
+    }
+    out.data("node", node);
+    out.plain(session, words.join(&b' '))?;
+    out.plain(session, "\n")?;
+    out.end(session)?;
+    Ok(0)
+}
+
+/// Identifies a changeset of a repository on this machine; its working folder does not count.
+fn of_neighbour(
+    session: &mut Session,
+    matches: &Matches,
+    source: &Source,
+    wanted: Option<&[u8]>,
+) -> Result<u8, Abort> {
+    let root = session.root_of(source)?;
+    let repository = Repository::open(disk(), &root)?;
+    let view = repository.view_for(Audience::Owner)?;
+    let wanted = wanted.or(source.branch.as_deref()).unwrap_or(b"tip");
+    let rev = view.changelog().rev(&view.lookup(wanted)?);
     print(session, matches, &view, &of_changeset(&view, rev)?)
+}
+
+/// Bookmarks are asked for only where they are shown, and `json` does not show them.
+fn is_json(matches: &Matches) -> bool {
+    matches.value("template") == Some(b"json")
 }

@@ -35,6 +35,7 @@ pub(crate) mod outgoing;
 pub(crate) mod parents;
 pub(crate) mod paths;
 pub(crate) mod phase;
+pub(crate) mod pull;
 pub(crate) mod recompress;
 pub(crate) mod recover;
 pub(crate) mod remove;
@@ -88,6 +89,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &parents::COMMAND,
     &paths::COMMAND,
     &phase::COMMAND,
+    &pull::COMMAND,
     &recompress::COMMAND,
     &recover::COMMAND,
     &remove::COMMAND,

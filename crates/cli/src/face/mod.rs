@@ -28,6 +28,7 @@ pub(crate) mod matching;
 mod options;
 mod pager;
 pub(crate) mod peer;
+mod peers;
 pub(crate) mod remote;
 pub(crate) mod revision;
 pub(crate) mod revlogs;
@@ -45,6 +46,7 @@ pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, STYLE, TEMPL
 pub(crate) use dispatch::main;
 pub(crate) use formatter::Formatter;
 pub(crate) use options::Matches;
+pub(crate) use peers::Source;
 pub(crate) use session::{Session, Verbosity, disk};
 
 /// The code of a `!` alias that a signal ended.

@@ -13,6 +13,7 @@ mod commit;
 mod config;
 mod diff;
 mod dirstate_v2;
+mod elsewhere;
 mod engines;
 mod files;
 mod filesets;

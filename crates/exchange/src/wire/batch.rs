@@ -55,7 +55,7 @@ fn parse_command(piece: &[u8]) -> Result<BatchCommand, ExchangeError> {
 const ESCAPES: [(u8, u8); 4] = [(b':', b'c'), (b',', b'o'), (b';', b's'), (b'=', b'e')];
 
 /// Appends `plain` with the separators escaped.
-pub(super) fn escape(plain: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn escape(plain: &[u8], out: &mut Vec<u8>) {
     for &byte in plain {
         match ESCAPES.iter().find(|(from, _)| *from == byte) {
             Some((_, to)) => out.extend_from_slice(&[b':', *to]),
@@ -65,7 +65,7 @@ pub(super) fn escape(plain: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Undoes [`escape`]; a colon before anything else stays.
-fn unescape(escaped: &[u8]) -> Vec<u8> {
+pub(crate) fn unescape(escaped: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
     while let Some((&byte, after)) = rest.split_first() {

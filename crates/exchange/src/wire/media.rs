@@ -24,6 +24,8 @@ pub const TYPE_ERROR: &str = "application/hg-error";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientMedia {
     reads_02: bool,
+    /// Compressing would be for nothing: the client is on this machine.
+    is_near: bool,
     engines: Vec<CodecId>,
 }
 
@@ -75,8 +77,20 @@ impl ClientMedia {
         media
     }
 
+    /// Those of a client in this process.
+    pub(crate) fn near() -> Self {
+        ClientMedia {
+            reads_02: true,
+            is_near: true,
+            engines: Vec::new(),
+        }
+    }
+
     /// The form of an answer that is worth compressing.
     pub(crate) fn compressed(&self) -> StreamMedia {
+        if self.is_near {
+            return self.uncompressed();
+        }
         let ours = [CodecId::Zstd, CodecId::Zlib];
         let both = ours.into_iter().find(|codec| self.engines.contains(codec));
         match both {

@@ -16,6 +16,7 @@ use varve_codec::{CodecId, EngineSetting};
 use varve_repo::Repository;
 
 pub(crate) use answers::QUOTED;
+pub(crate) use batch::{escape, unescape};
 pub(crate) use media::StreamMedia;
 pub use media::{ClientMedia, TYPE_01, TYPE_02, TYPE_ERROR};
 pub use request::{Args, WireRequest};

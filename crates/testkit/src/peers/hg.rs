@@ -2,8 +2,9 @@
 
 use super::{Outcome, installed};
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 /// Runs `hg` with no configuration but what the test gives, so that two runs make the same hashes.
 #[derive(Clone, Debug)]
@@ -36,6 +37,40 @@ impl Hg {
 
     /// Runs one command in a folder and waits for its end.
     pub fn run<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> Outcome {
+        Outcome::of(&mut self.command(folder, arguments), &self.program)
+    }
+
+    /// Serves the repository in a folder on a free port of this machine.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn serve(&self, folder: &Path) -> HgServer {
+        // Its log would go to the pipe that nobody reads any more.
+        self.serve_with(folder, &["-A", "/dev/null"])
+    }
+
+    /// As [`Hg::serve`], with options that must say where the log goes.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn serve_with(&self, folder: &Path, options: &[&str]) -> HgServer {
+        let usual = "serve -p 0 -a 127.0.0.1 --print-url -E /dev/null";
+        let mut arguments: Vec<&str> = usual.split(' ').collect();
+        arguments.extend(options);
+        let mut command = self.command(folder, &arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let mut url = String::new();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        lines.read_line(&mut url).unwrap();
+        assert!(url.starts_with("http"), "hg serve said {url:?}");
+        HgServer {
+            process,
+            url: url.trim().to_owned(),
+        }
+    }
+
+    fn command<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).current_dir(folder).env_clear();
         for setting in &self.config {
@@ -48,7 +83,7 @@ impl Hg {
             .env("HGPLAIN", "1")
             .env("HGUSER", "Ada Lovelace <ada@example.org>")
             .env("LC_ALL", "C.UTF-8");
-        Outcome::of(&mut command, &self.program)
+        command
     }
 
     /// Standard output of a command that must succeed.
@@ -61,6 +96,28 @@ impl Hg {
     #[track_caller]
     pub fn fails<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> String {
         self.run(folder, arguments).failure()
+    }
+}
+
+/// A running `hg serve`; it ends with this value.
+#[derive(Debug)]
+pub struct HgServer {
+    process: Child,
+    url: String,
+}
+
+impl HgServer {
+    /// Where it listens.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for HgServer {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

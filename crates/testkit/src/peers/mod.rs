@@ -6,7 +6,7 @@
 mod hg;
 mod node;
 
-pub use hg::{Hg, hg, hg_program};
+pub use hg::{Hg, HgServer, hg, hg_program};
 pub use node::run_script;
 
 use std::path::{Path, PathBuf};

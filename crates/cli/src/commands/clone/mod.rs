@@ -1,7 +1,9 @@
-//! `clone`: a repository out of another one on this machine.
+//! `clone`: a repository out of another one; this file makes those out of one on this machine.
+
+mod remote;
 
 use super::update;
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, disk};
+use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source, disk};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -52,7 +54,8 @@ pub(crate) const COMMAND: Command = Command {
            copied one by one.\n\n\
            The working folder is updated to REV, else to the bookmark @, else to the newest \
            changeset of the branch default. SOURCE becomes the path `default`.\n\n\
-           SOURCE and DEST are folders of this machine.\n\nEnds with 0.",
+           SOURCE is a folder of this machine or a URL of http or https, see 'hg help pull'.\n\n\
+           Ends with 0.",
     category: Some(Category::Creation),
     run,
 };
@@ -96,6 +99,15 @@ enum Update {
 }
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    if matches.flag("noupdate") && matches.value("updaterev").is_some() {
+        return Err(Abort::new("cannot specify both --noupdate and --updaterev"));
+    }
+    if let Some(typed) = matches.arguments().first() {
+        let mut sources = session.sources(typed)?;
+        if let Some(source) = sources.pop().filter(Source::is_http) {
+            return remote::run(session, matches, source);
+        }
+    }
     let plan = plan(session, matches)?;
     session.refuse_hooks("clone", UNHEARD)?;
     session.guard.writes();
@@ -109,14 +121,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         }
     }
     let target = outcome?;
-    check_out(session, matches, &plan, &target)?;
+    check_out(session, matches, (&plan.update, &plan.target), &target)?;
     Ok(0)
 }
 
 fn plan(session: &mut Session, matches: &Matches) -> Result<Plan, Abort> {
-    if matches.flag("noupdate") && matches.value("updaterev").is_some() {
-        return Err(Abort::new("cannot specify both --noupdate and --updaterev"));
-    }
     let [source, rest @ ..] = matches.arguments() else {
         return Err(Abort::new("no repository to clone"));
     };
@@ -175,11 +184,11 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     if let Some(path) = typed.strip_prefix(b"file:") {
         return Ok(path.strip_prefix(b"//").unwrap_or(path));
     }
-    for scheme in ["http://", "https://", "ssh://", "bundle:", "union:"] {
+    for scheme in ["ssh://", "bundle:", "union:"] {
         if typed.starts_with(scheme.as_bytes()) {
             let typed = String::from_utf8_lossy(typed);
             return Err(Abort::new(format!("cannot clone from or to {typed}"))
-                .hint("only repositories of this machine can be cloned"));
+                .hint("only http, https and repositories of this machine are supported"));
         }
     }
     Ok(typed)
@@ -345,12 +354,12 @@ fn tell_pulled(session: &mut Session, target: &Repository, pulled: &Pulled) -> R
 fn check_out(
     session: &mut Session,
     matches: &Matches,
-    plan: &Plan,
+    (update, folder): (&Update, &Path),
     target: &Repository,
 ) -> Result<(), Abort> {
     let view = target.view_for(Audience::Owner)?;
     let at = b"@".to_vec();
-    let (rev, bookmark) = match &plan.update {
+    let (rev, bookmark) = match update {
         Update::Nothing => return Ok(()),
         Update::To(node) => (view.changelog().rev(node), None),
         Update::Default => match view.bookmarks().get(&at) {
@@ -369,7 +378,7 @@ fn check_out(
         Some(name) => [b"updating to bookmark ", &name[..], b"\n"].concat(),
         None => [b"updating to branch ", &branch[..], b"\n"].concat(),
     })?;
-    session.move_hooks(&plan.target);
+    session.move_hooks(folder);
     let parents = [view.changelog().node_or_null(rev), Node::NULL];
     let lock = target.lock_now(Locked::WorkingCopy)?;
     session.before_update(&parents)?;

@@ -1,0 +1,107 @@
+//! Clones of repositories on other machines: an empty repository that pulls.
+
+use super::{Update, check_out, free_folder};
+use crate::commands::pull::{Wanted, bring, heads_of_branches, take_bookmarks};
+use crate::face::{Abort, Matches, Session, Source, disk};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use varve_exchange::peer::Remote;
+use varve_repo::{Node, Repository};
+
+/// What is to be done.
+struct Plan {
+    source: Source,
+    target: PathBuf,
+    wanted: Wanted,
+    update: Update,
+}
+
+/// Clones what a URL leads to.
+pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> Result<u8, Abort> {
+    if matches.flag("stream") {
+        return Err(Abort::new("--stream is not supported between machines"));
+    }
+    let mut remote = session.connect(&source)?;
+    let target = target(session, matches, &source)?;
+    let target = free_folder(session, &target)?;
+    let mut wanted = Wanted {
+        heads: heads_of_branches(matches, &source, &mut remote)?,
+        bookmarks: Vec::new(),
+    };
+    let branch = wanted.heads.last().copied();
+    let mut first = None;
+    for rev in matches.list("rev") {
+        let node = remote.lookup(rev)?;
+        first.get_or_insert(node);
+        wanted.heads.push(node);
+    }
+    let update = update(matches, &mut remote, first.or(branch))?;
+    let plan = Plan {
+        source,
+        target,
+        wanted,
+        update,
+    };
+    session.guard.writes();
+    let made_folder = !plan.target.exists();
+    let outcome = fill(session, &plan, &mut remote);
+    if outcome.is_err() {
+        // Half a clone helps nobody.
+        let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
+        if made_folder {
+            let _ = std::fs::remove_dir(&plan.target);
+        }
+    }
+    outcome?;
+    let repository = session.repository()?;
+    check_out(session, matches, (&plan.update, &plan.target), &repository)?;
+    Ok(0)
+}
+
+/// The folder that was typed, or else the last word of the URL.
+fn target(session: &mut Session, matches: &Matches, source: &Source) -> Result<Vec<u8>, Abort> {
+    if let [_, target, ..] = matches.arguments() {
+        return Ok(target.clone());
+    }
+    let behind = source.url.split(|byte| *byte == b'/').skip(3);
+    let name = behind.filter(|word| !word.is_empty()).last();
+    let name = name.unwrap_or_default().to_vec();
+    if !name.is_empty() {
+        session.status([b"destination directory: ", &name[..], b"\n"].concat())?;
+    }
+    Ok(name)
+}
+
+fn update(matches: &Matches, remote: &mut Remote, first: Option<Node>) -> Result<Update, Abort> {
+    if matches.flag("noupdate") {
+        return Ok(Update::Nothing);
+    }
+    let typed = match matches.value("updaterev") {
+        Some(rev) => Some(remote.lookup(rev)?),
+        None => first,
+    };
+    Ok(match typed {
+        Some(node) => Update::To(node),
+        None => Update::Default,
+    })
+}
+
+/// Makes the repository and pulls into it.
+fn fill(session: &mut Session, plan: &Plan, remote: &mut Remote) -> Result<(), Abort> {
+    let engine = session.storage_settings()?.engine_of_new()?;
+    Repository::create_with(disk(), &plan.target, engine)?;
+    session.go_to(plan.target.as_os_str().as_bytes());
+    session.move_hooks(&plan.target);
+    let (report, bookmarks) = bring(session, &plan.source, (remote, &plan.wanted), true)?;
+    take_bookmarks(session, &plan.source, (&bookmarks, &[]), false)?;
+    session.tell_arrived(&report)?;
+    write_path(&plan.target, &plan.source)
+}
+
+/// The source becomes the path `default`, without its password.
+fn write_path(target: &Path, source: &Source) -> Result<(), Abort> {
+    let path = target.join(".hg/hgrc");
+    let url = source.without_password();
+    let text = [b"[paths]\ndefault = ", &url[..], b"\n"].concat();
+    std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))
+}

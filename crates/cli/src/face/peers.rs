@@ -1,0 +1,193 @@
+//! Other repositories: by name, path or URL, and the way to them.
+
+use super::{Abort, Session, disk, remote, session::Place};
+use std::path::{Path, PathBuf};
+use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, Transport};
+use varve_exchange::wire::WireSettings;
+use varve_repo::Repository;
+
+/// Another repository, before anybody has asked it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// A URL or a path.
+    pub(crate) url: Vec<u8>,
+    /// A branch that was asked for behind `#`.
+    pub(crate) branch: Option<Vec<u8>>,
+    /// Its name in `[paths]`.
+    pub(crate) name: Option<Vec<u8>>,
+}
+
+/// Schemes that lead over HTTP.
+const HTTP: [&[u8]; 2] = [b"http://", b"https://"];
+/// Schemes that Mercurial knows and this program does not.
+const OTHERS: [&[u8]; 4] = [b"ssh://", b"bundle:", b"union:", b"static-http://"];
+
+impl Source {
+    /// Whether it is reached over HTTP.
+    pub(crate) fn is_http(&self) -> bool {
+        HTTP.iter().any(|scheme| self.url.starts_with(scheme))
+    }
+
+    /// As it is shown: without password.
+    pub(crate) fn shown(&self) -> Vec<u8> {
+        remote::without_password(&self.url)
+    }
+
+    /// The URL for a file of configuration: with the user's name, but no password.
+    pub(crate) fn without_password(&self) -> Vec<u8> {
+        let text = String::from_utf8_lossy(&self.url).into_owned();
+        let plain = text.split_once("://").and_then(|(scheme, rest)| {
+            let end = rest.find('/').unwrap_or(rest.len());
+            let (login, host) = rest[..end].rsplit_once('@')?;
+            let (user, _) = login.split_once(':')?;
+            Some(format!("{scheme}://{user}@{host}{}", &rest[end..]))
+        });
+        plain.map_or_else(|| self.url.clone(), String::into_bytes)
+    }
+
+    fn of(url: &[u8], name: Option<&[u8]>) -> Source {
+        let hash = url.iter().rposition(|byte| *byte == b'#');
+        let (url, branch) = match hash {
+            Some(hash) => (&url[..hash], Some(url[hash + 1..].to_vec())),
+            None => (url, None),
+        };
+        Source {
+            url: url.to_vec(),
+            branch: branch.filter(|branch| !branch.is_empty()),
+            name: name.map(<[u8]>::to_vec),
+        }
+    }
+}
+
+impl Session {
+    /// What a name, path or URL stands for; a name may stand for several.
+    pub(crate) fn sources(&mut self, typed: &[u8]) -> Result<Vec<Source>, Abort> {
+        let known = remote::paths(self)?;
+        let named = known.iter().filter(|path| path.name == typed);
+        let found: Vec<Source> = named
+            .map(|path| Source::of(&path.url, Some(typed)))
+            .collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let mut source = Source::of(typed, None);
+        let same = known.iter().find(|path| path.url == source.url);
+        source.name = same.map(|path| path.name.clone());
+        Ok(vec![source])
+    }
+
+    /// Asks another repository what it can do.
+    pub(crate) fn connect(&mut self, source: &Source) -> Result<Remote, Abort> {
+        let transport: Box<dyn Transport> = match source.is_http() {
+            true => Box::new(self.over_http(source)?),
+            false => Box::new(self.on_this_machine(source)?),
+        };
+        Ok(Remote::connect(transport)?)
+    }
+
+    fn over_http(&mut self, source: &Source) -> Result<HttpPeer, Abort> {
+        let url = String::from_utf8_lossy(&source.url).into_owned();
+        let host = url.split("://").nth(1).unwrap_or_default();
+        let host = host.split('/').next().unwrap_or_default();
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default();
+        for key in [
+            "fingerprints",
+            "verifycertsfile",
+            "minimumprotocol",
+            "ciphers",
+        ] {
+            let key = format!("{host}:{key}");
+            if self.config.get("hostsecurity", &key).is_some() {
+                return Err(Abort::new(format!("hostsecurity.{key} is not supported")));
+            }
+        }
+        if self.config.get("http_proxy", "host").is_some() {
+            return Err(Abort::new("http_proxy.host is not supported"));
+        }
+        let authorities = match self
+            .config
+            .text("web", "cacerts")
+            .filter(|path| !path.is_empty())
+        {
+            None => None,
+            Some(path) => {
+                let path = self.cwd.join(path);
+                Some(std::fs::read(&path).map_err(|error| Abort::file(&error, &path))?)
+            }
+        };
+        let mut peer = HttpPeer::new(&url, authorities.as_deref())?;
+        let complete = |login: &&Login| login.password.is_some();
+        if peer.login().filter(complete).is_none() {
+            let user = peer.login().map(|login| login.user.clone());
+            if let Some(login) = self.configured_login(&url, user.as_deref()) {
+                peer.log_in(login);
+            }
+        }
+        Ok(peer)
+    }
+
+    /// The entry of `[auth]` whose prefix is the longest that fits.
+    fn configured_login(&self, url: &str, user: Option<&str>) -> Option<Login> {
+        let (scheme, rest) = url.split_once("://")?;
+        let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+        let mut best: Option<(usize, Login)> = None;
+        for item in self.config.section("auth") {
+            let key = String::from_utf8_lossy(&item.key).into_owned();
+            let Some(name) = key.strip_suffix(".prefix") else {
+                continue;
+            };
+            let value = |word: &str| self.config.text("auth", &format!("{name}.{word}"));
+            let prefix = String::from_utf8_lossy(&item.value).into_owned();
+            let (schemes, prefix) = match prefix.split_once("://") {
+                Some((scheme, prefix)) => (scheme.to_owned(), prefix.to_owned()),
+                None => (value("schemes").unwrap_or("https".to_owned()), prefix),
+            };
+            let fits = prefix == "*" || rest.starts_with(&prefix);
+            let of_scheme = schemes.split([' ', ',']).any(|known| known == scheme);
+            let named = value("username");
+            let same_user = match (user, &named) {
+                (Some(user), Some(named)) => user == named,
+                _ => true,
+            };
+            let longer = best.as_ref().is_none_or(|(len, _)| prefix.len() > *len);
+            if !fits || !of_scheme || !same_user || !longer {
+                continue;
+            }
+            if let Some(user) = named.or_else(|| user.map(str::to_owned)) {
+                let password = value("password");
+                best = Some((prefix.len(), Login { user, password }));
+            }
+        }
+        best.map(|(_, login)| login)
+    }
+
+    fn on_this_machine(&mut self, source: &Source) -> Result<LocalPeer, Abort> {
+        let root = self.root_of(source)?;
+        let repository = Repository::open(disk(), &root)?;
+        Ok(LocalPeer::new(repository, self.settings_of(&root)?))
+    }
+
+    /// The folder of a repository on this machine.
+    pub(crate) fn root_of(&self, source: &Source) -> Result<PathBuf, Abort> {
+        let shown = String::from_utf8_lossy(&source.url).into_owned();
+        if OTHERS.iter().any(|scheme| source.url.starts_with(scheme)) {
+            return Err(Abort::new(format!("cannot reach {shown}"))
+                .hint("only http, https and repositories of this machine are supported"));
+        }
+        let path = source.url.strip_prefix(b"file:").unwrap_or(&source.url);
+        let path = path.strip_prefix(b"//").unwrap_or(path);
+        let place = Place::find(Some(path), &self.cwd, &super::environment::Environment);
+        let root = place.root().map(Path::to_owned);
+        root.ok_or_else(|| Abort::new(format!("repository {shown} not found")))
+    }
+
+    /// What another repository's own configuration says about what others see of it.
+    fn settings_of(&mut self, root: &Path) -> Result<WireSettings, Abort> {
+        let config = self.layers.with(Some(root))?.config;
+        Ok(WireSettings {
+            publishing: config.boolean("phases", "publish", true)?,
+            ..WireSettings::default()
+        })
+    }
+}

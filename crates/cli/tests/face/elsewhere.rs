@@ -1,0 +1,306 @@
+//! `clone`, `pull` and `identify` of repositories elsewhere: over HTTP and TLS, from stock
+//! `hg serve` and from Varve, and on this machine.
+
+use super::Twin;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use varve_testkit::peers::{Hg, HgServer, hg};
+use varve_testkit::repos;
+use varve_testkit::varve::{Server, configure};
+
+/// A repository to be cloned from.
+struct Origin {
+    folder: TempDir,
+    hg: Hg,
+}
+
+impl Origin {
+    fn rich() -> Origin {
+        let origin = Origin::nothing();
+        repos::make(&origin.hg, &origin.path(), repos::DEFAULT);
+        origin
+    }
+
+    fn nothing() -> Origin {
+        let folder = tempfile::tempdir().unwrap();
+        let hg = hg();
+        Origin { folder, hg }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("origin")
+    }
+
+    fn serve(&self) -> HgServer {
+        self.hg.serve(&self.path())
+    }
+
+    fn ok(&self, line: &str) -> String {
+        let words: Vec<&str> = line.split(' ').collect();
+        self.hg.ok(&self.path(), &words)
+    }
+
+    fn commit(&self, name: &str) {
+        repos::write(&self.path(), name, name.as_bytes());
+        let line = ["commit", "-A", "-m", name, "-d", "1 0"];
+        self.hg.ok(&self.path(), &line);
+    }
+}
+
+/// Two copies of a repository without changesets.
+fn empty() -> Twin {
+    Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+    })
+}
+
+/// Stock `hg` finds nothing wrong, and both copies have the same.
+fn same_history(twin: &Twin, below: &str) {
+    let hg = hg();
+    let log = |root: &Path| {
+        let folder = root.join(below);
+        hg.ok(&folder, &["verify", "-q"]);
+        let template =
+            "{node} {p1node} {p2node} {phase} {branch} {bookmarks} {date|hgdate}\n{desc}\n";
+        let line = ["log", "--hidden", "-p", "-r", "all()", "-T", template];
+        hg.ok(&folder, &line)
+    };
+    assert_eq!(log(twin.ours()), log(twin.theirs()));
+}
+
+#[test]
+fn clones_over_http_are_the_same() {
+    let origin = Origin::rich();
+    origin.ok("bookmark -f -r 1 mark");
+    let server = origin.serve();
+    let url = server.url();
+    let twin = empty();
+    for (name, options) in [
+        ("all", ""),
+        ("bare", "-U"),
+        ("some", "-r 2"),
+        ("branch", "-b default -u 0"),
+        ("null", "-u null"),
+        ("quiet", "-q"),
+    ] {
+        twin.all_same(&[&format!("clone {options} {url} {name}")]);
+        same_history(&twin, name);
+        twin.all_same(&[
+            &format!("-R {name} bookmarks"),
+            &format!("-R {name} status"),
+            &format!("-R {name} paths"),
+            &format!("-R {name} pull"),
+        ]);
+    }
+    twin.all_same(&[
+        &format!("clone -r nope {url} no"),
+        &format!("clone -b nope {url} no"),
+        &format!("clone {url} all"),
+        &format!("clone {url}"),
+        &format!("clone -U -u 0 {url} no"),
+        &format!("clone {url}no/such/page"),
+        "clone http://127.0.0.1:1/ no",
+        "paths",
+    ]);
+    assert!(!twin.ours().join("no").exists());
+    twin.all_same(&[
+        &format!("identify {url}"),
+        &format!("identify -i {url}"),
+        &format!("identify -B -r mark {url}"),
+        &format!("identify -n {url}"),
+        &format!("identify -r nope {url}"),
+        &format!("identify -T json {url}"),
+        &format!("identify -T {{id}}-{{bookmarks}} {url} -r mark"),
+        "identify http://127.0.0.1:1/",
+    ]);
+}
+
+#[test]
+fn pulls_bring_what_is_new_with_its_bookmarks_and_phases() {
+    let origin = Origin::nothing();
+    origin.hg.ok(origin.folder.path(), &["init", "origin"]);
+    for name in ["a", "b", "c"] {
+        origin.commit(name);
+    }
+    let server = origin.serve();
+    let url = server.url();
+    let twin = empty();
+    twin.all_same(&[
+        &format!("pull -r 0 {url}"),
+        &format!("pull -u {url}"),
+        &format!("pull {url}"),
+    ]);
+    twin.each(|root| {
+        let rc = format!("[paths]\ndefault = {url}\nsecond = {url}#default\n");
+        std::fs::write(root.join(".hg/hgrc"), rc).unwrap();
+    });
+    origin.ok("bookmark -r 1 forward");
+    origin.ok("bookmark -r 2 apart");
+    twin.all_same(&["pull", "bookmarks", "pull second"]);
+    origin.ok("bookmark -f -r 2 forward");
+    origin.ok("update -q 0");
+    origin.commit("d");
+    origin.ok("bookmark -f -r 3 apart");
+    twin.all_same(&["bookmark -f -r 0 apart", "update -q 2"]);
+    twin.each(|root| repos::write(root, "e", b"e"));
+    twin.same(&["commit", "-q", "-A", "-m", "own", "-d", "1 0"]);
+    twin.all_same(&[
+        "bookmark -f -r 3 apart",
+        "bookmark -f -r 1 forward",
+        "pull",
+        "bookmarks",
+        "heads",
+        "pull -B apart",
+        "pull -B nope",
+        "pull -r nope",
+        "pull -b nope",
+        "pull second",
+        "log -T {rev}-{node}-{phase}-{bookmarks}\\n",
+    ]);
+    same_history(&twin, "");
+    origin.commit("f");
+    twin.all_same(&["pull -u", "parents", "pull nowhere"]);
+    same_history(&twin, "");
+}
+
+#[test]
+fn drafts_of_a_server_that_does_not_publish_stay_drafts() {
+    let origin = Origin::rich();
+    std::fs::write(origin.path().join(".hg/hgrc"), "[phases]\npublish = no\n").unwrap();
+    let server = origin.serve();
+    let url = server.url();
+    let twin = empty();
+    twin.all_same(&[&format!("clone -U {url} c"), &format!("pull {url}")]);
+    same_history(&twin, "c");
+    origin.ok("phase -p 0");
+    twin.all_same(&[&format!("-R c pull {url}"), "-R c log -T {rev}-{phase}\\n"]);
+    same_history(&twin, "c");
+}
+
+#[test]
+fn repositories_on_this_machine_are_pulled_from() {
+    let origin = Origin::rich();
+    let path = origin.path();
+    let path = path.to_str().unwrap();
+    let twin = empty();
+    twin.all_same(&[
+        &format!("pull -r 1 {path}"),
+        &format!("pull file://{path}"),
+        &format!("pull {path}"),
+        "pull nowhere",
+        "pull",
+    ]);
+    same_history(&twin, "");
+    let other = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        repos::write(path, "x", b"x");
+        hg.ok(path, &["commit", "-A", "-m", "x", "-d", "0 0"]);
+    });
+    other.all_same(&[
+        &format!("pull {path}"),
+        &format!("pull -f -r 0 {path}"),
+        "heads",
+    ]);
+    same_history(&other, "");
+}
+
+#[test]
+fn no_more_is_asked_than_stock_hg_asks() {
+    let origin = Origin::nothing();
+    origin.hg.ok(origin.folder.path(), &["init", "origin"]);
+    for number in 0..20 {
+        origin.commit(&format!("f{number}"));
+    }
+    let log = origin.folder.path().join("log");
+    let server = origin
+        .hg
+        .serve_with(&origin.path(), &["-A", log.to_str().unwrap()]);
+    let url = server.url();
+    let twin = empty();
+    for line in [
+        format!("pull -r 7 {url}"),
+        format!("pull -r 9 {url}"),
+        format!("pull {url}"),
+        format!("pull {url}"),
+        format!("identify {url}"),
+        format!("clone -U {url} c"),
+    ] {
+        std::fs::write(&log, "").unwrap();
+        twin.all_same(&[&line]);
+        let text = std::fs::read_to_string(&log).unwrap();
+        let first = |text: &str| text.find("cmd=capabilities").unwrap() + 1;
+        // Stock hg comes first.
+        let theirs = first(&text[first(&text)..]) + first(&text);
+        let requests = |text: &str| text.matches("cmd=").count();
+        // One is counted on the wrong side of the cut.
+        let (theirs, ours) = (requests(&text[..theirs]), requests(&text[theirs..]) + 1);
+        assert!(
+            ours <= theirs,
+            "{line}: {ours} requests, {theirs} from stock hg\n{text}"
+        );
+    }
+}
+
+#[test]
+fn certificates_are_checked() {
+    let origin = Origin::rich();
+    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/face/tls");
+    let certificate = tls.join("server.pem");
+    let options = [
+        "-A",
+        "/dev/null",
+        "--certificate",
+        certificate.to_str().unwrap(),
+    ];
+    let server = origin.hg.serve_with(&origin.path(), &options);
+    // It says `http`, whatever it speaks.
+    let url = &server.url().replace("http://", "https://");
+    let twin = empty();
+    let trusted = format!("web.cacerts={}", tls.join("authority.pem").display());
+    twin.all_same(&[
+        &format!("clone --config {trusted} {url} trusted"),
+        &format!("identify --config {trusted} {url}"),
+    ]);
+    same_history(&twin, "trusted");
+    let both = twin.run(&["clone", url, "strange"]);
+    assert_eq!((both.ours.code, both.theirs.code), (Some(255), Some(255)));
+    assert!(
+        both.ours.stderr.contains("certificate"),
+        "{}",
+        both.ours.stderr
+    );
+    assert!(!twin.ours().join("strange").exists());
+}
+
+#[test]
+fn names_and_passwords_come_from_the_url_or_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    configure(folder.path(), "[chttpd]\nrequire_valid_user = true\n");
+    let path = folder.path().join("repos/r");
+    std::fs::create_dir_all(&path).unwrap();
+    let hg = hg();
+    hg.ok(&path, &["init"]);
+    repos::write(&path, "a", b"a");
+    hg.ok(&path, &["commit", "-A", "-m", "a", "-d", "0 0"]);
+    let server = Server::start(crate::VARVE, folder.path());
+    let (url, login) = (server.url("/hg/r"), server.admin_url("/hg/r"));
+    let (user, rest) = login
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once(':')
+        .unwrap();
+    let (password, _) = rest.split_once('@').unwrap();
+    let twin = empty();
+    let auth = format!(
+        "--config auth.x.prefix={url} --config auth.x.username={user} --config auth.x.password={password}"
+    );
+    twin.all_same(&[
+        &format!("clone {login} in-url"),
+        "-R in-url paths",
+        &format!("clone {auth} {url} configured"),
+        &format!("identify {url}"),
+        &format!("identify http://{user}:wrong@{}/hg/r", server.address()),
+    ]);
+    same_history(&twin, "in-url");
+    same_history(&twin, "configured");
+}

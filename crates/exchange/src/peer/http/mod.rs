@@ -1,0 +1,197 @@
+//! Commands over HTTP: arguments in headers, answers as bodies, one connection kept for all.
+
+mod address;
+mod arguments;
+mod body;
+
+pub use address::Login;
+
+use super::{PeerArgs, PeerCapabilities, Transport};
+use crate::ExchangeError;
+use crate::wire::{TYPE_01, TYPE_02, TYPE_ERROR};
+use address::Address;
+use body::expanded;
+use std::io::Read;
+use std::time::Duration;
+use ureq::http::Response;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+
+/// Which forms of answer are understood, best first.
+const READS: &str = "0.1 0.2 comp=zstd,zlib,none,bzip2";
+
+/// Bytes of a short answer; the heads, names and keys of large repositories need some megabytes.
+const SHORT: u64 = 256 << 20;
+
+/// Bytes of a page that is shown if it does not come from a repository.
+const SHOWN: u64 = 1024;
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(60);
+
+/// A repository behind a URL.
+pub struct HttpPeer {
+    agent: Agent,
+    address: Address,
+    login: Option<Login>,
+    /// Bytes that one header may have; 0 if arguments go into the query.
+    header: usize,
+}
+
+impl HttpPeer {
+    /// Gets ready to ask the repository at a URL; a name and password in it are used.
+    /// `authorities` holds certificates in PEM that are trusted instead of the usual ones.
+    ///
+    /// # Errors
+    /// The URL or the certificates cannot be read.
+    pub fn new(url: &str, authorities: Option<&[u8]>) -> Result<HttpPeer, ExchangeError> {
+        let (address, login) = Address::parse(url)?;
+        let roots = match authorities {
+            None => RootCerts::WebPki,
+            Some(pem) => RootCerts::new_with_certs(&certificates(pem, url)?),
+        };
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(CONNECT))
+            .user_agent("mercurial/proto-1.0 (Varve)")
+            .tls_config(TlsConfig::builder().root_certs(roots).build());
+        Ok(HttpPeer {
+            agent: config.build().into(),
+            address,
+            login,
+            header: 0,
+        })
+    }
+
+    /// The URL as it may be shown: without password.
+    pub fn url(&self) -> &str {
+        self.address.shown()
+    }
+
+    /// Name and password for what follows.
+    pub fn log_in(&mut self, login: Login) {
+        self.login = Some(login);
+    }
+
+    /// Whether there is a name, or also a password.
+    pub fn login(&self) -> Option<&Login> {
+        self.login.as_ref()
+    }
+
+    fn ask(&self, command: &str, args: PeerArgs<'_>) -> Result<Response<Body>, ExchangeError> {
+        let encoded = arguments::encode(args);
+        let mut url = format!("{}?cmd={command}", self.address.bare());
+        let mut headers = Vec::new();
+        if self.header > 0 {
+            headers = arguments::headers(&encoded, self.header);
+        } else if !encoded.is_empty() {
+            url = format!("{url}&{encoded}");
+        }
+        let mut request = self.agent.get(&url).header("Accept", TYPE_01);
+        for (name, value) in &headers {
+            request = request.header(name, value);
+        }
+        if self.header > 0 {
+            request = request.header("X-HgProto-1", READS);
+        }
+        if let Some(login) = &self.login
+            && let Some(header) = login.header()
+        {
+            request = request.header("Authorization", header);
+        }
+        let answer = request.call().map_err(|error| self.unreachable(error))?;
+        self.check(answer)
+    }
+
+    /// Turns what is no answer of a repository into an error.
+    fn check(&self, mut answer: Response<Body>) -> Result<Response<Body>, ExchangeError> {
+        let status = answer.status();
+        if status.as_u16() == 401 {
+            return Err(match self.login.as_ref().and_then(Login::header) {
+                Some(_) => ExchangeError::WrongPassword,
+                None => ExchangeError::LoginNeeded {
+                    url: self.address.shown().to_owned(),
+                    realm: address::realm(&answer),
+                },
+            });
+        }
+        if !status.is_success() {
+            return Err(ExchangeError::HttpStatus {
+                status: status.as_u16(),
+                reason: status.canonical_reason().unwrap_or("").to_owned(),
+            });
+        }
+        let kind = answer.headers().get("content-type");
+        let kind = String::from_utf8_lossy(kind.map_or(b"", |kind| kind.as_bytes())).into_owned();
+        match kind.as_str() {
+            TYPE_01 | TYPE_02 => Ok(answer),
+            TYPE_ERROR => Err(ExchangeError::Remote(read_some(&mut answer, SHORT))),
+            _ => Err(ExchangeError::NotARepository {
+                url: self.address.shown().to_owned(),
+                kind,
+                page: read_some(&mut answer, SHOWN),
+            }),
+        }
+    }
+
+    fn unreachable(&self, error: ureq::Error) -> ExchangeError {
+        let reason = match &error {
+            ureq::Error::Io(error) => address::words_of(error),
+            ureq::Error::HostNotFound => "Name or service not known".to_owned(),
+            other => other.to_string(),
+        };
+        ExchangeError::Unreachable { reason }
+    }
+}
+
+impl Transport for HttpPeer {
+    fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
+        let mut answer = self.ask(command, args)?;
+        let body = answer.body_mut().with_config().limit(SHORT);
+        body.read_to_vec().map_err(|error| self.unreachable(error))
+    }
+
+    fn stream(
+        &mut self,
+        command: &str,
+        args: PeerArgs<'_>,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let answer = self.ask(command, args)?;
+        let is_new = answer
+            .headers()
+            .get("content-type")
+            .map(|kind| kind.as_bytes())
+            == Some(TYPE_02.as_bytes());
+        let body = answer.into_body().into_with_config().limit(u64::MAX);
+        // A stream of files is never compressed in the old form, everything else always.
+        expanded(body.reader(), is_new, command != "stream_out")
+    }
+
+    fn learn(&mut self, capabilities: &PeerCapabilities) {
+        let header = capabilities.value("httpheader");
+        let size = header.and_then(|value| value.split(',').next()?.parse().ok());
+        self.header = size.unwrap_or(0);
+    }
+}
+
+fn read_some(answer: &mut Response<Body>, limit: u64) -> String {
+    let mut bytes = Vec::new();
+    let body = answer.body_mut().with_config().limit(u64::MAX);
+    // What cannot be read is not shown.
+    let _ = body.reader().take(limit).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn certificates(pem: &[u8], url: &str) -> Result<Vec<Certificate<'static>>, ExchangeError> {
+    let mut found = Vec::new();
+    for item in parse_pem(pem) {
+        let item = item.map_err(|error| ExchangeError::BadAddress {
+            url: url.to_owned(),
+            reason: format!("the certificates to trust cannot be read: {error}"),
+        })?;
+        if let PemItem::Certificate(certificate) = item {
+            found.push(certificate);
+        }
+    }
+    Ok(found)
+}

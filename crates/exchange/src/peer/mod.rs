@@ -1,0 +1,44 @@
+//! Repositories elsewhere, asked as Mercurial's clients ask: what they can do, which changesets
+//! both sides have, and the bundle with the others.
+
+mod bookmarks;
+mod capabilities;
+mod discovery;
+mod http;
+mod local;
+mod remote;
+
+pub use bookmarks::{BookmarkMove, PulledBookmark, pulled_bookmarks};
+pub use capabilities::PeerCapabilities;
+pub use discovery::{Common, discover};
+pub use http::{HttpPeer, Login};
+pub use local::LocalPeer;
+pub use remote::{BundleRequest, Look, Remote};
+
+use crate::ExchangeError;
+use std::io::Read;
+
+/// Arguments of one command, by name.
+pub type PeerArgs<'a> = &'a [(&'a str, Vec<u8>)];
+
+/// A way to a repository: sends commands, brings answers.
+pub trait Transport: Send {
+    /// Sends a command whose answer is short, and gives the answer.
+    ///
+    /// # Errors
+    /// The other side cannot be reached, refuses, or is no repository.
+    fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError>;
+
+    /// Sends a command whose answer is long, and gives the answer as it comes, expanded.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`]; what fails later fails the reader.
+    fn stream(
+        &mut self,
+        command: &str,
+        args: PeerArgs<'_>,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError>;
+
+    /// Takes note of what the other side can do, before anything else is sent.
+    fn learn(&mut self, _capabilities: &PeerCapabilities) {}
+}

@@ -1,0 +1,250 @@
+//! The commands of the wire protocol, as calls.
+
+use super::{PeerArgs, PeerCapabilities, Transport};
+use crate::ExchangeError;
+use crate::wire::{QUOTED, escape, unescape};
+use percent_encoding::{percent_decode, utf8_percent_encode};
+use std::collections::BTreeMap;
+use std::io::Read;
+use varve_revlog::Node;
+
+/// What this client understands in a bundle2, one per line before quoting.
+const READS: [&str; 4] = [
+    "HG20",
+    "changegroup=01,02,03",
+    "error=abort,unsupportedcontent,pushraced,pushkey",
+    "phases=heads",
+];
+
+/// A repository elsewhere.
+pub struct Remote {
+    transport: Box<dyn Transport>,
+    capabilities: PeerCapabilities,
+}
+
+/// What a first look tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// All heads.
+    pub heads: Vec<Node>,
+    /// Names and changesets of bookmarks.
+    pub bookmarks: BTreeMap<Vec<u8>, Node>,
+    /// For each node that was asked about, whether it is there.
+    pub known: Vec<bool>,
+}
+
+/// What a bundle shall hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BundleRequest {
+    /// Changesets that need not be sent, with their ancestors.
+    pub common: Vec<Node>,
+    /// Changesets that are wanted, with their ancestors.
+    pub heads: Vec<Node>,
+    /// Whether no changesets are wanted, but only what may have changed about those here.
+    pub nothing_new: bool,
+}
+
+impl Remote {
+    /// Asks what the other side can do.
+    ///
+    /// # Errors
+    /// It cannot be reached, refuses, or is no repository.
+    pub fn connect(mut transport: Box<dyn Transport>) -> Result<Remote, ExchangeError> {
+        let answer = transport.call("capabilities", &[])?;
+        let capabilities = PeerCapabilities::parse(&answer);
+        transport.learn(&capabilities);
+        Ok(Remote {
+            transport,
+            capabilities,
+        })
+    }
+
+    /// What the other side can do.
+    pub fn capabilities(&self) -> &PeerCapabilities {
+        &self.capabilities
+    }
+
+    /// Heads, bookmarks, and which of `nodes` the other side has, in one question where it can be
+    /// one.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn look(&mut self, nodes: &[Node]) -> Result<Look, ExchangeError> {
+        if !self.capabilities.has("batch") {
+            return Ok(Look {
+                heads: self.heads()?,
+                known: self.known(nodes)?,
+                bookmarks: self.bookmarks()?,
+            });
+        }
+        let mut commands = b"heads ;listkeys namespace=bookmarks;known nodes=".to_vec();
+        escape(&joined(nodes), &mut commands);
+        let answer = self.transport.call("batch", &[("cmds", commands)])?;
+        let mut answers = answer.split(|byte| *byte == b';').map(unescape);
+        let mut next = || answers.next().ok_or_else(|| unexpected("batch", &answer));
+        Ok(Look {
+            heads: parse_nodes("heads", &next()?)?,
+            bookmarks: parse_bookmarks(&next()?),
+            known: parse_known(&next()?, nodes.len())?,
+        })
+    }
+
+    /// All heads.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn heads(&mut self) -> Result<Vec<Node>, ExchangeError> {
+        let answer = self.transport.call("heads", &[])?;
+        parse_nodes("heads", &answer)
+    }
+
+    /// Which of `nodes` the other side has.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn known(&mut self, nodes: &[Node]) -> Result<Vec<bool>, ExchangeError> {
+        if nodes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let answer = self.transport.call("known", &[("nodes", joined(nodes))])?;
+        parse_known(&answer, nodes.len())
+    }
+
+    /// The changeset that a name stands for there.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`]; [`ExchangeError::UnknownRevision`].
+    pub fn lookup(&mut self, name: &[u8]) -> Result<Node, ExchangeError> {
+        let answer = self.transport.call("lookup", &[("key", name.to_vec())])?;
+        let line = answer.strip_suffix(b"\n").unwrap_or(&answer);
+        if let Some(words) = line.strip_prefix(b"0 ") {
+            return Err(ExchangeError::RemoteAbort {
+                message: String::from_utf8_lossy(words).into_owned(),
+                hint: None,
+            });
+        }
+        let node = line.strip_prefix(b"1 ").and_then(Node::from_hex);
+        node.ok_or_else(|| unexpected("lookup", &answer))
+    }
+
+    /// Heads of each branch.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn branchmap(&mut self) -> Result<BTreeMap<Vec<u8>, Vec<Node>>, ExchangeError> {
+        let answer = self.transport.call("branchmap", &[])?;
+        let lines = answer
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
+        let branches = lines.map(|line| {
+            let blank = line.iter().position(|byte| *byte == b' ');
+            let blank = blank.ok_or_else(|| unexpected("branchmap", &answer))?;
+            let name = percent_decode(&line[..blank]).collect();
+            Ok((name, parse_nodes("branchmap", &line[blank + 1..])?))
+        });
+        branches.collect()
+    }
+
+    /// The keys of a namespace such as `bookmarks`, with their values.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`].
+    pub fn list_keys(
+        &mut self,
+        namespace: &str,
+    ) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, ExchangeError> {
+        let namespace = namespace.as_bytes().to_vec();
+        let answer = self
+            .transport
+            .call("listkeys", &[("namespace", namespace)])?;
+        Ok(parse_keys(&answer))
+    }
+
+    /// Names and changesets of the bookmarks there.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`].
+    pub fn bookmarks(&mut self) -> Result<BTreeMap<Vec<u8>, Node>, ExchangeError> {
+        Ok(nodes_of(self.list_keys("bookmarks")?))
+    }
+
+    /// A bundle with what is wanted: bundle2 where the other side makes it, else a bare
+    /// changegroup 01.
+    ///
+    /// # Errors
+    /// As of [`Transport::stream`].
+    pub fn bundle(
+        &mut self,
+        request: &BundleRequest,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let lines = READS.join("\n");
+        let quoted = utf8_percent_encode(&lines, QUOTED);
+        let flag = |on: bool| if on { b"1".to_vec() } else { b"0".to_vec() };
+        let common = match request.common.is_empty() {
+            true => joined(&[Node::NULL]),
+            false => joined(&request.common),
+        };
+        let mut args = vec![("common", common), ("heads", joined(&request.heads))];
+        if self.capabilities.has("bundle2") {
+            let caps = format!("HG20,bundle2={quoted}").into_bytes();
+            args.push(("bundlecaps", caps));
+            args.push(("cg", flag(!request.nothing_new)));
+            args.push(("phases", flag(true)));
+        }
+        let args: PeerArgs<'_> = &args;
+        self.transport.stream("getbundle", args)
+    }
+}
+
+/// Lines of key, tab and value.
+fn parse_keys(answer: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let lines = answer.split(|byte| *byte == b'\n');
+    let pairs = lines.filter_map(|line| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        Some((line[..tab].to_vec(), line[tab + 1..].to_vec()))
+    });
+    pairs.collect()
+}
+
+fn parse_bookmarks(answer: &[u8]) -> BTreeMap<Vec<u8>, Node> {
+    nodes_of(parse_keys(answer))
+}
+
+fn nodes_of(keys: BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeMap<Vec<u8>, Node> {
+    let nodes = keys.into_iter();
+    let nodes = nodes.filter_map(|(name, hex)| Some((name, Node::from_hex(&hex)?)));
+    nodes.collect()
+}
+
+fn joined(nodes: &[Node]) -> Vec<u8> {
+    let hex: Vec<_> = nodes.iter().map(Node::to_hex).collect();
+    let hex: Vec<&[u8]> = hex.iter().map(|hex| &hex[..]).collect();
+    hex.join(&b' ')
+}
+
+fn parse_nodes(command: &'static str, answer: &[u8]) -> Result<Vec<Node>, ExchangeError> {
+    let line = answer.strip_suffix(b"\n").unwrap_or(answer);
+    let words = line.split(|byte| *byte == b' ');
+    let nodes = words.map(|word| Node::from_hex(word).ok_or_else(|| unexpected(command, answer)));
+    nodes.collect()
+}
+
+fn parse_known(answer: &[u8], count: usize) -> Result<Vec<bool>, ExchangeError> {
+    if answer.len() != count {
+        return Err(unexpected("known", answer));
+    }
+    let flags = answer.iter().map(|byte| match byte {
+        b'0' => Ok(false),
+        b'1' => Ok(true),
+        _ => Err(unexpected("known", answer)),
+    });
+    flags.collect()
+}
+
+fn unexpected(command: &'static str, answer: &[u8]) -> ExchangeError {
+    let start = answer.get(..100).unwrap_or(answer);
+    ExchangeError::UnexpectedAnswer {
+        command,
+        answer: String::from_utf8_lossy(start).into_owned(),
+    }
+}
