@@ -214,8 +214,8 @@ impl Transaction {
         mut steps: impl Steps,
     ) -> Result<Lock, RepoError> {
         let shared = Arc::clone(&self.shared);
-        let moments = self.moments.take();
-        let looking = moments.as_ref().filter(|moments| moments.anybody_looks());
+        let mut moments = self.moments.take();
+        let looking = moments.as_ref().is_some_and(Moments::anybody_looks);
         let backups = match self.started.take() {
             Some(started) => {
                 let done = self.go_on(started);
@@ -227,11 +227,14 @@ impl Transaction {
                     }
                 }
             }
-            None => self.begin(looking.is_some(), changesets)?,
+            None => self.begin(looking, changesets)?,
         };
         let written = steps
             .first()
-            .and_then(|()| looking.map_or(Ok(()), |moments| self.ask(moments, &steps)))
+            .and_then(|()| match moments.as_mut().filter(|_| looking) {
+                Some(moments) => self.ask(moments, &steps),
+                None => Ok(()),
+            })
             .and_then(|()| self.apply(Place::Store))
             .and_then(|()| self.add_to_files())
             .and_then(|()| steps.last())
@@ -327,7 +330,7 @@ impl Transaction {
     }
 
     /// Shows hooks what is pending and asks them.
-    fn ask(&self, moments: &Moments, steps: &impl Steps) -> Result<(), RepoError> {
+    fn ask(&self, moments: &mut Moments, steps: &impl Steps) -> Result<(), RepoError> {
         steps.pending()?;
         moments.committing()?;
         // These do not see phases yet.

@@ -167,10 +167,16 @@ impl Moments {
         commits.try_for_each(|facts| self.ask("pretxncommit", facts, true))
     }
 
-    /// Asks about changesets that have come from elsewhere.
-    pub(crate) fn receiving(&self) -> Result<(), RepoError> {
-        let mut arrivals = self.arrivals.iter();
-        arrivals.try_for_each(|arrival| self.ask("pretxnchangegroup", &arrival.facts, true))
+    /// Asks about changesets that have come from elsewhere. Where one is refused, what comes behind
+    /// changesets, such as phases, has not happened yet as hooks see it.
+    pub(crate) fn receiving(&mut self) -> Result<(), RepoError> {
+        for arrival in &self.arrivals {
+            if let Err(refused) = self.ask("pretxnchangegroup", &arrival.facts, true) {
+                self.common = arrival.facts.clone();
+                return Err(refused);
+            }
+        }
+        Ok(())
     }
 
     /// Asks whether the transaction may become final.
