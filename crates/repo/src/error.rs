@@ -214,8 +214,13 @@ pub enum LookupError {
     #[error("00changelog@{0}: ambiguous identifier")]
     Ambiguous(String),
     /// The changeset is there, but secret or obsolete.
-    #[error("filtered revision '{0}' (not in 'served' subset)")]
-    Hidden(String),
+    #[error("filtered revision '{name}' (not in 'served' subset)")]
+    Hidden {
+        /// As typed.
+        name: String,
+        /// What became of it, for those who may know; see [`crate::RepoView::fate_words`].
+        fate: String,
+    },
     /// The repository cannot be read.
     #[error(transparent)]
     Repo(#[from] RepoError),

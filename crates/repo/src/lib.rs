@@ -60,7 +60,7 @@ pub use introduced::{Ancestors, FileRevision};
 pub use journal::Place;
 pub use lock::{Lock, LockNews, LockOwner, LockWait, Locked};
 pub use manifest::{FileKind, ManifestEntries, ManifestEntry};
-pub use obsolete::NewMarker;
+pub use obsolete::{Fate, NewMarker, Unstable};
 pub use phase_change::PhaseMove;
 pub use phases::{Phase, Phases};
 pub use portable::unportable;

@@ -79,9 +79,10 @@ impl RepoView {
         if self.is_visible(rev) {
             Ok(self.changelog().node(rev))
         } else {
-            Err(LookupError::Hidden(
-                String::from_utf8_lossy(key).into_owned(),
-            ))
+            Err(LookupError::Hidden {
+                name: String::from_utf8_lossy(key).into_owned(),
+                fate: self.fate_words(rev)?,
+            })
         }
     }
 }

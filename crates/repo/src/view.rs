@@ -129,6 +129,18 @@ impl RepoView {
         Ok(hidden)
     }
 
+    /// What only those see who ask for hidden changesets.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn hidden_from_owner(&self) -> Result<Vec<Rev>, RepoError> {
+        let hidden = self.hidden_from(Audience::Owner)?;
+        let revs = self.changelog.revs().zip(hidden);
+        Ok(revs
+            .filter_map(|(rev, hidden)| hidden.then_some(rev))
+            .collect())
+    }
+
     /// Whether anything was ever said to be obsolete.
     ///
     /// # Errors

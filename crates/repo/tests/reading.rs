@@ -170,7 +170,10 @@ fn check_lookup(hg: &Hg, folder: &Path, view: &RepoView, secret: &str) {
     }
     for key in [secret, &secret[..12], ".", "-1"] {
         let error = view.lookup(key.as_bytes()).unwrap_err();
-        assert!(matches!(error, LookupError::Hidden(_)), "{key}: {error}");
+        assert!(
+            matches!(error, LookupError::Hidden { .. }),
+            "{key}: {error}"
+        );
     }
     // This bookmark moved on to the secret changeset.
     let error = view.lookup(b"feature").unwrap_err();

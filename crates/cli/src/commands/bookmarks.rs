@@ -62,6 +62,9 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let repository = session.repository()?;
     let working_copy = session.lock(Locked::WorkingCopy)?;
     session.forget_view();
+    if action != Some("delete") {
+        session.tell_of_markers()?;
+    }
     let mut work = Work::begin(session, &repository, matches.flag("force"))?;
     match (action, matches.value("rename")) {
         (Some("delete"), _) => work.delete(names)?,

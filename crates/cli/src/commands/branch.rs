@@ -43,6 +43,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         return Ok(0);
     };
     let _lock = session.lock(Locked::WorkingCopy)?;
+    session.tell_of_markers()?;
     let branches = session.view()?.branchmap()?.clone();
     if !matches.flag("force") && branches.contains_key(&name) {
         let parents = parent_branches(session)?;

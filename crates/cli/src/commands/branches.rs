@@ -38,6 +38,7 @@ struct Line {
 }
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
     let view = session.view()?;
     let chosen = chosen_branches(session, &matches.list("rev"))?;
     let heads = view.heads();

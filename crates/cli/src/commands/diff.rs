@@ -203,9 +203,10 @@ fn pair(session: &mut Session, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> 
     if revs.is_empty() {
         return Ok((Side::Rev(session.revision(None)?), Side::Working));
     }
+    let specs: Vec<&[u8]> = revs.iter().map(Vec::as_slice).collect();
+    session.tell_of_markers_for(&specs)?;
     let view = session.view()?;
     let engine = session.engine(&view)?;
-    let specs: Vec<&[u8]> = revs.iter().map(Vec::as_slice).collect();
     let set = query(&engine, &specs)?;
     let empty = || Abort::new("empty revision range");
     let first = set.first(&engine)?.ok_or_else(empty)?;

@@ -34,6 +34,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
     let view = session.view()?;
     let typed = matches.value("rev").filter(|rev| !rev.is_empty());
     let start = match typed {

@@ -45,6 +45,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if let Some(source) = matches.arguments().first() {
         return of_source(session, matches, source, wanted);
     }
+    session.tell_of_markers()?;
     let view = session.view()?;
     let subject = match wanted {
         Some(rev) => {

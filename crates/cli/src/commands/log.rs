@@ -67,6 +67,11 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let limit = limit(matches)?;
+    let specs = matches.list("rev");
+    match specs.is_empty() || matches.flag("graph") {
+        true => session.tell_of_markers_for(&[b"all()"])?,
+        false => session.tell_of_markers_for(&specs)?,
+    }
     let view = session.view()?;
     let engine = session.engine(&view)?;
     let set = selected(session, matches, &engine)?;

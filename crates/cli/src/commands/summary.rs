@@ -2,7 +2,7 @@
 
 use crate::face::changesets::Names;
 use crate::face::{Abort, Category, Command, Matches, Session};
-use varve_repo::{Phase, RepoView, Rev};
+use varve_repo::{Phase, RepoView, Rev, Unstable};
 use varve_workdir::{Dirstate, Listing, Status};
 
 /// See [`Command`].
@@ -20,10 +20,12 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
     let view = session.view()?;
     let names = Names::read(&view)?;
     let parents = session.working_parents()?;
-    print_parents(session, &view, &names, &parents)?;
+    let unstable = view.unstable()?;
+    print_parents(session, (&view, &unstable), &names, &parents)?;
     let branch = session.working_branch()?;
     let line = [b"branch: ", &branch[..], b"\n"].concat();
     if branch == varve_repo::DEFAULT_BRANCH {
@@ -36,12 +38,20 @@ fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
     print_commit(session, &view, &parents, &branch)?;
     print_update(session, &view, &parents, &open)?;
     print_phases(session, &view)?;
+    let counts = [
+        (unstable.orphans.len(), "orphan"),
+        (unstable.content_divergent.len(), "content-divergent"),
+        (unstable.phase_divergent.len(), "phase-divergent"),
+    ];
+    for (count, name) in counts.iter().filter(|(count, _)| *count > 0) {
+        session.status(format!("{name}: {count} changesets\n"))?;
+    }
     Ok(0)
 }
 
 fn print_parents(
     session: &mut Session,
-    view: &RepoView,
+    (view, unstable): (&RepoView, &Unstable),
     names: &Names,
     parents: &[Rev],
 ) -> Result<(), Abort> {
@@ -57,7 +67,15 @@ fn print_parents(
     for parent in parents {
         let line = format!("parent: {} ", session.rev_and_hex(*parent)?);
         let tags = names.tags(*parent).join(&b' ');
-        session.write([line.as_bytes(), &tags, b"\n"].concat())?;
+        let state: Vec<&str> = match unstable.obsolete.contains(parent) {
+            true => vec!["obsolete"],
+            false => unstable.names(*parent).collect(),
+        };
+        let state = match state.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", state.join(", ")),
+        };
+        session.write([line.as_bytes(), &tags, state.as_bytes(), b"\n"].concat())?;
         let first = view.with_changeset(*parent, |changeset| {
             let text = changeset.description.trim_ascii();
             let line = text.split(|byte| *byte == b'\n').next();

@@ -39,6 +39,7 @@ const TAGS: &[u8] = b".hgtags";
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let repository = session.repository()?;
     let _working_copy = session.lock(Locked::WorkingCopy)?;
+    session.tell_of_markers()?;
     session.forget_view();
     let (local, removes) = (matches.flag("local"), matches.flag("remove"));
     let tags = typed_tags(session, matches)?;

@@ -20,6 +20,7 @@ pub(crate) const COMMAND: Command = Command {
 const COLUMNS: usize = 30;
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
     let view = session.view()?;
     let changelog = view.changelog();
     let local = view.local_tag_names()?;

@@ -16,6 +16,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
     let tip = session.view()?.tip();
     changesets::show(session, matches, &[tip])?;
     Ok(0)

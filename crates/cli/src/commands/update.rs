@@ -89,18 +89,37 @@ fn carry_out(
     let local = local(session, matches);
     let repository = session.repository()?;
     let lock = session.lock(Locked::WorkingCopy)?;
+    session.tell_of_markers()?;
     let target = match date {
         Some(date) => of_date(session, date)?,
         None => target(session, &repository, typed)?,
     };
+    let hidden = hidden_words(session, target.rev)?;
     let updated = go(session, matches, &repository, &target, local)?;
     let code = report(session, &updated)?;
+    session.warn(hidden)?;
     bookmarks_after(session, &repository, &target)?;
     drop(lock);
     if target.typed.is_none() {
         tell_other_heads(session, &repository)?;
     }
     Ok(code)
+}
+
+/// What is said of a target that only `--hidden` shows.
+fn hidden_words(session: &mut Session, target: Option<Rev>) -> Result<String, Abort> {
+    let Some(rev) = target.filter(|_| session.hidden) else {
+        return Ok(String::new());
+    };
+    let view = session.view()?;
+    if !view.hidden_from_owner()?.contains(&rev) {
+        return Ok(String::new());
+    }
+    let hex = &view.changelog().node(rev).to_string()[..12];
+    let fate = view.fate_words(rev)?;
+    Ok(format!(
+        "updated to hidden changeset {hex}\n(hidden revision '{hex}'{fate})\n"
+    ))
 }
 
 /// What becomes of local changes.

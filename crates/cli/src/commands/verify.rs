@@ -31,6 +31,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 pub(super) fn check(session: &mut Session, full: bool) -> Result<u8, Abort> {
     let repository = session.repository()?;
     let lock = session.lock(Locked::Store)?;
+    session.tell_of_markers()?;
     if repository.has_journal()? {
         session.warn("abandoned transaction found - run hg recover\n")?;
     }

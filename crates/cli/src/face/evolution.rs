@@ -31,3 +31,30 @@ pub(crate) fn evolution(session: &Session) -> Result<Evolution, Abort> {
         unstable: markers && allows("allowunstable")?,
     })
 }
+
+impl Session {
+    /// Says, once in a call, that changesets were marked as obsolete although that is not allowed
+    /// here. Mercurial says so when it first needs the markers.
+    pub(crate) fn tell_of_markers(&mut self) -> Result<(), Abort> {
+        if std::mem::replace(&mut self.told_of_markers, true) {
+            return Ok(());
+        }
+        let count = self.repository()?.count_markers()?;
+        if count > 0 && !evolution(self)?.markers {
+            self.warn(format!(
+                "\"obsolete\" feature not enabled but {count} markers found!\n"
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// As [`Session::tell_of_markers`], where revisions are looked up: `.` and `null` are found
+    /// without, and so is everything that may be hidden.
+    pub(crate) fn tell_of_markers_for(&mut self, specs: &[&[u8]]) -> Result<(), Abort> {
+        let is_plain = |spec: &&[u8]| [&b"."[..], b"null", b""].contains(spec);
+        match self.hidden || specs.iter().all(is_plain) {
+            true => Ok(()),
+            false => self.tell_of_markers(),
+        }
+    }
+}

@@ -23,6 +23,7 @@ impl Session {
     /// The revision that `-r` names; `.` if it says nothing. `None` is the null revision.
     pub(crate) fn revision(&mut self, spec: Option<&[u8]>) -> Result<Option<Rev>, Abort> {
         let spec = spec.filter(|spec| !spec.is_empty()).unwrap_or(b".");
+        self.tell_of_markers_for(&[spec])?;
         let view = self.view()?;
         let engine = self.engine(&view)?;
         engine.single(spec).map_err(|error| abort(error, spec))
@@ -53,6 +54,7 @@ impl Session {
 
     /// The revisions that several `-r` name, in their order, each once.
     pub(crate) fn revisions(&mut self, specs: &[&[u8]]) -> Result<Vec<Rev>, Abort> {
+        self.tell_of_markers_for(specs)?;
         let view = self.view()?;
         let engine = self.engine(&view)?;
         let set = query(&engine, specs)?;
@@ -125,7 +127,7 @@ fn lookup(error: LookupError) -> Abort {
         LookupError::Ambiguous(name) => {
             Abort::new(format!("ambiguous revision identifier: {name}"))
         }
-        LookupError::Hidden(name) => Abort::new(format!("hidden revision '{name}'"))
+        LookupError::Hidden { name, fate } => Abort::new(format!("hidden revision '{name}'{fate}"))
             .hint("use --hidden to access hidden revisions"),
         LookupError::Repo(error) => error.into(),
     }

@@ -46,6 +46,8 @@ pub(crate) struct Session {
     pub(crate) program: String,
     /// Whether `--hidden` asks for hidden changesets too.
     pub(crate) hidden: bool,
+    /// Whether it was looked whether changesets are obsolete although that is not allowed.
+    pub(super) told_of_markers: bool,
     /// Whether `--time` asks how long the command took.
     pub(crate) show_time: bool,
     /// Where long steps tell how far they are.
@@ -121,6 +123,7 @@ impl Session {
             files_read: Vec::new(),
             program: program.to_owned(),
             hidden: false,
+            told_of_markers: false,
             show_time: false,
             progress: Box::new(crate::terminal::TerminalProgress::default()),
             stop: Interrupt::default(),

@@ -19,9 +19,7 @@ impl Session {
     /// The user name for commits: `$HGUSER`, `[ui] username`, `$EMAIL`; else the answer to
     /// `ui.askusername`, or a guess that is told of.
     pub(crate) fn username(&mut self) -> Result<Vec<u8>, Abort> {
-        let known = environment::variable("HGUSER")
-            .or_else(|| self.configured_user())
-            .or_else(|| environment::variable("EMAIL"));
+        let known = self.known_user();
         let asks = known.is_none() && self.config.boolean("ui", "askusername", false)?;
         let user = match known {
             None if asks => self.ask("enter a commit username:")?,
@@ -44,6 +42,13 @@ impl Session {
             return Err(Abort::new(format!("username '{shown}' contains a newline")));
         }
         Ok(user)
+    }
+
+    /// The user name, if it is configured.
+    pub(crate) fn known_user(&self) -> Option<Vec<u8>> {
+        environment::variable("HGUSER")
+            .or_else(|| self.configured_user())
+            .or_else(|| environment::variable("EMAIL"))
     }
 
     fn configured_user(&self) -> Option<Vec<u8>> {

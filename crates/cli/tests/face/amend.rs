@@ -466,3 +466,109 @@ fn what_is_no_text_is_not_amended() {
         twin.all_same(&["log -r . --debug"]);
     }
 }
+
+#[test]
+fn caches_are_right_when_changesets_have_gone() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path);
+        hg.ok(path, &["branch", "side"]);
+        write(path, "s", b"s\n");
+        commit(hg, path, "side");
+        hg.ok(path, &["tag", "-d", "0 0", "-r", "1", "mark"]);
+        hg.ok(path, &["update", "-q", "1"]);
+        write(path, "b", b"two\n");
+        commit(hg, path, "beside");
+        hg.ok(path, &["update", "-q", "side"]);
+    });
+    let looks = [
+        "branches -c",
+        "tags --debug",
+        "heads",
+        "log -T {branch}:{tags},",
+    ];
+    twin.all_same(&looks);
+    for amend in ["ci --amend -m one", "ci --amend --close-branch -m two"] {
+        twin.all_same(&[amend]);
+        twin.all_same(&looks);
+        // What either program has left is read by the other one.
+        for look in looks {
+            let words: Vec<&str> = look.split(' ').collect();
+            let [theirs, ours] = [twin.theirs(), twin.ours()].map(|path| hg().ok(path, &words));
+            assert_eq!(theirs, ours, "{look}");
+        }
+    }
+    same_state(&twin);
+}
+
+#[test]
+fn markers_are_told_of_where_evolution_is_not_allowed() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path);
+        hg.ok(path, &["commit", "--amend", "-m", "two", MARKERS]);
+    });
+    for command in [
+        "status",
+        "files",
+        "cat a",
+        "annotate a",
+        "branch",
+        "branch -C",
+        "phase",
+        "diff",
+        "bookmarks",
+    ] {
+        twin.all_same(&[command]);
+    }
+    twin.all_same(&[
+        "status --rev .",
+        "status --rev 0",
+        "diff -r .",
+        "diff -r 0 -r .",
+        "cat -r 0 a",
+        "files -r .",
+        "annotate -r 0 a",
+        "phase -r .",
+        "phase 0",
+        "revert -r . a",
+        "log -r . -T x",
+        "log -r null -T x",
+        "log -r null",
+        "log -r .",
+        "log -q -r .",
+        "log -r . -T json",
+        "log -G -r . -T x",
+        "log -T x",
+        "log -r tip -T x",
+        "log -r tip --hidden -T x",
+        "log --hidden",
+        "parents",
+        "id",
+        "id -r .",
+        "summary",
+        "heads",
+        "branches",
+        "tags",
+        "tip",
+        "verify -q",
+        "ci -m nothing",
+        "ci --amend -m two",
+        "tag -l local",
+        "tag --remove -l local",
+        "branch side",
+        "bookmark mark",
+        "bookmark -m mark moved",
+        "bookmark -d moved",
+        "update 0",
+        "update null",
+        "parents",
+        "log -r . -T x",
+    ]);
+    twin.same(&["log", "-T", "x", MARKERS]);
+    twin.same(&["log", "-T", "x", "--config=experimental.evolution=exchange"]);
+    twin.same(&[
+        "log",
+        "-T",
+        "x",
+        "--config=experimental.evolution.createmarkers=1",
+    ]);
+}

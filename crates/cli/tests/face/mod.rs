@@ -15,6 +15,7 @@ mod diff;
 mod dirstate_v2;
 mod elsewhere;
 mod engines;
+mod evolution;
 mod files;
 mod filesets;
 mod format;

@@ -5,6 +5,7 @@ mod content;
 mod files;
 mod graph;
 mod names;
+mod obsolete;
 mod order;
 
 use crate::tree::Expr;
@@ -26,17 +27,20 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("children", graph::children),
     ("closed", content::closed),
     ("contains", files::contains),
+    ("contentdivergent", obsolete::kind),
     ("date", content::date),
     ("desc", content::description),
     ("descendants", graph::descendants),
     ("draft", names::phase),
     ("extra", content::extra),
+    ("extinct", obsolete::extinct),
     ("file", files::file),
     ("first", order::limit),
     ("follow", files::follow),
     ("grep", content::grep),
     ("head", names::head),
     ("heads", graph::heads),
+    ("hidden", obsolete::hidden),
     ("id", names::id),
     ("keyword", content::keyword),
     ("last", order::last),
@@ -47,10 +51,13 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("modifies", files::touched),
     ("named", names::named),
     ("none", order::none),
+    ("obsolete", obsolete::kind),
     ("only", graph::only),
+    ("orphan", obsolete::kind),
     ("p1", graph::first_parents),
     ("p2", graph::second_parents),
     ("parents", graph::parents),
+    ("phasedivergent", obsolete::kind),
     ("present", order::present),
     ("public", names::phase),
     ("removes", files::touched),
@@ -59,8 +66,10 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("roots", graph::roots),
     ("secret", names::phase),
     ("sort", order::sort),
+    ("successors", obsolete::successors),
     ("tag", names::tag),
     ("tagged", names::tag),
+    ("unstable", obsolete::kind),
     ("user", content::user),
 ];
 

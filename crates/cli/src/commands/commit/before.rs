@@ -26,6 +26,7 @@ impl Before {
     ) -> Result<Before, Abort> {
         // Somebody may have committed while the lock was waited for.
         session.forget_view();
+        session.tell_of_markers()?;
         let view = session.view()?;
         let nodes = dirstate.parents();
         let nodes = nodes.iter().filter(|node| !node.is_null());

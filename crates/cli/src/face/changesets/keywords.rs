@@ -128,6 +128,8 @@ impl OfChangeset<'_> {
             None if printer.working.is_empty() => b"@",
             Some(rev) if printer.working.contains(&rev) => b"@",
             _ if printer.merged == Some(subject.node) => b"%",
+            _ if printer.is_obsolete(subject) => b"x",
+            _ if !printer.instabilities(subject).is_empty() => b"*",
             _ if subject.changeset.closes_branch() => b"_",
             _ => b"o",
         }
@@ -233,7 +235,7 @@ impl OfChangeset<'_> {
         let there = path.metadata().is_ok_and(|found| found.len() > 0);
         match name {
             _ if there => Err(unsupported(name)),
-            "bisect" | "obsolete" => Ok(text(b"")),
+            "bisect" => Ok(text(b"")),
             _ => Ok(Value::List(Vec::new())),
         }
     }
@@ -274,8 +276,19 @@ impl OfChangeset<'_> {
             }),
             "graphnode" => text(self.graph_node()),
             "graphwidth" => Value::Int(subject.drawn as i64),
-            "bisect" | "obsolete" | "instabilities" | "obsfate" | "predecessors"
-            | "successorssets" | "whyunstable" => self.of_state(name)?,
+            "obsolete" if printer.is_obsolete(subject) => text(b"obsolete"),
+            "obsolete" => text(b""),
+            "instabilities" => {
+                let names = printer.instabilities(subject).into_iter();
+                let one = |name: &str| {
+                    let parts = vec![part("instability", text(name.as_bytes()))];
+                    Value::Shown(name.as_bytes().to_vec(), parts)
+                };
+                Value::List(names.map(one).collect())
+            }
+            "bisect" | "obsfate" | "predecessors" | "successorssets" | "whyunstable" => {
+                self.of_state(name)?
+            }
             "subrepos" => self.subrepos()?,
             "index" => Value::Int(subject.index as i64),
             _ if OF_MERCURIAL.contains(&name) => return Err(unsupported(name)),

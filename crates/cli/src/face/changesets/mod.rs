@@ -8,6 +8,7 @@ mod latest;
 mod lineage;
 mod many;
 mod names;
+mod obsolete;
 mod show;
 mod source;
 mod styles;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 pub(crate) use text::{first_line, phase_name};
 use varve_config::hgrc::Hgrc;
 use varve_repo::patterns::Matcher;
-use varve_repo::{Changeset, Node, RepoView, Rev};
+use varve_repo::{Changeset, Node, RepoView, Rev, Unstable};
 use varve_revlog::Reader;
 
 /// How changesets are to be printed.
@@ -66,6 +67,10 @@ pub(crate) struct Printer {
     /// The folder that paths are relative to.
     cwd: PathBuf,
     config: Arc<Hgrc>,
+    /// What obsolescence means for the changesets.
+    unstable: Unstable,
+    /// Who uses this program, if it is known.
+    user: Option<Vec<u8>>,
     /// How changes are shown that only a template asks for.
     plain_diff: Options,
 }
@@ -104,6 +109,8 @@ impl Printer {
             active: session.active_bookmark()?,
             cwd: session.cwd.clone(),
             config: session.config.clone(),
+            unstable: view.unstable()?,
+            user: session.known_user(),
             plain_diff: Options::new(session, &Matches::default())?,
             view,
             names,

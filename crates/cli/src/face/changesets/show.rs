@@ -26,6 +26,14 @@ impl Printer {
         matches: &Matches,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
+        let says_all = match &self.style.form {
+            Form::Lines(_) => !session.verbosity.quiet,
+            Form::Json => true,
+            Form::Filled(_) => false,
+        };
+        if says_all && !revs.is_empty() {
+            session.tell_of_markers()?;
+        }
         if matches!(self.style.form, Form::Json) {
             return self.print_json(session, matches, revs);
         }

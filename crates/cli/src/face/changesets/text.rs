@@ -40,6 +40,9 @@ pub(super) fn render(
         zone: changeset.zone,
     };
     line(b"date:        ", date.usual().as_bytes(), out);
+    if !lines.phase && !lines.status && !lines.bisect {
+        unstable(printer, subject, out)?;
+    }
     files(printer, lines, subject, out)?;
     description(printer, subject, out);
     if lines.status {
@@ -53,6 +56,17 @@ fn line(label: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(label);
     out.extend_from_slice(value);
     out.push(b'\n');
+}
+
+fn unstable(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+    let names = printer.instabilities(subject);
+    if !names.is_empty() {
+        line(b"instability: ", names.join(", ").as_bytes(), out);
+    }
+    for fate in printer.fates(subject)? {
+        line(b"obsolete:    ", &fate, out);
+    }
+    Ok(())
 }
 
 fn names(printer: &Printer, lines: Lines, subject: &Subject<'_>, out: &mut Vec<u8>) {

@@ -13,10 +13,18 @@
 //! minutes west of UTC. With flag bit 2 nodes have 32 bytes; such markers speak of no changeset
 //! that this program can store and are passed over.
 
-use crate::RepoError;
+use crate::date::Date;
 use crate::phases::Phase;
 use crate::transaction::Transaction;
 use crate::view::RepoView;
+mod fates;
+mod successors;
+mod unstable;
+
+pub use fates::Fate;
+pub use unstable::Unstable;
+
+use crate::{RepoError, Repository};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
@@ -39,6 +47,7 @@ mod at {
 const _: () = assert!(at::OLD_NODE == 19);
 
 pub(crate) const VERSION: u8 = 1;
+const MENDS_PUBLIC: u16 = 1;
 const LONG_NODES: u16 = 2;
 /// In place of the number of parents that were recorded.
 const NO_PARENTS: u8 = 3;
@@ -54,6 +63,18 @@ pub(crate) struct Marker {
     pub parents: Vec<Node>,
     /// Where all of it stands in the file.
     pub place: Range<usize>,
+    /// Whether the successors do again what a public changeset already does, and are right so.
+    pub mends_public: bool,
+    pub date: Date,
+    pub facts: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Marker {
+    fn fact(&self, wanted: &[u8]) -> Option<&[u8]> {
+        let mut facts = self.facts.iter();
+        let found = facts.find(|(key, _)| key == wanted);
+        found.map(|(_, value)| &value[..])
+    }
 }
 
 /// A marker to be written.
@@ -112,6 +133,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
                 parents => usize::from(parents),
             };
             let (nodes, _) = marker[at::OLD_NODE..].as_chunks::<{ Node::LEN }>();
+            let facts = at::OLD_NODE + Node::LEN * (1 + number + parents);
+            let facts = marker.get(facts..).ok_or(cut)?;
             let others = nodes.get(1..=number + parents).ok_or(cut)?;
             let (successors, parents) = others.split_at(number);
             markers.push(Marker {
@@ -119,11 +142,36 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
                 successors: successors.iter().copied().map(Node).collect(),
                 parents: parents.iter().copied().map(Node).collect(),
                 place: start..start + len,
+                mends_public: flags & MENDS_PUBLIC != 0,
+                date: date(head),
+                facts: parse_facts(facts, usize::from(head[at::METADATA])).ok_or(cut)?,
             });
         }
         rest = &rest[len..];
     }
     Ok(markers)
+}
+
+fn date(head: &[u8; at::END]) -> Date {
+    let mut seconds = [0; 8];
+    seconds.copy_from_slice(&head[at::DATE..at::ZONE]);
+    let minutes = i16::from_be_bytes([head[at::ZONE], head[at::ZONE + 1]]);
+    Date {
+        time: f64::from_be_bytes(seconds) as i64,
+        zone: i32::from(minutes) * 60,
+    }
+}
+
+fn parse_facts(bytes: &[u8], count: usize) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    let (lengths, mut rest) = bytes.split_at_checked(2 * count)?;
+    let mut facts = Vec::with_capacity(count);
+    for pair in lengths.chunks_exact(2) {
+        let (key, after) = rest.split_at_checked(usize::from(pair[0]))?;
+        let (value, after) = after.split_at_checked(usize::from(pair[1]))?;
+        facts.push((key.to_vec(), value.to_vec()));
+        rest = after;
+    }
+    Some(facts)
 }
 
 impl NewMarker<'_> {
@@ -219,6 +267,16 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+impl Repository {
+    /// How often a changeset was said to be obsolete.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn count_markers(&self) -> Result<usize, RepoError> {
+        Ok(read(self.storage().as_ref(), &self.shared().store())?.len())
+    }
+}
+
 impl RepoView {
     fn is_mutable(&self, rev: Rev) -> bool {
         self.phases().of(rev) > Phase::Public
@@ -311,6 +369,16 @@ mod tests {
             successors: vec![marker.new],
             parents: Vec::new(),
             place: 1..GOLDEN.len(),
+            mends_public: false,
+            date: Date {
+                time: 1_700_000_000,
+                zone: 0,
+            },
+            facts: marker
+                .facts
+                .iter()
+                .map(|(key, value)| (key.to_vec(), value.to_vec()))
+                .collect(),
         };
         assert_eq!(parse(GOLDEN).unwrap(), [found]);
     }

@@ -1,0 +1,149 @@
+//! Obsolete changesets and what builds on them, as the real program shows them.
+
+use super::Twin;
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+const SETTING: &str = "[experimental]\nevolution = all\n";
+
+fn add(hg: &Hg, path: &Path, name: &str) {
+    write(path, name, name.as_bytes());
+    hg.ok(path, &["add", name]);
+    commit(hg, path, name);
+}
+
+fn node(hg: &Hg, path: &Path, rev: &str) -> String {
+    hg.ok(path, &["log", "--hidden", "-r", rev, "-T", "{node}"])
+}
+
+/// Says that `old` was rewritten as the others.
+fn mark(path: &Path, old: &str, new: &[&str], more: &[&str]) {
+    let hg = hg();
+    let nodes: Vec<String> = new.iter().map(|rev| node(&hg, path, rev)).collect();
+    let mut words = vec!["debugobsolete".to_owned(), node(&hg, path, old)];
+    words.extend(nodes);
+    words.extend(more.iter().map(|word| (*word).to_owned()));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    hg.ok(path, &words);
+}
+
+/// One amended changeset with two above it.
+fn orphans(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, ".hg/hgrc", SETTING.as_bytes());
+    for name in ["zero", "one", "two", "three"] {
+        add(hg, path, name);
+    }
+    hg.ok(path, &["update", "-q", "1"]);
+    let clock = "--config=devel.default-date=9 0";
+    hg.ok(path, &["commit", "--amend", "-m", "again", clock]);
+    hg.ok(path, &["update", "-q", "3"]);
+}
+
+const LOOKS: &[&str] = &[
+    "log -G",
+    "log -G --hidden -v",
+    "log -r all() -v",
+    "log -T {rev}|{obsolete}|{instabilities}|{graphnode}\\n",
+    "log -T {rev}:{instabilities%'<{instability}>'}\\n",
+    "log -T show -r 2",
+    "log -T phases -r 2",
+    "log -T status -r 2",
+    "log -T bisect -r 2",
+    "log -T json -r 2",
+    "log -T compact -r 2",
+    "summary",
+    "summary -q",
+    "summary -v",
+    "parents",
+    "heads",
+    "identify",
+    "tip",
+];
+
+const SETS: &[&str] = &[
+    "obsolete()",
+    "orphan()",
+    "unstable()",
+    "contentdivergent()",
+    "phasedivergent()",
+    "extinct()",
+    "hidden()",
+    "successors(1)",
+    "successors(all())",
+    "obsolete() and not extinct()",
+    "first(reverse(unstable()))",
+    "orphan(1)",
+    "obsolete(x)",
+    "successors()",
+    "bumped()",
+    "divergent()",
+];
+
+fn look(twin: &Twin) {
+    twin.all_same(LOOKS);
+    for set in SETS {
+        twin.same(&["log", "-T", "{rev} ", "-r", set]);
+        twin.same(&["log", "-T", "{rev} ", "--hidden", "-r", set]);
+    }
+}
+
+#[test]
+fn orphans_are_shown() {
+    let twin = Twin::writing(orphans);
+    look(&twin);
+    twin.all_same(&[
+        "log -r 1+2 --debug",
+        "update 1",
+        "summary",
+        "log -r .",
+        "update -q 0",
+        "update 3",
+    ]);
+    // Even where no markers may be made.
+    let off = "--config=experimental.evolution=";
+    twin.same(&["log", "-G", off]);
+}
+
+#[test]
+fn what_diverges_is_shown() {
+    let twin = Twin::writing(|hg, path| {
+        orphans(hg, path);
+        mark(path, "3", &[], &["-d", "0 0"]);
+        hg.ok(path, &["update", "-q", "2"]);
+        add(hg, path, "five");
+        add(hg, path, "six");
+        mark(path, "5", &["6"], &["-d", "0 0"]);
+        for name in ["seven", "eight", "nine"] {
+            hg.ok(path, &["update", "-q", "0"]);
+            add(hg, path, name);
+        }
+        mark(path, "6", &["7", "8", "9"], &["-d", "60 -3600"]);
+        mark(path, "2", &["9"], &["-d", "0 0"]);
+        mark(path, "2", &["4"], &["-d", "1 0", "-u", "bob"]);
+    });
+    look(&twin);
+    twin.each(|path| {
+        let hg = hg();
+        hg.ok(path, &["phase", "-p", "9"]);
+        hg.ok(path, &["update", "-q", "0"]);
+        add(&hg, path, "ten");
+        mark(path, "9", &["10"], &["-d", "0 0"]);
+    });
+    look(&twin);
+    twin.all_same(&[
+        "log -r 2",
+        "log -r 3",
+        "log -r 5",
+        "log -r 1:4",
+        "update 1",
+        "update --hidden 3",
+        "update --hidden 6",
+        "update --hidden 2",
+        "update 8",
+        "log -r 10",
+        "log -r 3 --hidden",
+        "log -r 5 --hidden -v",
+    ]);
+}

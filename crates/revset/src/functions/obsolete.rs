@@ -1,0 +1,84 @@
+//! Changesets that were rewritten, and what that means for others.
+
+use super::arguments;
+use crate::bits::Bits;
+use crate::tree::Expr;
+use crate::{Engine, RevsetError, Set};
+use std::collections::BTreeSet;
+use varve_repo::Rev;
+
+fn shown(engine: &Engine<'_>, revs: impl IntoIterator<Item = Rev>) -> Set {
+    engine.shown(Bits::of(revs.into_iter().map(Some)))
+}
+
+/// `obsolete()`, and the kinds of instability.
+pub(super) fn kind(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    let found = engine.view().unstable()?;
+    let revs: BTreeSet<Rev> = match name {
+        "obsolete" => found.obsolete,
+        "phasedivergent" => found.phase_divergent,
+        "contentdivergent" => found.content_divergent,
+        "orphan" => found.orphans,
+        _ => [
+            found.orphans,
+            found.phase_divergent,
+            found.content_divergent,
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+    };
+    Ok(shown(engine, revs))
+}
+
+/// Obsolete changesets on which nothing builds but others.
+pub(super) fn extinct(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    let obsolete = engine.view().obsolete()?;
+    let Some(first) = obsolete.first().copied() else {
+        return Ok(Set::bits(Bits::default()));
+    };
+    let changelog = engine.changelog();
+    let mut kept = BTreeSet::new();
+    let newest_first = changelog.revs().skip(first.index()).collect::<Vec<_>>();
+    for rev in newest_first.into_iter().rev() {
+        if !obsolete.contains(&rev) || kept.contains(&rev) {
+            kept.extend(changelog.parents(rev).into_iter().flatten());
+        }
+    }
+    let gone = obsolete.into_iter().filter(|rev| !kept.contains(rev));
+    Ok(shown(engine, gone))
+}
+
+/// Changesets that only `--hidden` shows.
+pub(super) fn hidden(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    Ok(shown(engine, engine.view().hidden_from_owner()?))
+}
+
+/// Changesets and all that stand in their place.
+pub(super) fn successors(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let set = arguments::set(engine, arguments)?;
+    let mut revs = Vec::new();
+    for member in set.members(engine) {
+        revs.extend(member?);
+    }
+    Ok(shown(engine, engine.view().with_successors(&revs)?))
+}
