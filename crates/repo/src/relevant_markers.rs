@@ -72,6 +72,9 @@ mod tests {
             successors: successors.iter().copied().map(node).collect(),
             parents: parents.iter().copied().map(node).collect(),
             place: number..number + 1,
+            mends_public: false,
+            date: crate::date::Date::default(),
+            facts: Vec::new(),
         }
     }
 

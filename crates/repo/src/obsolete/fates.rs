@@ -62,7 +62,7 @@ impl RepoView {
             });
         };
         let short = |node: &Node| node.to_string()[..12].to_owned();
-        Ok(match &set.nodes[..] {
+        Ok(match &set[..] {
             [same] if *same == node => String::new(),
             [one] => format!(" was rewritten as: {}", short(one)),
             several if several.len() <= MOST_NAMED => {
@@ -88,14 +88,15 @@ impl RepoView {
             rev.is_some_and(|rev| self.is_visible(rev))
         };
         let node = self.changelog().node(rev);
-        let sets = Successors::new(&markers, &is_there, true).of(&node);
+        let mut successors = Successors::new(&markers, &is_there, true);
+        let sets = successors.of(&node);
         if sets.is_empty() {
             let own = markers.iter().filter(|marker| marker.old == node);
             return Ok(Vec::from_iter(Fate::of(Vec::new(), own)));
         }
         let fates = sets.into_iter().filter_map(|set| {
-            let markers = set.markers.iter().map(|at| &markers[*at]);
-            Fate::of(set.nodes, markers)
+            let on_the_way = successors.markers_to(&node, &set);
+            Fate::of(set, on_the_way.iter().map(|at| &markers[*at]))
         });
         Ok(fates.collect())
     }

@@ -7,13 +7,8 @@ use varve_revlog::Node;
 /// Alternatives for one changeset that are looked at; markers of many splits could claim any number.
 const MOST_SETS: usize = 256;
 
-/// One alternative: what took a changeset's place together, and the markers that lead there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct SuccessorSet {
-    pub nodes: Vec<Node>,
-    /// Numbers among all markers.
-    pub markers: BTreeSet<usize>,
-}
+/// One alternative: what took a changeset's place together.
+pub(super) type SuccessorSet = Vec<Node>;
 
 /// Markers by the changeset that they make obsolete.
 pub(super) struct Successors<'a> {
@@ -81,60 +76,62 @@ impl<'a> Successors<'a> {
     fn joined(&self, node: &Node, start: &Node) -> Vec<SuccessorSet> {
         let steps = self.steps(node, start);
         if steps.is_empty() {
-            let alone = SuccessorSet {
-                nodes: vec![*node],
-                markers: BTreeSet::new(),
-            };
-            return Vec::from_iter((self.is_there)(node).then_some(alone));
+            return Vec::from_iter((self.is_there)(node).then_some(vec![*node]));
         }
         let mut sets: Vec<SuccessorSet> = Vec::new();
         for at in steps {
-            let begin = SuccessorSet {
-                nodes: Vec::new(),
-                markers: BTreeSet::from([*at]),
-            };
-            let mut products = vec![begin];
+            let mut products: Vec<SuccessorSet> = vec![Vec::new()];
             for successor in &self.markers[*at].successors {
                 let parts = self.known.get(successor).map_or(&[][..], Vec::as_slice);
                 let pairs = products
                     .iter()
-                    .flat_map(|one| parts.iter().map(move |two| (one, two)));
-                let joined = pairs.map(|(one, two)| one.with(two)).take(MOST_SETS);
-                products = joined.collect();
+                    .flat_map(|one| parts.iter().map(move |two| both(one, two)));
+                products = pairs.take(MOST_SETS).collect();
             }
             sets.append(&mut products);
         }
         distinct(sets)
     }
+
+    /// The markers, by their numbers, on all ways from a changeset to some of what took its place.
+    pub fn markers_to(&self, start: &Node, set: &[Node]) -> BTreeSet<usize> {
+        let mut by_new: HashMap<Node, Vec<usize>> = HashMap::new();
+        let (mut wanted, mut seen) = (vec![*start], HashSet::from([*start]));
+        while let Some(node) = wanted.pop() {
+            for at in self.steps(&node, start) {
+                for new in &self.markers[*at].successors {
+                    by_new.entry(*new).or_default().push(*at);
+                    wanted.extend(seen.insert(*new).then_some(*new));
+                }
+            }
+        }
+        let (mut wanted, mut found) = (set.to_vec(), BTreeSet::new());
+        while let Some(node) = wanted.pop() {
+            for at in by_new.remove(&node).unwrap_or_default() {
+                if found.insert(at) {
+                    wanted.push(self.markers[at].old);
+                }
+            }
+        }
+        found
+    }
 }
 
-impl SuccessorSet {
-    fn with(&self, other: &SuccessorSet) -> SuccessorSet {
-        let mut joined = self.clone();
-        let new = other.nodes.iter().filter(|node| !self.nodes.contains(node));
-        joined.nodes.extend(new);
-        joined.markers.extend(&other.markers);
-        joined
-    }
-
-    fn is_in(&self, other: &SuccessorSet) -> bool {
-        self.nodes.iter().all(|node| other.nodes.contains(node))
-    }
+fn both(one: &[Node], other: &[Node]) -> SuccessorSet {
+    let mut joined = one.to_vec();
+    joined.extend(other.iter().filter(|node| !one.contains(node)));
+    joined
 }
 
-/// Without what is empty or part of another one.
+/// Without what is empty or part of another one, the smallest first.
 fn distinct(mut sets: Vec<SuccessorSet>) -> Vec<SuccessorSet> {
-    sets.retain(|set| !set.nodes.is_empty());
-    sets.sort_by_key(|set| std::cmp::Reverse(set.nodes.len()));
-    sets.truncate(MOST_SETS);
+    sets.retain(|set| !set.is_empty());
+    sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
     let mut found: Vec<SuccessorSet> = Vec::new();
     for set in sets {
-        match found.iter_mut().find(|larger| set.is_in(larger)) {
-            Some(larger) if larger.nodes.len() == set.nodes.len() => {
-                larger.markers.extend(set.markers);
-            }
-            Some(_) => {}
-            None => found.push(set),
+        let is_in = |larger: &SuccessorSet| set.iter().all(|node| larger.contains(node));
+        if found.len() < MOST_SETS && !found.iter().any(is_in) {
+            found.push(set);
         }
     }
     found.reverse();
@@ -150,6 +147,8 @@ mod tests {
         Marker {
             old: Node([old; 20]),
             successors: successors.iter().map(|byte| Node([*byte; 20])).collect(),
+            parents: Vec::new(),
+            place: 0..0,
             mends_public: false,
             date: Date { time: 0, zone: 0 },
             facts: Vec::new(),
@@ -160,7 +159,7 @@ mod tests {
         let is_there = |node: &Node| node.0[0] < 100;
         let mut successors = Successors::new(markers, &is_there, nearest);
         let sets = successors.of(&Node([start; 20])).into_iter();
-        sets.map(|set| set.nodes.iter().map(|node| node.0[0]).collect())
+        sets.map(|set| set.iter().map(|node| node.0[0]).collect())
             .collect()
     }
 
@@ -201,6 +200,7 @@ mod tests {
             })
             .collect();
         let mut successors = Successors::new(&long, &|_| true, false);
-        assert_eq!(successors.of(&node(0))[0].nodes, [node(100_000)]);
+        assert_eq!(successors.of(&node(0)), [[node(100_000)]]);
+        assert_eq!(successors.markers_to(&node(0), &[node(9)]).len(), 9);
     }
 }
