@@ -169,6 +169,7 @@ fn help_has_topics_and_refuses_what_it_has_not() {
         "help -k nosuchword",
     ]);
     for topic in [
+        "bundlespec",
         "config",
         "dates",
         "diffs",
@@ -190,7 +191,7 @@ fn help_has_topics_and_refuses_what_it_has_not() {
             &["help", "config.trusted"][..],
             "    \"trusted\"\n    ---------\n\n",
         ),
-        (&["help", "-k", "phase"], "Topics:\n\n config "),
+        (&["help", "-k", "phase"], "Topics:\n\n bundlespec "),
         (&["help", "-k", "phase"], "Commands:\n\n "),
         (&["help", "c"], "list of commands:\n\n"),
         (&["help", "revs"], "Names and Sets of Changesets\n"),
