@@ -176,6 +176,12 @@ impl Shared {
         self.store().join(self.layout.path(&name))
     }
 
+    /// Where its chunks lie if they are not in the index: a long name is hashed with its ending.
+    pub fn filelog_data_path(&self, file: &[u8]) -> PathBuf {
+        let name = [b"data/", file, b".d"].concat();
+        self.store().join(self.layout.path(&name))
+    }
+
     pub fn stamp(&self) -> Result<Stamp, RepoError> {
         let store = self.store();
         Ok(Stamp {

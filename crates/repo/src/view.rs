@@ -199,7 +199,8 @@ impl RepoView {
     pub fn filelog(&self, file: &[u8]) -> Result<Revlog, RepoError> {
         let path = self.shared.filelog_path(file);
         let opened = Revlog::open(&self.shared.storage, &path);
-        self.without_torn_end(opened, &[b"data/", file, b".i"].concat(), &path)
+        let log = self.without_torn_end(opened, &[b"data/", file, b".i"].concat(), &path)?;
+        Ok(log.with_data(self.shared.filelog_data_path(file)))
     }
 
     /// Where the history of one file lies.

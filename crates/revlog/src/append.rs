@@ -388,8 +388,15 @@ impl Appender {
         self.revlog.data_len() >= LONGEST_INLINE as u64
     }
 
-    /// The file beside the index that holds the chunks of a split revlog.
-    pub fn data_path(&self) -> PathBuf {
-        self.path().with_extension("d")
+    /// As [`Revlog::with_data`].
+    #[must_use]
+    pub fn with_data(mut self, path: PathBuf) -> Appender {
+        self.revlog = self.revlog.with_data(path);
+        self
+    }
+
+    /// The file that holds the chunks of a split revlog.
+    pub fn data_path(&self) -> &Path {
+        self.revlog.data_path()
     }
 }

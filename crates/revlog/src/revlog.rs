@@ -24,6 +24,7 @@ const FEW_SEARCHES: u32 = 8;
 pub struct Revlog {
     storage: Arc<dyn Storage>,
     path: PathBuf,
+    data_path: PathBuf,
     index: Index,
     nodes: OnceLock<NodeTable>,
     data: OnceLock<(Arc<dyn StorageFile>, u64)>,
@@ -63,7 +64,8 @@ impl Revlog {
 
     /// The same revlog once more, read as far as this one was, for an [`crate::Appender`].
     pub(crate) fn again(&self) -> Revlog {
-        Revlog::with_index(&self.storage, &self.path, self.index.again(ROOM))
+        let again = Revlog::with_index(&self.storage, &self.path, self.index.again(ROOM));
+        again.with_data(self.data_path.clone())
     }
 
     /// As [`Revlog::open`], but a missing file is a revlog without revisions: Mercurial makes the
@@ -123,6 +125,7 @@ impl Revlog {
         Revlog {
             storage: storage.clone(),
             path: path.to_owned(),
+            data_path: path.with_extension("d"),
             pending: Vec::new(),
             pending_start: index.data_len(),
             in_files: index.len(),
@@ -132,6 +135,19 @@ impl Revlog {
             data: OnceLock::new(),
             reader: Mutex::default(),
         }
+    }
+
+    /// The same, but with its chunks in this file. Names that are too long for a file system are
+    /// hashed with their ending, so that the data file's does not follow from the index's.
+    #[must_use]
+    pub fn with_data(mut self, path: PathBuf) -> Revlog {
+        self.data_path = path;
+        self
+    }
+
+    /// The data file, relative to the storage; there is none beside an inline index.
+    pub fn data_path(&self) -> &Path {
+        &self.data_path
     }
 
     /// The index file, relative to the storage.
@@ -326,8 +342,7 @@ impl Revlog {
         if let Some(data) = self.data.get() {
             return Ok(data);
         }
-        let path = self.path.with_extension("d");
-        let file = self.storage.open(&path, OpenMode::Read)?;
+        let file = self.storage.open(&self.data_path, OpenMode::Read)?;
         let len = file.len()?;
         Ok(self.data.get_or_init(|| (file, len)))
     }

@@ -128,7 +128,7 @@ impl Appender {
             new.append(self.revlog.pending().0)?;
         }
         new.sync()?;
-        Ok(storage.rename(&beside, &path)?)
+        Ok(storage.rename(&beside, path)?)
     }
 
     /// The entries from the revision `from` on, with their chunks between them if inline.
@@ -188,13 +188,7 @@ impl Appender {
         } else {
             self.revlog.pending()
         };
-        append_at(
-            self.storage.as_ref(),
-            &self.data_path(),
-            start,
-            chunks,
-            sync,
-        )
+        append_at(self.storage.as_ref(), self.data_path(), start, chunks, sync)
     }
 
     /// See [`Appender::spill`].

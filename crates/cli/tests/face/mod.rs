@@ -24,6 +24,7 @@ mod heads;
 mod hooks;
 mod labels;
 mod log;
+mod long_names;
 mod merging;
 mod names;
 mod options;

@@ -115,7 +115,8 @@ impl Copier<'_> {
             progress.advance(1);
             let log = self.source.filelog(&file)?;
             let path = shared.filelog_path(&file);
-            let mut appender = Appender::open(storage, &path, Content::File, self.write)?;
+            let appender = Appender::open(storage, &path, Content::File, self.write)?;
+            let mut appender = appender.with_data(shared.filelog_data_path(&file));
             let shared = self.touched.shared_files.get(&file);
             let shared = shared.into_iter().flatten().copied().collect();
             let added = self.copy(&log, &mut appender, &shared, &mut state)?;

@@ -161,6 +161,7 @@ impl CommitBatch {
             let shared = &self.view.shared;
             let file = shared.filelog_path(path);
             let filelog = Appender::open(&shared.storage, &file, Content::File, self.options)?;
+            let filelog = filelog.with_data(shared.filelog_data_path(path));
             self.filelogs.insert(path.to_vec(), filelog);
         }
         self.filelogs

@@ -48,7 +48,7 @@ impl Files {
         }
         for file in self.waiting.drain(..) {
             let index = shared.filelog_path(&file);
-            let data = index.with_extension("d");
+            let data = shared.filelog_data_path(&file);
             let names = [&b".i"[..], b".d"].map(|end| [b"data/", &file[..], end].concat());
             for (path, name) in [index, data].iter().zip(names) {
                 let len = shared.storage.file_len(path)?.unwrap_or(0);
@@ -73,6 +73,7 @@ impl Receiver {
         let state = std::mem::take(&mut self.state);
         let (storage, index) = (&shared.storage, shared.filelog_path(path));
         let log = Appender::open_with(storage, &index, Content::File, self.options, state)?;
+        let log = log.with_data(shared.filelog_data_path(path));
         self.current.files += 1;
         self.files.open = Some(OpenFile {
             path: path.to_vec(),

@@ -133,6 +133,7 @@ impl Stripper<'_> {
         let storage = &self.view.shared.storage;
         let mut appender =
             Appender::open_cut(storage, log.path(), content, self.options, cut.kept)?;
+        appender = appender.with_data(log.data_path().to_owned());
         self.add_again(log, &mut appender, cut)?;
         let (index, data) = ([name, b".i"].concat(), [name, b".d"].concat());
         let (was_split, is_split) = (!log.header().inline, appender.will_be_split());

@@ -27,7 +27,7 @@ const NAME: &[u8] = b"00changelog";
 impl Changesets {
     pub fn read(check: Check<'_>, changelog: &Revlog) -> Result<Changesets, RepoError> {
         let mut this = Changesets::default();
-        let off = data_off_by(check.shared, changelog, changelog.path())?;
+        let off = data_off_by(check.shared, changelog)?;
         if off != 0 {
             let message = format!("data length off by {off} bytes");
             this.found.error(None, message.as_bytes(), Some(LABEL));

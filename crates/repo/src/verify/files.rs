@@ -125,7 +125,7 @@ impl File<'_> {
     fn check(&mut self, state: &mut ReaderState, all: &mut Checked) -> Result<(), RepoError> {
         let path = self.check.shared.filelog_path(self.name);
         let log = match Revlog::open_or_empty(&self.check.shared.storage, &path) {
-            Ok(log) => log,
+            Ok(log) => log.with_data(self.check.shared.filelog_data_path(self.name)),
             Err(error) => {
                 let message = broken(&error, self.name);
                 self.found.error(self.first(), &message, Some(self.name));
@@ -138,7 +138,7 @@ impl File<'_> {
             self.found.error(self.first(), &message, None);
         } else {
             all.revisions += log.len();
-            let off = data_off_by(self.check.shared, &log, &path)?;
+            let off = data_off_by(self.check.shared, &log)?;
             if off != 0 {
                 let message = format!("data length off by {off} bytes");
                 let message = message.as_bytes();

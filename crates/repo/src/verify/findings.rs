@@ -80,8 +80,8 @@ pub(super) fn reason(error: &RevlogError, log: &Revlog, name: &[u8]) -> Vec<u8> 
             return damaged_chunk(log, *rev, reason, name);
         }
         RevlogError::Storage(error) if error.is_not_found() => {
-            let path = log.path().with_extension("d");
-            format!("[Errno 2] No such file or directory: b'{}'", path.display())
+            let path = log.data_path().display();
+            format!("[Errno 2] No such file or directory: b'{path}'")
         }
         RevlogError::Flagged { rev, .. } => about_flags(log.flags(*rev)),
         RevlogError::DamagedChain { .. } => "invalid patch".to_owned(),

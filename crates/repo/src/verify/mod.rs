@@ -18,7 +18,6 @@ use changesets::Changesets;
 use findings::Findings;
 use manifests::Manifests;
 use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
 use varve_base::{Interrupt, OpenMode, Progress, Unit};
 use varve_revlog::{Revlog, RevlogError};
 
@@ -160,8 +159,7 @@ fn read_both(
 /// Without its data file nothing can be said about any changeset.
 fn data_must_be_there(shared: &Shared, log: &Revlog) -> Result<(), RepoError> {
     if !log.is_empty() && !log.header().inline {
-        let path = log.path().with_extension("d");
-        let open = shared.storage.open(&path, OpenMode::Read);
+        let open = shared.storage.open(log.data_path(), OpenMode::Read);
         open.map_err(RevlogError::from)?;
     }
     Ok(())
@@ -169,11 +167,11 @@ fn data_must_be_there(shared: &Shared, log: &Revlog) -> Result<(), RepoError> {
 
 /// Bytes of the data file beyond those that the index tells of; 0 for a missing file, whose
 /// revisions cannot be read anyway.
-fn data_off_by(shared: &Shared, log: &Revlog, path: &Path) -> Result<i64, RepoError> {
+fn data_off_by(shared: &Shared, log: &Revlog) -> Result<i64, RepoError> {
     if log.is_empty() || log.header().inline {
         return Ok(0);
     }
-    let found = shared.storage.file_len(&path.with_extension("d"))?;
+    let found = shared.storage.file_len(log.data_path())?;
     let signed = |len: u64| i64::try_from(len).unwrap_or(i64::MAX);
     Ok(found.map_or(0, |len| signed(len) - signed(log.data_len())))
 }
