@@ -119,6 +119,26 @@ impl Repository {
         })
     }
 
+    /// As [`Repository::transaction`], to add revisions.
+    ///
+    /// # Errors
+    /// [`RepoError::TooOld`] if the store has no list of its files; as of
+    /// [`Repository::transaction`].
+    pub(crate) fn transaction_that_appends(
+        &self,
+        lock: Lock,
+        description: &str,
+    ) -> Result<Transaction, RepoError> {
+        let shared = self.shared();
+        if !shared.requirements.has("fncache") {
+            return Err(RepoError::TooOld {
+                path: shared.root.clone(),
+                feature: "fncache",
+            });
+        }
+        self.transaction(lock, description)
+    }
+
     /// As [`Repository::transaction`], if nobody holds the store's lock.
     ///
     /// # Errors

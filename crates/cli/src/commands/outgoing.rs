@@ -3,7 +3,7 @@
 use super::log;
 use crate::face::changesets::{Look, Printer};
 use crate::face::diff::{GIT, STAT};
-use crate::face::peer::{Outgoing, Peer, branch_heads, tell_nothing};
+use crate::face::outgoing::{Outgoing, Peer, branch_heads, tell_nothing};
 use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, TEMPLATE};
 use varve_repo::patterns::Matcher;
 use varve_repo::{RepoView, Rev};

@@ -1,11 +1,11 @@
 //! `pull`: changesets of another repository.
 
 use super::update;
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source, evolution::evolution};
+use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source};
 use std::collections::BTreeMap;
+use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
 use varve_exchange::peer::{BookmarkMove, BundleRequest, Remote, discover, pulled_bookmarks};
-use varve_exchange::{ExchangeError, Unbundle};
 use varve_repo::{Audience, Locked, Node, ReceiveReport};
 
 /// See [`Command`].
@@ -203,32 +203,8 @@ fn apply(
     }
     let lock = session.lock(Locked::Store)?;
     let bundle = open_bundle(remote.bundle(request)?, BundleLimits::default())?;
-    let repository = session.repository()?;
-    let write = session.storage_settings()?;
-    let write = write.write_options(repository.requirements());
-    let takes_markers = evolution(session)?.markers;
-    let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
-    let stop = session.stop.clone();
-    let mut told = Ok(());
-    let mut tell = |news: varve_exchange::News<'_>| {
-        if told.is_ok() {
-            told = session.tell_news(news);
-        }
-    };
-    let unbundle = Unbundle {
-        repository: &repository,
-        write,
-        source: "pull",
-        url: source.shown(),
-        takes_markers,
-        progress: progress.as_ref(),
-        stop: &stop,
-        tell: &mut tell,
-    };
-    let applied = unbundle.apply(lock, bundle);
-    session.progress = progress;
-    told?;
-    let (report, _lock) = applied?;
+    let origin = ("pull", source.shown());
+    let (report, _lock) = session.apply_bundle(lock, bundle, origin, Abort::from)?;
     session.forget_view();
     Ok(report)
 }

@@ -1,13 +1,13 @@
 //! `unbundle`: takes changesets out of bundles.
 
 use super::update;
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, evolution::evolution};
+use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
-use varve_exchange::{ExchangeError, Unbundle};
 use varve_repo::{Lock, Locked, ReceiveReport};
 
 /// See [`Command`].
@@ -65,30 +65,6 @@ fn apply(session: &mut Session, lock: Lock, name: &[u8]) -> Result<(ReceiveRepor
     let file = local_file(session, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
-    let repository = session.repository()?;
-    let write = session.storage_settings()?;
-    let write = write.write_options(repository.requirements());
-    let takes_markers = evolution(session)?.markers;
-    let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
-    let stop = session.stop.clone();
-    let mut told = Ok(());
-    let mut tell = |news: varve_exchange::News<'_>| {
-        if told.is_ok() {
-            told = session.tell_news(news);
-        }
-    };
-    let unbundle = Unbundle {
-        repository: &repository,
-        write,
-        source: "unbundle",
-        url: [b"bundle:", name].concat(),
-        takes_markers,
-        progress: progress.as_ref(),
-        stop: &stop,
-        tell: &mut tell,
-    };
-    let applied = unbundle.apply(lock, bundle);
-    session.progress = progress;
-    told?;
-    applied.map_err(failed)
+    let origin = ("unbundle", [b"bundle:", name].concat());
+    session.apply_bundle(lock, bundle, origin, failed)
 }

@@ -1,13 +1,64 @@
-//! What is said about changesets that have come from elsewhere.
+//! Changesets that come from elsewhere: how a bundle is applied, and what is said about it.
 
+use super::evolution::evolution;
 use super::{Abort, Session};
-use varve_exchange::News;
-use varve_repo::{Audience, ReceiveReport, Rev};
+use varve_exchange::bundle::Bundle;
+use varve_exchange::{ExchangeError, News, SectionSizes, Unbundle};
+use varve_repo::{Audience, Lock, ReceiveReport, Rev};
 
 /// Digits of a node in messages.
 const SHORT: usize = 12;
 
 impl Session {
+    /// Applies a bundle under the store's lock, which comes back, and says the steps. `source` is
+    /// the command and `url` the place that it comes from, as hooks learn them; `failed` turns what
+    /// is wrong with the bundle into an error.
+    pub(crate) fn apply_bundle(
+        &mut self,
+        lock: Lock,
+        bundle: Bundle<'_>,
+        (source, url): (&'static str, Vec<u8>),
+        failed: impl FnOnce(ExchangeError) -> Abort,
+    ) -> Result<(ReceiveReport, Lock), Abort> {
+        let repository = self.repository()?;
+        let write = self.storage_settings()?;
+        let write = write.write_options(repository.requirements());
+        let takes_markers = evolution(self)?.markers;
+        let progress = std::mem::replace(&mut self.progress, Box::new(varve_base::Silent));
+        let stop = self.stop.clone();
+        let mut told = Ok(());
+        let mut tell = |news: News<'_>| {
+            if told.is_ok() {
+                told = self.tell_news(news);
+            }
+        };
+        let unbundle = Unbundle {
+            repository: &repository,
+            write,
+            source,
+            url,
+            takes_markers,
+            progress: progress.as_ref(),
+            stop: &stop,
+            tell: &mut tell,
+        };
+        let applied = unbundle.apply(lock, bundle);
+        self.progress = progress;
+        told?;
+        applied.map_err(failed)
+    }
+
+    /// Says with `--verbose` how large the sections of a bundle are.
+    pub(crate) fn note_sizes(&mut self, sizes: &SectionSizes) -> Result<(), Abort> {
+        self.note("uncompressed size of bundle content:\n")?;
+        self.note(format!("{:8} (changelog)\n", sizes.changesets))?;
+        self.note(format!("{:8} (manifests)\n", sizes.manifests))?;
+        for (file, size) in &sizes.files {
+            self.note([format!("{size:8}  ").as_bytes(), file, b"\n"].concat())?;
+        }
+        Ok(())
+    }
+
     /// Says what is heard while a bundle is applied.
     pub(crate) fn tell_news(&mut self, news: News<'_>) -> Result<(), Abort> {
         match news {

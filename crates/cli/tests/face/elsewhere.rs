@@ -1,8 +1,14 @@
 //! `clone`, `pull` and `identify` of repositories elsewhere: over HTTP and TLS, from stock
 //! `hg serve` and from Varve, and on this machine.
 
-use super::Twin;
+use super::{Twin, our_hg};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use tempfile::TempDir;
 use varve_testkit::peers::{Hg, HgServer, hg};
 use varve_testkit::repos;
@@ -303,4 +309,89 @@ fn names_and_passwords_come_from_the_url_or_the_configuration() {
     ]);
     same_history(&twin, "in-url");
     same_history(&twin, "configured");
+}
+
+/// Passes connections on to `server` until `left` bytes of answers have gone through, and cuts
+/// them then.
+fn cutting(server: String, left: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let left = Arc::new(AtomicUsize::new(left));
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (Ok(client), Ok(server)) = (client, TcpStream::connect(&server)) else {
+                return;
+            };
+            let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            let left = Arc::clone(&left);
+            thread::spawn(move || pass(from, to, &AtomicUsize::new(usize::MAX)));
+            thread::spawn(move || pass(server, client, &left));
+        }
+    });
+    format!("http://{address}/")
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, left: &AtomicUsize) {
+    let mut bytes = [0; 64];
+    while let Ok(len @ 1..) = from.read(&mut bytes) {
+        let may = left.load(Ordering::SeqCst).min(len);
+        left.fetch_sub(may, Ordering::SeqCst);
+        if to.write_all(&bytes[..may]).is_err() || may < len {
+            break;
+        }
+    }
+    // Either may be closed already.
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+fn ours(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(our_hg());
+    command.args(arguments).current_dir(folder);
+    command.env("HGRCPATH", "").env("HGPLAIN", "1");
+    command.output().unwrap()
+}
+
+#[test]
+fn connections_that_break_leave_everything_as_it_was() {
+    let origin = Origin::rich();
+    let server = origin.serve();
+    let address = server.url().strip_prefix("http://").unwrap();
+    let address = address.trim_end_matches('/').to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let (hg, mut broken, mut whole) = (hg(), 0, 0);
+    let moments = [
+        0,
+        1,
+        100,
+        700,
+        900,
+        1200,
+        1600,
+        2000,
+        3000,
+        4000,
+        6000,
+        1 << 30,
+    ];
+    for (round, left) in moments.into_iter().enumerate() {
+        let clone = format!("clone{round}");
+        let url = cutting(address.clone(), left);
+        let done = ours(folder.path(), &["clone", "-U", &url, &clone]);
+        let clone = folder.path().join(clone);
+        assert_eq!(clone.exists(), done.status.success(), "{left}: {done:?}");
+        let pulled = folder.path().join(format!("pulled{round}"));
+        hg.ok(folder.path(), &["init".as_ref(), pulled.as_os_str()]);
+        let done = ours(&pulled, &["pull", &cutting(address.clone(), left)]);
+        let count = hg.ok(&pulled, &["log", "-T", "."]).len();
+        assert_eq!(count > 0, done.status.success(), "{left}: {done:?}");
+        assert!(!pulled.join(".hg/store/journal").exists());
+        hg.ok(&pulled, &["verify", "-q"]);
+        assert_eq!(clone.exists(), count > 0, "{left}");
+        let end = if count > 0 { &mut whole } else { &mut broken };
+        *end += 1;
+        let words = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(count > 0 || words.contains("abort: "), "{left}: {words}");
+    }
+    assert!(broken >= 7 && whole >= 1, "{broken} broken, {whole} whole");
 }

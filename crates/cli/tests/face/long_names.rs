@@ -37,3 +37,19 @@ fn split_histories_with_hashed_names_are_read_and_written() {
     hg().ok(twin.ours(), &["verify", "-q"]);
     twin.same(&["verify"]);
 }
+
+/// It does not know yet which data file belongs to which index, so it must not touch them.
+#[test]
+fn recompressing_such_a_store_changes_nothing() {
+    let name = repos::long_names().pop().unwrap();
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        repos::write(path, &name, &repos::noise(300_000, 1));
+        repos::commit(hg, path, "by stock hg");
+    });
+    let done = twin.run(&["recompress", ".", "--level", "10"]).ours;
+    assert_eq!(done.code, Some(255), "{done:?}");
+    assert!(done.stderr.starts_with("abort: "), "{done:?}");
+    hg().ok(twin.ours(), &["verify", "-q"]);
+    twin.same(&["cat", "-r", "0", &name]);
+}

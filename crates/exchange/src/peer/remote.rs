@@ -211,7 +211,8 @@ fn parse_bookmarks(answer: &[u8]) -> BTreeMap<Vec<u8>, Node> {
 }
 
 fn nodes_of(keys: BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeMap<Vec<u8>, Node> {
-    let nodes = keys.into_iter();
+    // A bookmark without a name would make a line that neither program can read.
+    let nodes = keys.into_iter().filter(|(name, _)| !name.is_empty());
     let nodes = nodes.filter_map(|(name, hex)| Some((name, Node::from_hex(&hex)?)));
     nodes.collect()
 }

@@ -91,13 +91,7 @@ impl Repository {
     ) -> Result<CommitBatch, RepoError> {
         let options = options.into();
         let shared = self.shared();
-        if !shared.requirements.has("fncache") {
-            return Err(RepoError::TooOld {
-                path: shared.root.clone(),
-                feature: "fncache",
-            });
-        }
-        let transaction = self.transaction(lock, description)?;
+        let transaction = self.transaction_that_appends(lock, description)?;
         let view = RepoView::read(Arc::clone(shared), &shared.stamp()?, Audience::Everything)?;
         let (storage, path) = (&shared.storage, shared.store().join("00manifest.i"));
         let changelog = view.changelog();

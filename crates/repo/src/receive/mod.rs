@@ -104,13 +104,7 @@ impl Repository {
     ) -> Result<Receiver, RepoError> {
         let options = options.into();
         let shared = self.shared();
-        if !shared.requirements.has("fncache") {
-            return Err(RepoError::TooOld {
-                path: shared.root.clone(),
-                feature: "fncache",
-            });
-        }
-        let transaction = self.transaction(lock, description)?;
+        let transaction = self.transaction_that_appends(lock, description)?;
         let store = shared.store();
         let open = |name: &str, content| {
             Appender::open(&shared.storage, &store.join(name), content, options)

@@ -1,6 +1,6 @@
 //! Which changesets go into the bundle.
 
-use crate::face::peer::{
+use crate::face::outgoing::{
     Outgoing, Peer, branch_heads, descendants_among, missing_of, tell_nothing,
 };
 use crate::face::revision::query;

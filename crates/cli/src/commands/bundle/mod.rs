@@ -236,13 +236,7 @@ fn after(
     sizes: &SectionSizes,
 ) -> Result<(), Abort> {
     if session.verbosity.verbose && !session.verbosity.debug {
-        session.note("uncompressed size of bundle content:\n")?;
-        session.note(format!("{:8} (changelog)\n", sizes.changesets))?;
-        session.note(format!("{:8} (manifests)\n", sizes.manifests))?;
-        for (file, size) in &sizes.files {
-            let line = [format!("{size:8}  ").as_bytes(), file, b"\n"].concat();
-            session.note(line)?;
-        }
+        session.note_sizes(sizes)?;
     }
     let first = choice.travellers.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());

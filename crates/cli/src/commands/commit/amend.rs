@@ -461,14 +461,6 @@ fn tell_bundle(
     changesets: usize,
     sizes: &SectionSizes,
 ) -> Result<(), Abort> {
-    session.note(format!(
-        "{changesets} changesets found\nuncompressed size of bundle content:\n"
-    ))?;
-    session.note(format!("{:8} (changelog)\n", sizes.changesets))?;
-    session.note(format!("{:8} (manifests)\n", sizes.manifests))?;
-    for (file, size) in &sizes.files {
-        let line = [format!("{size:8}  ").as_bytes(), file, b"\n"].concat();
-        session.note(line)?;
-    }
-    Ok(())
+    session.note(format!("{changesets} changesets found\n"))?;
+    session.note_sizes(sizes)
 }

@@ -6,8 +6,6 @@ use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode;
 use std::fmt;
 use std::io;
-use ureq::Body;
-use ureq::http::Response;
 
 /// A name with its password. It is not shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -97,16 +95,6 @@ impl Address {
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
-}
-
-/// What the server calls the place where a login is needed.
-pub(super) fn realm(answer: &Response<Body>) -> String {
-    let header = answer.headers().get("www-authenticate");
-    let text = String::from_utf8_lossy(header.map_or(b"", |value| value.as_bytes())).into_owned();
-    let realm = text
-        .split_once("realm=\"")
-        .and_then(|(_, rest)| rest.split('"').next());
-    realm.unwrap_or_default().to_owned()
 }
 
 /// The system's own words, without the number.

@@ -63,11 +63,6 @@ impl HttpPeer {
         })
     }
 
-    /// The URL as it may be shown: without password.
-    pub fn url(&self) -> &str {
-        self.address.shown()
-    }
-
     /// Name and password for what follows.
     pub fn log_in(&mut self, login: Login) {
         self.login = Some(login);
@@ -111,7 +106,6 @@ impl HttpPeer {
                 Some(_) => ExchangeError::WrongPassword,
                 None => ExchangeError::LoginNeeded {
                     url: self.address.shown().to_owned(),
-                    realm: address::realm(&answer),
                 },
             });
         }

@@ -1,4 +1,4 @@
-//! Other repositories on this machine that a command compares this one with.
+//! What another repository on this machine lacks.
 
 use super::remote::{is_url, paths, without_password};
 use super::{Abort, Session, disk};
