@@ -207,6 +207,26 @@ pub enum ExchangeError {
         /// The beginning of the answer.
         answer: String,
     },
+    /// The other side tells that it could not store what was pushed.
+    #[error("push failed on remote")]
+    PushFailed {
+        /// Its words.
+        message: String,
+        /// What it advises.
+        hint: Option<String>,
+    },
+    /// The other side has changed since it was asked.
+    #[error("push failed:\n'{0}'")]
+    PushRaced(String),
+    /// The other side does not understand a part of what was pushed.
+    #[error("missing support for {0}")]
+    NotSupportedThere(String),
+    /// The other side is too old to be sent something.
+    #[error("the other side is too old: {0} cannot be pushed to it")]
+    TooOldToPush(&'static str),
+    /// The other side cannot be pushed to in this way.
+    #[error("this repository cannot be pushed to over a connection")]
+    NoPush,
     /// Two repositories have not one changeset in common.
     #[error("repository is unrelated")]
     Unrelated,

@@ -9,6 +9,7 @@ mod changegroup;
 mod error;
 pub mod fuzzing;
 pub mod peer;
+pub mod push;
 mod sink;
 mod stream;
 mod unbundle;

@@ -3,6 +3,7 @@
 use crate::journal::Place;
 use crate::transaction::Transaction;
 use crate::{Phase, Phases, Revlog};
+use std::collections::BTreeSet;
 use varve_revlog::Rev;
 
 /// What [`Phases::moved`] has found.
@@ -54,7 +55,39 @@ impl Phases {
     }
 }
 
+impl Phases {
+    /// Moves changesets down to a phase each, together with all that they follow.
+    pub fn lowered(&self, changelog: &Revlog, targets: &[(Phase, &[Rev])]) -> PhaseMove {
+        let before: Vec<Phase> = changelog.revs().map(|rev| self.of(rev)).collect();
+        let mut phases = before.clone();
+        for (target, revs) in targets {
+            let mut below: BTreeSet<Rev> = revs.iter().copied().collect();
+            while let Some(rev) = below.pop_last() {
+                // What a changeset in this phase follows is not above it.
+                if phases[rev.index()] > *target {
+                    phases[rev.index()] = *target;
+                    below.extend(changelog.parents(rev).into_iter().flatten());
+                }
+            }
+        }
+        let changed = before.iter().zip(&phases).filter(|(old, new)| old != new);
+        PhaseMove {
+            changed: changed.count(),
+            rejected: 0,
+            before,
+            phases,
+        }
+    }
+}
+
 impl Transaction {
+    /// Tells hooks why the transaction is: `source` is a step of an exchange, `url` the other side.
+    pub fn comes_from(&mut self, source: &'static str, url: Vec<u8>) {
+        if let Some(moments) = &mut self.moments {
+            moments.comes_from(source, url);
+        }
+    }
+
     /// Replaces the phases of all changesets.
     pub fn set_phases(&mut self, changelog: &Revlog, moved: &PhaseMove) {
         let mut text = String::new();

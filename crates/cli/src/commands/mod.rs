@@ -36,6 +36,7 @@ pub(crate) mod parents;
 pub(crate) mod paths;
 pub(crate) mod phase;
 pub(crate) mod pull;
+pub(crate) mod push;
 pub(crate) mod recompress;
 pub(crate) mod recover;
 pub(crate) mod remove;
@@ -90,6 +91,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &paths::COMMAND,
     &phase::COMMAND,
     &pull::COMMAND,
+    &push::COMMAND,
     &recompress::COMMAND,
     &recover::COMMAND,
     &remove::COMMAND,

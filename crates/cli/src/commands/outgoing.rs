@@ -3,10 +3,12 @@
 use super::log;
 use crate::face::changesets::{Look, Printer};
 use crate::face::diff::{GIT, STAT};
-use crate::face::outgoing::{Outgoing, Peer, branch_heads, tell_nothing};
-use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, TEMPLATE};
+use crate::face::outgoing::{Outgoing, asked_for, tell_nothing};
+use crate::face::working::short_hex;
+use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, Source, TEMPLATE};
+use varve_exchange::peer::{BookmarkRelation, compare_bookmarks};
+use varve_repo::Rev;
 use varve_repo::patterns::Matcher;
-use varve_repo::{RepoView, Rev};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -20,7 +22,7 @@ pub(crate) const COMMAND: Command = Command {
             "only this changeset and what it builds on",
         ),
         Flag::flag('n', "newest-first", "from the newest to the oldest"),
-        Flag::flag('B', "bookmarks", "not there yet"),
+        Flag::flag('B', "bookmarks", "compare bookmarks instead of changesets"),
         Flag::list(
             'b',
             "branch",
@@ -47,8 +49,11 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 0..=usize::MAX,
     synopsis: "[-M] [-p] [-n] [-f] [-r REV]... [DEST]...",
     summary: "show changesets not found in the destination",
-    help: "Shows what push would send to DEST, a repository of this machine, by default the path \
-           default-push or default: the changesets that are not there, but for secret ones.\n\n\
+    help: "Shows what push would send to DEST, a URL of http or https or a repository of this \
+           machine, by default the path default-push or default: the changesets that are not \
+           there, but for secret ones.\n\n\
+           With --bookmarks, shows bookmarks that differ: those that are only here or have moved \
+           here with their changeset, those that are only there without.\n\n\
            Ends with 0, or with 1 if there is nothing.",
     category: Some(Category::Exchange),
     run,
@@ -60,25 +65,66 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         let words = "-G/--graph option is incompatible with --newest-first";
         return Err(Abort::new(words));
     }
-    if matches.flag("bookmarks") {
-        return Err(Abort::new("outgoing cannot compare bookmarks yet"));
-    }
     let mut code = 1;
-    for peer in Peer::to_push(session, matches.arguments())? {
-        session.status([b"comparing with ", &peer.url[..], b"\n"].concat())?;
-        code = code.min(show(session, matches, &peer)?);
+    for source in session.destinations(matches.arguments())? {
+        if matches.flag("bookmarks") {
+            code = code.min(bookmarks(session, &source)?);
+            continue;
+        }
+        code = code.min(show(session, matches, &source)?);
     }
     Ok(code)
 }
 
-/// What one peer lacks; ends with 1 if that is nothing.
-fn show(session: &mut Session, matches: &Matches, peer: &Peer) -> Result<u8, Abort> {
+/// The bookmarks that are different in one destination; ends with 1 if none is.
+fn bookmarks(session: &mut Session, source: &Source) -> Result<u8, Abort> {
+    let mut remote = session.connect(source)?;
+    session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    session.status("searching for changed bookmarks\n")?;
     let view = session.view()?;
-    let heads = heads(session, matches, peer, &view)?;
+    let mut any = false;
+    for compared in compare_bookmarks(&view, &remote.bookmarks()?) {
+        let word = match compared.relation {
+            BookmarkRelation::OnlyHere => "added",
+            BookmarkRelation::OnlyThere => "deleted",
+            BookmarkRelation::Ahead => "advanced",
+            BookmarkRelation::Apart => "diverged",
+            BookmarkRelation::Unknown => "changed",
+            BookmarkRelation::Same | BookmarkRelation::Behind => continue,
+        };
+        any = true;
+        let node = compared
+            .here
+            .map_or_else(|| " ".repeat(12), |node| short_hex(&node));
+        let name = String::from_utf8_lossy(&compared.name).into_owned();
+        let mut line = format!("   {name:<25} {node}");
+        if session.verbosity.verbose {
+            line = format!("{line} {word}");
+        }
+        session.write(line + "\n")?;
+    }
+    if !any {
+        session.status("no changed bookmarks found\n")?;
+        return Ok(1);
+    }
+    Ok(0)
+}
+
+/// What one destination lacks; ends with 1 if that is nothing.
+fn show(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8, Abort> {
+    session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    let view = session.view()?;
+    let asked = (&matches.list("rev")[..], &matches.list("branch")[..]);
+    let heads = asked_for(session, &view, asked, source)?;
+    let heads = heads.unwrap_or_else(|| view.heads());
+    let mut remote = session.connect(source)?;
     if view.tip().is_none() {
         return tell_nothing(session, 0);
     }
-    let Outgoing { missing, secret } = peer.outgoing(session, &heads, matches.flag("force"))?;
+    let force = matches.flag("force");
+    let Outgoing {
+        missing, secret, ..
+    } = Outgoing::find(session, &mut remote, &heads, force)?;
     if missing.is_empty() {
         return tell_nothing(session, secret);
     }
@@ -102,32 +148,4 @@ fn show(session: &mut Session, matches: &Matches, peer: &Peer) -> Result<u8, Abo
         printer.print_all(session, matches, &revs)?;
     }
     Ok(0)
-}
-
-fn heads(
-    session: &mut Session,
-    matches: &Matches,
-    peer: &Peer,
-    view: &RepoView,
-) -> Result<Vec<Rev>, Abort> {
-    let (specs, branches) = (matches.list("rev"), matches.list("branch"));
-    if specs.is_empty() && branches.is_empty() && peer.branch.is_none() {
-        return Ok(view.heads());
-    }
-    let mut heads = session.revisions(&specs)?;
-    for branch in branches {
-        let found = view
-            .branchmap()?
-            .get(branch)
-            .map(|found| found.heads.clone());
-        let unknown = || {
-            let branch = String::from_utf8_lossy(branch);
-            Abort::new(format!("unknown branch '{branch}'"))
-        };
-        heads.extend(found.ok_or_else(unknown)?);
-    }
-    if let Some(branch) = &peer.branch {
-        heads.extend(branch_heads(session, view, branch)?);
-    }
-    Ok(heads)
 }

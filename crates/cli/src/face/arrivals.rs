@@ -63,18 +63,32 @@ impl Session {
     pub(crate) fn tell_news(&mut self, news: News<'_>) -> Result<(), Abort> {
         match news {
             News::Step(step) => self.status(format!("{step}\n")),
-            News::Remote(words) => {
-                for line in words.split_inclusive(|byte| *byte == b'\n') {
-                    let line = line.strip_suffix(b"\n").unwrap_or(line);
-                    self.status([b"remote: ", line, b"\n"].concat())?;
-                }
-                Ok(())
-            }
+            News::Remote(words) => self.tell_remote(words),
         }
+    }
+
+    /// Says what the other side says.
+    pub(crate) fn tell_remote(&mut self, words: &[u8]) -> Result<(), Abort> {
+        for line in words.split_inclusive(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            self.status([b"remote: ", line, b"\n"].concat())?;
+        }
+        Ok(())
     }
 
     /// Says what has come.
     pub(crate) fn tell_arrived(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
+        self.tell_stored(report)?;
+        self.tell_new(report)?;
+        if report.published > 0 {
+            let published = report.published;
+            self.status(format!("{published} local changesets published\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Says what was stored, without which changesets these are: who sends them knows.
+    pub(crate) fn tell_stored(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
         self.forget_view();
         let mut sum = varve_repo::Arrived::default();
         for arrived in &report.arrived {
@@ -96,11 +110,6 @@ impl Session {
         if report.markers > 0 {
             let markers = report.markers;
             self.status(format!("{markers} new obsolescence markers\n"))?;
-        }
-        self.tell_new(report)?;
-        if report.published > 0 {
-            let published = report.published;
-            self.status(format!("{published} local changesets published\n"))?;
         }
         Ok(())
     }

@@ -13,23 +13,27 @@ pub(crate) struct Evolution {
 
 /// As configured: a list, a boolean, or one boolean per feature.
 pub(crate) fn evolution(session: &Session) -> Result<Evolution, Abort> {
+    let markers = allows(session, "createmarkers")?;
+    Ok(Evolution {
+        markers,
+        unstable: markers && allows(session, "allowunstable")?,
+    })
+}
+
+/// Whether markers go from one repository to the other.
+pub(crate) fn exchanges_markers(session: &Session) -> Result<bool, Abort> {
+    allows(session, "exchange")
+}
+
+fn allows(session: &Session, feature: &str) -> Result<bool, Abort> {
     const SECTION: &str = "experimental";
     let words = session.config.list(SECTION, "evolution");
     let everything = words.iter().any(|word| word == b"all")
         || matches!(&words[..], [word] if varve_config::hgrc::boolean(word) == Some(true));
-    let allows = |feature: &str| {
-        let listed = everything || words.iter().any(|word| word == feature.as_bytes());
-        let key = format!("evolution.{feature}");
-        session
-            .config
-            .boolean(SECTION, &key, listed)
-            .map_err(Abort::Setting)
-    };
-    let markers = allows("createmarkers")?;
-    Ok(Evolution {
-        markers,
-        unstable: markers && allows("allowunstable")?,
-    })
+    let listed = everything || words.iter().any(|word| word == feature.as_bytes());
+    let key = format!("evolution.{feature}");
+    let allowed = session.config.boolean(SECTION, &key, listed);
+    allowed.map_err(Abort::Setting)
 }
 
 impl Session {

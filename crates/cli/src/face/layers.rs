@@ -3,9 +3,12 @@
 //! A repository may lie where strangers can write. What its `hgrc` says counts only if the file is
 //! the user's own, or if `[trusted]` has its owner or group: it could name programs to run.
 
+use super::session::Place;
 use super::{Abort, Session, environment};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use varve_config::hgrc::{Files, Hgrc, HgrcError, Source};
 
 /// What there is besides the layer of a repository.
@@ -180,5 +183,28 @@ impl Session {
             self.warn(stranger.warning(&root))?;
         }
         Ok(layered.config)
+    }
+
+    /// A session of the same call that works on another repository of this machine, with its
+    /// configuration and its hooks.
+    ///
+    /// # Errors
+    /// What is wrong in a file of configuration that counts.
+    pub(crate) fn at(&mut self, root: &Path) -> Result<Session, Abort> {
+        self.out.flush()?;
+        let layered = self.layers.with(Some(root))?;
+        for stranger in &layered.strangers {
+            self.warn(stranger.warning(root))?;
+        }
+        let place = Place::Found(root.to_owned());
+        let layers = self.layers.clone();
+        let mut there = Session::new(&self.program, self.cwd.clone(), layers, place);
+        there.verbosity = self.verbosity;
+        there.stop = self.stop.clone();
+        there.guard = self.guard.clone();
+        there.hurried = true;
+        there.config = Arc::new(layered.config);
+        there.read_hooks(layered.with_strangers.as_ref())?;
+        Ok(there)
     }
 }

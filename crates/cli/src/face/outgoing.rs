@@ -1,155 +1,98 @@
-//! What another repository on this machine lacks.
+//! What another repository lacks.
 
-use super::remote::{is_url, paths, without_password};
-use super::{Abort, Session, disk};
+use super::{Abort, Session, Source};
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::Arc;
-use varve_repo::{Audience, Phase, RepoError, RepoView, Repository, Rev};
-
-/// Another repository, as far as it shows itself to others.
-pub(crate) struct Peer {
-    /// Its address without what stands behind `#`, as it may be shown.
-    pub(crate) url: Vec<u8>,
-    /// What it shows.
-    pub(crate) view: Arc<RepoView>,
-    /// What stands behind `#` in its address: a branch or changeset.
-    pub(crate) branch: Option<Vec<u8>>,
-}
+use varve_exchange::ExchangeError;
+use varve_exchange::peer::{Common, Remote, discover};
+use varve_repo::{Node, Phase, RepoView, Rev};
 
 /// What a peer lacks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Outgoing {
     /// Changesets that would be sent, oldest first.
     pub(crate) missing: Vec<Rev>,
     /// Secret changesets that stay here.
     pub(crate) secret: usize,
+    /// The newest changesets that both have.
+    pub(crate) common: Vec<Rev>,
+    /// What was found out about the peer.
+    pub(crate) found: Common,
 }
 
-impl Peer {
-    /// The repositories that `names` mean, each a name of the configuration or an address; where
-    /// there are none, the one that `push` would mean.
-    pub(crate) fn to_push(session: &mut Session, names: &[Vec<u8>]) -> Result<Vec<Peer>, Abort> {
-        let known = paths(session)?;
-        let urls_of = |name: &[u8]| -> Vec<Vec<u8>> {
-            let named = known.iter().filter(|path| path.name == name);
-            let push_url = |(option, url): &&(&str, Vec<u8>)| *option == "pushurl" && is_url(url);
-            let chosen = named.map(|path| {
-                let other = path.options.iter().find(push_url);
-                other.map_or_else(|| path.url.clone(), |(_, url)| url.clone())
-            });
-            chosen.collect()
-        };
-        let mut urls = Vec::new();
-        for name in names {
-            match urls_of(name) {
-                found if found.is_empty() => urls.push(name.clone()),
-                found => urls.extend(found),
-            }
-        }
-        if names.is_empty() {
-            let usual = ["default-push", "default"].map(|name| urls_of(name.as_bytes()));
-            urls.extend(
-                usual
-                    .into_iter()
-                    .find(|urls| !urls.is_empty())
-                    .unwrap_or_default(),
-            );
-        }
-        if urls.is_empty() {
-            return Err(Abort::Unconfigured {
-                message: "default repository not configured!",
-                hint: "see 'hg help config.paths'",
-            });
-        }
-        urls.iter().map(|url| Peer::open(session, url)).collect()
-    }
-
-    fn open(session: &Session, url: &[u8]) -> Result<Peer, Abort> {
-        let (url, branch) = match url.iter().position(|byte| *byte == b'#') {
-            Some(at) => (&url[..at], Some(url[at + 1..].to_vec())),
-            None => (url, None),
-        };
-        let shown = || String::from_utf8_lossy(url).into_owned();
-        let path = match url.strip_prefix(b"file:") {
-            Some(path) => path.strip_prefix(b"//").unwrap_or(path),
-            None if is_url(url) || url.starts_with(b"bundle:") => {
-                return Err(Abort::new(format!("cannot compare with {}", shown()))
-                    .hint("only with repositories of this machine"));
-            }
-            None => url,
-        };
-        let folder = session.cwd.join(Path::new(OsStr::from_bytes(path)));
-        let missing = || Abort::new(format!("repository {} does not exist", shown()));
-        if path.is_empty() || !folder.exists() {
-            return Err(missing());
-        }
-        let repository = Repository::open(disk(), &folder).map_err(|error| match error {
-            RepoError::NotFound { .. } => Abort::new(format!("repository {} not found", shown())),
-            other => other.into(),
-        })?;
-        Ok(Peer {
-            url: without_password(url),
-            view: repository.view_for(Audience::Others)?,
-            branch: branch.filter(|branch| !branch.is_empty()),
-        })
-    }
-
-    /// Finds out what of `heads`, and of what they build on, this peer lacks.
-    pub(crate) fn outgoing(
-        &self,
+impl Outgoing {
+    /// Finds out what of `heads`, and of what they build on, a peer lacks.
+    pub(crate) fn find(
         session: &mut Session,
+        remote: &mut Remote,
         heads: &[Rev],
         force: bool,
     ) -> Result<Outgoing, Abort> {
         let view = session.view()?;
         debug(session, "query 1; heads\n")?;
+        let found = discover(&view, remote, None)?;
         session.status("searching for changes\n")?;
-        let common = self.common(&view);
-        let remote_heads = self.view.heads();
-        let node = |rev: &Rev| self.view.changelog().node(*rev);
-        let is_known = |rev: &Rev| view.changelog().rev(&node(rev)).is_some();
-        let missing = missing_of(&view, heads, &common);
-        if view.heads().iter().all(|head| common.contains(head)) {
-            debug(session, "all local changesets known remotely\n")?;
-        } else if !remote_heads.is_empty() && remote_heads.iter().all(is_known) {
-            debug(session, "all remote heads known locally\n")?;
+        let changelog = view.changelog();
+        let common: Vec<Rev> = found
+            .heads
+            .iter()
+            .filter_map(|node| changelog.rev(node))
+            .collect();
+        if !found.remote_heads.iter().all(Node::is_null) {
+            if !found.incoming {
+                debug(session, "all remote heads known locally\n")?;
+            } else if view.heads().iter().all(|head| common.contains(head)) {
+                session.note("all local changesets known remotely\n")?;
+            }
         }
-        if common.is_empty() && !remote_heads.is_empty() {
+        if found.is_unrelated(changelog.len()) {
             if !force {
-                return Err(Abort::new("repository is unrelated"));
+                return Err(ExchangeError::Unrelated.into());
             }
             session.warn("warning: repository is unrelated\n")?;
         }
         let is_secret = |rev: &Rev| view.phases().of(*rev) == Phase::Secret;
-        let (secret, missing): (Vec<Rev>, Vec<Rev>) = missing.into_iter().partition(is_secret);
+        let mut missing = missing_of(&view, heads, &common);
+        missing.retain(|rev| !is_secret(rev));
+        // As in Mercurial, those count as well that the other side has all the same.
+        let secret = match view.phases().any_secret() {
+            true => missing_of(&view, heads, &[])
+                .into_iter()
+                .filter(is_secret)
+                .count(),
+            false => 0,
+        };
         Ok(Outgoing {
             missing,
-            secret: secret.len(),
+            secret,
+            common,
+            found,
         })
     }
+}
 
-    /// The newest changesets that both have: all others that both have are below these.
-    fn common(&self, view: &RepoView) -> Vec<Rev> {
-        let changelog = view.changelog();
-        let mut below = vec![false; changelog.len()];
-        let mut common = Vec::new();
-        for rev in changelog.revs().rev() {
-            if !below[rev.index()] {
-                let there = self.view.changelog().rev(&changelog.node(rev));
-                if !there.is_some_and(|there| self.view.is_visible(there)) {
-                    continue;
-                }
-                common.push(rev);
-            }
-            for parent in changelog.parents(rev).into_iter().flatten() {
-                below[parent.index()] = true;
-            }
-        }
-        common
+/// What `--rev`, `--branch` and the address of a destination name; `None` if they name nothing.
+pub(crate) fn asked_for(
+    session: &mut Session,
+    view: &RepoView,
+    (specs, branches): (&[&[u8]], &[&[u8]]),
+    source: &Source,
+) -> Result<Option<Vec<Rev>>, Abort> {
+    if specs.is_empty() && branches.is_empty() && source.branch.is_none() {
+        return Ok(None);
     }
+    let mut heads = session.revisions(specs)?;
+    for branch in branches {
+        let found = view.branchmap()?.get(*branch);
+        let unknown = || {
+            let branch = String::from_utf8_lossy(branch);
+            Abort::new(format!("unknown branch '{branch}'"))
+        };
+        heads.extend(&found.ok_or_else(unknown)?.heads);
+    }
+    if let Some(branch) = &source.branch {
+        heads.extend(branch_heads(session, view, branch)?);
+    }
+    Ok(Some(heads))
 }
 
 /// The ancestors of `heads` that are no ancestors of `common`, oldest first.

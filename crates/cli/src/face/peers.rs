@@ -1,6 +1,9 @@
 //! Other repositories: by name, path or URL, and the way to them.
 
+use super::remote::RemotePath;
 use super::{Abort, Session, disk, remote, session::Place};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, Transport};
 use varve_exchange::wire::WireSettings;
@@ -15,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) branch: Option<Vec<u8>>,
     /// Its name in `[paths]`.
     pub(crate) name: Option<Vec<u8>>,
+    /// A query for what is pushed there if nothing is named.
+    pub(crate) push_rev: Option<Vec<u8>>,
 }
 
 /// Schemes that lead over HTTP.
@@ -31,6 +36,14 @@ impl Source {
     /// As it is shown: without password.
     pub(crate) fn shown(&self) -> Vec<u8> {
         remote::without_password(&self.url)
+    }
+
+    /// The URL as hooks learn it.
+    pub(crate) fn hook_url(&self) -> Vec<u8> {
+        match self.path() {
+            Some(path) => [b"file:", path].concat(),
+            None => self.shown(),
+        }
     }
 
     /// The URL for a file of configuration: with the user's name, but no password.
@@ -55,6 +68,30 @@ impl Source {
             url: url.to_vec(),
             branch: branch.filter(|branch| !branch.is_empty()),
             name: name.map(<[u8]>::to_vec),
+            push_rev: None,
+        }
+    }
+
+    /// What a name of `[paths]` means to those who push.
+    fn to_push(path: &RemotePath) -> Source {
+        let option = |name: &str| {
+            let found = path.options.iter().find(|(option, _)| *option == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let other = option("pushurl").filter(|url| remote::is_url(url));
+        let url = other.as_deref().unwrap_or(&path.url);
+        Source {
+            push_rev: option("pushrev"),
+            ..Source::of(url, Some(&path.name))
+        }
+    }
+
+    /// The path on this machine that it stands for, if it is one.
+    fn path(&self) -> Option<&[u8]> {
+        match self.url.strip_prefix(b"file:") {
+            Some(path) => Some(path.strip_prefix(b"//").unwrap_or(path)),
+            None if remote::is_url(&self.url) || self.url.starts_with(b"bundle:") => None,
+            None => Some(&self.url),
         }
     }
 }
@@ -74,6 +111,50 @@ impl Session {
         let same = known.iter().find(|path| path.url == source.url);
         source.name = same.map(|path| path.name.clone());
         Ok(vec![source])
+    }
+
+    /// The repositories that `names` mean to those who push, each a name of the configuration, a
+    /// path, or a URL; where there are none, the one that `push` would mean.
+    pub(crate) fn destinations(&mut self, names: &[Vec<u8>]) -> Result<Vec<Source>, Abort> {
+        let known = remote::paths(self)?;
+        let named = |name: &[u8]| -> Vec<Source> {
+            let paths = known.iter().filter(|path| path.name == name);
+            paths.map(Source::to_push).collect()
+        };
+        let mut found = Vec::new();
+        for name in names {
+            match named(name) {
+                paths if paths.is_empty() => found.push(self.typed_destination(name)?),
+                paths => found.extend(paths),
+            }
+        }
+        if names.is_empty() {
+            let usual = ["default-push", "default"].map(|name| named(name.as_bytes()));
+            let mut usual = usual.into_iter().filter(|paths| !paths.is_empty());
+            found = usual.next().unwrap_or_default();
+        }
+        match found.is_empty() {
+            true => Err(Abort::Unconfigured {
+                message: "default repository not configured!",
+                hint: "see 'hg help config.paths'",
+            }),
+            false => Ok(found),
+        }
+    }
+
+    fn typed_destination(&self, typed: &[u8]) -> Result<Source, Abort> {
+        let source = Source::of(typed, None);
+        let is_there = source.path().is_none_or(|path| {
+            let folder = self.cwd.join(Path::new(OsStr::from_bytes(path)));
+            !path.is_empty() && folder.join(".hg").is_dir()
+        });
+        match is_there {
+            true => Ok(source),
+            false => {
+                let shown = String::from_utf8_lossy(&source.url).into_owned();
+                Err(Abort::new(format!("repository {shown} does not exist")))
+            }
+        }
     }
 
     /// Asks another repository what it can do.

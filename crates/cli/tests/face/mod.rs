@@ -28,6 +28,7 @@ mod long_names;
 mod merging;
 mod names;
 mod options;
+mod pushing;
 mod recompress;
 mod revert;
 mod revlogs;

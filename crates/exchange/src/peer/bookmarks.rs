@@ -1,6 +1,6 @@
 //! Bookmarks of the other side beside one's own, and what a pull makes of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::RepoView;
 use varve_revlog::{Node, Rev};
 
@@ -26,6 +26,72 @@ pub struct PulledBookmark {
     pub node: Node,
     /// What becomes of it here.
     pub moves: BookmarkMove,
+}
+
+/// How a bookmark here lies to that of the same name there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BookmarkRelation {
+    /// Both are on the same changeset.
+    Same,
+    /// There is none there.
+    OnlyHere,
+    /// There is none here.
+    OnlyThere,
+    /// The one here is on a descendant of the other's changeset.
+    Ahead,
+    /// The one there is on a descendant.
+    Behind,
+    /// Neither changeset descends from the other.
+    Apart,
+    /// The one there is on a changeset that is not here.
+    Unknown,
+}
+
+/// A bookmark of either side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparedBookmark {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Where it is here.
+    pub here: Option<Node>,
+    /// Where it is there.
+    pub there: Option<Node>,
+    /// How these lie to each other.
+    pub relation: BookmarkRelation,
+}
+
+/// All bookmarks of both sides, by name.
+pub fn compare_bookmarks(
+    view: &RepoView,
+    remote: &BTreeMap<Vec<u8>, Node>,
+) -> Vec<ComparedBookmark> {
+    let own = view.bookmarks();
+    let names: BTreeSet<&Vec<u8>> = own.keys().chain(remote.keys()).collect();
+    let compared = names.into_iter().map(|name| {
+        let (here, there) = (own.get(name).copied(), remote.get(name).copied());
+        ComparedBookmark {
+            name: name.clone(),
+            here,
+            there,
+            relation: relation(view, here, there),
+        }
+    });
+    compared.collect()
+}
+
+fn relation(view: &RepoView, here: Option<Node>, there: Option<Node>) -> BookmarkRelation {
+    let (here, there) = match (here, there) {
+        (_, None) => return BookmarkRelation::OnlyHere,
+        (None, _) => return BookmarkRelation::OnlyThere,
+        (Some(here), Some(there)) if here == there => return BookmarkRelation::Same,
+        (Some(here), Some(there)) => (view.changelog().rev(&here), view.changelog().rev(&there)),
+    };
+    match (here, there) {
+        (Some(here), Some(there)) if is_ancestor(view, there, here) => BookmarkRelation::Ahead,
+        (Some(here), Some(there)) if is_ancestor(view, here, there) => BookmarkRelation::Behind,
+        (Some(_), Some(_)) => BookmarkRelation::Apart,
+        _ => BookmarkRelation::Unknown,
+    }
 }
 
 /// Compares `remote` with the bookmarks of a repository that has all of the other side's

@@ -8,14 +8,19 @@ mod http;
 mod local;
 mod remote;
 
-pub use bookmarks::{BookmarkMove, PulledBookmark, pulled_bookmarks};
+pub use bookmarks::{
+    BookmarkMove, BookmarkRelation, ComparedBookmark, PulledBookmark, compare_bookmarks,
+    pulled_bookmarks,
+};
 pub use capabilities::PeerCapabilities;
 pub use discovery::{Common, discover};
 pub use http::{HttpPeer, Login};
 pub use local::LocalPeer;
+pub(crate) use remote::readable;
 pub use remote::{BundleRequest, Look, Remote};
 
 use crate::ExchangeError;
+use crate::push::Spool;
 use std::io::Read;
 
 /// Arguments of one command, by name.
@@ -38,6 +43,14 @@ pub trait Transport: Send {
         command: &str,
         args: PeerArgs<'_>,
     ) -> Result<Box<dyn Read + Send>, ExchangeError>;
+
+    /// Sends a bundle to be stored, and gives the answer as it comes.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`]; [`ExchangeError::NoPush`].
+    fn push(&mut self, _bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        Err(ExchangeError::NoPush)
+    }
 
     /// Takes note of what the other side can do, before anything else is sent.
     fn learn(&mut self, _capabilities: &PeerCapabilities) {}

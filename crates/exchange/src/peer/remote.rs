@@ -2,6 +2,7 @@
 
 use super::{PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
+use crate::push::Spool;
 use crate::wire::{QUOTED, escape, unescape};
 use percent_encoding::{percent_decode, utf8_percent_encode};
 use std::collections::BTreeMap;
@@ -15,6 +16,14 @@ const READS: [&str; 4] = [
     "error=abort,unsupportedcontent,pushraced,pushkey",
     "phases=heads",
 ];
+
+/// What this client understands in the answer to a push, in the words of Mercurial's clients.
+const READS_IN_REPLIES: [&str; 4] = ["bookmarks", "listkeys", "pushkey", "obsmarkers=V0,V1"];
+
+/// What a server may put into the answer to a push.
+pub(crate) fn readable() -> Vec<&'static str> {
+    READS.iter().chain(&READS_IN_REPLIES).copied().collect()
+}
 
 /// A repository elsewhere.
 pub struct Remote {
@@ -166,6 +175,14 @@ impl Remote {
     /// As of [`Transport::call`].
     pub fn bookmarks(&mut self) -> Result<BTreeMap<Vec<u8>, Node>, ExchangeError> {
         Ok(nodes_of(self.list_keys("bookmarks")?))
+    }
+
+    /// Sends a bundle to be stored, and gives the answer as it comes.
+    ///
+    /// # Errors
+    /// As of [`Transport::push`].
+    pub fn push(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        self.transport.push(bundle)
     }
 
     /// A bundle with what is wanted: bundle2 where the other side makes it, else a bare

@@ -88,6 +88,12 @@ impl Moments {
         self.ask("prechangegroup", &self.common, false)
     }
 
+    /// Something of another repository is the reason.
+    pub(crate) fn comes_from(&mut self, source: &'static str, url: Vec<u8>) {
+        self.common.insert("source", source.as_bytes().to_vec());
+        self.common.insert("url", url);
+    }
+
     /// They have come; some of them new.
     pub(crate) fn arrived(&mut self, nodes: Vec<Node>) {
         let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {

@@ -1,8 +1,6 @@
 //! Which changesets go into the bundle.
 
-use crate::face::outgoing::{
-    Outgoing, Peer, branch_heads, descendants_among, missing_of, tell_nothing,
-};
+use crate::face::outgoing::{Outgoing, branch_heads, descendants_among, missing_of, tell_nothing};
 use crate::face::revision::query;
 use crate::face::{Abort, Matches, Session};
 use std::collections::BTreeSet;
@@ -130,7 +128,7 @@ fn to_destinations(
     destinations: &[Vec<u8>],
 ) -> Result<Option<Choice>, Abort> {
     let view = session.view()?;
-    let peers = Peer::to_push(session, destinations)?;
+    let peers = session.destinations(destinations)?;
     let (mut missing, mut secret) = (BTreeSet::new(), 0);
     let mut wanted = asked;
     if view.tip().is_some() {
@@ -140,7 +138,9 @@ fn to_destinations(
                 wanted.get_or_insert_default().extend(heads);
             }
             let heads = wanted.clone().unwrap_or_else(|| view.heads());
-            let found: Outgoing = peer.outgoing(session, &heads, matches.flag("force"))?;
+            let mut remote = session.connect(peer)?;
+            let force = matches.flag("force");
+            let found = Outgoing::find(session, &mut remote, &heads, force)?;
             missing.extend(found.missing);
             secret = found.secret;
         }

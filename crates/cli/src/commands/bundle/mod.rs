@@ -47,8 +47,8 @@ pub(crate) const COMMAND: Command = Command {
     help: "Writes changesets with their files to FILE, or to the standard output if that is `-`. \
            Any repository that has what they build on can read it with unbundle or pull.\n\n\
            With --all everything is written. With --base, what the reader is assumed to have is \
-           left out. Otherwise that is what DEST has, a repository of this machine, by default the \
-           path default-push or default; secret changesets are then left out too.\n\n\
+           left out. Otherwise that is what DEST has, a URL of http or https or a repository of this \
+           machine, by default the path default-push or default; secret changesets are then left out too.\n\n\
            --type says what kind of bundle it shall be and how it is compressed: see 'hg help \
            bundlespec'. It is compressed by bzip2 unless this says something else.\n\n\
            FILE is there when it is complete, and not before. While the bundle goes to the standard \

@@ -160,6 +160,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("manifest", "all=False"),
     ("parents", "style=''"),
     ("phase", "draft=False force=False public=False secret=False"),
+    ("push", "new_branch=False publish=False pushvars=[]"),
     ("recover", "verify=False"),
     ("rename", "at_rev=''"),
     ("revert", "date='' interactive=None"),

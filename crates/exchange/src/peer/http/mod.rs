@@ -8,6 +8,7 @@ pub use address::Login;
 
 use super::{PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
+use crate::push::Spool;
 use crate::wire::{TYPE_01, TYPE_02, TYPE_ERROR};
 use address::Address;
 use body::expanded;
@@ -15,7 +16,7 @@ use std::io::Read;
 use std::time::Duration;
 use ureq::http::Response;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, SendBody};
 
 /// Which forms of answer are understood, best first.
 const READS: &str = "0.1 0.2 comp=zstd,zlib,none,bzip2";
@@ -74,6 +75,17 @@ impl HttpPeer {
     }
 
     fn ask(&self, command: &str, args: PeerArgs<'_>) -> Result<Response<Body>, ExchangeError> {
+        let (url, headers) = self.request(command, args);
+        let mut request = self.agent.get(&url);
+        for (name, value) in &headers {
+            request = request.header(name, value);
+        }
+        let answer = request.call().map_err(|error| self.unreachable(error))?;
+        self.check(answer)
+    }
+
+    /// URL and headers of a command.
+    fn request(&self, command: &str, args: PeerArgs<'_>) -> (String, Vec<(String, String)>) {
         let encoded = arguments::encode(args);
         let mut url = format!("{}?cmd={command}", self.address.bare());
         let mut headers = Vec::new();
@@ -82,37 +94,41 @@ impl HttpPeer {
         } else if !encoded.is_empty() {
             url = format!("{url}&{encoded}");
         }
-        let mut request = self.agent.get(&url).header("Accept", TYPE_01);
-        for (name, value) in &headers {
-            request = request.header(name, value);
-        }
+        let mut header =
+            |name: &str, value: &str| headers.push((name.to_owned(), value.to_owned()));
+        header("Accept", TYPE_01);
         if self.header > 0 {
-            request = request.header("X-HgProto-1", READS);
+            header("X-HgProto-1", READS);
         }
-        if let Some(login) = &self.login
-            && let Some(header) = login.header()
-        {
-            request = request.header("Authorization", header);
+        if let Some(login) = self.login.as_ref().and_then(Login::header) {
+            header("Authorization", &login);
         }
-        let answer = request.call().map_err(|error| self.unreachable(error))?;
-        self.check(answer)
+        (url, headers)
     }
 
     /// Turns what is no answer of a repository into an error.
     fn check(&self, mut answer: Response<Body>) -> Result<Response<Body>, ExchangeError> {
         let status = answer.status();
         if status.as_u16() == 401 {
+            // Without a word about how, nobody can log in.
+            let asks = answer.headers().contains_key("www-authenticate");
             return Err(match self.login.as_ref().and_then(Login::header) {
-                Some(_) => ExchangeError::WrongPassword,
-                None => ExchangeError::LoginNeeded {
+                None if asks => ExchangeError::LoginNeeded {
                     url: self.address.shown().to_owned(),
                 },
+                _ => ExchangeError::WrongPassword,
             });
         }
         if !status.is_success() {
+            // Mercurial's servers say the same in the body as in the status line.
+            let page = read_some(&mut answer, SHOWN);
+            let said = page
+                .strip_prefix("0\n")
+                .and_then(|words| words.lines().next());
+            let usual = status.canonical_reason().unwrap_or("");
             return Err(ExchangeError::HttpStatus {
                 status: status.as_u16(),
-                reason: status.canonical_reason().unwrap_or("").to_owned(),
+                reason: said.unwrap_or(usual).to_owned(),
             });
         }
         let kind = answer.headers().get("content-type");
@@ -151,14 +167,27 @@ impl Transport for HttpPeer {
         args: PeerArgs<'_>,
     ) -> Result<Box<dyn Read + Send>, ExchangeError> {
         let answer = self.ask(command, args)?;
-        let is_new = answer
-            .headers()
-            .get("content-type")
-            .map(|kind| kind.as_bytes())
-            == Some(TYPE_02.as_bytes());
+        let is_new = is_new(&answer);
         let body = answer.into_body().into_with_config().limit(u64::MAX);
         // A stream of files is never compressed in the old form, everything else always.
         expanded(body.reader(), is_new, command != "stream_out")
+    }
+
+    fn push(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        // What is seen of the other side is checked by parts of the bundle instead.
+        let (url, headers) = self.request("unbundle", &[("heads", b"666f726365".to_vec())]);
+        bundle.rewind().map_err(ExchangeError::Write)?;
+        let mut request = self.agent.post(&url).content_type(TYPE_01);
+        for (name, value) in &headers {
+            request = request.header(name, value);
+        }
+        let request = request.header("Content-Length", bundle.len().to_string());
+        let answer = request.send(SendBody::from_reader(bundle));
+        let answer = self.check(answer.map_err(|error| self.unreachable(error))?)?;
+        let is_new = is_new(&answer);
+        let body = answer.into_body().into_with_config().limit(u64::MAX);
+        // In the old form the answer to a push is not compressed.
+        expanded(body.reader(), is_new, false)
     }
 
     fn learn(&mut self, capabilities: &PeerCapabilities) {
@@ -166,6 +195,12 @@ impl Transport for HttpPeer {
         let size = header.and_then(|value| value.split(',').next()?.parse().ok());
         self.header = size.unwrap_or(0);
     }
+}
+
+/// Whether an answer names how it is compressed.
+fn is_new(answer: &Response<Body>) -> bool {
+    let kind = answer.headers().get("content-type");
+    kind.is_some_and(|kind| kind.as_bytes() == TYPE_02.as_bytes())
 }
 
 fn read_some(answer: &mut Response<Body>, limit: u64) -> String {

@@ -1,0 +1,34 @@
+//! Pushing to another repository of this machine: no other program stores what is sent.
+
+use super::send::prepare;
+use crate::face::{Abort, Session, Source};
+use varve_exchange::bundle::{BundleLimits, open_bundle};
+use varve_exchange::peer::Remote;
+use varve_exchange::push::{PushPlan, PushReply, Spool};
+use varve_repo::Locked;
+
+/// Puts the bundle together and stores it there, with the configuration and the hooks of there.
+pub(super) fn store(
+    session: &mut Session,
+    remote: &Remote,
+    source: &Source,
+    plan: &PushPlan<'_>,
+) -> Result<PushReply, Abort> {
+    let mut spool = Spool::default();
+    prepare(session, remote, plan, &mut spool)?;
+    spool
+        .rewind()
+        .map_err(varve_exchange::ExchangeError::Read)?;
+    let root = session.root_of(source)?;
+    let mut there = session.at(&root)?;
+    let lock = there.lock(Locked::Store)?;
+    let bundle = open_bundle(spool, BundleLimits::default())?;
+    let origin = ("push", source.hook_url());
+    let (report, lock) = there.apply_bundle(lock, bundle, origin, Abort::from)?;
+    drop(lock);
+    there.tell_stored(&report)?;
+    there.after_locks()?;
+    Ok(PushReply {
+        changegroup: (!plan.changesets.is_empty()).then_some(1),
+    })
+}

@@ -1,0 +1,104 @@
+//! Sending what a push has planned, and telling what comes back.
+
+use crate::face::{Abort, Session};
+use std::io::Write;
+use varve_exchange::ExchangeError;
+use varve_exchange::peer::Remote;
+use varve_exchange::push::{PushPlan, PushReply, PushedPart, Spool, read_reply};
+use varve_repo::hooks::Facts;
+
+/// Puts the bundle together, sends it, and reads the answer.
+pub(super) fn send(
+    session: &mut Session,
+    remote: &mut Remote,
+    plan: &PushPlan<'_>,
+) -> Result<PushReply, Abort> {
+    let mut spool = Spool::default();
+    prepare(session, remote, plan, &mut spool)?;
+    session.out.flush()?;
+    let answer = remote.push(&mut spool)?;
+    let mut told = Ok(());
+    let reply = read_reply(answer, &mut |words| {
+        if told.is_ok() {
+            told = session.tell_remote(words);
+        }
+    });
+    told?;
+    reply.map_err(|error| of_remote(session, error))
+}
+
+/// Writes the bundle, between the hooks that belong to changesets that leave.
+pub(super) fn prepare(
+    session: &mut Session,
+    remote: &Remote,
+    plan: &PushPlan<'_>,
+    spool: &mut Spool,
+) -> Result<(), Abort> {
+    let nodes = plan
+        .changesets
+        .iter()
+        .map(|rev| plan.view.changelog().node(*rev));
+    let first = nodes.clone().next();
+    if first.is_some() {
+        let facts = Facts::from([("source", b"push".to_vec())]);
+        session.ask_hooks("preoutgoing", &facts)?;
+        session.note(format!("{} changesets found\n", plan.changesets.len()))?;
+    }
+    if session.verbosity.debug {
+        if first.is_some() {
+            session.write("list of changesets:\n")?;
+        }
+        for node in nodes {
+            session.write(format!("{node}\n"))?;
+        }
+        let parts = plan.outline(remote.capabilities())?;
+        session.write(format!(
+            "bundle2-output-bundle: \"HG20\", {} parts total\n",
+            parts.len()
+        ))?;
+        for part in parts {
+            session.write(line_of(&part))?;
+        }
+    }
+    let sizes = plan.write(remote.capabilities(), spool)?;
+    if let Some(sizes) = sizes.filter(|_| session.verbosity.verbose && !session.verbosity.debug) {
+        session.note_sizes(&sizes)?;
+    }
+    if let Some(first) = first {
+        let facts = Facts::from([
+            ("node", first.to_hex().to_vec()),
+            ("source", b"push".to_vec()),
+        ]);
+        session.tell_hooks("outgoing", &facts)?;
+    }
+    Ok(())
+}
+
+fn line_of(part: &PushedPart) -> String {
+    let params = match part.params {
+        0 => String::new(),
+        params => format!(" (params: {params} mandatory)"),
+    };
+    let payload = match part.len {
+        Some(len) => format!("{len} bytes"),
+        None => "streamed".to_owned(),
+    };
+    format!(
+        "bundle2-output-part: \"{}\"{params} {payload} payload\n",
+        part.name
+    )
+}
+
+/// What the other side says about its failure is told before the command ends.
+fn of_remote(session: &mut Session, error: ExchangeError) -> Abort {
+    if let ExchangeError::PushFailed { message, hint } = &error {
+        let mut words = format!("remote: {message}\n");
+        if let Some(hint) = hint {
+            words += &format!("remote: ({hint})\n");
+        }
+        if let Err(abort) = session.warn(words) {
+            return abort;
+        }
+    }
+    error.into()
+}

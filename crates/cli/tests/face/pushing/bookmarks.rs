@@ -1,0 +1,41 @@
+//! Bookmarks move along.
+
+use super::Pair;
+
+#[test]
+fn bookmarks_move_with_what_they_are_on() {
+    let pair = Pair::new();
+    pair.there("bookmark -r 0 moves");
+    pair.there("bookmark -r 1 removed");
+    pair.there("bookmark -r 1 back");
+    pair.here("bookmark -r 1 moves");
+    pair.here("bookmark -r 0 back");
+    pair.here("bookmark -r 0 new");
+    pair.commit("c");
+    pair.here("bookmark active");
+    pair.same(&["push -r 0", "push -r 1", "push -B nope", "push -B ."]);
+    pair.same(&[
+        "push -B new -B back",
+        "push -B new",
+        "push -B removed",
+        "push -B removed",
+    ]);
+    pair.commit("d");
+    pair.same(&["push", "push --all-bookmarks"]);
+    pair.here("update -q 0");
+    pair.same(&["push -B ."]);
+    pair.commit("e");
+    pair.here("bookmark head");
+    pair.same(&["push", "push -B head", "bookmarks"]);
+    pair.verify();
+}
+
+#[test]
+fn bookmarks_move_whatever_the_path_says_of_them() {
+    let pair = Pair::new();
+    pair.there("bookmark -r 0 moves");
+    pair.here("bookmark -r 1 moves");
+    pair.same(&["push --config paths.default:bookmarks.mode=ignore", "push"]);
+    pair.there("bookmark -f -r 0 moves");
+    pair.same(&["push -B nowhere"]);
+}

@@ -1,0 +1,32 @@
+//! Phases on both sides afterwards.
+
+use super::Pair;
+
+#[test]
+fn drafts_stay_drafts_where_nothing_is_published() {
+    let pair = Pair::new();
+    pair.settings_there("[phases]\npublish = no\n");
+    for name in ["c", "d", "e"] {
+        pair.commit(name);
+    }
+    pair.same(&["push -r 3"]);
+    pair.here("phase -p 2");
+    pair.same(&["push", "push", "push -r 3 --publish", "push --publish"]);
+    pair.commit("f");
+    pair.same(&["push --publish"]);
+    pair.commit("g");
+    pair.same(&["push"]);
+    pair.there("phase -p tip");
+    pair.same(&["push"]);
+    pair.commit("h");
+    pair.same(&["push"]);
+    pair.here("phase -s -f tip");
+    pair.same(&["push"]);
+}
+
+#[test]
+fn what_is_there_already_becomes_public() {
+    let pair = Pair::new();
+    pair.here("phase -d -f 0");
+    pair.same(&["push -r 0", "push"]);
+}

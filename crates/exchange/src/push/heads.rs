@@ -1,0 +1,163 @@
+//! Which heads a push makes on the branches of the other side.
+
+use crate::ExchangeError;
+use std::collections::{BTreeMap, BTreeSet};
+use varve_repo::{Phase, RepoView};
+use varve_revlog::{Node, Rev};
+
+/// A branch that a push touches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BranchHeads {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its heads there, closed ones too; `None` if it is new there.
+    pub before: Option<Vec<Node>>,
+    /// Its heads there afterwards.
+    pub after: Vec<Node>,
+    /// Heads there that are not known here.
+    pub unknown: Vec<Node>,
+    /// Heads there that stop being heads because what is sent stands in their place.
+    pub replaced: Vec<Node>,
+}
+
+impl BranchHeads {
+    /// Heads that are new, without those that were there.
+    pub fn added(&self) -> impl Iterator<Item = &Node> {
+        let before = self.before.iter().flatten().collect::<BTreeSet<_>>();
+        self.after.iter().filter(move |node| !before.contains(node))
+    }
+
+    /// Heads there that this push changes.
+    pub fn touched(&self) -> impl Iterator<Item = Node> + '_ {
+        let before = self.before.iter().flatten();
+        let gone = before.filter(|node| !self.after.contains(node) || self.replaced.contains(node));
+        gone.copied()
+    }
+}
+
+/// Looks at the branches of `missing`, which is about to be sent. `there` are the heads of the
+/// other side's branches; `view` shows everything, what is hidden too.
+///
+/// # Errors
+/// What is damaged.
+pub fn branch_heads(
+    view: &RepoView,
+    missing: &[Rev],
+    there: &BTreeMap<Vec<u8>, Vec<Node>>,
+) -> Result<Vec<BranchHeads>, ExchangeError> {
+    let mut sent: BTreeMap<Vec<u8>, Vec<Rev>> = BTreeMap::new();
+    for rev in missing {
+        let branch = view.with_changeset(*rev, |changeset| changeset.branch().into_owned())?;
+        sent.entry(branch).or_default().push(*rev);
+    }
+    let mut found = Vec::new();
+    for (name, revs) in sent {
+        let before = there.get(&name).cloned();
+        found.push(one_branch(view, missing, name, &revs, before)?);
+    }
+    Ok(found)
+}
+
+fn one_branch(
+    view: &RepoView,
+    missing: &[Rev],
+    name: Vec<u8>,
+    revs: &[Rev],
+    before: Option<Vec<Node>>,
+) -> Result<BranchHeads, ExchangeError> {
+    let changelog = view.changelog();
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for node in before.iter().flatten() {
+        match changelog.rev(node) {
+            Some(rev) => known.push(rev),
+            None => unknown.push(*node),
+        }
+    }
+    unknown.sort_unstable();
+    let candidates: BTreeSet<Rev> = known.iter().chain(revs).copied().collect();
+    let mut after = heads_of(view, &candidates);
+    let mut replaced = Vec::new();
+    for head in known {
+        if after.contains(&head) && is_replaced(view, head, &after, missing)? {
+            after.remove(&head);
+            replaced.push(changelog.node(head));
+        }
+    }
+    let mut after: Vec<Node> = after.into_iter().map(|rev| changelog.node(rev)).collect();
+    after.extend(&unknown);
+    Ok(BranchHeads {
+        name,
+        before,
+        after,
+        unknown,
+        replaced,
+    })
+}
+
+/// Those of `revs` on which no other one of them builds.
+fn heads_of(view: &RepoView, revs: &BTreeSet<Rev>) -> BTreeSet<Rev> {
+    let mut heads = revs.clone();
+    let Some(first) = revs.first() else {
+        return heads;
+    };
+    let mut below = revs.clone();
+    while let Some(rev) = below.pop_last() {
+        let parents = view.changelog().parents(rev).into_iter().flatten();
+        for parent in parents.filter(|parent| parent >= first) {
+            heads.remove(&parent);
+            below.insert(parent);
+        }
+    }
+    heads
+}
+
+/// Whether a head there, and all that only it builds on, is obsolete, and something that is sent
+/// stands in its place.
+fn is_replaced(
+    view: &RepoView,
+    head: Rev,
+    heads: &BTreeSet<Rev>,
+    missing: &[Rev],
+) -> Result<bool, ExchangeError> {
+    if view.phases().of(head) == Phase::Public || !view.obsolete()?.contains(&head) {
+        return Ok(false);
+    }
+    for rev in only(view, head, heads) {
+        let is_mutable = view.phases().of(rev) > Phase::Public;
+        let successors = match is_mutable {
+            true => view.with_successors(&[rev])?,
+            false => BTreeSet::new(),
+        };
+        if !successors
+            .iter()
+            .any(|rev| missing.binary_search(rev).is_ok())
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// `head` and what it builds on, without what another one of `heads` builds on, down to what is
+/// public.
+fn only(view: &RepoView, head: Rev, heads: &BTreeSet<Rev>) -> Vec<Rev> {
+    let parents = |rev: Rev| view.changelog().parents(rev).into_iter().flatten();
+    let is_mutable = |rev: &Rev| view.phases().of(*rev) > Phase::Public;
+    let mut below = BTreeMap::from([(head, true)]);
+    below.extend(
+        heads
+            .iter()
+            .filter(|rev| **rev != head && is_mutable(rev))
+            .map(|rev| (*rev, false)),
+    );
+    let mut found = Vec::new();
+    while let Some((rev, is_own)) = below.pop_last() {
+        if is_own {
+            found.push(rev);
+        }
+        for parent in parents(rev).filter(is_mutable) {
+            *below.entry(parent).or_insert(is_own) &= is_own;
+        }
+    }
+    found
+}
