@@ -20,5 +20,5 @@ pub use blocks::Block;
 pub use diff::{Grain, diff};
 pub use fold::Folder;
 pub use merge::{Piece, merge};
-pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, push_hunk};
+pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, patched_len, push_hunk};
 pub use sorted::diff_sorted;

@@ -165,6 +165,26 @@ pub fn apply(patch: &[u8], old: &[u8], out: &mut Vec<u8>) -> Result<(), PatchErr
     Ok(())
 }
 
+/// How long the text is that `patch` makes of one with `old_len` bytes.
+///
+/// # Errors
+/// As of [`apply`].
+pub fn patched_len(patch: &[u8], old_len: usize) -> Result<usize, PatchError> {
+    let mut len = old_len;
+    for hunk in Hunks::new(patch) {
+        let hunk = hunk?;
+        if hunk.end as usize > old_len {
+            return Err(PatchError::OutsideText {
+                wanted: u64::from(hunk.end),
+                len: old_len,
+            });
+        }
+        // What is replaced lies within the old text, each byte once.
+        len = len - (hunk.end - hunk.start) as usize + hunk.data.len();
+    }
+    Ok(len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +197,7 @@ mod tests {
         let mut out = Vec::new();
         apply(GOLDEN, b"a\nb\nc\n", &mut out).unwrap();
         assert_eq!(out, b"a\nx\nc\nd\n");
+        assert_eq!(patched_len(GOLDEN, 6), Ok(8));
         let mut again = Vec::new();
         for hunk in Hunks::new(GOLDEN) {
             let hunk = hunk.unwrap();
@@ -187,7 +208,11 @@ mod tests {
 
     #[test]
     fn damaged_patches_are_refused_with_place_and_reason() {
-        let check = |patch: &[u8]| apply(patch, b"12345", &mut Vec::new()).unwrap_err();
+        let check = |patch: &[u8]| {
+            let error = apply(patch, b"12345", &mut Vec::new()).unwrap_err();
+            assert_eq!(patched_len(patch, 5), Err(error));
+            error
+        };
         assert_eq!(check(b"\0\0\0"), PatchError::Cut { at: 0, len: 3 });
         let mut patch = Vec::new();
         push_hunk(&mut patch, 2, 3, b"x");

@@ -3,6 +3,7 @@
 use crate::caches::{self, BranchNames};
 use crate::{RepoError, RepoView};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use varve_revlog::{Rev, Revlog};
 
 /// Named branches of the visible changesets.
@@ -62,12 +63,31 @@ fn read_up_to(view: &RepoView, most: usize) -> Result<Option<Branches>, RepoErro
     Ok(Some(branches))
 }
 
-/// Notes the branches of changesets.
+/// From so many texts on, all cores read them.
+const MANY: usize = 1000;
+
+/// Notes the branches of changesets, in their order.
 fn read_texts(view: &RepoView, revs: &[Rev], names: &mut BranchNames) -> Result<(), RepoError> {
-    let mut reader = view.changelog().reader();
-    for rev in revs {
-        let changeset = view.parse_changeset(*rev, reader.text(*rev)?)?;
-        names.set(*rev, &changeset.branch(), changeset.closes_branch());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if revs.len() < MANY { 1 } else { cores };
+    let found = Mutex::new(Vec::with_capacity(revs.len()));
+    view.changelog().each_text(revs, threads, &|rev, text| {
+        let changeset = view.parse_changeset(rev, text)?;
+        let branch = (
+            rev,
+            changeset.branch().into_owned(),
+            changeset.closes_branch(),
+        );
+        found
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(branch);
+        Ok::<(), RepoError>(())
+    })?;
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_unstable_by_key(|(rev, ..)| *rev);
+    for (rev, branch, closes) in found {
+        names.set(rev, &branch, closes);
     }
     Ok(())
 }

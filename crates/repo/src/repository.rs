@@ -1,10 +1,11 @@
 //! A repository: where it lies and what it requires.
 
-use crate::RepoError;
+use crate::changeset::Changeset;
 use crate::hooks::Hooks;
 use crate::requirements::Requirements;
 use crate::store_path::StoreLayout;
 use crate::view::{Audience, RepoView};
+use crate::{RepoError, Rev};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -180,6 +181,19 @@ impl Shared {
     pub fn filelog_data_path(&self, file: &[u8]) -> PathBuf {
         let name = [b"data/", file, b".d"].concat();
         self.store().join(self.layout.path(&name))
+    }
+
+    /// Takes the text of changeset `rev` apart.
+    pub fn parse_changeset<'t>(
+        &self,
+        rev: Rev,
+        text: &'t [u8],
+    ) -> Result<Changeset<'t>, RepoError> {
+        Changeset::parse(text).map_err(|reason| RepoError::DamagedChangeset {
+            path: self.root.clone(),
+            rev,
+            reason,
+        })
     }
 
     pub fn stamp(&self) -> Result<Stamp, RepoError> {

@@ -354,11 +354,7 @@ impl RepoView {
         rev: Rev,
         text: &'a [u8],
     ) -> Result<Changeset<'a>, RepoError> {
-        Changeset::parse(text).map_err(|reason| RepoError::DamagedChangeset {
-            path: self.root().to_owned(),
-            rev,
-            reason,
-        })
+        self.shared.parse_changeset(rev, text)
     }
 
     /// Parents of the working folder, as far as `.hg/dirstate` tells.

@@ -7,7 +7,8 @@ use varve_base::Storage;
 use varve_codec::EngineSetting;
 use varve_repo::hooks::Origin;
 use varve_repo::{
-    FileChange, FileKind, Locked, NewChangeset, NewRevision, Node, Phase, Repository, Revlog,
+    FileChange, FileKind, Locked, NewChangeset, NewRevision, Node, Phase, Receiver, Repository,
+    Revlog,
 };
 use varve_testkit::{Recorder, repos};
 
@@ -17,29 +18,56 @@ fn memory(recorder: &Recorder) -> Arc<dyn Storage> {
 
 /// Adds a changeset with two files, of which one grows from changeset to changeset.
 fn commit(repository: &Repository, round: u8, len: usize) {
-    let view = repository.view().unwrap();
-    let tip = view.changelog().node_or_null(view.tip());
     let content = repos::noise(len, round.into());
     let name = format!("only in {round}");
-    let write = |path| FileChange::Write {
-        path,
-        content: &content,
-        kind: FileKind::Plain,
-        copied_from: None,
-    };
+    commit_files(
+        repository,
+        &[("same", &content[..]), (&name[..], &content[..])],
+    );
+}
+
+fn commit_files(repository: &Repository, files: &[(&str, &[u8])]) {
+    let view = repository.view().unwrap();
+    let write =
+        |(path, content): &(&'_ str, &'_ [u8])| (path.as_bytes().to_vec(), content.to_vec());
+    let files: Vec<(Vec<u8>, Vec<u8>)> = files.iter().map(write).collect();
+    let changes: Vec<FileChange<'_>> = files
+        .iter()
+        .map(|(path, content)| FileChange::Write {
+            path,
+            content,
+            kind: FileKind::Plain,
+            copied_from: None,
+        })
+        .collect();
     let mut batch = repository.begin(EngineSetting::ZSTD).unwrap();
     let new = NewChangeset {
-        parents: [tip, Node::NULL],
+        parents: [view.changelog().node_or_null(view.tip()), Node::NULL],
         user: b"crash",
         date: (0, 0),
         branch: b"default",
         extras: &[],
-        description: name.as_bytes(),
+        description: files[files.len() - 1].0.as_slice(),
         phase: Phase::Draft,
-        changes: &[write(b"same"), write(name.as_bytes())],
+        changes: &changes,
     };
     batch.commit(&new).unwrap();
     batch.finish().unwrap();
+}
+
+/// A receiver that expects drafts.
+fn receiver(target: &Repository) -> Receiver {
+    let lock = target.lock_now(Locked::Store).unwrap();
+    let mut receiver = target
+        .receive(lock, EngineSetting::ZSTD, "unbundle")
+        .unwrap();
+    let origin = Origin {
+        source: "unbundle",
+        url: b"bundle:x".to_vec(),
+        in_bundle2: true,
+    };
+    receiver.expect(&origin, Phase::Draft).unwrap();
+    receiver
 }
 
 /// Hands all revisions of a revlog to `give`, as full texts.
@@ -64,16 +92,7 @@ fn each(view: &varve_repo::RepoView, log: &Revlog, mut give: impl FnMut(&NewRevi
 /// Receives all that `source` has; stops with an error before the end if `fails`.
 fn receive(source: &Repository, target: &Repository, fails: bool) {
     let view = source.view().unwrap();
-    let lock = target.lock_now(Locked::Store).unwrap();
-    let mut receiver = target
-        .receive(lock, EngineSetting::ZSTD, "unbundle")
-        .unwrap();
-    let origin = Origin {
-        source: "unbundle",
-        url: b"bundle:x".to_vec(),
-        in_bundle2: true,
-    };
-    receiver.expect(&origin, Phase::Draft).unwrap();
+    let mut receiver = receiver(target);
     each(&view, view.changelog(), |new| {
         receiver.changeset(new).unwrap()
     });
@@ -94,12 +113,18 @@ fn receive(source: &Repository, target: &Repository, fails: bool) {
             flags: 0,
             patch: b"",
         };
-        assert!(receiver.file_revision(&odd).is_err());
-        return receiver.abandon();
+        // It may be stored later than it is taken.
+        let taken = receiver.file_revision(&odd);
+        let wrong = taken.err().or(receiver.abandon()).unwrap().to_string();
+        assert!(wrong.contains("integrity"), "{wrong}");
+        return;
     }
     receiver.conclude().unwrap();
     let (report, _) = receiver.finish().unwrap();
-    assert_eq!(report.arrived[0].changes, 4);
+    let arrived = &report.arrived[0];
+    let new = view.changelog().len() - 1;
+    assert_eq!((arrived.changesets, report.new.len()), (new, new));
+    assert_eq!(arrived.changes, if new == 2 { 4 } else { 100 });
 }
 
 /// A repository with three changesets, the first of which the recorded one has already.
@@ -153,4 +178,128 @@ fn what_fails_is_as_it_was() {
     let repository = Repository::open(storage, Path::new("")).unwrap();
     assert_eq!(repository.view().unwrap().changelog().len(), 1);
     commit(&repository, 2, 500);
+}
+
+/// More than wait at once for the journal to learn that their indexes are replaced, and enough
+/// bytes to have threads store them.
+#[test]
+fn many_histories_grow_out_of_their_indexes_at_once() {
+    let (from, into) = (Recorder::default(), Recorder::default());
+    let source = Repository::create(memory(&from), Path::new("")).unwrap();
+    let target = Repository::create(memory(&into), Path::new("")).unwrap();
+    let commit = |repository: &Repository, seed: u32| {
+        let file = |number| (format!("f{number:03}"), repos::noise(70_000, seed + number));
+        let files: Vec<(String, Vec<u8>)> = (0..100).map(file).collect();
+        let files = files
+            .iter()
+            .map(|(name, content)| (&name[..], &content[..]));
+        commit_files(repository, &files.collect::<Vec<_>>());
+    };
+    for repository in [&source, &target] {
+        commit(repository, 0);
+    }
+    commit(&source, 1000);
+    receive(&source, &target, false);
+    let [theirs, ours] = [&source, &target].map(|repository| repository.view().unwrap());
+    for file in theirs.tracked_files().unwrap() {
+        let [a, b] = [&theirs, &ours].map(|view| view.filelog(&file).unwrap());
+        assert_eq!(a.len(), 2);
+        assert_eq!(
+            a.text(varve_repo::Rev(1)).unwrap(),
+            b.text(varve_repo::Rev(1)).unwrap()
+        );
+    }
+    let list = varve_base::storage::read_if_there(&into, Path::new(".hg/store/fncache")).unwrap();
+    let list = String::from_utf8(list.unwrap()).unwrap();
+    assert_eq!(
+        list.lines().filter(|line| line.ends_with(".d")).count(),
+        100
+    );
+    assert!(
+        memory(&into)
+            .kind(Path::new(".hg/store/journal"))
+            .unwrap()
+            .is_none()
+    );
+}
+
+/// What makes `new` of `old`: one hunk from the first difference to the last.
+fn hunk(old: &[u8], new: &[u8]) -> Vec<u8> {
+    let alike =
+        |pairs: &mut dyn Iterator<Item = (&u8, &u8)>| pairs.take_while(|(a, b)| a == b).count();
+    let start = alike(&mut old.iter().zip(new));
+    let end = alike(&mut old[start..].iter().rev().zip(new[start..].iter().rev()));
+    let data = &new[start..new.len() - end];
+    let mut patch = Vec::new();
+    for number in [start, old.len() - end, data.len()] {
+        patch.extend_from_slice(&(number as u32).to_be_bytes());
+    }
+    patch.extend_from_slice(data);
+    patch
+}
+
+/// Receives a repository of three changesets whose manifest `damaged` has another text than its
+/// name says, each as a delta against the one before.
+fn receive_deltas(damaged: usize, check_all: bool) -> Result<Repository, String> {
+    let (from, into) = (Recorder::default(), Recorder::default());
+    let source = Repository::create(memory(&from), Path::new("")).unwrap();
+    let target = Repository::create(memory(&into), Path::new("")).unwrap();
+    let names: Vec<String> = (0..300).map(|number| format!("f{number:03}")).collect();
+    for round in 0..3 {
+        let changed = match round {
+            0 => &names[..],
+            _ => &names[round..=round],
+        };
+        let content = [round as u8];
+        let files = changed.iter().map(|name| (&name[..], &content[..]));
+        commit_files(&source, &files.collect::<Vec<_>>());
+    }
+    let view = source.view().unwrap();
+    let mut receiver = receiver(&target);
+    if check_all {
+        receiver.check_all();
+    }
+    each(&view, view.changelog(), |new| {
+        receiver.changeset(new).unwrap()
+    });
+    let (mut old, mut base, mut rev) = (Vec::new(), Node::NULL, 0);
+    let manifest = view.manifest().unwrap();
+    each(&view, manifest, |new| {
+        let mut text = new.patch[12..].to_vec();
+        let mut patch = hunk(&old, &text);
+        if rev == damaged {
+            // A digit within what is new.
+            let last = patch.len() - 1;
+            patch[last] = if patch[last] == b'0' { b'1' } else { b'0' };
+            text.clear();
+            varve_delta::apply(&patch, &old, &mut text).unwrap();
+        }
+        let new = NewRevision {
+            base,
+            patch: &patch,
+            ..*new
+        };
+        receiver.manifest(&new).unwrap();
+        (old, base, rev) = (text, new.node, rev + 1);
+    });
+    if let Err(error) = receiver.conclude() {
+        receiver.abandon();
+        return Err(error.to_string());
+    }
+    receiver.finish().unwrap();
+    Ok(target)
+}
+
+#[test]
+fn manifests_are_compared_with_their_names_before_they_are_believed() {
+    // Deltas that are not looked at, but those of heads and full texts are.
+    for (damaged, check_all) in [(0, false), (2, false), (0, true), (1, true), (2, true)] {
+        let error = receive_deltas(damaged, check_all).err().unwrap();
+        assert!(error.contains("integrity"), "{damaged}: {error}");
+    }
+    let target = receive_deltas(9, false).unwrap();
+    let view = target.view().unwrap();
+    for rev in 0..3 {
+        assert!(view.manifest_text(Some(varve_repo::Rev(rev))).is_ok());
+    }
 }

@@ -5,7 +5,7 @@
 //! first, the index last, each synced. A reader never sees an entry without its chunk.
 
 use crate::chain::Chains;
-use crate::choose::Scratch;
+use crate::choose::{Scratch, Stored};
 use crate::chunk::Packer;
 use crate::entry::{ENTRY_LEN, Entry, Header};
 use crate::reader::ReaderState;
@@ -266,15 +266,32 @@ impl Appender {
         if let Some(rev) = self.rev(&node) {
             return Ok((rev, node));
         }
-        let raw_len = i32::try_from(new.text.len()).map_err(|_| self.cannot("text over 2 GiB"))?;
+        let stored = self.choose(new, given)?;
+        let rev = self.gather(new, (node, given.flags), new.text.len(), stored)?;
+        if self.content != Content::Changelog {
+            let reader = self.reader.get_mut();
+            let reader = reader.unwrap_or_else(PoisonError::into_inner);
+            reader.keep(rev, new.text);
+        }
+        Ok((rev, node))
+    }
+
+    /// Adds the entry of a revision that has `len` bytes. The text of `new` is not looked at.
+    pub(crate) fn gather(
+        &mut self,
+        new: &NewRevision<'_>,
+        (node, flags): (Node, u16),
+        len: usize,
+        stored: Stored,
+    ) -> Result<Rev, RevlogError> {
+        let raw_len = i32::try_from(len).map_err(|_| self.cannot("text over 2 GiB"))?;
         let number = i32::try_from(self.len()).map_err(|_| self.cannot("too many revisions"))?;
         let rev = Rev(number.unsigned_abs());
-        let stored = self.choose(new, given)?;
         let stored_len = i32::try_from(stored.chunk.len());
         let stored_len = stored_len.map_err(|_| self.cannot("chunk over 2 GiB"))?;
         let entry = Entry {
             offset: self.revlog.data_len(),
-            flags: given.flags,
+            flags,
             stored_len: stored_len.unsigned_abs(),
             raw_len: Some(raw_len.unsigned_abs()),
             base: Some(self.base_field(rev, stored.base)),
@@ -285,13 +302,8 @@ impl Appender {
         };
         self.revlog.gather(&entry, &stored.chunk);
         self.gathered.insert(node, rev);
-        if self.content != Content::Changelog {
-            let reader = self.reader.get_mut();
-            let reader = reader.unwrap_or_else(PoisonError::into_inner);
-            reader.keep(rev, new.text);
-        }
         self.scratch.give_back(stored);
-        Ok((rev, node))
+        Ok(rev)
     }
 
     /// Writes the chunks that were gathered to the data file, where they mean nothing before

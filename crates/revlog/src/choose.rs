@@ -68,6 +68,14 @@ impl Scratch {
     }
 }
 
+/// What the limits of a revision depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Bytes of its text.
+    pub len: usize,
+    pub parents: [Option<Rev>; 2],
+}
+
 /// What a delta against one revision may be.
 struct Limit {
     base: Rev,
@@ -90,7 +98,9 @@ impl Appender {
         let plain = given.flags & !crate::flag::HINTS == 0;
         if self.content != Content::Changelog && plain && !new.text.is_empty() {
             let found = self.choose_delta(new, given, &mut best)?;
-            if found && best.chunk.len() <= self.surely_small(best.base, new.text.len()) {
+            // Who sent a delta has compared it with the full text already.
+            let came = given.delta.is_some_and(|(base, _)| base == best.base);
+            if found && (came || best.chunk.len() <= self.surely_small(best.base, new.text.len())) {
                 return Ok(best);
             }
         }
@@ -184,12 +194,16 @@ impl Appender {
         tried: &mut Vec<Rev>,
         best: &mut Stored,
     ) -> Result<bool, RevlogError> {
+        let shape = Shape {
+            len: new.text.len(),
+            parents: [new.p1, new.p2],
+        };
         for base in bases.iter().flatten() {
             if tried.contains(base) {
                 continue;
             }
             tried.push(*base);
-            if let Some(limit) = self.limit(*base, new) {
+            if let Some(limit) = self.limit(*base, shape) {
                 self.try_base(&limit, new, given, best)?;
             }
         }
@@ -197,14 +211,14 @@ impl Appender {
     }
 
     /// How long a delta against `base` may be; `None` if there must be none.
-    fn limit(&mut self, base: Rev, new: &NewRevision<'_>) -> Option<Limit> {
+    fn limit(&mut self, base: Rev, shape: Shape) -> Option<Limit> {
         let entry = self.revlog.entry(base);
-        let text_len = new.text.len() as u64;
+        let text_len = shape.len as u64;
         // A delta against a text that was cut out or lies elsewhere would be a delta against the
         // note about it.
         let unusual = entry.flags & !crate::flag::HINTS != 0;
         let base_len = entry.raw_len.map_or(usize::MAX, |len| len as usize);
-        if unusual || base_len == 0 || base_len.saturating_mul(SHORTEST_BASE) < new.text.len() {
+        if unusual || base_len == 0 || base_len.saturating_mul(SHORTEST_BASE) < shape.len {
             return None;
         }
         let chain = self.chains.of(&self.revlog, base);
@@ -213,7 +227,7 @@ impl Appender {
         }
         let left = (CHAIN_BYTES_PER_TEXT * text_len).checked_sub(chain.bytes)?;
         let mut bytes = left.min(text_len);
-        if let Some(most) = self.snapshot_limit(base, chain, new) {
+        if let Some(most) = self.snapshot_limit(base, chain, shape) {
             bytes = bytes.min(most);
         }
         if !self.options.sparse {
@@ -225,12 +239,12 @@ impl Appender {
     }
 
     /// How long a delta may be that is a snapshot; `None` if it is an ordinary one.
-    fn snapshot_limit(&self, base: Rev, chain: Chain, new: &NewRevision<'_>) -> Option<u64> {
+    fn snapshot_limit(&self, base: Rev, chain: Chain, shape: Shape) -> Option<u64> {
         if !self.revlog.header().general_delta {
             return None;
         }
-        let depth = snapshot_depth(&self.revlog, chain, base, [new.p1, new.p2])?;
-        let part = (new.text.len() as u64).checked_shr(depth).unwrap_or(0);
+        let depth = snapshot_depth(&self.revlog, chain, base, shape.parents)?;
+        let part = (shape.len as u64).checked_shr(depth).unwrap_or(0);
         Some(part.min(u64::from(self.revlog.entry(base).stored_len)))
     }
 
@@ -256,15 +270,7 @@ impl Appender {
         if best.base.is_some() {
             most = most.min((best.chunk.len() as u64).saturating_sub(1));
         }
-        let best_ratio = match self.options.engine.codec() {
-            CodecId::Zlib => BEST_RATIO_ZLIB,
-            CodecId::Zstd => BEST_RATIO_ZSTD,
-            CodecId::None | CodecId::Snappy => 1,
-        };
-        // Against a long new text the delta saves too little for the time of compressing both.
-        let hopeless = (delta.len() / best_ratio) as u64 > most
-            || (new.text.len() > LONGEST_SEARCHED && delta.len() > new.text.len() / 2);
-        if !hopeless {
+        if !self.is_hopeless(delta.len(), new.text.len(), most) {
             packed.clear();
             self.pack(delta, &mut packed)?;
             if packed.len() as u64 <= most {
@@ -274,6 +280,48 @@ impl Appender {
         }
         (self.scratch.patch, self.scratch.packed) = (patch, packed);
         Ok(())
+    }
+
+    /// Whether a delta need not be compressed to know that it will take more than `most` bytes, or
+    /// saves too little against a long new text for the time of compressing both.
+    fn is_hopeless(&self, delta_len: usize, text_len: usize, most: u64) -> bool {
+        let best_ratio = match self.options.engine.codec() {
+            CodecId::Zlib => BEST_RATIO_ZLIB,
+            CodecId::Zstd => BEST_RATIO_ZSTD,
+            CodecId::None | CodecId::Snappy => 1,
+        };
+        (delta_len / best_ratio) as u64 > most
+            || (text_len > LONGEST_SEARCHED && delta_len > text_len / 2)
+    }
+
+    /// A delta in the form in which it came, if [`Appender::choose`] would take it without a look
+    /// at the text.
+    pub(crate) fn choose_unread(
+        &mut self,
+        base: Rev,
+        shape: Shape,
+        delta: &[u8],
+    ) -> Result<Option<Stored>, RevlogError> {
+        let reused = self.options.reuse_delta && self.options.reuse_delta_parent;
+        if !reused || !self.revlog.header().general_delta || shape.len == 0 {
+            return Ok(None);
+        }
+        let Some(limit) = self.limit(base, shape) else {
+            return Ok(None);
+        };
+        if self.is_hopeless(delta.len(), shape.len, limit.bytes) {
+            return Ok(None);
+        }
+        let mut chunk = std::mem::take(&mut self.scratch.chunk);
+        chunk.clear();
+        self.pack(delta, &mut chunk)?;
+        let is_small = chunk.len() <= self.surely_small(Some(base), shape.len);
+        let base = Some(base);
+        if chunk.len() as u64 <= limit.bytes && is_small {
+            return Ok(Some(Stored { base, chunk }));
+        }
+        self.scratch.give_back(Stored { base, chunk });
+        Ok(None)
     }
 
     fn diff(&mut self, base: Rev, text: &[u8], patch: &mut Vec<u8>) -> Result<(), RevlogError> {

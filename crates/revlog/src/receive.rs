@@ -1,11 +1,12 @@
 //! Revisions that come as patches from another repository, and are not believed: every text is put
-//! together and compared with its name.
+//! together and compared with its name, at once or when it is first read.
 
 use crate::append::{Appender, Content};
+use crate::choose::Shape;
 use crate::entry::flag;
 use crate::{Given, NewRevision, Node, Rev, RevlogError, hash};
 use std::sync::PoisonError;
-use varve_delta::{HUNK_HEADER_LEN, apply};
+use varve_delta::{HUNK_HEADER_LEN, PatchError, apply, patched_len};
 
 /// A buffer longer than this is not kept for the next text.
 const LONGEST_KEPT: usize = 32 << 20;
@@ -27,6 +28,13 @@ pub struct Received<'a> {
     pub patch: &'a [u8],
 }
 
+/// Where what a revision names stands.
+struct Places {
+    p1: Option<Rev>,
+    p2: Option<Rev>,
+    base: Option<Rev>,
+}
+
 impl Appender {
     /// Gathers a revision and leaves its text in `text`; `None` if it is there already.
     ///
@@ -39,31 +47,12 @@ impl Appender {
         text: &mut Vec<u8>,
     ) -> Result<Option<Rev>, RevlogError> {
         text.clear();
-        if self.rev(&new.node).is_some() {
+        let Some(Places { p1, p2, base }) = self.places(new)? else {
             return Ok(None);
-        }
-        if new.flags & !(flag::CENSORED | flag::HINTS) != 0 {
-            let flags = new.flags;
-            return Err(self.cannot(&format!("a revision has the unknown flags {flags:#06x}")));
-        }
-        let find = |node: &Node, what| match node.is_null() {
-            true => Ok(None),
-            false => self.rev(node).map(Some).ok_or(RevlogError::UnknownNode {
-                path: self.path().to_owned(),
-                node: *node,
-                what,
-            }),
         };
-        let p1 = find(&new.parents[0], "parent")?;
-        let p2 = find(&new.parents[1], "parent")?;
-        let base = find(&new.base, "delta base")?;
         self.patch_text(base, new, text)?;
-        let is_plain = new.flags & flag::CENSORED == 0;
-        if is_plain && hash(&new.parents[0], &new.parents[1], text) != new.node {
-            return Err(RevlogError::WrongName {
-                path: self.path().to_owned(),
-                rev: Rev(self.len() as u32),
-            });
+        if new.flags & flag::CENSORED == 0 {
+            self.compare(new.node, new.parents, text, Rev(self.len() as u32))?;
         }
         let revision = NewRevision {
             text,
@@ -89,6 +78,94 @@ impl Appender {
         Ok(Some(rev))
     }
 
+    /// As [`Appender::add_received`], but a delta that can be stored as it came is: its text is
+    /// compared with its name when somebody reads it.
+    ///
+    /// # Errors
+    /// As of [`Appender::add_received`].
+    pub fn add_unread(
+        &mut self,
+        new: &Received<'_>,
+        text: &mut Vec<u8>,
+    ) -> Result<Option<Rev>, RevlogError> {
+        let Some(places) = self.places(new)? else {
+            return Ok(None);
+        };
+        let Places { p1, p2, base } = places;
+        let Some(base) = base.filter(|_| new.flags & !flag::HINTS == 0) else {
+            return self.add_received(new, text);
+        };
+        // A text that is not an ordinary one is no base; see `choose`.
+        let old_len = self.revlog.entry(base).raw_len.unwrap_or(0);
+        let len =
+            patched_len(new.patch, old_len as usize).map_err(|source| self.damaged(source))?;
+        let shape = Shape {
+            len,
+            parents: [p1, p2],
+        };
+        let Some(stored) = self.choose_unread(base, shape, new.patch)? else {
+            return self.add_received(new, text);
+        };
+        let revision = NewRevision {
+            text: &[],
+            p1,
+            p2,
+            link: new.link,
+        };
+        self.gather(&revision, (new.node, 0), len, stored).map(Some)
+    }
+
+    /// Compares the text of a revision with its name, as of one from [`Appender::add_unread`] nobody
+    /// has yet.
+    ///
+    /// # Errors
+    /// [`RevlogError::WrongName`]; what is damaged.
+    pub fn check(&self, rev: Rev) -> Result<(), RevlogError> {
+        let text = self.text(rev)?;
+        let parents = self.parents(rev).map(|parent| self.node_or_null(parent));
+        self.compare(self.node_or_null(Some(rev)), parents, &text, rev)
+    }
+
+    fn compare(
+        &self,
+        node: Node,
+        parents: [Node; 2],
+        text: &[u8],
+        rev: Rev,
+    ) -> Result<(), RevlogError> {
+        if hash(&parents[0], &parents[1], text) == node {
+            return Ok(());
+        }
+        Err(RevlogError::WrongName {
+            path: self.path().to_owned(),
+            rev,
+        })
+    }
+
+    /// What is named stands where; `None` if the revision is there already.
+    fn places(&self, new: &Received<'_>) -> Result<Option<Places>, RevlogError> {
+        if self.rev(&new.node).is_some() {
+            return Ok(None);
+        }
+        if new.flags & !(flag::CENSORED | flag::HINTS) != 0 {
+            let flags = new.flags;
+            return Err(self.cannot(&format!("a revision has the unknown flags {flags:#06x}")));
+        }
+        let find = |node: &Node, what| match node.is_null() {
+            true => Ok(None),
+            false => self.rev(node).map(Some).ok_or(RevlogError::UnknownNode {
+                path: self.path().to_owned(),
+                node: *node,
+                what,
+            }),
+        };
+        Ok(Some(Places {
+            p1: find(&new.parents[0], "parent")?,
+            p2: find(&new.parents[1], "parent")?,
+            base: find(&new.base, "delta base")?,
+        }))
+    }
+
     fn patch_text(
         &mut self,
         base: Option<Rev>,
@@ -111,10 +188,14 @@ impl Appender {
     fn patch(&self, old: &[u8], new: &Received<'_>, text: &mut Vec<u8>) -> Result<(), RevlogError> {
         let longest = old.len().saturating_add(new.patch.len());
         text.reserve(longest.saturating_sub(HUNK_HEADER_LEN));
-        apply(new.patch, old, text).map_err(|source| RevlogError::DamagedChain {
+        apply(new.patch, old, text).map_err(|source| self.damaged(source))
+    }
+
+    fn damaged(&self, source: PatchError) -> RevlogError {
+        RevlogError::DamagedChain {
             path: self.path().to_owned(),
             rev: Rev(self.len() as u32),
             source,
-        })
+        }
     }
 }

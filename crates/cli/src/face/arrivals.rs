@@ -38,6 +38,7 @@ impl Session {
             source,
             url,
             takes_markers,
+            checks_all: false,
             progress: progress.as_ref(),
             stop: &stop,
             tell: &mut tell,

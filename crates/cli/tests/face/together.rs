@@ -66,7 +66,8 @@ fn both_commit_read_and_are_pulled_from_at_once() {
             for _ in 0..ROUNDS {
                 for program in [hg_program(), our_hg()] {
                     let log = command(&program, &path, &["log", "-l", "2"]).output();
-                    assert!(log.unwrap().status.success());
+                    let log = log.unwrap();
+                    assert!(log.status.success(), "{}: {log:?}", program.display());
                 }
                 hg().ok(&other, &["pull", path.to_str().unwrap()]);
             }

@@ -32,6 +32,8 @@ pub struct Unbundle<'a> {
     pub url: Vec<u8>,
     /// Whether obsolescence markers may be taken.
     pub takes_markers: bool,
+    /// Whether every manifest is compared with its name at once; see [`Receiver::check_all`].
+    pub checks_all: bool,
     /// How far it is.
     pub progress: &'a dyn Progress,
     /// Whether to stop.
@@ -68,10 +70,12 @@ impl Unbundle<'_> {
         match applying.take(bundle) {
             Ok(()) => applying.finish(),
             Err(error) => {
-                if let Some(receiver) = applying.receiver {
-                    receiver.abandon();
+                let earlier = applying.receiver.and_then(Receiver::abandon);
+                // Where the stream ends too early, something before may have been wrong already.
+                match earlier.filter(|_| !matches!(error, ExchangeError::Repo(_))) {
+                    Some(earlier) => Err(earlier.into()),
+                    None => Err(error),
                 }
-                Err(error)
             }
         }
     }
@@ -107,7 +111,11 @@ impl Applying<'_> {
     fn receiver(&mut self, description: &str) -> Result<&mut Receiver, ExchangeError> {
         if let (None, Some(lock)) = (&self.receiver, self.lock.take()) {
             let (repository, write) = (self.how.repository, self.how.write);
-            self.receiver = Some(repository.receive(lock, write, description)?);
+            let receiver = repository.receive(lock, write, description)?;
+            let receiver = self.receiver.insert(receiver);
+            if self.how.checks_all {
+                receiver.check_all();
+            }
         }
         // The lock is there until the receiver is.
         let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());

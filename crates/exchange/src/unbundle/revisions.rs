@@ -39,15 +39,17 @@ impl Applying<'_> {
             }
             self.tell_heard();
             match group {
+                Group::File(_) => self.how.progress.advance(1),
+                _ => self.receiver(source)?.end_group()?,
+            }
+            match group {
                 Group::Changesets => self.next_step("adding manifests"),
                 Group::Manifests => self.next_step("adding file changes"),
-                Group::File(_) => self.how.progress.advance(1),
+                Group::File(_) => {}
             }
         }
         self.how.progress.end();
-        let receiver = self.receiver(source)?;
-        receiver.end_file()?;
-        Ok(receiver.conclude()?)
+        Ok(self.receiver(source)?.conclude()?)
     }
 
     fn next_step(&mut self, step: &'static str) {

@@ -1,23 +1,51 @@
-//! The files that come, one filelog after the other.
+//! The files that come, each in one of several lanes.
 
-use super::{MOST_GATHERED, NewRevision, Receiver, spill};
-use crate::RepoError;
+use super::lanes::{Batch, Lane, Worker};
+use super::{NewRevision, Receiver, spill};
 use crate::repository::Shared;
 use crate::transaction::Transaction;
+use crate::{RepoError, WriteOptions};
 use std::collections::HashSet;
-use varve_revlog::{Appender, Content};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use varve_revlog::{Appender, AppenderState, Content, Received};
+
+/// Replaced indexes that may wait until the journal is told of all at once.
+const MOST_REPLACED: usize = 64;
 
 /// What is known of the files that come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Files {
-    /// Those that the journal does not know yet.
-    waiting: Vec<Vec<u8>>,
-    /// All that have been named.
-    named: HashSet<Vec<u8>>,
-    /// The filelog that is being received.
-    open: Option<OpenFile>,
+    lanes: Vec<Lane<Filelogs>>,
+    /// What comes next, for a lane that is chosen when it is full.
+    batch: Batch,
+    /// The lane that has the beginning of the file that is being received.
+    has_begun: Option<usize>,
+    /// Whether a file is being received.
+    is_open: bool,
+    /// All that the journal knows.
+    announced: HashSet<Vec<u8>>,
+    /// See [`Filelogs::replaced`], of all lanes.
+    replaced: Arc<AtomicUsize>,
     /// What the list of the store's files lacks.
     pub(super) new_names: Vec<Vec<u8>>,
+}
+
+/// Stores revisions of files, one filelog after the other.
+#[derive(Debug)]
+pub(super) struct Filelogs {
+    shared: Arc<Shared>,
+    options: WriteOptions,
+    /// What the next filelog can go on with.
+    state: AppenderState,
+    text: Vec<u8>,
+    open: Option<OpenFile>,
+    /// Complete, but their indexes have to be replaced, of which the journal must know first.
+    replaced: Vec<OpenFile>,
+    replaced_by_all: Arc<AtomicUsize>,
+    new_names: Vec<Vec<u8>>,
+    /// Number of new revisions.
+    changes: usize,
 }
 
 #[derive(Debug)]
@@ -26,36 +54,192 @@ struct OpenFile {
     log: Appender,
 }
 
-impl Files {
-    /// Changesets name the files that come behind them: the journal learns of all at once.
-    pub(super) fn will_come<'f>(&mut self, files: impl Iterator<Item = &'f [u8]>) {
-        for file in files {
-            if !self.named.contains(file) {
-                self.named.insert(file.to_vec());
-                self.waiting.push(file.to_vec());
+impl OpenFile {
+    fn index(&self) -> Vec<u8> {
+        [b"data/", &self.path[..], b".i"].concat()
+    }
+}
+
+impl Worker for Filelogs {
+    fn begin(&mut self, path: Vec<u8>) -> Result<(), RepoError> {
+        let (storage, index) = (&self.shared.storage, self.shared.filelog_path(&path));
+        let state = std::mem::take(&mut self.state);
+        let log = Appender::open_with(storage, &index, Content::File, self.options, state)?;
+        let log = log.with_data(self.shared.filelog_data_path(&path));
+        self.open = Some(OpenFile { path, log });
+        Ok(())
+    }
+
+    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+        let Some(file) = &mut self.open else {
+            return Ok(());
+        };
+        let added = file.log.add_received(received, &mut self.text)?;
+        self.changes += usize::from(added.is_some());
+        spill(&mut file.log)
+    }
+
+    fn end(&mut self) -> Result<(), RepoError> {
+        match self.open.take() {
+            Some(file) if file.log.will_replace_index() => {
+                self.replaced_by_all.fetch_add(1, Ordering::Relaxed);
+                self.replaced.push(file);
+                Ok(())
             }
+            Some(file) => self.write(file),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Filelogs {
+    fn write(&mut self, file: OpenFile) -> Result<(), RepoError> {
+        let index = file.index();
+        let (written, state) = file.log.write_unsynced()?;
+        self.state = state;
+        if written.split {
+            let data = [b"data/", &file.path[..], b".d"].concat();
+            self.new_names.push(data);
+        }
+        if written.created {
+            self.new_names.push(index);
+        }
+        Ok(())
+    }
+}
+
+impl Files {
+    /// A lane for each core.
+    pub fn new(shared: &Arc<Shared>, options: WriteOptions) -> Files {
+        let replaced = Arc::default();
+        let filelogs = || Filelogs {
+            shared: Arc::clone(shared),
+            options,
+            state: AppenderState::default(),
+            text: Vec::new(),
+            open: None,
+            replaced: Vec::new(),
+            replaced_by_all: Arc::clone(&replaced),
+            new_names: Vec::new(),
+            changes: 0,
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Files {
+            lanes: (0..cores).map(|_| Lane::new(filelogs())).collect(),
+            batch: Batch::default(),
+            has_begun: None,
+            is_open: false,
+            announced: HashSet::new(),
+            replaced,
+            new_names: Vec::new(),
         }
     }
 
-    /// Tells the journal of all files that were named.
-    fn announce(
+    /// Tells the journal of files, those of them that it does not know.
+    pub fn announce(
         &mut self,
         shared: &Shared,
         transaction: &mut Transaction,
+        files: Vec<Vec<u8>>,
     ) -> Result<(), RepoError> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        for file in self.waiting.drain(..) {
+        for file in files {
             let index = shared.filelog_path(&file);
             let data = shared.filelog_data_path(&file);
             let names = [&b".i"[..], b".d"].map(|end| [b"data/", &file[..], end].concat());
+            if !self.announced.insert(file) {
+                continue;
+            }
             for (path, name) in [index, data].iter().zip(names) {
                 let len = shared.storage.file_len(path)?.unwrap_or(0);
                 transaction.will_append(name, len);
             }
         }
         transaction.write_on()
+    }
+
+    pub fn knows(&self, file: &[u8]) -> bool {
+        self.announced.contains(file)
+    }
+
+    fn begin(&mut self, path: &[u8]) {
+        self.batch.begin(path.to_vec());
+        self.is_open = true;
+    }
+
+    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+        if !self.is_open {
+            return Ok(());
+        }
+        self.batch.revision(received);
+        match self.batch.is_full() {
+            true => self.send(),
+            false => Ok(()),
+        }
+    }
+
+    /// The file is complete.
+    fn end(&mut self) -> Result<(), RepoError> {
+        if !std::mem::take(&mut self.is_open) {
+            return Ok(());
+        }
+        self.batch.end();
+        if self.has_begun.is_some() || self.batch.is_full() {
+            self.send()?;
+        }
+        self.has_begun = None;
+        Ok(())
+    }
+
+    /// Hands the batch to the lane that has the file, or to the one with the least to do.
+    fn send(&mut self) -> Result<(), RepoError> {
+        let lanes = self.lanes.iter().enumerate();
+        let idlest = lanes.min_by_key(|(_, lane)| lane.load());
+        let number = self.has_begun.or(idlest.map(|(number, _)| number));
+        self.has_begun = number.filter(|_| self.is_open);
+        match number.and_then(|number| self.lanes.get_mut(number)) {
+            Some(lane) => {
+                *lane.batch() = std::mem::take(&mut self.batch);
+                lane.send()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends all threads when everything is done that can be done without the journal.
+    pub fn rest(&mut self) -> Result<(), RepoError> {
+        self.end()?;
+        // What is left goes to the first.
+        if let Some(lane) = self.lanes.first_mut().filter(|_| !self.batch.is_empty()) {
+            *lane.batch() = std::mem::take(&mut self.batch);
+        }
+        let mut done = Ok(());
+        for lane in &mut self.lanes {
+            done = done.and(lane.rest().map(drop));
+        }
+        done
+    }
+
+    /// Brings everything that came into the files; gives the number of new revisions.
+    pub fn settle(&mut self, transaction: &mut Transaction) -> Result<usize, RepoError> {
+        self.rest()?;
+        if self.replaced.swap(0, Ordering::Relaxed) > 0 {
+            for lane in &mut self.lanes {
+                for file in &lane.worker().replaced {
+                    transaction.will_replace(&file.index());
+                }
+            }
+            transaction.write_on()?;
+        }
+        let mut changes = 0;
+        for lane in &mut self.lanes {
+            let filelogs = lane.worker();
+            for file in std::mem::take(&mut filelogs.replaced) {
+                filelogs.write(file)?;
+            }
+            self.new_names.append(&mut filelogs.new_names);
+            changes += std::mem::take(&mut filelogs.changes);
+        }
+        Ok(changes)
     }
 }
 
@@ -65,20 +249,23 @@ impl Receiver {
     /// # Errors
     /// What is damaged; what the storage answers.
     pub fn begin_file(&mut self, path: &[u8]) -> Result<(), RepoError> {
-        self.end_file()?;
+        self.files.end()?;
         self.check_path(path)?;
-        self.files.will_come(std::iter::once(path));
-        let shared = self.view.shared.clone();
-        self.files.announce(&shared, &mut self.transaction)?;
-        let state = std::mem::take(&mut self.state);
-        let (storage, index) = (&shared.storage, shared.filelog_path(path));
-        let log = Appender::open_with(storage, &index, Content::File, self.options, state)?;
-        let log = log.with_data(shared.filelog_data_path(path));
+        let changesets = self.changesets.rest()?;
+        let mut unknown = std::mem::take(&mut changesets.files);
+        if !self.files.knows(path) {
+            unknown.push(path.to_vec());
+        }
+        if !unknown.is_empty() {
+            let shared = &self.view.shared;
+            self.files
+                .announce(shared, &mut self.transaction, unknown)?;
+        }
+        if self.files.replaced.load(Ordering::Relaxed) >= MOST_REPLACED {
+            self.current.changes += self.files.settle(&mut self.transaction)?;
+        }
         self.current.files += 1;
-        self.files.open = Some(OpenFile {
-            path: path.to_vec(),
-            log,
-        });
+        self.files.begin(path);
         Ok(())
     }
 
@@ -95,45 +282,12 @@ impl Receiver {
         Ok(())
     }
 
-    /// Stores a revision of the file.
+    /// Takes a revision of the file.
     ///
     /// # Errors
-    /// What is not as it says it is.
+    /// What is not as it says it is, with this revision or an earlier one.
     pub fn file_revision(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
         let received = new.linked(self.link(new)?);
-        let Some(file) = &mut self.files.open else {
-            return Ok(());
-        };
-        let added = file.log.add_received(&received, &mut self.text)?;
-        self.current.changes += usize::from(added.is_some());
-        if file.log.gathered_bytes() > MOST_GATHERED {
-            spill(&mut file.log)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the file's revisions.
-    ///
-    /// # Errors
-    /// What the storage answers.
-    pub fn end_file(&mut self) -> Result<(), RepoError> {
-        let Some(OpenFile { path, log }) = self.files.open.take() else {
-            return Ok(());
-        };
-        let index = [b"data/", &path[..], b".i"].concat();
-        if log.will_replace_index() {
-            self.transaction.will_replace(&index);
-            self.transaction.write_on()?;
-        }
-        let (written, state) = log.write_unsynced()?;
-        self.state = state;
-        if written.split {
-            let data = [b"data/", &path[..], b".d"].concat();
-            self.files.new_names.push(data);
-        }
-        if written.created {
-            self.files.new_names.push(index);
-        }
-        Ok(())
+        self.files.revision(&received)
     }
 }

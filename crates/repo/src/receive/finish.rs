@@ -49,13 +49,13 @@ impl Receiver {
             return Err(error);
         }
         let before = self.view.changelog().len();
-        let added = self.changelog.len() - before;
+        let added = self.numbers.len();
         self.report.new = before as u32..(before + added) as u32;
         let shared = Arc::clone(&self.view.shared);
         let steps = Last {
             shared: Arc::clone(&shared),
-            manifest: Some(self.manifest),
-            changelog: self.changelog,
+            manifest: Some(self.manifests.into_worker().log),
+            changelog: self.changesets.into_worker().log,
         };
         let lock = self.transaction.run(before, steps)?;
         if added > 0 {
@@ -67,7 +67,9 @@ impl Receiver {
 
     /// Tells the transaction of all files that are replaced.
     fn prepare(&mut self) -> Result<(), RepoError> {
-        self.end_file()?;
+        self.changesets.rest()?;
+        let manifests = self.manifests.rest()?;
+        self.files.settle(&mut self.transaction)?;
         let new_names = std::mem::take(&mut self.files.new_names);
         if !new_names.is_empty() {
             let shared = &self.view.shared;
@@ -75,7 +77,7 @@ impl Receiver {
             let name = fncache::FILE.as_bytes();
             self.transaction.replace(Place::Store, name, bytes);
         }
-        if self.manifest.will_replace_index() {
+        if manifests.log.will_replace_index() {
             self.transaction.will_replace(b"00manifest.i");
         }
         self.write_phases();

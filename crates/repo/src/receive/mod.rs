@@ -5,8 +5,10 @@
 //! the index of the changelog is written, which is last. What is not finished must be
 //! [`Receiver::abandon`]ed, or lies there until `recover`.
 
+mod changes;
 mod files;
 mod finish;
+mod lanes;
 mod phases;
 
 use crate::commit_write::keep_caches_warm;
@@ -16,11 +18,13 @@ use crate::phases::Phase;
 use crate::transaction::Transaction;
 use crate::view::{Audience, RepoView};
 use crate::{Node, RepoError, Repository, Rev, WriteOptions};
+use changes::{Changesets, Manifests};
 use files::Files;
-use std::collections::BTreeMap;
+use lanes::Lane;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-use varve_revlog::{Appender, AppenderState, Content, Received};
+use varve_revlog::{Appender, Content, Received};
 
 /// Bytes of chunks that are kept before they go out.
 const MOST_GATHERED: usize = 8 << 20;
@@ -68,21 +72,18 @@ pub struct ReceiveReport {
     pub markers: usize,
 }
 
-/// Receives revisions. The store is locked while it lives.
+/// Receives revisions. The store is locked while it lives. What is wrong with a revision shows when
+/// it is stored, which may be some calls later.
 #[derive(Debug)]
 pub struct Receiver {
-    view: RepoView,
-    options: WriteOptions,
-    changelog: Appender,
-    manifest: Appender,
-    transaction: Transaction,
+    // The threads end before the lock goes.
+    changesets: Lane<Changesets>,
+    manifests: Lane<Manifests>,
     files: Files,
-    /// What the next filelog can go on with.
-    state: AppenderState,
-    text: Vec<u8>,
-    /// Of all changesets, old and new.
-    phases: Vec<Phase>,
-    target_phase: Phase,
+    view: RepoView,
+    transaction: Transaction,
+    /// Numbers of the new changesets, whether they are stored yet or not.
+    numbers: HashMap<Node, Rev>,
     bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
     /// Number of changesets before the current changegroup.
     before: usize,
@@ -116,21 +117,19 @@ impl Repository {
         let view = RepoView::read(Arc::clone(shared), &shared.stamp()?, Audience::Everything)?;
         let phases = view.changelog().revs();
         let phases = phases.map(|rev| view.phases().of(rev)).collect();
+        let before = changelog.len();
+        let changesets = Changesets::new(changelog, phases, Arc::clone(shared));
         Ok(Receiver {
-            options,
-            before: changelog.len(),
-            changelog,
-            manifest,
+            changesets: Lane::new(changesets),
+            manifests: Lane::new(Manifests::new(manifest)),
+            files: Files::new(shared, options),
+            view,
             transaction,
-            files: Files::default(),
-            state: AppenderState::default(),
-            text: Vec::new(),
-            phases,
-            target_phase: Phase::Draft,
+            numbers: HashMap::new(),
             bookmarks: None,
+            before,
             current: Arrived::default(),
             report: ReceiveReport::default(),
-            view,
         })
     }
 }
@@ -141,9 +140,9 @@ impl Receiver {
     /// # Errors
     /// [`RepoError::Hook`].
     pub fn expect(&mut self, origin: &Origin, phase: Phase) -> Result<(), RepoError> {
-        self.before = self.changelog.len();
+        self.before = self.view.changelog().len() + self.numbers.len();
         self.current = Arrived::default();
-        self.target_phase = phase;
+        self.changesets.worker().target = phase;
         if let Some(moments) = &mut self.transaction.moments {
             moments.expect(origin)?;
         }
@@ -155,112 +154,109 @@ impl Receiver {
         if self.transaction.is_started() {
             return Ok(());
         }
-        let both = [
-            ("00changelog", &self.changelog),
-            ("00manifest", &self.manifest),
-        ];
-        for (name, revlog) in both {
+        let (changelog, manifest) = (&self.changesets.worker().log, &self.manifests.worker().log);
+        for (name, revlog) in [("00changelog", changelog), ("00manifest", manifest)] {
             let (index, data) = revlog.lengths_before();
             let transaction = &mut self.transaction;
             transaction.will_append(format!("{name}.d").into_bytes(), data);
             transaction.will_append(format!("{name}.i").into_bytes(), index);
         }
-        self.transaction.start(self.changelog.len())
+        self.transaction.start(changelog.len())
     }
 
-    /// Stores a changeset.
+    /// Has every manifest put together and compared with its name before it counts, where else only
+    /// those of heads are, and the others when they are read: for senders who are not trusted.
+    pub fn check_all(&mut self) {
+        self.manifests.worker().checks_all = true;
+    }
+
+    /// Takes a changeset.
     ///
     /// # Errors
-    /// What is not as it says it is.
+    /// What is not as it says it is, with this changeset or an earlier one.
     pub fn changeset(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
-        let link = Rev(self.changelog.len() as u32);
-        let received = new.linked(link);
-        let added = self.changelog.add_received(&received, &mut self.text)?;
-        if added.is_some() {
-            let changeset = self.view.parse_changeset(link, &self.text)?;
-            self.files.will_come(changeset.files());
-            self.current.changesets += 1;
-            let parents = self.changelog.parents(link).into_iter().flatten();
-            let above = parents.map(|rev| self.phases.get(rev.index()));
-            let above = above.flatten().max().copied().unwrap_or_default();
-            self.phases.push(self.target_phase.max(above));
-            spill(&mut self.changelog)?;
+        let number = self.view.changelog().len() + self.numbers.len();
+        if self.number(&new.node).is_some() {
+            return Ok(());
         }
-        Ok(())
+        let number = Rev(number as u32);
+        self.numbers.insert(new.node, number);
+        self.current.changesets += 1;
+        self.changesets.batch().revision(&new.linked(number));
+        self.changesets.send_full()
     }
 
-    /// Stores a manifest.
+    /// Takes a manifest.
+    ///
+    /// # Errors
+    /// What is not as it says it is, with this manifest or an earlier revision.
+    pub fn manifest(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
+        let received = new.linked(self.link(new)?);
+        self.manifests.batch().revision(&received);
+        self.manifests.send_full()
+    }
+    /// All changesets, or all manifests, of a changegroup have come. What is wrong with a few shows
+    /// now; of many, most are not stored yet.
     ///
     /// # Errors
     /// As of [`Receiver::changeset`].
-    pub fn manifest(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
-        let received = new.linked(self.link(new)?);
-        self.manifest.add_received(&received, &mut self.text)?;
-        spill(&mut self.manifest)
+    pub fn end_group(&mut self) -> Result<(), RepoError> {
+        self.changesets.rest_unless_busy()?;
+        self.manifests.rest_unless_busy()
+    }
+
+    /// The number that a changeset has or will have.
+    fn number(&self, node: &Node) -> Option<Rev> {
+        let new = self.numbers.get(node).copied();
+        new.or_else(|| self.view.changelog().rev(node))
     }
 
     /// The changeset that a revision says it belongs to.
     fn link(&self, new: &NewRevision<'_>) -> Result<Rev, RepoError> {
-        let found = self.changelog.rev(&new.changeset);
+        let found = self.number(&new.changeset);
         found.ok_or_else(|| RepoError::MissingNode {
             what: "changeset",
             node: new.changeset,
-            path: self.changelog.path().to_owned(),
+            path: self.view.changelog().path().to_owned(),
         })
     }
 
     /// All of a changegroup has come.
     ///
     /// # Errors
-    /// What is damaged.
+    /// What is not as it says it is; what the storage answers.
     pub fn conclude(&mut self) -> Result<(), RepoError> {
-        let new = self.before..self.changelog.len();
-        self.current.heads = self.more_heads(self.before)?;
+        let changesets = self.changesets.rest()?;
+        let manifests = self.manifests.rest()?;
+        self.current.changes += self.files.settle(&mut self.transaction)?;
+        let heads = changesets.new_heads(self.before)?;
+        self.current.heads = heads.more;
+        for manifest in &heads.manifests {
+            manifests.check(manifest)?;
+        }
         if let Some(moments) = &mut self.transaction.moments {
-            let nodes = new.map(|rev| self.changelog.node_or_null(Some(Rev(rev as u32))));
+            let new = self.before..changesets.log.len();
+            let nodes = new.map(|rev| changesets.log.node_or_null(Some(Rev(rev as u32))));
             moments.arrived(nodes.collect());
         }
         self.report.arrived.push(std::mem::take(&mut self.current));
         Ok(())
     }
 
-    /// How many heads there are more than when there were `before` changesets.
-    fn more_heads(&self, before: usize) -> Result<i64, RepoError> {
-        let mut followed = vec![false; self.changelog.len()];
-        let mut old_heads = i64::from(before == 0);
-        for rev in 0..self.changelog.len() {
-            if rev == before {
-                old_heads += count(&followed[..before]);
-            }
-            let parents = self.changelog.parents(Rev(rev as u32));
-            for parent in parents.into_iter().flatten() {
-                followed[parent.index()] = true;
-            }
-        }
-        if before == self.changelog.len() {
-            return Ok(0);
-        }
-        let mut more = count(&followed) - old_heads;
-        for rev in (before..followed.len()).filter(|rev| !followed[*rev]) {
-            let rev = Rev(rev as u32);
-            let text = self.changelog.text(rev)?;
-            more -= i64::from(self.view.parse_changeset(rev, &text)?.closes_branch());
-        }
-        Ok(more)
-    }
-
     /// Puts bookmarks where they are said to be; [`Node::NULL`] removes one. Those on changesets
     /// that are not there stay as they are.
     pub fn bookmarks(&mut self, moves: &[(Vec<u8>, Node)]) {
-        let before = self.view.bookmarks();
-        let all = self.bookmarks.get_or_insert_with(|| before.clone());
+        let mut all = self.bookmarks.take();
+        let before = || self.view.bookmarks().clone();
+        let all = all.get_or_insert_with(before);
         for (name, node) in moves {
             if node.is_null() {
                 all.remove(name);
-            } else if self.changelog.rev(node).is_some() {
+            } else if self.number(node).is_some() {
                 all.insert(name.clone(), *node);
             }
         }
+        self.bookmarks = Some(std::mem::take(all));
     }
 
     /// Adds obsolescence markers that are not there yet, in the form in which the store has them.
@@ -272,15 +268,14 @@ impl Receiver {
         Ok(())
     }
 
-    /// Undoes all that was written.
-    pub fn abandon(self) {
+    /// Undoes all that was written; gives what was wrong with what was taken.
+    pub fn abandon(mut self) -> Option<RepoError> {
+        let changesets = self.changesets.rest().err();
+        let manifests = self.manifests.rest().err();
+        let files = self.files.rest().err();
         self.transaction.abandon();
+        changesets.or(manifests).or(files)
     }
-}
-
-/// Number of changesets that none follows.
-fn count(followed: &[bool]) -> i64 {
-    followed.iter().filter(|followed| !**followed).count() as i64
 }
 
 fn spill(revlog: &mut Appender) -> Result<(), RepoError> {

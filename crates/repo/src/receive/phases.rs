@@ -1,6 +1,7 @@
 //! The phases of what comes, and what others say of the phases of all.
 
 use super::Receiver;
+use super::changes::Changesets;
 use crate::commit_write::PHASEROOTS;
 use crate::journal::Place;
 use crate::phases::Phase;
@@ -11,8 +12,10 @@ impl Receiver {
     /// Moves changesets and all that they follow down to a phase; those that are not there are
     /// passed over.
     pub fn lower_phases(&mut self, phase: Phase, heads: &[Node]) {
-        let mut below = vec![false; self.phases.len()];
-        let known = heads.iter().filter_map(|node| self.changelog.rev(node));
+        let known: Vec<Rev> = heads.iter().filter_map(|node| self.number(node)).collect();
+        let Changesets { log, phases, .. } = self.changesets.worker();
+        let mut below = vec![false; phases.len()];
+        let known = known.into_iter();
         let Some(newest) = known
             .map(|rev| {
                 below[rev.index()] = true;
@@ -24,11 +27,11 @@ impl Receiver {
         };
         for rev in (0..=newest).rev() {
             // What a changeset in this phase follows is not above it.
-            if !below[rev] || self.phases[rev] <= phase {
+            if !below[rev] || phases[rev] <= phase {
                 continue;
             }
-            self.phases[rev] = phase;
-            let parents = self.changelog.parents(Rev(rev as u32));
+            phases[rev] = phase;
+            let parents = log.parents(Rev(rev as u32));
             for parent in parents.into_iter().flatten() {
                 below[parent.index()] = true;
             }
@@ -37,31 +40,32 @@ impl Receiver {
 
     /// Replaces the file of phases if it changes, and tells hooks.
     pub(super) fn write_phases(&mut self) {
+        let Changesets { log, phases, .. } = self.changesets.worker();
         let old = self.view.changelog().len();
         let before = |rev: usize| match rev < old {
             true => Some(self.view.phases().of(Rev(rev as u32))),
             false => None,
         };
         let mut roots = String::new();
-        for (rev, phase) in self.phases.iter().enumerate() {
+        for (rev, phase) in phases.iter().enumerate() {
             let rev = Rev(rev as u32);
-            let parents = self.changelog.parents(rev).into_iter().flatten();
-            let above = parents.map(|parent| self.phases[parent.index()]).max();
+            let parents = log.parents(rev).into_iter().flatten();
+            let above = parents.map(|parent| phases[parent.index()]).max();
             if *phase > above.unwrap_or_default() {
-                let node = self.changelog.node_or_null(Some(rev));
+                let node = log.node_or_null(Some(rev));
                 // A string takes everything.
                 let _ = writeln!(roots, "{} {node}", phase.number());
             }
         }
-        let moved = (0..self.phases.len()).any(|rev| {
-            let phase = self.phases[rev];
+        let moved = (0..phases.len()).any(|rev| {
+            let phase = phases[rev];
             before(rev).unwrap_or_default() != phase
         });
         if let Some(moments) = &mut self.transaction.moments {
-            for (rev, phase) in self.phases.iter().enumerate() {
+            for (rev, phase) in phases.iter().enumerate() {
                 let was = before(rev);
                 if was != Some(*phase) {
-                    let node = self.changelog.node_or_null(Some(Rev(rev as u32)));
+                    let node = log.node_or_null(Some(Rev(rev as u32)));
                     moments.phase(&node, was, *phase);
                 }
             }
@@ -73,9 +77,8 @@ impl Receiver {
             let transaction = &mut self.transaction;
             transaction.replace(Place::Store, PHASEROOTS, roots.into_bytes());
         }
-        let published = (0..old).filter(|rev| {
-            self.phases[*rev] == Phase::Public && before(*rev) != Some(Phase::Public)
-        });
+        let published = (0..old)
+            .filter(|rev| phases[*rev] == Phase::Public && before(*rev) != Some(Phase::Public));
         self.report.published = published.count();
     }
 }

@@ -104,7 +104,7 @@ fn make_beside(
                 .link(&shared.store().join(path), &new.join(path))?;
         }
     }
-    let total = tree.revlogs.iter().map(|(_, len)| len).sum();
+    let total = tree.revlogs.iter().map(|log| log.len).sum();
     progress.begin("recompressing", Unit::Bytes, Some(total));
     let rewriter = Rewriter {
         shared,
@@ -148,19 +148,19 @@ fn rewrite_all(rewriter: &Rewriter<'_>, tree: &StoreTree) -> Result<Done, RepoEr
     let done = Mutex::new(Done::default());
     let work = || -> Result<(), RepoError> {
         let mut tools = rewriter.tools()?;
-        while let Some((path, len)) = tree.revlogs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let written = rewriter.rewrite(path, *len, &mut tools).inspect_err(|_| {
+        while let Some(log) = tree.revlogs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let written = rewriter.rewrite(log, &mut tools).inspect_err(|_| {
                 // The other threads need not go on.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
             })?;
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done.report.revlogs += 1;
             done.report.revisions += written.revisions;
-            done.report.before += len;
+            done.report.before += log.len;
             done.report.after += written.bytes;
             done.long.extend(written.unchecked);
             if written.has_data {
-                done.with_data.insert(path.clone());
+                done.with_data.insert(log.index.clone());
             }
         }
         Ok(())
@@ -197,7 +197,7 @@ fn write_list(
     let rewritten: HashMap<&Path, bool> = tree
         .revlogs
         .iter()
-        .map(|(path, _)| (path.as_path(), with_data.contains(path)))
+        .map(|log| (log.index.as_path(), with_data.contains(&log.index)))
         .collect();
     let mut text = Vec::new();
     let mut push = |name: &[u8]| {

@@ -1,9 +1,10 @@
 //! One revlog, written again.
 
 use super::Recompress;
+use super::walk::StoredRevlog;
 use crate::RepoError;
 use crate::repository::Shared;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use varve_base::storage::read_if_there;
 use varve_base::{Interrupt, MemoryStorage, Progress, Storage};
@@ -47,8 +48,7 @@ pub(super) struct Rewritten {
 /// A revlog that was written and not read back yet.
 #[derive(Debug)]
 pub(super) struct Unchecked {
-    /// The index file, relative to the store.
-    path: PathBuf,
+    log: StoredRevlog,
     /// Fingerprints of what was given by revision: the text, or the delta where deltas stay.
     prints: Vec<u128>,
 }
@@ -74,17 +74,12 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes the revlog at `path`, which has `len` bytes now, and reads it back.
-    pub fn rewrite(
-        &self,
-        path: &Path,
-        len: u64,
-        tools: &mut Tools,
-    ) -> Result<Rewritten, RepoError> {
+    /// Writes a revlog and reads it back.
+    pub fn rewrite(&self, log: &StoredRevlog, tools: &mut Tools) -> Result<Rewritten, RepoError> {
         self.stop.check()?;
-        let old = Revlog::open(&self.shared.storage, &self.shared.store().join(path))?;
+        let old = self.open(&self.shared.store(), log)?;
         let mut written = Unchecked {
-            path: path.to_owned(),
+            log: log.clone(),
             prints: Vec::with_capacity(old.len()),
         };
         let files = if old.is_empty() {
@@ -94,27 +89,33 @@ impl Rewriter<'_> {
         } else {
             self.repack(&old, &mut written, tools)?
         };
-        let target = self.new.join(path);
         let mut bytes = files.index.len();
         let has_data = files.data.is_some();
         if let Some(data) = files.data {
             bytes += data.len();
-            super::write_new(self.shared, &target.with_extension("d"), &data)?;
+            super::write_new(self.shared, &self.new.join(&log.data), &data)?;
         }
-        super::write_new(self.shared, &target, &files.index)?;
+        super::write_new(self.shared, &self.new.join(&log.index), &files.index)?;
         // Deltas alone are soon read.
         let later = self.how.redelta && old.len() > MANY;
         if !later {
             self.check(&old, &written, tools)?;
         }
         // The rest of the entries, which no chunk accounts for.
-        self.progress.advance(len.saturating_sub(old.data_len()));
+        self.progress
+            .advance(log.len.saturating_sub(old.data_len()));
         Ok(Rewritten {
             revisions: old.len(),
             bytes: bytes as u64,
             has_data,
             unchecked: later.then_some(written),
         })
+    }
+
+    /// Opens a revlog of the old or the new store.
+    fn open(&self, store: &Path, log: &StoredRevlog) -> Result<Revlog, RepoError> {
+        let opened = Revlog::open(&self.shared.storage, &store.join(&log.index))?;
+        Ok(opened.with_data(store.join(&log.data)))
     }
 
     /// The same deltas in other chunks.
@@ -157,7 +158,7 @@ impl Rewriter<'_> {
         written: &mut Unchecked,
         tools: &mut Tools,
     ) -> Result<Files, RepoError> {
-        let path = written.path.as_path();
+        let path = written.log.index.as_path();
         let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         let content = match path.to_str() {
             Some("00changelog.i") => Content::Changelog,
@@ -203,11 +204,8 @@ impl Rewriter<'_> {
 
     /// Reads a long revlog back.
     pub fn check_long(&self, written: &Unchecked, threads: usize) -> Result<(), RepoError> {
-        let old = Revlog::open(
-            &self.shared.storage,
-            &self.shared.store().join(&written.path),
-        )?;
-        let new = Revlog::open(&self.shared.storage, &self.new.join(&written.path))?;
+        let old = self.open(&self.shared.store(), &written.log)?;
+        let new = self.open(self.new, &written.log)?;
         self.check_entries(&old, &new)?;
         let revs: Vec<Rev> = new.revs().collect();
         new.each_unchecked_text(&revs, threads, &|rev, text| {
@@ -218,7 +216,7 @@ impl Rewriter<'_> {
 
     /// Everything in the new revlog is what was in the old one.
     fn check(&self, old: &Revlog, written: &Unchecked, tools: &mut Tools) -> Result<(), RepoError> {
-        let new = Revlog::open(&self.shared.storage, &self.new.join(&written.path))?;
+        let new = self.open(self.new, &written.log)?;
         self.check_entries(old, &new)?;
         let mut reader = new.reader_with(std::mem::take(&mut tools.reader));
         let mut raw = Vec::new();

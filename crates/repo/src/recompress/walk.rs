@@ -1,11 +1,14 @@
 //! What is in a store, and what becomes of it.
 
-use crate::RepoError;
 use crate::repository::Shared;
-use std::collections::{HashMap, HashSet};
+use crate::{RepoError, fncache};
+use std::collections::{BTreeMap, HashMap};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
+
+/// The folder of those whose names are hashed.
+const HASHED: &str = "dh";
 
 /// What becomes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +28,18 @@ pub(super) enum Kind {
 pub(super) struct StoreTree {
     pub folders: Vec<PathBuf>,
     pub files: Vec<(PathBuf, Kind)>,
-    /// Index files with the bytes of the whole revlog, the longest first.
-    pub revlogs: Vec<(PathBuf, u64)>,
+    /// The longest first.
+    pub revlogs: Vec<StoredRevlog>,
+}
+
+/// Where a revlog lies, relative to the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StoredRevlog {
+    pub index: PathBuf,
+    /// Where its chunks lie, or would lie if they were not in the index.
+    pub data: PathBuf,
+    /// Bytes of both files.
+    pub len: u64,
 }
 
 impl StoreTree {
@@ -51,38 +64,68 @@ impl StoreTree {
     }
 
     fn sort_out(&mut self, shared: &Shared) -> Result<(), RepoError> {
-        let is_index = |path: &Path| is_history(path) && has_end(path, b"i");
-        let indexes: HashSet<PathBuf> = self
-            .files
-            .iter()
-            .map(|(path, _)| path)
-            .filter(|path| is_index(path))
-            .cloned()
-            .collect();
+        let paths = self.files.iter().map(|(path, _)| path);
+        let indexes = paths.filter(|path| is_history(path) && has_end(path, b"i"));
+        let pairs = pair(shared, indexes)?;
+        let index_of: HashMap<&PathBuf, &PathBuf> =
+            pairs.iter().map(|(index, data)| (data, index)).collect();
+        let mut lens: HashMap<&PathBuf, u64> = HashMap::new();
         for (path, kind) in &mut self.files {
-            let index = path.with_extension("i");
-            *kind = if indexes.contains(path.as_path()) {
-                Kind::Index
-            } else if has_end(path, b"d") && indexes.contains(&index) {
-                Kind::Data
-            } else if is_dropped(path) {
-                Kind::Dropped
-            } else {
-                Kind::Other
+            let of_data = index_of.get(path);
+            let index = of_data
+                .copied()
+                .or(pairs.get_key_value(path).map(|(i, _)| i));
+            *kind = match index {
+                Some(_) if of_data.is_some() => Kind::Data,
+                Some(_) => Kind::Index,
+                None if is_dropped(path) => Kind::Dropped,
+                None => Kind::Other,
             };
-        }
-        let mut lens: HashMap<PathBuf, u64> = HashMap::new();
-        for (path, kind) in &self.files {
-            if matches!(kind, Kind::Index | Kind::Data) {
+            if let Some(index) = index {
                 let len = shared.storage.file_len(&shared.store().join(path))?;
-                *lens.entry(path.with_extension("i")).or_default() += len.unwrap_or(0);
+                *lens.entry(index).or_default() += len.unwrap_or(0);
             }
         }
-        self.revlogs.extend(lens);
         self.revlogs
-            .sort_unstable_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+            .extend(pairs.iter().map(|(index, data)| StoredRevlog {
+                index: index.clone(),
+                data: data.clone(),
+                len: lens.get(index).copied().unwrap_or(0),
+            }));
+        self.revlogs
+            .sort_unstable_by(|a, b| (b.len, &a.index).cmp(&(a.len, &b.index)));
         Ok(())
     }
+}
+
+/// Finds the data file of each index. Long names are hashed with their ending, so there only the
+/// list of the store's files knows which two belong together.
+fn pair<'p>(
+    shared: &Shared,
+    indexes: impl Iterator<Item = &'p PathBuf>,
+) -> Result<BTreeMap<PathBuf, PathBuf>, RepoError> {
+    let mut hashed = HashMap::new();
+    for name in fncache::read(shared.storage.as_ref(), &shared.store())? {
+        if let Some(stem) = name.strip_suffix(b".i") {
+            let index = shared.layout.path(&name);
+            if index.starts_with(HASHED) {
+                hashed.insert(index, shared.layout.path(&[stem, b".d"].concat()));
+            }
+        }
+    }
+    let mut pairs = BTreeMap::new();
+    for index in indexes {
+        let data = match index.starts_with(HASHED) {
+            false => Some(index.with_extension("d")),
+            true => hashed.remove(index),
+        };
+        let data = data.ok_or_else(|| RepoError::CannotRecompress {
+            path: shared.store().join(index),
+            reason: "it belongs to no name in fncache".to_owned(),
+        })?;
+        pairs.insert(index.clone(), data);
+    }
+    Ok(pairs)
 }
 
 fn has_end(path: &Path, end: &[u8]) -> bool {
@@ -92,7 +135,7 @@ fn has_end(path: &Path, end: &[u8]) -> bool {
 /// Whether a file lies where revlogs lie.
 fn is_history(path: &Path) -> bool {
     let names = [Path::new("00changelog.i"), Path::new("00manifest.i")];
-    names.contains(&path) || path.starts_with("data") || path.starts_with("dh")
+    names.contains(&path) || path.starts_with("data") || path.starts_with(HASHED)
 }
 
 fn is_dropped(path: &Path) -> bool {

@@ -37,12 +37,17 @@ fn what_does_not_read_back_as_it_was_is_refused() {
             progress: &Silent,
             stop: &Interrupt::default(),
         };
+        let log = StoredRevlog {
+            index: LOG.into(),
+            data: "data/f.d".into(),
+            len: 0,
+        };
         let mut tools = rewriter.tools().unwrap();
-        let done = rewriter.rewrite(Path::new(LOG), 0, &mut tools).unwrap();
+        let done = rewriter.rewrite(&log, &mut tools).unwrap();
         assert_eq!((done.revisions, done.has_data), (3, false));
         let old = Revlog::open(&shared.storage, &shared.store().join(LOG)).unwrap();
         let mut written = Unchecked {
-            path: PathBuf::from(LOG),
+            log,
             prints: Vec::new(),
         };
         let given = match redelta {
