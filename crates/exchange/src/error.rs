@@ -3,6 +3,7 @@
 use crate::SinkClosed;
 use std::io;
 use varve_repo::RepoError;
+use varve_repo::hooks::KeyMove;
 use varve_revlog::{Node, RevlogError};
 
 /// A request could not be answered.
@@ -51,9 +52,23 @@ pub enum ExchangeError {
         /// Its name as sent.
         command: String,
     },
-    /// The client wants to write.
-    #[error("this version of Varve serves repositories for reading only: pushing is not supported")]
-    ReadOnly,
+    /// The command writes, and was sent where only reading is possible.
+    #[error("{command} needs a repository that may be written to")]
+    ReadOnly {
+        /// The command.
+        command: String,
+    },
+    /// The repository is not as it was when a push was prepared; how it differs follows.
+    #[error("remote repository changed while pushing - please try again{0}")]
+    Overtaken(String),
+    /// A key that had to be set was not.
+    #[error("the key {:?} could not be set", String::from_utf8_lossy(&key.key))]
+    KeyRefused {
+        /// Number of the part that it stood in.
+        part: u32,
+        /// The key.
+        key: KeyMove,
+    },
     /// The client wants changesets that this repository does not show.
     #[error("unknown revision '{0}'")]
     UnknownRevision(String),
@@ -245,10 +260,21 @@ impl ExchangeError {
                 | ExchangeError::MissingArgument { .. }
                 | ExchangeError::BadArgument { .. }
                 | ExchangeError::UnknownCommand { .. }
-                | ExchangeError::ReadOnly
+                | ExchangeError::ReadOnly { .. }
                 | ExchangeError::NoStreamClone
                 | ExchangeError::UnknownRevision(_)
         )
+    }
+}
+
+impl ExchangeError {
+    /// What to do about it, as Mercurial puts it in brackets under the error.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ExchangeError::Repo(error) => error.hint().map(str::to_owned),
+            ExchangeError::RemoteAbort { hint, .. } => hint.clone(),
+            _ => None,
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::bundle::{Bundle, BundleLimits, Finish, open_bundle};
 use crate::bundlespec::{BundleSpec, Habits};
+use crate::unbundle::parse_payload;
 use crate::wire::{ClientMedia, WireRequest, parse_wire_words};
 use crate::{ChangegroupReader, ChangegroupVersion, DeltaHeader, ExchangeError};
-use std::io::{self, Read};
+use std::io::Read;
 
 /// Never panics on the arguments of a request: headers, query, posted body, batches, bundle
 /// capabilities. Lines of the input become headers in turn; the last one is the query and body.
@@ -93,7 +94,9 @@ pub fn bundle2(data: &[u8]) {
                 let _ = walk_changegroup(ChangegroupReader::new(part.payload, version), version);
             }
             _ => {
-                let _ = io::copy(&mut part.payload, &mut io::sink());
+                let mut payload = Vec::new();
+                let _ = part.payload.read_to_end(&mut payload);
+                parse_payload(&payload);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Bundles, changegroups, stream clones and the wire commands as functions from request to response.
 
+mod arrivals;
 mod backup;
 pub mod bundle;
 mod bundle2;
@@ -10,17 +11,20 @@ mod error;
 pub mod fuzzing;
 pub mod peer;
 pub mod push;
+mod pushed;
 mod sink;
 mod stream;
 mod unbundle;
 pub mod wire;
 
+pub use arrivals::added;
 pub use backup::{Backup, measure, save_backup, write_backup};
 pub use bundling::{BundlePlan, PartOutline, Travellers};
 pub use changegroup::{
     ChangegroupReader, DeltaHeader, Group, NodeBytes, SectionSizes, Version as ChangegroupVersion,
 };
 pub use error::ExchangeError;
+pub use pushed::{Push, PushWords, Replies};
 pub use sink::{ChunkSink, SinkClosed, copy_file};
 pub use stream::{StreamBundle, StreamExtras};
-pub use unbundle::{News, Unbundle};
+pub use unbundle::{News, Pushed, Unbundle};

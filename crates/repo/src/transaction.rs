@@ -355,6 +355,7 @@ impl Transaction {
         moments.committing()?;
         // These do not see phases yet.
         moments.receiving()?;
+        moments.setting_keys()?;
         for (place, name, change) in &self.files {
             if let Change::Replace(bytes) | Change::Foretold(bytes) = change
                 && PENDING.contains(&(*place, name))

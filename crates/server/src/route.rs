@@ -39,7 +39,7 @@ async fn dispatch(app: Arc<App>, request: Request, login: Login) -> Result<Answe
         return Err(refused.with_header("www-authenticate", "Basic realm=\"varve\""));
     }
     if hg::claims(&request) {
-        return hg::route(app, request).await;
+        return hg::route(app, request, login.user).await;
     }
     if node::claims(&request) {
         return node::route(app, request, login).await;

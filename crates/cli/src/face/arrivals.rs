@@ -42,6 +42,7 @@ impl Session {
             progress: progress.as_ref(),
             stop: &stop,
             tell: &mut tell,
+            pushed: None,
         };
         let applied = unbundle.apply(lock, bundle);
         self.progress = progress;
@@ -91,22 +92,8 @@ impl Session {
     /// Says what was stored, without which changesets these are: who sends them knows.
     pub(crate) fn tell_stored(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
         self.forget_view();
-        let mut sum = varve_repo::Arrived::default();
-        for arrived in &report.arrived {
-            sum.changesets += arrived.changesets;
-            sum.changes += arrived.changes;
-            sum.files += arrived.files;
-            sum.heads += arrived.heads;
-        }
-        if !report.arrived.is_empty() {
-            let (changesets, changes, files) = (sum.changesets, sum.changes, sum.files);
-            let heads = match sum.heads {
-                0 => String::new(),
-                heads => format!(" ({heads:+} heads)"),
-            };
-            self.status(format!(
-                "added {changesets} changesets with {changes} changes to {files} files{heads}\n"
-            ))?;
+        if let Some(line) = varve_exchange::added(report) {
+            self.status(line)?;
         }
         if report.markers > 0 {
             let markers = report.markers;

@@ -1,39 +1,16 @@
 //! What `experimental.evolution` allows.
 
 use super::{Abort, Session};
+pub(crate) use varve_repo::Evolution;
 
-/// Whether changesets that are rewritten stay, marked as obsolete.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Evolution {
-    /// They do.
-    pub(crate) markers: bool,
-    /// Those that have children may be rewritten too.
-    pub(crate) unstable: bool,
-}
-
-/// As configured: a list, a boolean, or one boolean per feature.
+/// As configured.
 pub(crate) fn evolution(session: &Session) -> Result<Evolution, Abort> {
-    let markers = allows(session, "createmarkers")?;
-    Ok(Evolution {
-        markers,
-        unstable: markers && allows(session, "allowunstable")?,
-    })
+    Evolution::read(&session.config).map_err(Abort::Setting)
 }
 
 /// Whether markers go from one repository to the other.
 pub(crate) fn exchanges_markers(session: &Session) -> Result<bool, Abort> {
-    allows(session, "exchange")
-}
-
-fn allows(session: &Session, feature: &str) -> Result<bool, Abort> {
-    const SECTION: &str = "experimental";
-    let words = session.config.list(SECTION, "evolution");
-    let everything = words.iter().any(|word| word == b"all")
-        || matches!(&words[..], [word] if varve_config::hgrc::boolean(word) == Some(true));
-    let listed = everything || words.iter().any(|word| word == feature.as_bytes());
-    let key = format!("evolution.{feature}");
-    let allowed = session.config.boolean(SECTION, &key, listed);
-    allowed.map_err(Abort::Setting)
+    Ok(evolution(session)?.exchange)
 }
 
 impl Session {

@@ -86,7 +86,7 @@ fn unknown_requirements_are_refused_by_name() {
 }
 
 #[test]
-fn pushing_is_refused_clearly_and_changes_nothing() {
+fn pushing_is_refused_unless_it_is_allowed() {
     let site = Site::new();
     let (hg, source) = (hg(), site.repository("firm"));
     repos::make(&hg, &source, DEFAULT);

@@ -5,6 +5,7 @@ mod durability;
 mod hg_clone;
 mod hg_edges;
 mod npm;
+mod push;
 mod start;
 
 use std::path::{Path, PathBuf};

@@ -1,10 +1,13 @@
 //! Applying a bundle to a repository: all of it in one transaction, or nothing.
 
+mod checks;
+mod keys;
 mod parts;
 mod revisions;
 
 use crate::ExchangeError;
 use crate::bundle::Bundle;
+use crate::pushed::{PushWords, Replies};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::{Interrupt, Progress};
@@ -40,6 +43,19 @@ pub struct Unbundle<'a> {
     pub stop: &'a Interrupt,
     /// Who hears the news.
     pub tell: &'a mut dyn FnMut(News<'_>),
+    /// If somebody else pushes it.
+    pub pushed: Option<Pushed<'a>>,
+}
+
+/// What is different about a bundle that somebody pushes.
+#[derive(Debug)]
+pub struct Pushed<'a> {
+    /// Whether changesets become public here.
+    pub publishing: bool,
+    /// What the other side is told in words.
+    pub words: &'a PushWords,
+    /// What its parts are answered.
+    pub replies: &'a mut Replies,
 }
 
 impl fmt::Debug for Unbundle<'_> {
@@ -81,6 +97,13 @@ impl Unbundle<'_> {
     }
 }
 
+/// Reads the payload of a part as all that it may be, for fuzzing.
+pub(crate) fn parse_payload(payload: &[u8]) {
+    let _ = parts::bookmarks(payload);
+    let _ = parts::phase_heads(payload);
+    let _ = checks::nodes(payload, "heads");
+}
+
 /// A bundle on its way into the repository.
 struct Applying<'a> {
     how: Unbundle<'a>,
@@ -100,9 +123,16 @@ impl Applying<'_> {
             Bundle::One(changes) => {
                 let url = String::from_utf8_lossy(&self.how.url).into_owned();
                 self.receiver(&format!("{}\n{url}", self.how.source))?;
-                self.changegroup(changes, false, Phase::Draft)
+                self.changegroup(changes, false, Phase::Draft).map(drop)
             }
-            Bundle::Two(parts) => self.parts(parts),
+            Bundle::Two(parts) => {
+                if self.how.pushed.is_some() {
+                    // Its hooks are asked before anything that stands in the bundle.
+                    let origin = self.origin(true);
+                    self.receiver(self.how.source)?.comes_from(&origin);
+                }
+                self.parts(parts)
+            }
             Bundle::Packed(_) => Err(ExchangeError::PackedBundle),
         }
     }

@@ -11,6 +11,19 @@ use varve_repo::{Node, Phase};
 /// Longest payload of a part that is read whole, besides markers: bookmarks, phases.
 const LONGEST: usize = 256 << 20;
 
+/// Parts that only a push may have.
+const OF_PUSHES: &[&[u8]] = &[
+    b"replycaps",
+    b"check:heads",
+    b"check:updated-heads",
+    b"check:phases",
+    b"check:bookmarks",
+    b"pushkey",
+];
+
+/// Parameters of a key.
+const OF_PUSHKEY: &[&str] = &["namespace", "key", "old", "new"];
+
 /// Parameters of a changegroup that are understood.
 const OF_CHANGEGROUP: &[&str] = &["version", "nbchanges", "targetphase"];
 
@@ -23,8 +36,14 @@ impl Applying<'_> {
             heard.extend(is_output.then_some(interruption.payload));
         });
         while let Some(part) = parts.next_part()? {
+            if let Some(pushed) = &self.how.pushed {
+                pushed.words.begin_part(&part.header);
+            }
             self.part(part)?;
             self.tell_heard();
+        }
+        if let Some(pushed) = &self.how.pushed {
+            pushed.words.end_parts();
         }
         Ok(())
     }
@@ -39,6 +58,10 @@ impl Applying<'_> {
             b"error:abort" => &["message", "hint"],
             b"error:unsupportedcontent" => &["parttype", "params"],
             b"error:pushraced" => &["message"],
+            kind if self.how.pushed.is_some() && OF_PUSHES.contains(&kind) => match kind {
+                b"pushkey" => OF_PUSHKEY,
+                _ => &[],
+            },
             _ if header.is_mandatory() => return Err(header.unknown()),
             _ => return Ok(()),
         };
@@ -59,7 +82,10 @@ impl Applying<'_> {
             b"changegroup" => {
                 let version = version_of(header)?;
                 let reader = ChangegroupReader::new(payload, version);
-                self.changegroup(reader, true, target_phase(header)?)?;
+                let heads = self.changegroup(reader, true, target_phase(header)?)?;
+                if let Some(pushed) = &mut self.how.pushed {
+                    pushed.replies.changegroup(header, heads);
+                }
             }
             b"phase-heads" => {
                 let heads = phase_heads(&read_whole(&mut payload)?)?;
@@ -70,6 +96,7 @@ impl Applying<'_> {
             }
             b"bookmarks" => {
                 let moves = bookmarks(&read_whole(&mut payload)?)?;
+                self.announce_bookmarks(&moves)?;
                 self.receiver(source)?.bookmarks(&moves);
             }
             b"obsmarkers" => {
@@ -77,8 +104,21 @@ impl Applying<'_> {
                 if !self.how.takes_markers {
                     return Err(ExchangeError::MarkersNotEnabled);
                 }
-                self.receiver(source)?.markers(&bytes)?;
+                let new = self.receiver(source)?.markers(&bytes)?;
+                if let Some(pushed) = &mut self.how.pushed {
+                    pushed.replies.markers(header, new);
+                }
             }
+            b"replycaps" => {
+                if let Some(pushed) = &mut self.how.pushed {
+                    pushed.replies.are_wanted();
+                }
+            }
+            b"check:heads" => self.check_heads(&read_whole(&mut payload)?)?,
+            b"check:updated-heads" => self.check_updated_heads(&read_whole(&mut payload)?)?,
+            b"check:phases" => self.check_phases(&read_whole(&mut payload)?)?,
+            b"check:bookmarks" => self.check_bookmarks(&read_whole(&mut payload)?)?,
+            b"pushkey" => self.pushed_key(header)?,
             b"output" => (self.how.tell)(News::Remote(&read_whole(&mut payload)?)),
             b"error:abort" | b"error:unsupportedcontent" | b"error:pushraced" => {
                 return Err(remote_error(header));
@@ -121,7 +161,7 @@ fn read_whole(payload: &mut PartPayload<'_, '_>) -> Result<Vec<u8>, ExchangeErro
     }
 }
 
-fn damaged(what: &str) -> ExchangeError {
+pub(super) fn damaged(what: &str) -> ExchangeError {
     ExchangeError::DamagedBundle(format!("the part {what} is cut or makes no sense"))
 }
 
@@ -146,7 +186,8 @@ pub(crate) fn phase_heads(bytes: &[u8]) -> Result<Vec<(Phase, Vec<Node>)>, Excha
     }
 }
 
-/// Records of node, u16 length, and name; a node of ones removes the bookmark.
+/// Records of node, u16 length, and name; a node of ones, given as the null node, removes the
+/// bookmark.
 pub(crate) fn bookmarks(mut bytes: &[u8]) -> Result<Vec<(Vec<u8>, Node)>, ExchangeError> {
     const GONE: [u8; 20] = [0xff; 20];
     let mut moves = Vec::new();

@@ -14,9 +14,12 @@ impl Applying<'_> {
         mut reader: ChangegroupReader<R>,
         in_bundle2: bool,
         phase: Phase,
-    ) -> Result<(), ExchangeError> {
+    ) -> Result<i64, ExchangeError> {
         let origin = self.origin(in_bundle2);
         let source = self.how.source;
+        let publishing = (self.how.pushed.as_ref()).is_some_and(|pushed| pushed.publishing);
+        let phase = if publishing { Phase::Public } else { phase };
+        let mut published = Vec::new();
         self.receiver(source)?.expect(&origin, phase)?;
         self.step("adding changesets");
         let mut patch = Vec::new();
@@ -29,7 +32,10 @@ impl Applying<'_> {
                 let new = revision(&header, &patch);
                 let receiver = self.receiver(source)?;
                 match group {
-                    Group::Changesets => receiver.changeset(&new)?,
+                    Group::Changesets => {
+                        receiver.changeset(&new)?;
+                        published.extend(publishing.then_some(new.node));
+                    }
                     Group::Manifests => receiver.manifest(&new)?,
                     Group::File(_) => receiver.file_revision(&new)?,
                 }
@@ -49,7 +55,11 @@ impl Applying<'_> {
             }
         }
         self.how.progress.end();
-        Ok(self.receiver(source)?.conclude()?)
+        let receiver = self.receiver(source)?;
+        let heads = receiver.conclude()?;
+        // With what they follow, and also those that were here before.
+        receiver.lower_phases(Phase::Public, &published);
+        Ok(heads)
     }
 
     fn next_step(&mut self, step: &'static str) {

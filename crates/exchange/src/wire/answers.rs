@@ -31,8 +31,6 @@ pub(super) fn answer(
         "lookup" => lookup(view, request)?,
         "branchmap" => branchmap(view)?,
         "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?, settings)),
-        // 0 stands for "not done"; the client shows the rest as the server's words.
-        "pushkey" => format!("0\n{}\n", ExchangeError::ReadOnly).into_bytes(),
         _ => return Ok(None),
     }))
 }
@@ -133,9 +131,12 @@ type Keys = BTreeMap<Vec<u8>, Vec<u8>>;
 /// The keys of one namespace; a namespace that is not there has none.
 pub(super) fn list_keys(view: &RepoView, namespace: &[u8], settings: &WireSettings) -> Keys {
     match namespace {
-        b"namespaces" => ["bookmarks", "namespaces", "phases"]
-            .map(|name| (name.into(), Vec::new()))
-            .into(),
+        b"namespaces" => {
+            let always = ["bookmarks", "namespaces", "phases"];
+            let markers = settings.takes_markers.then_some("obsolete");
+            let names = always.into_iter().chain(markers);
+            names.map(|name| (name.into(), Vec::new())).collect()
+        }
         b"bookmarks" => view
             .bookmarks()
             .iter()

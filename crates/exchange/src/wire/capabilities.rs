@@ -6,11 +6,10 @@ use crate::stream::StreamClone;
 use percent_encoding::utf8_percent_encode;
 use varve_repo::RepoView;
 
-/// Everything but bundle2 and the needs of a stream clone. `pushkey` makes clients ask for
-/// bookmarks and phases, `unbundle` makes them send what they push, so that they get a clear no.
+/// Everything but bundle2 and the needs of a stream clone.
 const FIXED: &str = "batch branchmap compression=zstd,zlib getbundle \
     httpheader=1024 httpmediatype=0.1rx,0.1tx,0.2tx known lookup pushkey \
-    unbundle=HG10GZ,HG10BZ,HG10UN";
+    unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
 
 /// What bundle2 parts and features there are, one per line before quoting.
 const BUNDLE2: [&str; 9] = [
@@ -29,13 +28,16 @@ const BUNDLE2: [&str; 9] = [
 pub(super) fn capabilities(view: &RepoView, settings: &WireSettings) -> String {
     let requirements = view.requirements().streamed().collect();
     let streams = StreamClone::is_allowed(view, settings);
-    join_capabilities(streams.then_some(requirements))
+    join_capabilities(streams.then_some(requirements), settings.takes_markers)
 }
 
 /// `requirements` are what a client must know to use the files of a stream clone; `None` if there
 /// are no stream clones.
-fn join_capabilities(requirements: Option<Vec<&str>>) -> String {
+fn join_capabilities(requirements: Option<Vec<&str>>, takes_markers: bool) -> String {
     let mut bundle2 = BUNDLE2.to_vec();
+    if takes_markers {
+        bundle2.push("obsmarkers=V1");
+    }
     if requirements.is_some() {
         bundle2.push("stream=v2");
     }
@@ -62,11 +64,12 @@ mod tests {
             "revlogv1",
             "sparserevlog",
         ];
-        let text = join_capabilities(Some(streamed.to_vec()));
+        let text = join_capabilities(Some(streamed.to_vec()), false);
         let words: Vec<&str> = text.split(' ').collect();
         let needs = "streamreqs=generaldelta,revlog-compression-zstd,revlogv1,sparserevlog";
         assert!(words.contains(&needs), "{text}");
         assert!(words.contains(&"batch") && words.contains(&"unbundle=HG10GZ,HG10BZ,HG10UN"));
+        assert!(!text.contains("obsmarkers"));
         let bundle2 = words.iter().find(|w| w.starts_with("bundle2=")).unwrap();
         assert!(
             bundle2.starts_with("bundle2=HG20%0Abookmarks%0Achangegroup%3D01%2C02%2C03%0A"),
@@ -77,8 +80,8 @@ mod tests {
 
     #[test]
     fn an_old_repository_and_one_with_secrets() {
-        let text = join_capabilities(Some(vec!["revlogv1"]));
+        let text = join_capabilities(Some(vec!["revlogv1"]), false);
         assert!(text.ends_with(" stream"), "{text}");
-        assert!(!join_capabilities(None).contains("stream"));
+        assert!(!join_capabilities(None, true).contains("stream"));
     }
 }

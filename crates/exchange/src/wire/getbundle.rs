@@ -8,6 +8,7 @@ use super::{WireResponse, WireSettings, with_causes};
 use crate::ExchangeError;
 use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
 use crate::changegroup::{Selection, Version, write_changegroup};
+use crate::pushed::failure;
 use crate::sink::CompressedWriter;
 use crate::stream::StreamClone;
 use std::io::Write;
@@ -50,6 +51,28 @@ pub(super) fn respond(
                 sink.broke_off(&error);
             }
             Ok(())
+        }),
+    })
+}
+
+/// Says why there is no bundle: in a bundle, if the client reads that. It is not compressed.
+pub(super) fn refusal(
+    request: &WireRequest,
+    error: &ExchangeError,
+) -> Result<WireResponse, ExchangeError> {
+    let caps = bundle_caps::parse(request.get("bundlecaps").unwrap_or_default());
+    if caps.is_none() {
+        return Ok(WireResponse::refusal(error));
+    }
+    let media = request.accepts.uncompressed();
+    let settings = WireSettings::default();
+    let bundle = failure(error)?;
+    Ok(WireResponse::Stream {
+        content_type: media.content_type,
+        body: Box::new(move |sink| {
+            let mut out = CompressedWriter::new(media, &settings, sink)?;
+            out.write_all(&bundle)?;
+            out.finish()
         }),
     })
 }

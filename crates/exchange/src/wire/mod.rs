@@ -26,6 +26,8 @@ pub use request::{Args, WireRequest};
 pub struct WireSettings {
     /// Whether stream clones are offered (`server.uncompressed`).
     pub stream_clones: bool,
+    /// Whether obsolescence markers are exchanged, as `experimental.evolution` says.
+    pub takes_markers: bool,
     /// Whether what is pulled becomes public, as `phases.publish` of the repository says.
     pub publishing: bool,
     /// Level of answers in zlib (`server.zliblevel`), 0 to 9.
@@ -50,6 +52,7 @@ impl Default for WireSettings {
     fn default() -> Self {
         WireSettings {
             stream_clones: true,
+            takes_markers: false,
             publishing: true,
             zlib_level: EngineSetting::ZLIB.level(),
             zstd_level: EngineSetting::ZSTD.level(),
@@ -99,7 +102,7 @@ impl WireResponse {
 }
 
 /// An error's words with all its causes.
-fn with_causes(error: &ExchangeError) -> String {
+pub(crate) fn with_causes(error: &ExchangeError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -120,7 +123,10 @@ pub fn respond(
     settings: &WireSettings,
 ) -> Result<WireResponse, ExchangeError> {
     match dispatch(repo, request, settings) {
-        Err(error) if error.is_clients_fault() => Ok(WireResponse::refusal(&error)),
+        Err(error) if error.is_clients_fault() => match request.command.as_str() {
+            "getbundle" => getbundle::refusal(request, &error),
+            _ => Ok(WireResponse::refusal(&error)),
+        },
         other => other,
     }
 }
@@ -129,6 +135,7 @@ pub fn respond(
 pub(crate) fn parse_wire_words(bytes: &[u8]) {
     let _ = batch::parse(bytes);
     let _ = bundle_caps::parse(bytes);
+    crate::pushed::parse_heads(bytes);
 }
 
 fn dispatch(
@@ -149,7 +156,9 @@ fn dispatch(
                 body: Box::new(move |sink| clone.send_v1(sink)),
             }),
         },
-        "unbundle" => Err(ExchangeError::ReadOnly),
+        "unbundle" | "pushkey" => Err(ExchangeError::ReadOnly {
+            command: request.command.clone(),
+        }),
         _ => match answers::answer(&view, request, settings)? {
             Some(body) => Ok(WireResponse::plain(body)),
             None => Err(ExchangeError::UnknownCommand {

@@ -9,9 +9,11 @@
 
 use super::Facts;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use varve_config::hgrc::{Hgrc, HgrcError};
 
 /// What `[hooks]` says.
@@ -73,6 +75,41 @@ impl Script {
     /// Whether the hook is a function of Python instead of a line for the shell.
     pub fn is_python(&self) -> bool {
         self.command.starts_with(b"python:")
+    }
+
+    /// Refuses a function of Python, which would have to be imported.
+    ///
+    /// # Errors
+    /// The words for it.
+    pub fn check(&self) -> Result<(), String> {
+        let name = String::from_utf8_lossy(&self.name);
+        match self.is_python() {
+            true => Err(format!(
+                "{name} hook is in Python, which cannot be run here"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// What the end of its process means.
+    ///
+    /// # Errors
+    /// The words for a hook that refuses, or that could not be run.
+    pub fn judge(&self, ended: io::Result<ExitStatus>) -> Result<(), String> {
+        let name = String::from_utf8_lossy(&self.name);
+        let status = ended.map_err(|error| {
+            let words = error.to_string();
+            let words = words.split(" (os error ").next().unwrap_or_default();
+            format!("{name} hook cannot be run: {words}")
+        })?;
+        match (status.code(), status.signal()) {
+            (Some(0), _) => Ok(()),
+            (None, Some(signal)) => Err(format!("{name} hook killed by signal {signal}")),
+            (code, _) => Err(format!(
+                "{name} hook exited with status {}",
+                code.unwrap_or(-1)
+            )),
+        }
     }
 
     /// The process that runs the hook in the folder `root`, with the facts in its environment.

@@ -5,6 +5,7 @@
 //! prechangegroup                 before changesets come from elsewhere
 //! pretxncommit                   once for each new changeset          may look at what is
 //! pretxnchangegroup              when they have come                  pending, and may refuse
+//! prepushkey                     once for each key set from elsewhere
 //! pretxnclose-bookmark, -phase   once for each that changes
 //! pretxnclose                    at last
 //!    -- final --
@@ -19,6 +20,24 @@ mod configured;
 pub(crate) mod moments;
 
 pub use configured::{HookSet, Script};
+
+/// What a hook that comes first may be followed by: if one of those cannot be run, nothing is
+/// begun.
+const FOLLOWERS: &[(&str, &[&str])] = &[
+    ("pretxnopen", OF_TRANSACTIONS),
+    ("prechangegroup", OF_ARRIVALS),
+    ("precommit", &["pretxncommit", "commit"]),
+    ("preupdate", &["update"]),
+    ("prepushkey", OF_KEYS),
+    ("pretag", &["tag"]),
+];
+
+/// Kinds of hooks that may be called when one of `kind` has not refused.
+pub fn followers(kind: &str) -> impl Iterator<Item = &'static str> {
+    let found = FOLLOWERS.iter().find(|(first, _)| *first == kind);
+    let all = found.into_iter().flat_map(|(_, followers)| *followers);
+    all.copied()
+}
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,6 +59,34 @@ pub const OF_TRANSACTIONS: &[&str] = &[
 
 /// Kinds besides these that may be called when changesets come from elsewhere.
 pub const OF_ARRIVALS: &[&str] = &["pretxnchangegroup", "changegroup", "incoming"];
+
+/// Kinds that may be called when somebody elsewhere sets a key.
+pub const OF_KEYS: &[&str] = &["pushkey"];
+
+/// A key that somebody elsewhere sets: a bookmark, the phase of a changeset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyMove {
+    /// Of what kind.
+    pub namespace: Vec<u8>,
+    /// Its name.
+    pub key: Vec<u8>,
+    /// The value that it has; empty if it has none.
+    pub old: Vec<u8>,
+    /// The value that it gets; empty if it goes.
+    pub new: Vec<u8>,
+}
+
+impl KeyMove {
+    /// As hooks learn it.
+    pub fn facts(&self) -> Facts {
+        Facts::from([
+            ("namespace", self.namespace.clone()),
+            ("key", self.key.clone()),
+            ("old", self.old.clone()),
+            ("new", self.new.clone()),
+        ])
+    }
+}
 
 /// Where changesets come from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! When a transaction calls hooks, and with which facts.
 
-use super::{Facts, Hooks, Origin, Undoing};
+use super::{Facts, Hooks, KeyMove, Origin, Undoing};
 use crate::{Node, Phase, RepoError};
 use sha1::{Digest, Sha1};
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const LOOKING: &[&str] = &[
     "pretxncommit",
     "pretxnchangegroup",
+    "prepushkey",
     "pretxnclose-bookmark",
     "pretxnclose-phase",
     "pretxnclose",
@@ -29,6 +30,8 @@ pub(crate) struct Moments {
     bookmarks: Vec<Facts>,
     phases: Vec<Facts>,
     arrivals: Vec<Arrival>,
+    /// What hooks learn before and after each is set.
+    keys: Vec<[Facts; 2]>,
 }
 
 /// Changesets that came from elsewhere together.
@@ -53,6 +56,7 @@ impl Moments {
             bookmarks: Vec::new(),
             phases: Vec::new(),
             arrivals: Vec::new(),
+            keys: Vec::new(),
         };
         moments.ask("pretxnopen", &moments.common, false)?;
         moments.is_open = true;
@@ -78,13 +82,18 @@ impl Moments {
         ]));
     }
 
-    /// Changesets will come from elsewhere, unless a hook refuses.
-    pub(crate) fn expect(&mut self, origin: &Origin) -> Result<(), RepoError> {
+    /// What comes, comes from elsewhere.
+    pub(crate) fn arrives_from(&mut self, origin: &Origin) {
         self.common.insert("source", origin.source.into());
         self.common.insert("url", origin.url.clone());
         if origin.in_bundle2 {
             self.common.insert("bundle2", b"1".to_vec());
         }
+    }
+
+    /// Changesets will come from elsewhere, unless a hook refuses.
+    pub(crate) fn expect(&mut self, origin: &Origin) -> Result<(), RepoError> {
+        self.arrives_from(origin);
         self.ask("prechangegroup", &self.common, false)
     }
 
@@ -92,6 +101,29 @@ impl Moments {
     pub(crate) fn comes_from(&mut self, source: &'static str, url: Vec<u8>) {
         self.common.insert("source", source.as_bytes().to_vec());
         self.common.insert("url", url);
+    }
+
+    /// Somebody elsewhere sets a key, such as a bookmark. By then phases may have `moved`.
+    pub(crate) fn key(&mut self, key: &KeyMove, compatible: bool, moved: bool) {
+        if !["prepushkey", "pushkey"]
+            .iter()
+            .any(|kind| self.hooks.listens(kind))
+        {
+            return;
+        }
+        let mut before = self.with_common(&key.facts());
+        if moved {
+            before.insert("phases_moved", b"1".to_vec());
+        }
+        let after = if compatible {
+            before.insert("pushkeycompat", b"1".to_vec());
+            before.clone()
+        } else {
+            let mut after = key.facts();
+            after.insert("ret", b"1".to_vec());
+            after
+        };
+        self.keys.push([before, after]);
     }
 
     /// They have come; some of them new.
@@ -185,6 +217,18 @@ impl Moments {
         Ok(())
     }
 
+    /// Asks about keys that are set from elsewhere.
+    pub(crate) fn setting_keys(&mut self) -> Result<(), RepoError> {
+        let pending = !self.arrivals.is_empty();
+        for [facts, _] in &self.keys {
+            if let Err(refused) = self.ask("prepushkey", facts, pending) {
+                self.common.remove("bookmark_moved");
+                return Err(refused);
+            }
+        }
+        Ok(())
+    }
+
     /// Asks whether the transaction may become final.
     pub(crate) fn closing(&self) -> Result<(), RepoError> {
         for facts in &self.bookmarks {
@@ -204,6 +248,9 @@ impl Moments {
     /// The transaction is final.
     pub(crate) fn closed(mut self) {
         self.is_open = false;
+        for [_, facts] in std::mem::take(&mut self.keys) {
+            self.hooks.later("pushkey", facts);
+        }
         for facts in &self.bookmarks {
             let facts = self.with_common(facts);
             self.hooks.later("txnclose-bookmark", facts);

@@ -10,6 +10,7 @@ mod files;
 mod finish;
 mod lanes;
 mod phases;
+mod pushed;
 
 use crate::commit_write::keep_caches_warm;
 use crate::hooks::Origin;
@@ -84,6 +85,8 @@ pub struct Receiver {
     transaction: Transaction,
     /// Numbers of the new changesets, whether they are stored yet or not.
     numbers: HashMap<Node, Rev>,
+    /// Whether changesets that were there before have another phase now.
+    phases_moved: bool,
     bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
     /// Number of changesets before the current changegroup.
     before: usize,
@@ -126,6 +129,7 @@ impl Repository {
             view,
             transaction,
             numbers: HashMap::new(),
+            phases_moved: false,
             bookmarks: None,
             before,
             current: Arrived::default(),
@@ -221,11 +225,11 @@ impl Receiver {
         })
     }
 
-    /// All of a changegroup has come.
+    /// All of a changegroup has come. Tells how many heads there are more than before.
     ///
     /// # Errors
     /// What is not as it says it is; what the storage answers.
-    pub fn conclude(&mut self) -> Result<(), RepoError> {
+    pub fn conclude(&mut self) -> Result<i64, RepoError> {
         let changesets = self.changesets.rest()?;
         let manifests = self.manifests.rest()?;
         self.current.changes += self.files.settle(&mut self.transaction)?;
@@ -240,7 +244,7 @@ impl Receiver {
             moments.arrived(nodes.collect());
         }
         self.report.arrived.push(std::mem::take(&mut self.current));
-        Ok(())
+        Ok(heads.more)
     }
 
     /// Puts bookmarks where they are said to be; [`Node::NULL`] removes one. Those on changesets
@@ -259,13 +263,15 @@ impl Receiver {
         self.bookmarks = Some(std::mem::take(all));
     }
 
-    /// Adds obsolescence markers that are not there yet, in the form in which the store has them.
+    /// Adds obsolescence markers that are not there yet, in the form in which the store has them;
+    /// tells how many those are.
     ///
     /// # Errors
     /// If they are damaged.
-    pub fn markers(&mut self, bytes: &[u8]) -> Result<(), RepoError> {
-        self.report.markers += self.transaction.add_received_markers(bytes)?;
-        Ok(())
+    pub fn markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
+        let new = self.transaction.add_received_markers(bytes)?;
+        self.report.markers += new;
+        Ok(new)
     }
 
     /// Undoes all that was written; gives what was wrong with what was taken.

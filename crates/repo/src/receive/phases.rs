@@ -31,6 +31,7 @@ impl Receiver {
                 continue;
             }
             phases[rev] = phase;
+            self.phases_moved |= rev < self.view.changelog().len();
             let parents = log.parents(Rev(rev as u32));
             for parent in parents.into_iter().flatten() {
                 below[parent.index()] = true;

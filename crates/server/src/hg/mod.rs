@@ -1,37 +1,41 @@
 //! Repositories: Mercurial's wire protocol below `/hg/`, and plain pages for browsers.
 //!
 //! Everybody may read whatever stands below `repos/`, as with `hg serve`, unless
-//! `[chttpd] require_valid_user` asks for a login. Nobody may write yet.
+//! `[chttpd] require_valid_user` asks for a login or the repository's own `.hg/hgrc` says otherwise;
+//! nobody may push unless that says so. See [`rights`].
 
 mod find;
+mod hgrc;
+mod hooks;
 mod page;
+mod push;
+mod rights;
 
+use crate::auth::UserContext;
 use crate::{Answer, App, Failure, Request};
 use find::Found;
+use hgrc::RepositoryConfig;
 use hyper::{Method, StatusCode, Uri};
 use page::Summary;
-use std::cell::Cell;
-use std::ffi::OsStr;
-use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use rights::Asked;
+use std::path::Path;
 use std::sync::Arc;
 use varve_base::StorageFile;
 use varve_base::storage::read_if_there;
-use varve_config::hgrc::{self, Hgrc};
-use varve_exchange::wire::{self, StreamBody, TYPE_ERROR, WireRequest, WireResponse, WireSettings};
+use varve_config::hgrc::HgrcError;
+use varve_exchange::wire::{self, StreamBody, TYPE_ERROR, WireRequest, WireResponse};
 use varve_exchange::{ChunkSink, ExchangeError, SinkClosed, copy_file};
 use varve_repo::Repository;
 
-use crate::http::{BodyWriter, FilePiece};
+use crate::http::{BodyWriter, FilePiece, Upload, UploadReader};
 
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
 pub(crate) fn claims(request: &Request) -> bool {
     request.raw_path == "/hg" || request.raw_path.starts_with("/hg/")
 }
 
-/// Whether the request's body is of no use: a push is refused whatever it brings.
-pub(crate) fn discards_body(uri: &Uri) -> bool {
+/// Whether the request's body is to be read as it arrives, because it may be of any length.
+pub(crate) fn reads_while_arriving(uri: &Uri) -> bool {
     let mut pairs = uri.query().unwrap_or("").split('&');
     uri.path().starts_with("/hg/") && pairs.any(|pair| pair == "cmd=unbundle")
 }
@@ -46,14 +50,25 @@ pub(crate) struct OpenRepository {
 }
 
 /// Answers everything below `/hg`.
-pub(crate) async fn route(app: Arc<App>, request: Request) -> Result<Answer, Failure> {
+pub(crate) async fn route(
+    app: Arc<App>,
+    request: Request,
+    user: UserContext,
+) -> Result<Answer, Failure> {
     if !request.is_read() && request.method != Method::POST {
         return Err(Failure::method_not_allowed("GET,HEAD,POST"));
     }
-    App::blocking(move || answer(&app, &request)).await
+    // From here on it is read, by somebody or by nobody.
+    let upload = request.upload.as_ref().map(Upload::reader);
+    App::blocking(move || answer(&app, &request, &user, upload)).await
 }
 
-fn answer(app: &Arc<App>, request: &Request) -> Result<Answer, Failure> {
+fn answer(
+    app: &Arc<App>,
+    request: &Request,
+    user: &UserContext,
+    upload: Option<UploadReader>,
+) -> Result<Answer, Failure> {
     let storage = app.storage().as_ref();
     let segments = &request.segments[1..];
     if segments.is_empty() {
@@ -65,18 +80,24 @@ fn answer(app: &Arc<App>, request: &Request) -> Result<Answer, Failure> {
         let missing = format!("there is no repository {:?}\n", segments.join("/"));
         return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
     };
-    let repository = match open(app, &found) {
-        Ok(repository) => repository,
+    let opened =
+        open(app, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(app, &found)?)));
+    let (repository, config) = match opened {
+        Ok(opened) => opened,
         Err(error) => return Ok(refuse(&error.to_string())),
     };
-    if request.query("cmd").is_some() || request.headers.contains_key("x-hgargs-post") {
-        let settings = match settings(app, &found) {
-            Ok(settings) => settings,
-            Err(error) => return Ok(refuse(&error.to_string())),
-        };
-        return Ok(respond(app, &repository.repository, request, &settings));
+    let asked = Asked::of(request, user);
+    if let Err(refusal) = rights::check(&config, &asked) {
+        return Ok(refusal.into());
     }
-    browse(&repository.repository, &found, request)
+    if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
+        return browse(&repository.repository, &found, request);
+    }
+    let answered = match asked.writes() {
+        true => push::receive(app, &found, &config, (request, &asked), upload),
+        false => respond(app, &repository.repository, request, &config),
+    };
+    Ok(answered.unwrap_or_else(|error| refuse(&error.to_string())))
 }
 
 /// The repository, opened anew if another one stands in its place.
@@ -104,20 +125,33 @@ enum OpenError {
     #[error(transparent)]
     Repository(#[from] varve_repo::RepoError),
     #[error(transparent)]
-    Hgrc(#[from] hgrc::HgrcError),
+    Hgrc(#[from] HgrcError),
 }
 
 fn respond(
     app: &Arc<App>,
     repository: &Repository,
     request: &Request,
-    settings: &WireSettings,
-) -> Answer {
+    config: &RepositoryConfig,
+) -> Result<Answer, OpenError> {
+    let settings = config.wire(app)?;
+    let response =
+        wire_request(request).and_then(|wire| wire::respond(repository, &wire, &settings));
+    Ok(send(app, request, response))
+}
+
+/// The command that a request has.
+fn wire_request(request: &Request) -> Result<WireRequest, ExchangeError> {
     let headers = request.headers.iter();
     let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let query = request.raw_query.as_bytes();
-    let response = WireRequest::parse(headers, query, &request.body)
-        .and_then(|wire| wire::respond(repository, &wire, settings));
+    WireRequest::parse(headers, request.raw_query.as_bytes(), &request.body)
+}
+
+fn send(
+    app: &Arc<App>,
+    request: &Request,
+    response: Result<WireResponse, ExchangeError>,
+) -> Answer {
     match response.unwrap_or_else(|error| WireResponse::refusal(&error)) {
         WireResponse::Whole { content_type, body } => {
             Answer::whole(StatusCode::OK, content_type, body)
@@ -129,44 +163,6 @@ fn respond(
                 app.report(&format!("{asked}: {error}"))
             })
         }
-    }
-}
-
-/// What the server's settings and the repository's own `.hg/hgrc` say. A `hgrc` that cannot be
-/// read is refused rather than passed over: it may be what keeps drafts from being published.
-fn settings(app: &App, found: &Found) -> Result<WireSettings, OpenError> {
-    let path = found.folder.join(".hg/hgrc");
-    let text = read_if_there(app.storage().as_ref(), &path)?.unwrap_or_default();
-    let included = NothingIncluded::default();
-    let mut hgrc = Hgrc::default();
-    hgrc.add_text(&included, &path, &text)?;
-    // Another file may say that drafts stay drafts; publishing them could not be taken back.
-    let unsaid = !included.asked.get();
-    let hg = &app.settings().hg;
-    Ok(WireSettings {
-        stream_clones: hg.uncompressed,
-        zlib_level: hg.zlib_level,
-        zstd_level: hg.zstd_level,
-        publishing: hgrc.boolean("phases", "publish", unsaid)?,
-    })
-}
-
-/// Files that a repository's `hgrc` includes are not read, so that a repository cannot name files
-/// of the server.
-#[derive(Default)]
-struct NothingIncluded {
-    /// Whether there was one to read.
-    asked: Cell<bool>,
-}
-
-impl hgrc::Files for NothingIncluded {
-    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
-        self.asked.set(true);
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn expand(&self, path: &[u8]) -> PathBuf {
-        PathBuf::from(OsStr::from_bytes(path))
     }
 }
 

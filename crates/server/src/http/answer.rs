@@ -9,6 +9,8 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 pub struct Answer {
     /// HTTP status.
     pub status: StatusCode,
+    /// Words behind the status that take the place of the usual ones.
+    pub reason: Option<&'static str>,
     /// Headers of this answer; the listener adds those that all answers have.
     pub headers: HeaderMap,
     /// The body.
@@ -29,6 +31,7 @@ impl Answer {
     pub fn whole(status: StatusCode, content_type: &str, body: Vec<u8>) -> Answer {
         let mut answer = Answer {
             status,
+            reason: None,
             headers: HeaderMap::new(),
             body: Body::Whole(body),
         };

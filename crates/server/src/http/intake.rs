@@ -45,18 +45,6 @@ pub(crate) async fn read_body(
     }
 }
 
-/// Reads a body to its end and keeps nothing of it: a client that sends all of its request before
-/// it reads must be able to, or it never sees the refusal.
-pub(crate) async fn discard_body(mut incoming: Incoming, limit: u64) {
-    let mut seen = 0;
-    while let Some(Ok(frame)) = incoming.frame().await {
-        seen += frame.data_ref().map_or(0, |data| data.len() as u64);
-        if seen > limit {
-            return;
-        }
-    }
-}
-
 fn gunzip(packed: &[u8], limit: u64) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     let mut bounded = MultiGzDecoder::new(packed).take(limit + 1);

@@ -2,10 +2,11 @@
 
 use super::quotes::{QuoteStream, Quoted};
 use super::sendfile::{self, FileQueue, SendfileStream};
-use super::{Answer, Body, Request, body::BodyReceiver, discard_body, read_body};
+use super::{Answer, Body, Request, Upload, body::BodyReceiver, read_body};
 use crate::{App, Failure, hg, route};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
+use hyper::ext::ReasonPhrase;
 use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue, SERVER};
 use hyper::service::service_fn;
 use hyper::{Method, Response};
@@ -13,6 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::error::Error;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
@@ -38,7 +40,7 @@ pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, stop: impl Futur
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _peer)) => connect(stream, &app, &graceful),
+                Ok((stream, peer)) => connect((stream, peer.ip()), &app, &graceful),
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
             () = &mut stop => break,
@@ -50,7 +52,7 @@ pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, stop: impl Futur
     let _ = tokio::time::timeout(FINISH_WITHIN, graceful.shutdown()).await;
 }
 
-fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
+fn connect((stream, peer): (TcpStream, IpAddr), app: &Arc<App>, graceful: &GracefulShutdown) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
     let app = Arc::clone(app);
@@ -64,7 +66,7 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle(Arc::clone(&shared), files.clone(), request)
+        handle(Arc::clone(&shared), (files.clone(), peer), request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -87,16 +89,23 @@ fn connect(stream: TcpStream, app: &Arc<App>, graceful: &GracefulShutdown) {
 
 async fn handle(
     app: Arc<App>,
-    files: FileQueue,
+    (files, peer): (FileQueue, IpAddr),
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
     let request_id = app.next_request_id();
     let begun = Instant::now();
-    let taken = take_in(&app, request).await;
+    let taken = take_in(&app, peer, request).await;
     let body_time = begun.elapsed();
     let mut answer = match taken {
-        Ok((request, login)) => route::answer(app, request, login).await,
+        Ok((request, login)) => {
+            let upload = request.upload.clone();
+            let answer = route::answer(app, request, login).await;
+            if let Some(upload) = upload {
+                upload.discard().await;
+            }
+            answer
+        }
         Err(failure) => failure.into(),
     };
     answer.set_header("x-couch-request-id", &request_id);
@@ -107,18 +116,21 @@ async fn handle(
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
 async fn take_in(
     app: &Arc<App>,
+    peer: IpAddr,
     request: hyper::Request<Incoming>,
 ) -> Result<(Request, crate::auth::Login), Failure> {
     let (parts, incoming) = request.into_parts();
     let login = app.auth.login(&parts.headers).await?;
-    let body = if hg::discards_body(&parts.uri) {
-        discard_body(incoming, app.settings().max_request_size).await;
-        Vec::new()
+    let (mut body, mut upload) = (Vec::new(), None);
+    if hg::reads_while_arriving(&parts.uri) {
+        upload = Some(Upload::new(incoming));
     } else {
         let limit = app.body_limit(&login.user);
-        read_body(incoming, &parts.headers, limit).await?
-    };
-    let request = Request::new(parts.method, &parts.uri, parts.headers, body)?;
+        body = read_body(incoming, &parts.headers, limit).await?;
+    }
+    let mut request = Request::new(parts.method, &parts.uri, parts.headers, body)?;
+    request.upload = upload;
+    request.peer = Some(peer);
     Ok((request, login))
 }
 
@@ -141,6 +153,10 @@ fn outgoing(answer: Answer, head_only: bool, files: FileQueue) -> Response<Outgo
     };
     let mut response = Response::new(body);
     *response.status_mut() = answer.status;
+    if let Some(reason) = answer.reason {
+        let reason = ReasonPhrase::from_static(reason.as_bytes());
+        response.extensions_mut().insert(reason);
+    }
     *response.headers_mut() = headers;
     response
 }

@@ -8,10 +8,13 @@ mod listener;
 mod quotes;
 mod request;
 mod sendfile;
+mod upload;
 
 pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
-pub(crate) use intake::{discard_body, read_body};
+pub(crate) use intake::read_body;
 pub(crate) use listener::serve;
 pub use request::{Request, parse_query};
 pub(crate) use sendfile::FilePiece;
+pub use upload::Upload;
+pub(crate) use upload::UploadReader;

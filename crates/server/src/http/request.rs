@@ -1,11 +1,13 @@
 //! A request as handlers see it: path segments and query decoded, body whole.
 
+use super::Upload;
 use crate::Failure;
 use hyper::header::HeaderMap;
 use hyper::{Method, Uri};
 use percent_encoding::percent_decode_str;
+use std::net::IpAddr;
 
-/// One request. The body is complete and already free of any `Content-Encoding`.
+/// One request. The body is complete and already free of any `Content-Encoding`, but for uploads.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The method; `X-HTTP-Method-Override` of a POST is already applied.
@@ -20,8 +22,12 @@ pub struct Request {
     pub query: Vec<(String, String)>,
     /// All headers.
     pub headers: HeaderMap,
-    /// The body; empty if there was none.
+    /// The body; empty if there was none, or if it is to be read as it arrives.
     pub body: Vec<u8>,
+    /// A body that is to be read as it arrives.
+    pub upload: Option<Upload>,
+    /// From where the request came.
+    pub peer: Option<IpAddr>,
 }
 
 impl Request {
@@ -52,6 +58,8 @@ impl Request {
             query,
             headers,
             body,
+            upload: None,
+            peer: None,
         })
     }
 

@@ -91,6 +91,8 @@ async fn describe(
         query: Vec::new(),
         headers: HeaderMap::new(),
         body: Vec::new(),
+        upload: None,
+        peer: None,
     };
     match couch::route(Arc::clone(app), question, user.clone()).await {
         Ok(answer) => {

@@ -9,22 +9,12 @@ mod python;
 
 pub(super) use of_command::{Called, around};
 
-use super::{Abort, Session, system_words};
+use super::{Abort, Session};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::Hgrc;
-use varve_repo::hooks::{Facts, HookSet, Hooks, OF_ARRIVALS, OF_TRANSACTIONS, Script, Undoing};
-
-/// What a hook that comes first may be followed by: if one of those cannot be run, nothing is
-/// begun.
-const FOLLOWERS: &[(&str, &[&str])] = &[
-    ("pretxnopen", OF_TRANSACTIONS),
-    ("prechangegroup", OF_ARRIVALS),
-    ("precommit", &["pretxncommit", "commit"]),
-    ("preupdate", &["update"]),
-    ("pretag", &["tag"]),
-];
+use varve_repo::hooks::{Facts, HookSet, Hooks, Script, Undoing, followers};
 
 /// The hooks of one call of the program.
 #[derive(Debug, Default)]
@@ -59,15 +49,7 @@ impl SessionHooks {
 
     /// Refuses hooks that are functions of Python, which would have to be imported.
     fn check(&self, kind: &str) -> Result<(), String> {
-        match self.set.of(kind).find(|script| script.is_python()) {
-            Some(script) => {
-                let name = String::from_utf8_lossy(&script.name);
-                Err(format!(
-                    "{name} hook is in Python, which cannot be run here"
-                ))
-            }
-            None => Ok(()),
-        }
+        self.set.of(kind).try_for_each(Script::check)
     }
 
     /// Runs the hooks of a kind until one fails; the words of that.
@@ -101,17 +83,7 @@ impl SessionHooks {
         {
             process.env("HG", program);
         }
-        let status = process
-            .status()
-            .map_err(|error| format!("{name} hook cannot be run: {}", system_words(&error)))?;
-        if status.success() {
-            return Ok(());
-        }
-        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-        Err(match (status.code(), signal) {
-            (None, Some(signal)) => format!("{name} hook killed by signal {signal}"),
-            (code, _) => format!("{name} hook exited with status {}", code.unwrap_or(-1)),
-        })
+        script.judge(process.status())
     }
 
     /// Runs all hooks of a kind; what fails is a warning.
@@ -135,8 +107,7 @@ impl Hooks for SessionHooks {
     }
 
     fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), String> {
-        let followers = FOLLOWERS.iter().find(|(first, _)| *first == kind);
-        for follower in followers.into_iter().flat_map(|(_, followers)| *followers) {
+        for follower in followers(kind) {
             self.check(follower)?;
         }
         self.run(kind, facts, pending)

@@ -1,0 +1,122 @@
+//! Hooks of a repository that is pushed to: what they learn, what they say, what they refuse.
+
+use super::{OPEN, Pair};
+
+const KINDS: &[&str] = &[
+    "pretxnopen",
+    "prechangegroup",
+    "pretxnchangegroup",
+    "prepushkey",
+    "pretxnclose-bookmark",
+    "pretxnclose-phase",
+    "pretxnclose",
+    "txnclose-bookmark",
+    "txnclose-phase",
+    "txnclose",
+    "txnabort",
+    "changegroup",
+    "incoming",
+    "pushkey",
+];
+
+/// All hooks say what they learn, but for what is never the same.
+fn talking() -> String {
+    let print = "env | grep ^HG_ | grep -v -e TXNID -e ^HG_EXE | sort | tr '\\n' ' '; echo";
+    let lines = KINDS.iter().map(|kind| format!("{kind} = {print}\n"));
+    format!("{OPEN}[hooks]\n{}", lines.collect::<String>())
+}
+
+#[test]
+fn hooks_learn_what_happens_and_the_client_hears_them() {
+    let pair = Pair::new(&talking());
+    pair.commit("d");
+    pair.commit("e");
+    let told = pair.push("").success();
+    assert!(told.contains("remote: HG_BUNDLE2=1 "), "{told}");
+    assert!(told.contains("HG_URL=remote:http:127.0.0.1:"), "{told}");
+    pair.both("bookmark -r 1 mark");
+    pair.push("-B mark");
+    pair.commit("f");
+    pair.both("bookmark -f -r tip mark");
+    pair.push("");
+    pair.both("bookmark -d mark");
+    pair.push("-B mark");
+    pair.same();
+}
+
+#[test]
+fn hooks_of_old_clients_learn_as_much() {
+    let pair = Pair::new(&talking());
+    pair.commit("d");
+    pair.both("bookmark -r 1 mark");
+    pair.push("-B mark --config devel.legacy.exchange=bundle1,bookmarks,phases");
+    pair.commit("e");
+    pair.both("bookmark -f -r tip mark");
+    pair.push("--config devel.legacy.exchange=bookmarks,phases");
+    pair.same();
+}
+
+#[test]
+fn phases_and_what_refuses_them() {
+    let drafts = format!("{}[phases]\npublish = no\n", talking());
+    let mut pair = Pair::new(&drafts);
+    pair.commit("d");
+    pair.push("");
+    pair.both("phase -p 1");
+    pair.push("");
+    pair.same();
+    pair.both("phase -p 2");
+    pair.configure(&format!("{drafts}[hooks]\npretxnclose-phase.no = false\n"));
+    pair.push("");
+    pair.same();
+}
+
+#[test]
+fn a_hook_that_refuses_undoes_the_push() {
+    let mut pair = Pair::new(OPEN);
+    pair.both("bookmark -r 2 mark");
+    for kind in KINDS.iter().filter(|kind| !kind.starts_with("txnclose-")) {
+        let no = format!("{OPEN}[hooks]\n{kind}.no = echo no from {kind}; exit 3\n");
+        pair.configure(&no);
+        pair.commit(kind);
+        pair.both("bookmark -f -r tip mark");
+        let count = || pair.hg.ok(&pair.servers()[0], &["log", "-T", "."]).len();
+        let before = count();
+        let told = pair.push("-B mark");
+        let is_asked = kind.starts_with("pre");
+        assert_eq!(told.code, Some(if is_asked { 255 } else { 0 }), "{told}");
+        assert_eq!(count() > before, !is_asked, "{kind}");
+        if is_asked {
+            assert_eq!(count(), before, "{kind}");
+        }
+    }
+    pair.configure(OPEN);
+    pair.push("-B mark");
+    pair.same();
+}
+
+#[test]
+fn hooks_see_what_is_pending() {
+    let look =
+        "hg log -r 'not public()' -T 'draft {node|short}\\n'; hg bookmarks; hg tip -T '{rev}\\n'";
+    let kinds = ["pretxnchangegroup", "pretxnclose", "txnclose"];
+    let lines = kinds.map(|kind| format!("{kind} = {look}\n"));
+    let pair = Pair::new(&format!("{OPEN}[hooks]\n{}", lines.concat()));
+    pair.commit("d");
+    pair.both("bookmark -r 3 mark");
+    pair.push("-B mark");
+    pair.same();
+}
+
+#[test]
+fn hooks_of_strangers_and_in_python_are_not_run() {
+    let pair = Pair::new(&format!("{OPEN}[hooks]\nincoming = python:os.getcwd\n"));
+    pair.commit("d");
+    let [ours, _] = pair.push_each("");
+    let said = ours.0.failure();
+    assert!(
+        said.contains("incoming hook is in Python, which cannot be run here"),
+        "{said}"
+    );
+    assert_eq!(pair.hg.ok(&pair.servers()[0], &["log", "-T", "."]), "...");
+}

@@ -1,0 +1,95 @@
+//! Who may push, and who may read.
+
+use super::{OPEN, Pair};
+use varve_testkit::varve::{ADMIN, PASSWORD};
+
+#[test]
+fn the_same_is_refused_in_the_same_words() {
+    let mut pair = Pair::new("");
+    pair.commit("d");
+    for web in [
+        "",
+        "allow-push = *\n",
+        "push_ssl = no\n",
+        "push_ssl = no\nallow-push = *\ndeny_push = *\n",
+        "push_ssl = no\nallow-push = *\nallow-pull = no\n",
+        "deny_read = *\n",
+        "push_ssl = no\nallow-push = *\ndeny_read = *\n",
+    ] {
+        pair.configure(&format!("[web]\n{web}"));
+        assert_eq!(pair.push("").code, Some(255), "{web}");
+        let pulls = pair.urls().map(|url| {
+            let told = pair.hg.run(&pair.clients()[0], &["incoming", &url]);
+            (told.code, told.stderr)
+        });
+        assert_eq!(pulls[0], pulls[1], "{web}");
+    }
+    for web in [
+        "allow-push = *",
+        "allow_push = *",
+        "allow-push = *\nallow_read = *",
+    ] {
+        pair.configure(&format!("[web]\npush_ssl = no\n{web}\n"));
+        assert_eq!(pair.push("-r 0").code, Some(1), "{web}");
+    }
+    pair.push("").success();
+    pair.same();
+}
+
+#[test]
+fn those_with_a_login_push_if_they_are_named() {
+    let mut pair = Pair::new(OPEN);
+    pair.commit("d");
+    let client = &pair.clients()[0];
+    let named = pair.ours.admin_url("/hg/r");
+    let nobody = pair.ours.url("/hg/r");
+    let push = |pair: &Pair, url: &str| pair.hg.run(client, &["push", "-r", "3", url]);
+    for (web, word) in [
+        ("deny_push = *", "authorization failed"),
+        ("allow-push = somebody", "authorization failed"),
+        (
+            &format!("allow-push = *\ndeny_push = {ADMIN}"),
+            "authorization failed",
+        ),
+        (
+            "allow-push = *\nallow_read = somebody",
+            "authorization failed",
+        ),
+    ] {
+        pair.configure(&format!("[web]\npush_ssl = no\n{web}\n"));
+        let said = push(&pair, &named).failure();
+        assert!(said.contains(word), "{web}: {said}");
+    }
+    pair.configure(&format!(
+        "[web]\npush_ssl = no\nallow-push = {ADMIN}\n[hooks]\nincoming = echo $HG_URL\n"
+    ));
+    let said = push(&pair, &nobody).failure();
+    assert!(said.contains("http authorization required"), "{said}");
+    let wrong = named.replace(PASSWORD, "wrong");
+    push(&pair, &wrong).failure();
+    let told = push(&pair, &named).success();
+    assert!(
+        told.contains(&format!("remote: remote:http:127.0.0.1:{ADMIN}\n")),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_an_included_file_may_forbid_is_not_done() {
+    let mut pair = Pair::new(OPEN);
+    pair.commit("d");
+    pair.configure(&format!("{OPEN}%include ../rights\n"));
+    let [ours, _] = pair.push_each("");
+    assert!(ours.0.failure().contains("authorization failed"));
+}
+
+#[test]
+fn only_a_post_over_tls_pushes() {
+    let pair = Pair::new("[web]\nallow-push = *\n");
+    let mut client = pair.ours.anonymous();
+    let answer = client.get("/hg/r?cmd=unbundle&heads=666f726365");
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (405, "0\npush requires POST request\n")
+    );
+}

@@ -1,0 +1,88 @@
+//! What a repository's own `.hg/hgrc` says.
+//!
+//! Files that it includes are not read, so that a repository cannot name files of the server; such
+//! a repository is only read from, and its drafts stay drafts, because what is not known may be what
+//! keeps others away. Hooks are run only if the file belongs to who runs the server: they are
+//! programs.
+
+use super::OpenError;
+use super::find::Found;
+use crate::App;
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use varve_base::storage::read_if_there;
+use varve_config::hgrc::{Files, Hgrc};
+use varve_exchange::wire::WireSettings;
+use varve_repo::Evolution;
+
+/// The configuration of one repository.
+#[derive(Debug)]
+pub(super) struct RepositoryConfig {
+    pub(super) values: Hgrc,
+    /// Whether the values are all there are: no other file is included.
+    pub(super) is_whole: bool,
+    /// Whether the file belongs to who runs the server.
+    pub(super) is_trusted: bool,
+}
+
+impl RepositoryConfig {
+    /// Reads it. A file that cannot be read is refused rather than passed over: it may be what keeps
+    /// drafts from being published.
+    pub(super) fn read(app: &App, found: &Found) -> Result<RepositoryConfig, OpenError> {
+        let path = found.folder.join(".hg/hgrc");
+        let text = read_if_there(app.storage().as_ref(), &path)?.unwrap_or_default();
+        let included = NothingIncluded::default();
+        let mut values = Hgrc::default();
+        values.add_text(&included, &path, &text)?;
+        let owner = std::fs::metadata(app.folder.path.join(&path)).map(|found| found.uid());
+        Ok(RepositoryConfig {
+            values,
+            is_whole: !included.asked.get(),
+            is_trusted: owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw()),
+        })
+    }
+
+    /// Whether what is pulled or pushed becomes public.
+    pub(super) fn publishing(&self) -> Result<bool, OpenError> {
+        // Another file may say that drafts stay drafts; publishing them could not be taken back.
+        Ok(self.values.boolean("phases", "publish", self.is_whole)?)
+    }
+
+    /// Whether obsolescence markers are exchanged.
+    pub(super) fn takes_markers(&self) -> Result<bool, OpenError> {
+        Ok(Evolution::read(&self.values)?.exchange)
+    }
+
+    /// What this and the server's settings say about answers.
+    pub(super) fn wire(&self, app: &App) -> Result<WireSettings, OpenError> {
+        let hg = &app.settings().hg;
+        Ok(WireSettings {
+            stream_clones: hg.uncompressed,
+            zlib_level: hg.zlib_level,
+            zstd_level: hg.zstd_level,
+            takes_markers: self.takes_markers()?,
+            publishing: self.publishing()?,
+        })
+    }
+}
+
+#[derive(Default)]
+struct NothingIncluded {
+    /// Whether there was one to read.
+    asked: Cell<bool>,
+}
+
+impl Files for NothingIncluded {
+    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
+        self.asked.set(true);
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn expand(&self, path: &[u8]) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(path))
+    }
+}

@@ -1,0 +1,75 @@
+//! Pushes: from a request that writes to its answer.
+
+use super::find::Found;
+use super::hgrc::RepositoryConfig;
+use super::hooks::PushHooks;
+use super::rights::Asked;
+use super::{OpenError, send, wire_request};
+use crate::http::UploadReader;
+use crate::{Answer, App, Request};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use varve_base::Interrupt;
+use varve_exchange::{Push, PushWords};
+use varve_repo::{LockWait, Opening, Repository, StorageSettings};
+
+/// `ui.timeout` where nobody sets it: seconds that a lock is waited for.
+const TIMEOUT: i64 = 600;
+
+/// Takes a push in.
+pub(super) fn receive(
+    app: &Arc<App>,
+    found: &Found,
+    config: &RepositoryConfig,
+    (request, asked): (&Request, &Asked<'_>),
+    upload: Option<UploadReader>,
+) -> Result<Answer, OpenError> {
+    let words = Arc::new(PushWords::default());
+    let folder = app.folder.path.join(&found.folder);
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    let hooks = Arc::new(PushHooks::new(config, folder, &words)?);
+    let opening = Opening {
+        hooks: Some(hooks.clone()),
+        pending: false,
+    };
+    let storage = Arc::clone(app.storage());
+    let repository = Repository::open_as(storage, Path::new(&found.folder), opening)?;
+    let lookup = |section: &str, name: &str| config.values.text(section, name);
+    let settings = StorageSettings::read(&lookup)?;
+    let timeout = config.values.integer("ui", "timeout")?.unwrap_or(TIMEOUT);
+    let (url, stop) = (url(request, asked), Interrupt::default());
+    let push = Push {
+        repository: &repository,
+        write: settings.write_options(repository.requirements()),
+        url: url.as_bytes(),
+        takes_markers: config.takes_markers()?,
+        publishing: config.publishing()?,
+        wait: LockWait {
+            timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
+            silent: Duration::MAX,
+            tell: &|_| {},
+            stop: &stop,
+        },
+        words: &words,
+        hooks: hooks.as_ref(),
+        after_locks: &|| hooks.after_locks(),
+    };
+    let response = wire_request(request).and_then(|wire| match (asked.command, upload) {
+        ("pushkey", _) => push.pushkey(&wire),
+        (_, Some(upload)) => push.unbundle(&wire, upload),
+        (_, None) => push.unbundle(&wire, io::empty()),
+    });
+    Ok(send(app, request, response))
+}
+
+/// Who pushes, in the form that hooks know.
+fn url(request: &Request, asked: &Asked<'_>) -> String {
+    let scheme = if asked.is_secure { "https" } else { "http" };
+    let peer = request.peer.map(|peer| peer.to_string());
+    let peer = peer.unwrap_or_default();
+    let user = utf8_percent_encode(asked.user.unwrap_or_default(), NON_ALPHANUMERIC);
+    format!("remote:{scheme}:{peer}:{user}")
+}
