@@ -203,6 +203,13 @@ fn small_parts(
             });
         }
     }
+    if settings.takes_markers
+        && request.flag("obsmarkers")?
+        && caps.values("obsmarkers").any(|value| value == "V1")
+    {
+        let markers = relevant_markers(view, heads)?;
+        parts.extend((!markers.is_empty()).then(|| plain("OBSMARKERS", markers)));
+    }
     if request.flag("phases")? && caps.values("phases").any(|value| value == "heads") {
         parts.push(plain(
             "PHASE-HEADS",
@@ -210,6 +217,13 @@ fn small_parts(
         ));
     }
     Ok(parts)
+}
+
+/// What led to the heads and to what they follow.
+fn relevant_markers(view: &RepoView, heads: &[Rev]) -> Result<Vec<u8>, ExchangeError> {
+    let selection = Selection::new(view.changelog(), heads, &[]);
+    let nodes = selection.sent().map(|rev| view.changelog().node(rev));
+    Ok(view.relevant_markers(&nodes.collect::<Vec<_>>())?)
 }
 
 /// The heads asked for, or all that may be seen.

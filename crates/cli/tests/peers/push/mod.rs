@@ -3,6 +3,7 @@
 mod breaking;
 mod forms;
 mod hooks;
+mod parts;
 mod races;
 mod rights;
 

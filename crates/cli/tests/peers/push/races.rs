@@ -84,7 +84,7 @@ fn a_lock_is_waited_for_as_long_as_is_configured() {
     let [ours, _] = pair.push_each("");
     let said = ours.0.failure();
     assert!(
-        said.contains("timed out waiting for lock held by elsewhere:"),
+        said.contains("timed out waiting for lock held by 'elsewhere:"),
         "{said}"
     );
     std::fs::remove_file(&lock).unwrap();

@@ -1,0 +1,207 @@
+//! Bundles that no client of ours makes: both servers answer them byte for byte alike.
+
+use super::{OPEN, Pair};
+use varve_testkit::http::Client;
+
+const CAPABILITIES: &[u8] = b"HG20\nbookmarks\nchangegroup=01,02,03\n\
+    error=abort,unsupportedcontent,pushraced,pushkey\nphases=heads\npushkey";
+const FORCE: &str = "666f726365";
+
+/// A part of a bundle2 with mandatory parameters.
+fn part(name: &str, id: u32, params: &[(&str, &str)], payload: &[u8]) -> Vec<u8> {
+    let mut header = vec![name.len() as u8];
+    header.extend_from_slice(name.as_bytes());
+    header.extend_from_slice(&id.to_be_bytes());
+    header.extend([params.len() as u8, 0]);
+    for (key, value) in params {
+        header.extend([key.len() as u8, value.len() as u8]);
+    }
+    for (key, value) in params {
+        header.extend_from_slice(&[key.as_bytes(), value.as_bytes()].concat());
+    }
+    let mut part = (header.len() as u32).to_be_bytes().to_vec();
+    part.extend(header);
+    if !payload.is_empty() {
+        part.extend((payload.len() as u32).to_be_bytes());
+        part.extend_from_slice(payload);
+    }
+    part.extend([0; 4]);
+    part
+}
+
+fn bundle(parts: &[Vec<u8>]) -> Vec<u8> {
+    let parts = parts.concat();
+    [b"HG20\0\0\0\0", &parts[..], b"\0\0\0\0"].concat()
+}
+
+fn with_replies(part: Vec<u8>) -> Vec<u8> {
+    bundle(&[self::part("REPLYCAPS", 0, &[], CAPABILITIES), part])
+}
+
+impl Pair {
+    /// Posts a push to both servers; both must answer the same.
+    #[track_caller]
+    fn post(&self, what: &str, heads: &str, body: &[u8]) -> Vec<u8> {
+        let answers = self.urls().map(|url| {
+            let address = url.strip_prefix("http://").unwrap();
+            let (address, path) = address.split_once('/').unwrap_or((address, ""));
+            let arguments = format!("heads={heads}");
+            let headers = [
+                ("X-HgArg-1", &arguments[..]),
+                ("X-HgProto-1", "0.1 0.2 comp=zstd,zlib,none"),
+                ("Content-Type", "application/mercurial-0.1"),
+            ];
+            let path = format!("/{path}?cmd=unbundle");
+            let answer = Client::new(address).request("POST", &path, &headers, body);
+            let answer = answer.unwrap();
+            let kind = answer.header("content-type").map(str::to_owned);
+            (answer.status, kind, answer.body)
+        });
+        let [ours, theirs] = &answers;
+        let shown = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
+        assert_eq!(shown(&ours.2), shown(&theirs.2), "{what}");
+        assert_eq!(ours, theirs, "{what}");
+        answers[0].2.clone()
+    }
+}
+
+/// Nodes that parts speak of.
+struct Nodes {
+    tip: Vec<u8>,
+    root: Vec<u8>,
+    unknown: Vec<u8>,
+    none: Vec<u8>,
+}
+
+impl Nodes {
+    fn of(pair: &Pair) -> Nodes {
+        let node = |rev: &str| {
+            let hex = pair
+                .hg
+                .ok(&pair.servers()[0], &["log", "-r", rev, "-T", "{node}"]);
+            let digits = hex
+                .as_bytes()
+                .chunks(2)
+                .map(|two| std::str::from_utf8(two).unwrap());
+            digits
+                .map(|two| u8::from_str_radix(two, 16).unwrap())
+                .collect()
+        };
+        Nodes {
+            tip: node("tip"),
+            root: node("0"),
+            unknown: vec![0xaa; 20],
+            none: vec![0xff; 20],
+        }
+    }
+}
+
+fn hex(node: &[u8]) -> String {
+    node.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn checks(nodes: &Nodes) -> Vec<(&'static str, Vec<u8>)> {
+    let Nodes {
+        tip,
+        root,
+        unknown,
+        none,
+    } = nodes;
+    let check = |what: &str, payload: &[u8]| part(&format!("CHECK:{what}"), 1, &[], payload);
+    let phase = |number: u8, node: &[u8]| [&[0, 0, 0, number][..], node].concat();
+    let named = |node: &[u8], name: &str| [node, &[0, name.len() as u8], name.as_bytes()].concat();
+    vec![
+        ("other heads", check("HEADS", unknown)),
+        ("the heads", check("HEADS", tip)),
+        ("no head", check("UPDATED-HEADS", root)),
+        ("nothing", check("UPDATED-HEADS", unknown)),
+        ("a head", check("UPDATED-HEADS", tip)),
+        ("another phase", check("PHASES", &phase(1, root))),
+        ("a third phase", check("PHASES", &phase(2, root))),
+        ("the phase", check("PHASES", &phase(0, root))),
+        ("no bookmark", check("BOOKMARKS", &named(unknown, "other"))),
+        ("moved", check("BOOKMARKS", &named(tip, "mark"))),
+        ("set", check("BOOKMARKS", &named(none, "mark"))),
+        ("as it is", check("BOOKMARKS", &named(root, "mark"))),
+        ("still none", check("BOOKMARKS", &named(none, "other"))),
+    ]
+}
+
+fn others(nodes: &Nodes) -> Vec<(&'static str, Vec<u8>)> {
+    let (tip, root) = (&hex(&nodes.tip)[..], &hex(&nodes.root)[..]);
+    let key = |namespace, old, new| {
+        let params = [
+            ("namespace", namespace),
+            ("key", "mark"),
+            ("old", old),
+            ("new", new),
+        ];
+        part("PUSHKEY", 1, &params, b"")
+    };
+    vec![
+        ("unknown", part("NOSUCH", 1, &[], b"")),
+        ("unknown, advisory", part("nosuch", 1, &[], b"")),
+        (
+            "a parameter",
+            part("CHECK:HEADS", 1, &[("foo", "bar")], b""),
+        ),
+        ("no namespace", key("foo", "", "x")),
+        ("another value", key("bookmarks", tip, "")),
+        ("set again", key("bookmarks", tip, root)),
+        ("set at last", key("bookmarks", root, tip)),
+        ("words", part("OUTPUT", 1, &[], b"hello\nworld\n")),
+        (
+            "a failure",
+            part("ERROR:ABORT", 1, &[("message", "boo")], b""),
+        ),
+    ]
+}
+
+/// Three changesets and a bookmark on the first.
+fn marked() -> Pair {
+    let pair = Pair::new(OPEN);
+    for server in pair.servers() {
+        pair.hg.ok(&server, &["bookmark", "-r", "0", "mark"]);
+    }
+    pair
+}
+
+#[test]
+fn odd_parts_are_answered_alike() {
+    let pair = marked();
+    let nodes = Nodes::of(&pair);
+    for (what, part) in checks(&nodes).into_iter().chain(others(&nodes)) {
+        pair.post(what, FORCE, &with_replies(part));
+    }
+    pair.same();
+}
+
+#[test]
+fn odd_bundles_are_answered_alike() {
+    let pair = marked();
+    let check = part("CHECK:HEADS", 1, &[], &[0xaa; 20]);
+    pair.post("no replies", FORCE, &bundle(&[check]));
+    let unknown = part("NOSUCH", 1, &[], b"");
+    pair.post("no replies, unknown", FORCE, &bundle(&[unknown]));
+    let caps = part("REPLYCAPS", 0, &[], CAPABILITIES);
+    for behind in [&b"\0\0\0\x44abc"[..], b"\0\0\0\x14\x0bCHANGEGROUP"] {
+        let cut = [b"HG20\0\0\0\0", &caps[..], behind].concat();
+        pair.post("cut", FORCE, &cut);
+    }
+    for body in [&b""[..], b"hello world", b"HG2Y\0\0\0\0", b"HG10XX"] {
+        pair.post("no bundle", FORCE, body);
+    }
+    pair.post("engine", FORCE, b"HG20\0\0\0\x0eCompression=XXaaaa");
+    pair.post("cut bundle1", FORCE, b"HG10UN\0\0\x01\0aaaa");
+    let zeros = "0".repeat(40);
+    for heads in [
+        format!("686173686564+{zeros}"),
+        hex(&Nodes::of(&pair).root),
+        zeros,
+    ] {
+        let told = pair.post("other heads", &heads, b"HG10UN");
+        let words = b"0\nrepository changed while preparing changes - please try again\n";
+        assert_eq!(told, words);
+    }
+    pair.same();
+}
