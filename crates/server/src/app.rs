@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
-use varve_base::Storage;
+use varve_base::{Interrupt, Storage};
 use varve_btree::NodeCache;
 use varve_config::Settings;
 use varve_docdb::{DatabaseOptions, Limits};
@@ -40,6 +40,8 @@ pub struct App {
     pub(crate) config: NodeConfig,
     report: fn(&str),
     stopping: watch::Sender<bool>,
+    /// Raised when what still runs has no more time.
+    pub(crate) hurry: Interrupt,
     requests: AtomicU64,
 }
 
@@ -68,6 +70,7 @@ impl App {
             folder,
             report,
             stopping: watch::Sender::new(false),
+            hurry: Interrupt::default(),
             requests: AtomicU64::new(0),
         })
     }

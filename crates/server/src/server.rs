@@ -5,6 +5,7 @@ use crate::{App, ServerError, http};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,6 +13,9 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Stack of every thread: nested JSON and deep trees are read by recursion within limits that
 /// this covers.
 const STACK: usize = 8 << 20;
+
+/// When the server stops, what cannot end any more has this long to be undone.
+const UNDONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// What to serve, and where.
 #[derive(Clone, Debug)]
@@ -98,7 +102,8 @@ impl Server {
     pub fn run_until(self, stop: impl Future<Output = ()>) {
         let serving = http::serve(self.listener, Arc::clone(&self.app), stop);
         self.runtime.block_on(serving);
-        // Blocking threads that still write to a client that was cut end at their next write.
-        self.runtime.shutdown_background();
+        // Blocking threads that still write to a client that was cut end at their next write; pushes
+        // that are cut are undone.
+        self.runtime.shutdown_timeout(UNDONE_WITHIN);
     }
 }

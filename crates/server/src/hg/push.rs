@@ -12,7 +12,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use varve_base::Interrupt;
 use varve_exchange::{Push, PushWords};
 use varve_repo::{LockWait, Opening, Repository, StorageSettings};
 
@@ -40,7 +39,7 @@ pub(super) fn receive(
     let lookup = |section: &str, name: &str| config.values.text(section, name);
     let settings = StorageSettings::read(&lookup)?;
     let timeout = config.values.integer("ui", "timeout")?.unwrap_or(TIMEOUT);
-    let (url, stop) = (url(request, asked), Interrupt::default());
+    let url = url(request, asked);
     let push = Push {
         repository: &repository,
         write: settings.write_options(repository.requirements()),
@@ -51,7 +50,7 @@ pub(super) fn receive(
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
             silent: Duration::MAX,
             tell: &|_| {},
-            stop: &stop,
+            stop: &app.hurry,
         },
         words: &words,
         hooks: hooks.as_ref(),

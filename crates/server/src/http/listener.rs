@@ -50,6 +50,7 @@ pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, stop: impl Futur
     app.stop();
     // Whoever has not finished by then is cut; nothing that was acknowledged can be lost by it.
     let _ = tokio::time::timeout(FINISH_WITHIN, graceful.shutdown()).await;
+    app.hurry.raise();
 }
 
 fn connect((stream, peer): (TcpStream, IpAddr), app: &Arc<App>, graceful: &GracefulShutdown) {

@@ -1,6 +1,8 @@
 //! The server and clients are killed in the middle of pushes, many times.
 
 use super::{OPEN, Pair, commit, copy};
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -99,4 +101,32 @@ fn a_client_that_is_killed_leaves_nothing_behind() {
         // What it had begun is undone by the server itself.
         lands(&pair, url, false);
     }
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_undoes_what_cannot_end() {
+    let pair = with_much();
+    let client = &pair.clients()[0];
+    pair.hg
+        .ok(client, &["bundle", "-a", "-t", "none-v1", "../all.hg"]);
+    let bundle = std::fs::read(pair.site.path().join("all.hg")).unwrap();
+    let mut stream = TcpStream::connect(pair.ours.address()).unwrap();
+    let head = format!(
+        "POST /hg/r?cmd=unbundle&heads=666f726365 HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+        bundle.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&bundle[..bundle.len() / 2]).unwrap();
+    let server = pair.servers()[0].clone();
+    let journal = server.join(".hg/store/journal");
+    while !journal.exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    // The rest never comes.
+    let Pair { hg, site, ours, .. } = pair;
+    assert!(ours.stop("TERM").status.success());
+    assert!(!journal.exists());
+    assert_eq!(hg.ok(&server, &["log", "-T", "."]), "...");
+    hg.ok(&server, &["verify"]);
+    drop((stream, site));
 }
