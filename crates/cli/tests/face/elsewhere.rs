@@ -314,18 +314,23 @@ fn names_and_passwords_come_from_the_url_or_the_configuration() {
 /// Passes connections on to `server` until `left` bytes of answers have gone through, and cuts
 /// them then.
 fn cutting(server: String, left: usize) -> String {
+    cutting_both(server, usize::MAX, left)
+}
+
+/// The same, with a number of bytes for requests as well.
+pub(super) fn cutting_both(server: String, requests: usize, answers: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let left = Arc::new(AtomicUsize::new(left));
+    let [requests, answers] = [requests, answers].map(|left| Arc::new(AtomicUsize::new(left)));
     thread::spawn(move || {
         for client in listener.incoming() {
             let (Ok(client), Ok(server)) = (client, TcpStream::connect(&server)) else {
                 return;
             };
             let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            let left = Arc::clone(&left);
-            thread::spawn(move || pass(from, to, &AtomicUsize::new(usize::MAX)));
-            thread::spawn(move || pass(server, client, &left));
+            let [requests, answers] = [&requests, &answers].map(Arc::clone);
+            thread::spawn(move || pass(from, to, &requests));
+            thread::spawn(move || pass(server, client, &answers));
         }
     });
     format!("http://{address}/")
@@ -345,7 +350,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, left: &AtomicUsize) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-fn ours(folder: &Path, arguments: &[&str]) -> Output {
+pub(super) fn ours(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(our_hg());
     command.args(arguments).current_dir(folder);
     command.env("HGRCPATH", "").env("HGPLAIN", "1");

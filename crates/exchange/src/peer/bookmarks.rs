@@ -67,31 +67,75 @@ pub fn compare_bookmarks(
 ) -> Vec<ComparedBookmark> {
     let own = view.bookmarks();
     let names: BTreeSet<&Vec<u8>> = own.keys().chain(remote.keys()).collect();
-    let compared = names.into_iter().map(|name| {
+    let mut compared: Vec<ComparedBookmark> = Vec::with_capacity(names.len());
+    let (mut places, mut pairs) = (Vec::new(), Vec::new());
+    for name in names {
         let (here, there) = (own.get(name).copied(), remote.get(name).copied());
-        ComparedBookmark {
-            name: name.clone(),
+        let rev = |node: Option<Node>| view.changelog().rev(&node?);
+        let relation = match (here, there) {
+            (_, None) => BookmarkRelation::OnlyHere,
+            (None, _) => BookmarkRelation::OnlyThere,
+            (here, there) if here == there => BookmarkRelation::Same,
+            _ => BookmarkRelation::Unknown,
+        };
+        if let (BookmarkRelation::Unknown, Some(here), Some(there)) =
+            (relation, rev(here), rev(there))
+        {
+            places.push((compared.len(), here > there));
+            pairs.push((here.min(there), here.max(there)));
+        }
+        let name = name.clone();
+        compared.push(ComparedBookmark {
+            name,
             here,
             there,
-            relation: relation(view, here, there),
-        }
-    });
-    compared.collect()
+            relation,
+        });
+    }
+    for ((at, is_newer), descends) in places.into_iter().zip(descents(view, &pairs)) {
+        compared[at].relation = match (descends, is_newer) {
+            (true, true) => BookmarkRelation::Ahead,
+            (true, false) => BookmarkRelation::Behind,
+            (false, _) => BookmarkRelation::Apart,
+        };
+    }
+    compared
 }
 
-fn relation(view: &RepoView, here: Option<Node>, there: Option<Node>) -> BookmarkRelation {
-    let (here, there) = match (here, there) {
-        (_, None) => return BookmarkRelation::OnlyHere,
-        (None, _) => return BookmarkRelation::OnlyThere,
-        (Some(here), Some(there)) if here == there => return BookmarkRelation::Same,
-        (Some(here), Some(there)) => (view.changelog().rev(&here), view.changelog().rev(&there)),
-    };
-    match (here, there) {
-        (Some(here), Some(there)) if is_ancestor(view, there, here) => BookmarkRelation::Ahead,
-        (Some(here), Some(there)) if is_ancestor(view, here, there) => BookmarkRelation::Behind,
-        (Some(_), Some(_)) => BookmarkRelation::Apart,
-        _ => BookmarkRelation::Unknown,
+/// For each pair whether the second, newer changeset descends from the first: 64 pairs in one pass
+/// over what lies between.
+fn descents(view: &RepoView, pairs: &[(Rev, Rev)]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_unstable_by_key(|at| pairs[*at]);
+    let mut found = vec![false; pairs.len()];
+    for batch in order.chunks(64) {
+        let inside = |at: &usize| pairs[*at];
+        let first = batch
+            .iter()
+            .map(|at| inside(at).0)
+            .min()
+            .unwrap_or_default();
+        let last = batch
+            .iter()
+            .map(|at| inside(at).1)
+            .max()
+            .unwrap_or_default();
+        let mut masks = vec![0_u64; last.index() - first.index() + 1];
+        for (bit, at) in batch.iter().enumerate() {
+            masks[inside(at).0.index() - first.index()] |= 1 << bit;
+        }
+        for at in 0..masks.len() {
+            let parents = view.changelog().parents(Rev(first.0 + at as u32));
+            for parent in parents.into_iter().flatten() {
+                let below = parent.index().checked_sub(first.index());
+                masks[at] |= below.map_or(0, |below| masks[below]);
+            }
+        }
+        for (bit, at) in batch.iter().enumerate() {
+            found[*at] = masks[inside(at).1.index() - first.index()] >> bit & 1 == 1;
+        }
     }
+    found
 }
 
 /// Compares `remote` with the bookmarks of a repository that has all of the other side's
@@ -103,26 +147,28 @@ pub fn pulled_bookmarks(
     wanted: &[Vec<u8>],
     path: Option<&[u8]>,
 ) -> Vec<PulledBookmark> {
+    let wanted: BTreeSet<&Vec<u8>> = wanted.iter().collect();
     let mut pulled = Vec::new();
-    for (name, node) in remote {
-        let Some(there) = view.changelog().rev(node) else {
+    for compared in compare_bookmarks(view, remote) {
+        let ComparedBookmark { name, there, .. } = compared;
+        let Some(node) = there.filter(|node| view.changelog().rev(node).is_some()) else {
             continue;
         };
-        let moves = match view.bookmarks().get(name) {
-            None => BookmarkMove::Added,
-            Some(here) if here == node => continue,
-            Some(here) => match view.changelog().rev(here) {
-                None => BookmarkMove::Updated,
-                Some(here) if is_ancestor(view, here, there) => BookmarkMove::Updated,
-                Some(_) if wanted.contains(name) => BookmarkMove::Imported,
-                Some(here) if is_ancestor(view, there, here) => continue,
-                Some(_) => match divergent_name(view, name, node, path) {
-                    Some(other) => BookmarkMove::Diverged(other),
-                    None => continue,
-                },
+        let is_wanted = wanted.contains(&name);
+        let moves = match compared.relation {
+            BookmarkRelation::Same | BookmarkRelation::OnlyHere => continue,
+            BookmarkRelation::OnlyThere => BookmarkMove::Added,
+            // What it was on here is gone.
+            BookmarkRelation::Behind | BookmarkRelation::Unknown => BookmarkMove::Updated,
+            BookmarkRelation::Ahead | BookmarkRelation::Apart if is_wanted => {
+                BookmarkMove::Imported
+            }
+            BookmarkRelation::Ahead => continue,
+            BookmarkRelation::Apart => match divergent_name(view, &name, &node, path) {
+                Some(other) => BookmarkMove::Diverged(other),
+                None => continue,
             },
         };
-        let (name, node) = (name.clone(), *node);
         pulled.push(PulledBookmark { name, node, moves });
     }
     pulled
@@ -146,20 +192,4 @@ fn divergent_name(
             let there = view.bookmarks().get(name);
             there.is_none_or(|there| there == node)
         })
-}
-
-/// Whether `new` is `old` or descends from it.
-fn is_ancestor(view: &RepoView, old: Rev, new: Rev) -> bool {
-    let mut follows = vec![false; (new.index() + 1).saturating_sub(old.index())];
-    let Some(first) = follows.first_mut() else {
-        return false;
-    };
-    *first = true;
-    for at in 1..follows.len() {
-        let rev = Rev(old.0 + at as u32);
-        let parents = view.changelog().parents(rev).into_iter().flatten();
-        let mut inside = parents.filter_map(|parent| parent.index().checked_sub(old.index()));
-        follows[at] = inside.any(|parent| follows[parent]);
-    }
-    follows.last().copied().unwrap_or(false)
 }

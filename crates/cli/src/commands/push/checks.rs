@@ -2,17 +2,56 @@
 
 use super::Pushing;
 use super::bookmarks::Moved;
+use crate::face::outgoing::missing_of;
 use crate::face::working::short_hex;
 use crate::face::{Abort, Session};
 use std::collections::BTreeSet;
 use varve_exchange::peer::{BookmarkRelation, Remote, compare_bookmarks};
 use varve_exchange::push::{BranchHeads, branch_heads};
-use varve_repo::{DEFAULT_BRANCH, Node, Rev};
+use varve_repo::{DEFAULT_BRANCH, Node, Phase, Rev};
 
 /// Unknown heads that are listed one by one.
 const LISTED: usize = 4;
 
 const ABOUT_HEADS: &str = "merge or see 'hg help push' for details about pushing new heads";
+
+/// Warns or refuses if changesets would become public, where `experimental.auto-publish` wants
+/// that.
+pub(super) fn refuse_to_publish(
+    session: &mut Session,
+    remote: &mut Remote,
+    heads: Option<&[Rev]>,
+    may: bool,
+) -> Result<(), Abort> {
+    let setting = session.config.text("experimental", "auto-publish");
+    let setting = setting.unwrap_or_default();
+    if may || !["warn", "confirm", "abort"].contains(&&*setting) {
+        return Ok(());
+    }
+    let keys = remote.list_keys("phases")?;
+    if keys
+        .get(&b"publishing"[..])
+        .is_none_or(|value| value != b"True")
+    {
+        return Ok(());
+    }
+    let view = session.view()?;
+    let all = heads.map_or_else(|| view.heads(), <[Rev]>::to_vec);
+    let pushed = missing_of(&view, &all, &[]).into_iter();
+    let count = pushed
+        .filter(|rev| view.phases().of(*rev) == Phase::Draft)
+        .count();
+    match &*setting {
+        _ if count == 0 => Ok(()),
+        "warn" => session.warn(format!("{count} changesets about to be published\n")),
+        "abort" => Err(Abort::new(format!("push would publish {count} changesets"))
+            .hint("use --publish or adjust 'experimental.auto-publish' config")),
+        _ => Err(
+            Abort::new("experimental.auto-publish=confirm is not supported")
+                .hint("push with --publish, or without this setting"),
+        ),
+    }
+}
 
 impl Pushing<'_> {
     /// Refuses heads that are obsolete, or build on what is, or compete with others.

@@ -78,7 +78,6 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         publish: matches.flag("publish"),
         bookmarks: bookmarks::named(session, matches)?,
     };
-    refuse_settings(session)?;
     let mut code = 1;
     for source in session.destinations(matches.arguments())? {
         match push(session, matches, &source, &asked)? {
@@ -87,17 +86,6 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         }
     }
     Ok(code)
-}
-
-fn refuse_settings(session: &Session) -> Result<(), Abort> {
-    let auto = session.config.text("experimental", "auto-publish");
-    match auto.as_deref() {
-        Some("warn" | "confirm" | "abort") => {
-            Err(Abort::new("experimental.auto-publish is not supported")
-                .hint("push with --publish, or without this setting"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A push on its way.
@@ -126,6 +114,7 @@ fn push(
     let view = session.view()?;
     let heads = heads(session, matches, source, asked)?;
     let mut remote = session.connect(source)?;
+    checks::refuse_to_publish(session, &mut remote, heads.as_deref(), asked.publish)?;
     if view.tip().is_none() {
         return tell_nothing(session, 0);
     }

@@ -1,6 +1,8 @@
 //! Pushes that meet other writers, refusals, and connections that break.
 
 use super::Pair;
+use crate::face::elsewhere::{cutting_both, ours};
+use varve_testkit::repos;
 
 #[test]
 fn who_changes_the_other_side_meanwhile_wins() {
@@ -37,4 +39,53 @@ fn refusals_are_told_as_hg_tells_them() {
         pair.settings_there(&format!("[web]\n{settings}\n"));
         pair.same(&["push"]);
     }
+}
+
+/// Whatever was stored there, nothing changes here before the answer is complete, and the next push
+/// makes both sides equal.
+#[test]
+fn connections_that_break_leave_this_side_as_it_was() {
+    const ALL: usize = usize::MAX;
+    let pair = Pair::new();
+    let root = pair.twin.ours();
+    let origin = root.with_file_name("origin");
+    let address = pair
+        .server
+        .url()
+        .trim_start_matches("http://")
+        .trim_end_matches('/');
+    let moments = [
+        (400, ALL),
+        (2_000, ALL),
+        (9_000, ALL),
+        (ALL, 700),
+        (ALL, 1_500),
+        (ALL, 1_900),
+        (ALL, 2_100),
+        (ALL, ALL),
+    ];
+    let (mut broken, mut whole) = (0, 0);
+    for (round, (requests, answers)) in moments.into_iter().enumerate() {
+        repos::write(root, "big", vec![round as u8; 20_000].as_slice());
+        let message = format!("round {round}");
+        let line = ["commit", "-q", "-A", "-m", &message, "-d", "1 0"];
+        pair.hg.ok(root, &line);
+        let url = cutting_both(address.to_owned(), requests, answers) + "b/origin";
+        let done = ours(root, &["push", &url]);
+        let phase = |root| pair.hg.ok(root, &["log", "-r", "tip", "-T", "{phase}"]);
+        let is_public = phase(root) == "public";
+        assert_eq!(
+            is_public,
+            done.status.success(),
+            "{requests} {answers}: {done:?}"
+        );
+        *(if is_public { &mut whole } else { &mut broken }) += 1;
+        assert!(!root.join(".hg/store/journal").exists() && !root.join(".hg/store/lock").exists());
+        pair.hg.ok(&origin, &["verify", "-q"]);
+        let again = ours(root, &["push", "-q"]);
+        assert!(matches!(again.status.code(), Some(0 | 1)), "{again:?}");
+        let log = |root| pair.hg.ok(root, &["log", "-T", "{node} {phase}\n"]);
+        assert_eq!(log(root), log(&origin));
+    }
+    assert!(broken >= 5 && whole >= 1, "{broken} broken, {whole} whole");
 }

@@ -30,3 +30,21 @@ fn what_is_there_already_becomes_public() {
     pair.here("phase -d -f 0");
     pair.same(&["push -r 0", "push"]);
 }
+
+#[test]
+fn who_is_afraid_of_publishing_is_warned_or_kept_from_it() {
+    let pair = Pair::new();
+    pair.commit("c");
+    pair.commit("d");
+    let abort = "--config experimental.auto-publish=abort";
+    pair.same(&[
+        &format!("push {abort} -r 1"),
+        &format!("push {abort}"),
+        &format!("push {abort} -r 2 --publish"),
+        "push --config experimental.auto-publish=warn",
+        &format!("push {abort}"),
+    ]);
+    pair.settings_there("[phases]\npublish = no\n");
+    pair.commit("e");
+    pair.same(&[&format!("push {abort}")]);
+}
