@@ -26,13 +26,17 @@ pub fn added(report: &ReceiveReport) -> Option<String> {
 
 /// Which changesets were obsolete or unstable before something came.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub struct Standing {
     changesets: usize,
     unstable: Unstable,
 }
 
 impl Standing {
-    pub(crate) fn of(repository: &Repository) -> Result<Standing, RepoError> {
+    /// As it is now.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn of(repository: &Repository) -> Result<Standing, RepoError> {
         let view = repository.view_for(Audience::Owner)?;
         Ok(Standing {
             changesets: view.changelog().len(),
@@ -41,7 +45,10 @@ impl Standing {
     }
 
     /// The lines about what is different now.
-    pub(crate) fn changes_since(&self, repository: &Repository) -> Result<String, RepoError> {
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn changes_since(&self, repository: &Repository) -> Result<String, RepoError> {
         let now = Standing::of(repository)?.unstable;
         let was = &self.unstable;
         let news = now.obsolete.difference(&was.obsolete);

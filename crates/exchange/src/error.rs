@@ -187,6 +187,8 @@ pub enum ExchangeError {
     LoginNeeded {
         /// The URL, without a password.
         url: String,
+        /// What the server calls the place that it guards.
+        realm: String,
     },
     /// A server does not know this name, or not with this password.
     #[error("authorization failed")]

@@ -17,7 +17,7 @@ mod stream;
 mod unbundle;
 pub mod wire;
 
-pub use arrivals::added;
+pub use arrivals::{Standing, added};
 pub use backup::{Backup, measure, save_backup, write_backup};
 pub use bundling::{BundlePlan, PartOutline, Travellers};
 pub use changegroup::{

@@ -3,7 +3,7 @@
 use super::evolution::evolution;
 use super::{Abort, Session};
 use varve_exchange::bundle::Bundle;
-use varve_exchange::{ExchangeError, News, SectionSizes, Unbundle};
+use varve_exchange::{ExchangeError, News, Pushed, SectionSizes, Unbundle};
 use varve_repo::{Audience, Lock, ReceiveReport, Rev};
 
 /// Digits of a node in messages.
@@ -17,9 +17,21 @@ impl Session {
         &mut self,
         lock: Lock,
         bundle: Bundle<'_>,
-        (source, url): (&'static str, Vec<u8>),
+        origin: (&'static str, Vec<u8>),
         failed: impl FnOnce(ExchangeError) -> Abort,
     ) -> Result<(ReceiveReport, Lock), Abort> {
+        self.apply_pushed(lock, bundle, origin, None)?
+            .map_err(failed)
+    }
+
+    /// As [`Session::apply_bundle`], for a bundle that may have been pushed.
+    pub(crate) fn apply_pushed(
+        &mut self,
+        lock: Lock,
+        bundle: Bundle<'_>,
+        (source, url): (&'static str, Vec<u8>),
+        pushed: Option<Pushed<'_>>,
+    ) -> Result<Result<(ReceiveReport, Lock), ExchangeError>, Abort> {
         let repository = self.repository()?;
         let write = self.storage_settings()?;
         let write = write.write_options(repository.requirements());
@@ -42,12 +54,12 @@ impl Session {
             progress: progress.as_ref(),
             stop: &stop,
             tell: &mut tell,
-            pushed: None,
+            pushed,
         };
         let applied = unbundle.apply(lock, bundle);
         self.progress = progress;
         told?;
-        applied.map_err(failed)
+        Ok(applied)
     }
 
     /// Says with `--verbose` how large the sections of a bundle are.

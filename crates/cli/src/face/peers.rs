@@ -5,6 +5,7 @@ use super::{Abort, Session, disk, remote, session::Place};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use varve_exchange::ExchangeError;
 use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, Transport};
 use varve_exchange::wire::WireSettings;
 use varve_repo::Repository;
@@ -159,11 +160,49 @@ impl Session {
 
     /// Asks another repository what it can do.
     pub(crate) fn connect(&mut self, source: &Source) -> Result<Remote, Abort> {
-        let transport: Box<dyn Transport> = match source.is_http() {
-            true => Box::new(self.over_http(source)?),
-            false => Box::new(self.on_this_machine(source)?),
+        if !source.is_http() {
+            return Ok(Remote::connect(Box::new(self.on_this_machine(source)?))?);
+        }
+        match Remote::connect(Box::new(self.over_http(source)?)) {
+            Err(ExchangeError::LoginNeeded { url, realm }) => {
+                let login = self.ask_login(source, (url, &realm))?;
+                let mut peer = self.over_http(source)?;
+                peer.log_in(login);
+                Ok(Remote::connect(Box::new(peer))?)
+            }
+            connected => Ok(connected?),
+        }
+    }
+
+    /// Asks for name and password, if anybody is there.
+    pub(crate) fn ask_login(
+        &mut self,
+        source: &Source,
+        (url, realm): (String, &str),
+    ) -> Result<Login, Abort> {
+        let realm = realm.to_owned();
+        if !self.is_interactive()? {
+            return Err(ExchangeError::LoginNeeded { url, realm }.into());
+        }
+        let known = self
+            .over_http(source)?
+            .login()
+            .map(|login| login.user.clone());
+        self.write(format!(
+            "http authorization required for {url}\nrealm: {realm}\n"
+        ))?;
+        let user = match known {
+            Some(user) => {
+                self.write(format!("user: {user}\n"))?;
+                user
+            }
+            None => String::from_utf8_lossy(&self.ask("user:")?.unwrap_or_default()).into_owned(),
         };
-        Ok(Remote::connect(transport)?)
+        let password = self.ask_password()?;
+        Ok(Login {
+            user,
+            password: Some(password),
+        })
     }
 
     fn over_http(&mut self, source: &Source) -> Result<HttpPeer, Abort> {

@@ -1,6 +1,7 @@
 //! Who makes a changeset.
 
 use super::{Abort, Session, environment};
+use rustix::termios::OptionalActions;
 use std::io::{BufRead, IsTerminal};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStringExt;
@@ -65,13 +66,37 @@ impl Session {
         Ok(self.config.boolean("ui", "interactive", terminal)?)
     }
 
+    /// Asks for a password, which a terminal does not show.
+    pub(crate) fn ask_password(&mut self) -> Result<String, Abort> {
+        self.warn("password: ")?;
+        let stdin = std::io::stdin();
+        let before = rustix::termios::tcgetattr(&stdin).ok();
+        if let Some(shown) = &before {
+            let mut hidden = shown.clone();
+            hidden.local_modes.remove(rustix::termios::LocalModes::ECHO);
+            // What cannot be hidden is typed all the same.
+            let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Flush, &hidden);
+        }
+        let line = self.read_line();
+        if let Some(shown) = &before {
+            let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Flush, shown);
+        }
+        self.warn("\n")?;
+        Ok(String::from_utf8_lossy(&line?).into_owned())
+    }
+
     /// Asks for a line; `None` if nobody is there.
-    fn ask(&mut self, question: &str) -> Result<Option<Vec<u8>>, Abort> {
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<Vec<u8>>, Abort> {
         self.write(format!("{question} "))?;
         if !self.is_interactive()? {
             self.write("\n")?;
             return Ok(None);
         }
+        self.read_line().map(Some)
+    }
+
+    /// A line of the standard input, without its end.
+    fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
         std::io::Write::flush(&mut self.out)?;
         let mut line = Vec::new();
         let read = std::io::stdin().lock().read_until(b'\n', &mut line)?;
@@ -84,7 +109,7 @@ impl Session {
         {
             line.pop();
         }
-        Ok(Some(line))
+        Ok(line)
     }
 }
 

@@ -5,12 +5,12 @@ use super::{Twin, our_hg};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tempfile::TempDir;
-use varve_testkit::peers::{Hg, HgServer, hg};
+use varve_testkit::peers::{Hg, HgServer, hg, hg_program};
 use varve_testkit::repos;
 use varve_testkit::varve::{Server, configure};
 
@@ -309,6 +309,26 @@ fn names_and_passwords_come_from_the_url_or_the_configuration() {
     ]);
     same_history(&twin, "in-url");
     same_history(&twin, "configured");
+    let answered = |program: &Path, typed: &str| {
+        let mut command = Command::new(program);
+        command.args(["identify", &url, "--config", "ui.interactive=yes"]);
+        command.env("HGRCPATH", "").env("HGPLAIN", "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.stderr(Stdio::null()).spawn().unwrap();
+        let mut stdin = process.stdin.take().unwrap();
+        stdin.write_all(typed.as_bytes()).unwrap();
+        drop(stdin);
+        let done = process.wait_with_output().unwrap();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    for typed in [
+        format!("{user}\n{password}\n"),
+        format!("{user}\nwrong\n"),
+        String::new(),
+    ] {
+        let (theirs, ours) = (answered(&hg_program(), &typed), answered(&our_hg(), &typed));
+        assert_eq!(theirs, ours, "{typed:?}");
+    }
 }
 
 /// Passes connections on to `server` until `left` bytes of answers have gone through, and cuts

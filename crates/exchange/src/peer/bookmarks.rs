@@ -110,16 +110,8 @@ fn descents(view: &RepoView, pairs: &[(Rev, Rev)]) -> Vec<bool> {
     let mut found = vec![false; pairs.len()];
     for batch in order.chunks(64) {
         let inside = |at: &usize| pairs[*at];
-        let first = batch
-            .iter()
-            .map(|at| inside(at).0)
-            .min()
-            .unwrap_or_default();
-        let last = batch
-            .iter()
-            .map(|at| inside(at).1)
-            .max()
-            .unwrap_or_default();
+        let first = batch.iter().map(|at| inside(at).0).min().unwrap_or(Rev(0));
+        let last = batch.iter().map(|at| inside(at).1).max().unwrap_or(Rev(0));
         let mut masks = vec![0_u64; last.index() - first.index() + 1];
         for (bit, at) in batch.iter().enumerate() {
             masks[inside(at).0.index() - first.index()] |= 1 << bit;

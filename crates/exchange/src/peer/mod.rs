@@ -52,6 +52,9 @@ pub trait Transport: Send {
         Err(ExchangeError::NoPush)
     }
 
+    /// Name and password for what follows, where the way needs any.
+    fn log_in(&mut self, _login: Login) {}
+
     /// Takes note of what the other side can do, before anything else is sent.
     fn learn(&mut self, _capabilities: &PeerCapabilities) {}
 }

@@ -1,6 +1,6 @@
 //! The commands of the wire protocol, as calls.
 
-use super::{PeerArgs, PeerCapabilities, Transport};
+use super::{Login, PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
 use crate::push::Spool;
 use crate::wire::{QUOTED, escape, unescape};
@@ -175,6 +175,11 @@ impl Remote {
     /// As of [`Transport::call`].
     pub fn bookmarks(&mut self) -> Result<BTreeMap<Vec<u8>, Node>, ExchangeError> {
         Ok(nodes_of(self.list_keys("bookmarks")?))
+    }
+
+    /// Name and password for what follows.
+    pub fn log_in(&mut self, login: Login) {
+        self.transport.log_in(login);
     }
 
     /// Sends a bundle to be stored, and gives the answer as it comes.

@@ -63,8 +63,6 @@ pub struct PushPlan<'a> {
     pub published: Vec<Node>,
     /// Obsolescence markers as in a file of them; may be empty.
     pub markers: Vec<u8>,
-    /// Whether the other side answers with a bundle.
-    pub answered: bool,
     /// Bookmarks that change.
     pub bookmarks: Vec<PushedBookmark>,
 }
@@ -155,11 +153,8 @@ impl PushPlan<'_> {
     }
 
     fn parts(&self, there: &PeerCapabilities) -> Result<Vec<Part>, ExchangeError> {
-        let mut parts = Vec::new();
-        if self.answered {
-            let words = crate::peer::readable().join("\n");
-            parts.push(("replycaps", Some(words.into_bytes())));
-        }
+        let words = crate::peer::readable().join("\n");
+        let mut parts = vec![("replycaps", Some(words.into_bytes()))];
         let mut add = |name, payload: Vec<u8>| parts.push((name, Some(payload)));
         if let Some(seen) = &self.seen {
             self.check(seen, there, &mut add)?;

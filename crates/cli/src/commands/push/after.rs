@@ -28,7 +28,8 @@ impl Pushing<'_> {
         let is_higher = |(phase, revs): &(Phase, &[Rev])| {
             revs.iter().any(|rev| self.all.phases().of(*rev) > *phase)
         };
-        if !targets.iter().any(is_higher) {
+        // Mercurial opens a transaction in any case, which hooks notice.
+        if !targets.iter().any(is_higher) && session.hooks.is_empty() {
             return Ok(());
         }
         let lock = session.lock(Locked::Store)?;
@@ -44,13 +45,13 @@ impl Pushing<'_> {
         let (public, draft) = (found(&public), found(settled));
         let targets = [(Phase::Public, &public[..]), (Phase::Draft, &draft[..])];
         let lowered = now.phases().lowered(now.changelog(), &targets);
+        let mut transaction = repository.transaction(lock, RESPONSE)?;
+        transaction.comes_from(RESPONSE, self.source.hook_url());
         if lowered.changed > 0 {
-            let mut transaction = repository.transaction(lock, RESPONSE)?;
-            transaction.comes_from(RESPONSE, self.source.hook_url());
             transaction.set_phases(now.changelog(), &lowered);
-            transaction.finish()?;
-            session.forget_view();
         }
+        transaction.finish()?;
+        session.forget_view();
         Ok(())
     }
 }

@@ -54,13 +54,14 @@ pub(super) fn refuse_to_publish(
 }
 
 impl Pushing<'_> {
-    /// Refuses heads that are obsolete, or build on what is, or compete with others.
+    /// Refuses heads that are obsolete, or build on what is, or compete with others; of several it
+    /// names the newest.
     pub(super) fn refuse_unstable(&self) -> Result<(), Abort> {
         let unstable = self.all.unstable()?;
         let missing = &self.outgoing.missing;
         let parents = |rev: &Rev| self.view.changelog().parents(*rev).into_iter().flatten();
         let followed: BTreeSet<Rev> = missing.iter().flat_map(parents).collect();
-        for rev in missing.iter().filter(|rev| !followed.contains(rev)) {
+        for rev in missing.iter().rev().filter(|rev| !followed.contains(rev)) {
             let name = match unstable.obsolete.contains(rev) {
                 true => Some("obsolete"),
                 false => unstable.names(*rev).next(),

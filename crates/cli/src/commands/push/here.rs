@@ -5,6 +5,7 @@ use crate::face::{Abort, Session, Source};
 use varve_exchange::bundle::{BundleLimits, open_bundle};
 use varve_exchange::peer::Remote;
 use varve_exchange::push::{PushPlan, PushReply, Spool};
+use varve_exchange::{ExchangeError, PushWords, Pushed, Replies, Standing};
 use varve_repo::Locked;
 
 /// Puts the bundle together and stores it there, with the configuration and the hooks of there.
@@ -16,19 +17,40 @@ pub(super) fn store(
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
     prepare(session, remote, plan, &mut spool)?;
-    spool
-        .rewind()
-        .map_err(varve_exchange::ExchangeError::Read)?;
+    spool.rewind().map_err(ExchangeError::Read)?;
     let root = session.root_of(source)?;
     let mut there = session.at(&root)?;
     let lock = there.lock(Locked::Store)?;
+    let repository = there.repository()?;
+    let before = Standing::of(&repository)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
+    let (words, mut replies) = (PushWords::default(), Replies::default());
+    let pushed = Pushed {
+        publishing: there.is_publishing()?,
+        words: &words,
+        replies: &mut replies,
+    };
     let origin = ("push", source.hook_url());
-    let (report, lock) = there.apply_bundle(lock, bundle, origin, Abort::from)?;
+    let applied = there.apply_pushed(lock, bundle, origin, Some(pushed))?;
+    let (report, lock) = applied.map_err(overtaken)?;
     drop(lock);
     there.tell_stored(&report)?;
+    for line in before.changes_since(&repository)?.split_inclusive('\n') {
+        match line.starts_with("obsoleted") {
+            true => there.status(line)?,
+            false => there.warn(line)?,
+        }
+    }
     there.after_locks()?;
     Ok(PushReply {
         changegroup: (!plan.changesets.is_empty()).then_some(1),
     })
+}
+
+/// Who has changed the other repository meanwhile was first.
+fn overtaken(error: ExchangeError) -> Abort {
+    match error {
+        ExchangeError::Overtaken(_) => ExchangeError::PushRaced(error.to_string()).into(),
+        other => other.into(),
+    }
 }

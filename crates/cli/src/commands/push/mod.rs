@@ -6,11 +6,12 @@ mod checks;
 mod here;
 mod send;
 
-use crate::face::outgoing::{Outgoing, asked_for, tell_nothing};
+use crate::face::evolution::exchanges_markers;
+use crate::face::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
 use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use varve_exchange::peer::{PeerCapabilities, Remote};
+use varve_exchange::peer::Remote;
 use varve_exchange::push::{PushPlan, RemotePhases, Seen};
 use varve_repo::{Audience, Node, RepoView, Rev};
 
@@ -191,19 +192,18 @@ impl Pushing<'_> {
             view: &self.view,
             common: &self.outgoing.common,
             changesets: missing,
-            seen: (!self.asked.force && self.source.is_http()).then(|| Seen {
+            seen: (!self.asked.force).then(|| Seen {
                 heads: &self.outgoing.found.remote_heads,
                 touched,
                 phases: &self.phases,
             }),
             published: self.phases.outdated(&self.all, (&future, missing), publish),
             markers,
-            answered: self.source.is_http(),
             bookmarks: moved.pushed.clone(),
         };
         let reply = match plan.is_empty() {
             true => Default::default(),
-            false if self.source.is_http() => send::send(session, remote, &plan)?,
+            false if self.source.is_http() => send::send(session, remote, self.source, &plan)?,
             false => here::store(session, remote, self.source, &plan)?,
         };
         bookmarks::tell(session, &moved.pushed)?;
@@ -222,20 +222,22 @@ impl Pushing<'_> {
 
     /// Markers for what the other side will have, if it takes any.
     fn markers(&self, session: &mut Session, remote: &mut Remote) -> Result<Vec<u8>, Abort> {
-        let takes = |there: &PeerCapabilities| {
-            let versions = there.bundle2("obsmarkers").unwrap_or_default();
-            versions.iter().any(|version| version == "V1")
-        };
-        let exchanges = crate::face::evolution::exchanges_markers(session)?;
+        let exchanges = exchanges_markers(session)?;
         if !exchanges || session.repository()?.count_markers()? == 0 {
             return Ok(Vec::new());
         }
-        let spaces = remote.list_keys("namespaces")?;
-        if !spaces.contains_key(&b"obsolete"[..]) || !takes(remote.capabilities()) {
+        let takes = match self.source.is_http() {
+            true => takes_markers(remote)?,
+            false => {
+                let root = session.root_of(self.source)?;
+                exchanges_markers(&session.at(&root)?)?
+            }
+        };
+        if !takes {
             return Ok(Vec::new());
         }
         let changelog = self.view.changelog();
-        let below = crate::face::outgoing::missing_of(&self.view, &self.future(), &[]);
+        let below = missing_of(&self.view, &self.future(), &[]);
         let nodes: Vec<Node> = below.into_iter().map(|rev| changelog.node(rev)).collect();
         Ok(self.all.relevant_markers(&nodes)?)
     }
@@ -248,4 +250,11 @@ impl Pushing<'_> {
         let followed: BTreeSet<Rev> = self.outgoing.missing.iter().flat_map(parents).collect();
         all.difference(&followed).copied().collect()
     }
+}
+
+fn takes_markers(remote: &mut Remote) -> Result<bool, Abort> {
+    let spaces = remote.list_keys("namespaces")?;
+    let versions = remote.capabilities().bundle2("obsmarkers");
+    let knows = versions.is_some_and(|known| known.iter().any(|version| version == "V1"));
+    Ok(knows && spaces.contains_key(&b"obsolete"[..]))
 }

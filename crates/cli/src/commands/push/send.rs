@@ -1,6 +1,6 @@
 //! Sending what a push has planned, and telling what comes back.
 
-use crate::face::{Abort, Session};
+use crate::face::{Abort, Session, Source};
 use std::io::Write;
 use varve_exchange::ExchangeError;
 use varve_exchange::peer::Remote;
@@ -11,12 +11,20 @@ use varve_repo::hooks::Facts;
 pub(super) fn send(
     session: &mut Session,
     remote: &mut Remote,
+    source: &Source,
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
     prepare(session, remote, plan, &mut spool)?;
     session.out.flush()?;
-    let answer = remote.push(&mut spool)?;
+    let answer = match remote.push(&mut spool) {
+        Err(ExchangeError::LoginNeeded { url, realm }) => {
+            let login = session.ask_login(source, (url, &realm))?;
+            remote.log_in(login);
+            remote.push(&mut spool)?
+        }
+        answered => answered?,
+    };
     let mut told = Ok(());
     let reply = read_reply(answer, &mut |words| {
         if told.is_ok() {

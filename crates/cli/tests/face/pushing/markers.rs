@@ -34,7 +34,9 @@ fn amended_changesets_take_the_place_of_the_old_ones() {
         pair.same(&["push", "push"]);
         pair.commit("d");
         amend(&pair, "d again");
-        pair.same(&["push"]);
+        pair.same(&["push local", "push local"]);
+        amend(&pair, "and again");
+        pair.same(&["push local"]);
         pair.verify();
     }
 }

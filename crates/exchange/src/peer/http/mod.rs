@@ -64,11 +64,6 @@ impl HttpPeer {
         })
     }
 
-    /// Name and password for what follows.
-    pub fn log_in(&mut self, login: Login) {
-        self.login = Some(login);
-    }
-
     /// Whether there is a name, or also a password.
     pub fn login(&self) -> Option<&Login> {
         self.login.as_ref()
@@ -111,12 +106,14 @@ impl HttpPeer {
         let status = answer.status();
         if status.as_u16() == 401 {
             // Without a word about how, nobody can log in.
-            let asks = answer.headers().contains_key("www-authenticate");
-            return Err(match self.login.as_ref().and_then(Login::header) {
-                None if asks => ExchangeError::LoginNeeded {
+            let asks = answer.headers().get("www-authenticate");
+            let known = self.login.as_ref().and_then(Login::header);
+            return Err(match asks.filter(|_| known.is_none()) {
+                Some(asks) => ExchangeError::LoginNeeded {
                     url: self.address.shown().to_owned(),
+                    realm: realm_of(&String::from_utf8_lossy(asks.as_bytes())),
                 },
-                _ => ExchangeError::WrongPassword,
+                None => ExchangeError::WrongPassword,
             });
         }
         if !status.is_success() {
@@ -190,10 +187,23 @@ impl Transport for HttpPeer {
         expanded(body.reader(), is_new, false)
     }
 
+    fn log_in(&mut self, login: Login) {
+        self.login = Some(login);
+    }
+
     fn learn(&mut self, capabilities: &PeerCapabilities) {
         let header = capabilities.value("httpheader");
         let size = header.and_then(|value| value.split(',').next()?.parse().ok());
         self.header = size.unwrap_or(0);
+    }
+}
+
+/// The words behind `realm=` in what a server says about logging in.
+fn realm_of(asks: &str) -> String {
+    let behind = asks.split_once("realm=").map_or("", |(_, behind)| behind);
+    match behind.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default().to_owned(),
+        None => behind.split(',').next().unwrap_or_default().to_owned(),
     }
 }
 
