@@ -13,6 +13,9 @@ use varve_revlog::{Appender, AppenderState, Content, Received};
 /// Replaced indexes that may wait until the journal is told of all at once.
 const MOST_REPLACED: usize = 64;
 
+/// Full batches that may wait in each lane.
+const BATCHES: usize = 8;
+
 /// What is known of the files that come.
 #[derive(Debug)]
 pub(super) struct Files {
@@ -125,7 +128,7 @@ impl Files {
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Files {
-            lanes: (0..cores).map(|_| Lane::new(filelogs())).collect(),
+            lanes: (0..cores).map(|_| Lane::new(filelogs(), BATCHES)).collect(),
             batch: Batch::default(),
             has_begun: None,
             is_open: false,

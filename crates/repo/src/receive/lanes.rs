@@ -12,8 +12,6 @@ use varve_revlog::Received;
 
 /// Bytes from which on a batch is full.
 const FULL: usize = 256 << 10;
-/// Full batches that may wait in a lane.
-const WAITING: usize = 64;
 /// What an item takes besides its patch.
 const ITEM_LEN: usize = size_of::<Item>();
 
@@ -114,6 +112,8 @@ pub(super) struct Lane<W: Worker> {
     state: State<W>,
     /// What the thread has not been given yet.
     batch: Batch,
+    /// Full batches that may wait.
+    most: usize,
     /// Bytes of the batches that wait.
     waiting: Arc<AtomicUsize>,
 }
@@ -130,8 +130,10 @@ enum State<W> {
 }
 
 impl<W: Worker> Lane<W> {
-    pub fn new(worker: W) -> Lane<W> {
+    /// A lane where `most` full batches may wait.
+    pub fn new(worker: W, most: usize) -> Lane<W> {
         Lane {
+            most,
             state: State::Resting(worker),
             batch: Batch::default(),
             waiting: Arc::default(),
@@ -177,7 +179,7 @@ impl<W: Worker> Lane<W> {
     fn start(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::Between) {
             State::Resting(worker) => {
-                let (sender, batches) = sync_channel(WAITING);
+                let (sender, batches) = sync_channel(self.most);
                 let waiting = Arc::clone(&self.waiting);
                 let thread = std::thread::spawn(move || run(worker, &batches, &waiting));
                 State::Busy { sender, thread }
@@ -305,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_is_little_needs_no_thread() {
-        let mut lane = Lane::new(Notes::default());
+        let mut lane = Lane::new(Notes::default(), 4);
         fill(&mut lane, 0..10).unwrap();
         assert!(matches!(lane.state, State::Resting(_)));
         assert_eq!(lane.rest().unwrap().0.len(), 10);
@@ -313,7 +315,7 @@ mod tests {
 
     #[test]
     fn everything_is_done_in_order_before_a_lane_rests() {
-        let mut lane = Lane::new(Notes::default());
+        let mut lane = Lane::new(Notes::default(), 4);
         for round in 0..3 {
             fill(&mut lane, round * 10_000..(round + 1) * 10_000).unwrap();
             assert!(matches!(lane.state, State::Busy { .. }));
@@ -327,7 +329,7 @@ mod tests {
 
     #[test]
     fn an_error_shows_at_the_latest_when_the_lane_rests() {
-        let mut lane = Lane::new(Notes::default());
+        let mut lane = Lane::new(Notes::default(), 4);
         fill(&mut lane, 0..100).unwrap();
         lane.batch().revision(&received(100, &[]));
         let later = fill(&mut lane, 101..50_000);

@@ -30,6 +30,10 @@ use varve_revlog::{Appender, Content, Received};
 /// Bytes of chunks that are kept before they go out.
 const MOST_GATHERED: usize = 8 << 20;
 
+/// Full batches of changesets that may wait, and as many of manifests: so many that the manifests
+/// are reached while changesets are stored.
+const BATCHES: usize = 48;
+
 /// A revision as it comes from elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRevision<'a> {
@@ -123,8 +127,8 @@ impl Repository {
         let before = changelog.len();
         let changesets = Changesets::new(changelog, phases, Arc::clone(shared));
         Ok(Receiver {
-            changesets: Lane::new(changesets),
-            manifests: Lane::new(Manifests::new(manifest)),
+            changesets: Lane::new(changesets, BATCHES),
+            manifests: Lane::new(Manifests::new(manifest), BATCHES),
             files: Files::new(shared, options),
             view,
             transaction,
