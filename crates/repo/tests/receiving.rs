@@ -3,7 +3,7 @@
 use crate::crash::{read_everything, recovered};
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::Storage;
+use varve_base::{OpenMode, Storage};
 use varve_codec::EngineSetting;
 use varve_repo::hooks::Origin;
 use varve_repo::{
@@ -302,4 +302,27 @@ fn manifests_are_compared_with_their_names_before_they_are_believed() {
     for rev in 0..3 {
         assert!(view.manifest_text(Some(varve_repo::Rev(rev))).is_ok());
     }
+}
+
+/// As while the commit of somebody else is almost done: its changeset is there and named, and its
+/// journal is there too.
+#[test]
+fn a_view_knows_what_later_changesets_build_on() {
+    let recorder = Recorder::default();
+    let repository = Repository::create(memory(&recorder), Path::new("")).unwrap();
+    commit(&repository, 1, 300);
+    let view = repository.view().unwrap();
+    for round in [2, 3] {
+        commit(&repository, round, 300);
+    }
+    let now = repository.view().unwrap();
+    let len = 64 * view.changelog().len();
+    let journal = Path::new(".hg/store/journal");
+    let file = recorder.open(journal, OpenMode::CreateNew).unwrap();
+    let line = format!("00changelog.i\0{len}\n");
+    file.append(line.as_bytes()).unwrap();
+    let tip = now.changelog().node_or_null(now.tip());
+    assert_eq!(repository.view().unwrap().changelog().rev(&tip), None);
+    assert_eq!(view.newest_known(&tip).unwrap(), view.tip());
+    assert!(view.newest_known(&Node([7; 20])).is_err());
 }

@@ -3,21 +3,28 @@
 use super::{Abort, Matches, Session};
 use varve_base::storage::read_if_there;
 use varve_repo::patterns::Matcher;
-use varve_repo::{DEFAULT_BRANCH, Node, Rev};
+use varve_repo::{DEFAULT_BRANCH, Node, RepoError, Rev};
 use varve_workdir::{Dirstate, IgnoreFiles, Listing, Status, StatusRequest, working_status};
 
 impl Session {
     /// Parents of the working folder that are in the repository; none for the null revision.
     pub(crate) fn working_parents(&mut self) -> Result<Vec<Rev>, Abort> {
         let view = self.view()?;
-        let nodes = view.working_parents()?;
-        let known = nodes.iter().map(|node| {
-            view.changelog().rev(node).ok_or_else(|| {
-                let hex = short_hex(node);
-                Abort::new(format!("unknown working parent {hex}!"))
-            })
-        });
-        known.collect()
+        let mut known = Vec::new();
+        for node in view.working_parents()? {
+            // Somebody may have committed since the view was read.
+            let rev = match view.changelog().rev(&node) {
+                Some(rev) => Ok(Some(rev)),
+                None => view.newest_known(&node),
+            };
+            known.extend(rev.map_err(|error| match error {
+                RepoError::MissingNode { node, .. } => {
+                    Abort::new(format!("unknown working parent {}!", short_hex(&node)))
+                }
+                other => other.into(),
+            })?);
+        }
+        Ok(known)
     }
 
     /// The branch of the next commit.
