@@ -143,6 +143,21 @@ pub enum ExchangeError {
     /// The files of a store, where changesets are wanted.
     #[error("packed bundles cannot be applied with \"hg unbundle\"")]
     PackedBundle,
+    /// The files of a store come from a packed bundle into a repository that has changesets.
+    #[error("cannot apply stream clone bundle on non-empty repo")]
+    PackedIntoHistory,
+    /// The same, from a part of a bundle2.
+    #[error("cannot apply stream clone to non empty repository")]
+    StreamIntoHistory,
+    /// The files of a store require what is not known here.
+    #[error("unable to apply stream clone: unsupported format: {0}")]
+    StreamRequirements(String),
+    /// The files of a store cannot be looked at as a repository; these are Mercurial's words.
+    #[error("bundle type <class 'mercurial.streamclone.streamcloneapplier'> cannot be read")]
+    PackedUnion,
+    /// A bundle that is looked at as a repository has no changesets.
+    #[error("No changegroups found")]
+    NoChangegroup,
     /// A bundle breaks its format.
     #[error("the bundle is damaged: {0}")]
     DamagedBundle(String),

@@ -1,11 +1,17 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
-use crate::bundle::{Bundle, BundleLimits, Finish, open_bundle};
+use crate::bundle::{Bundle, BundleLimits, Finish, PartHeader, open_bundle};
 use crate::bundlespec::{BundleSpec, Habits};
 use crate::unbundle::parse_payload;
 use crate::wire::{ClientMedia, WireRequest, parse_wire_words};
-use crate::{ChangegroupReader, ChangegroupVersion, DeltaHeader, ExchangeError};
+use crate::{
+    ChangegroupReader, ChangegroupVersion, DeltaHeader, ExchangeError, Load, StreamArrival,
+};
 use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::{Interrupt, MemoryStorage, Storage};
+use varve_repo::{Lock, Locked, Repository};
 
 /// Never panics on the arguments of a request: headers, query, posted body, batches, bundle
 /// capabilities. Lines of the input become headers in turn; the last one is the query and body.
@@ -119,6 +125,46 @@ pub fn changegroup(data: &[u8]) {
     }
 }
 
+/// Never panics on the files of a store in either form, and leaves nothing behind of those that are
+/// damaged. The first two bytes say how many files and bytes are announced.
+pub fn store_stream(data: &[u8]) {
+    let Some(([files, bytes], data)) = data.split_first_chunk() else {
+        return;
+    };
+    let number = |name: &str, value: String| (name.as_bytes().to_vec(), value.into_bytes());
+    let header = PartHeader {
+        mandatory: vec![
+            number("filecount", files.to_string()),
+            number("bytecount", bytes.to_string()),
+            number("requirements", "generaldelta%2Crevlogv1".to_owned()),
+        ],
+        ..PartHeader::default()
+    };
+    take_stream(|arrival, lock| arrival.part(lock, &header, &mut &*data));
+    let bytes = [b"HGS1UN", data].concat();
+    if let Ok(Bundle::Packed(packed)) = open_bundle(&bytes[..], LIMITS) {
+        take_stream(|arrival, lock| arrival.packed(lock, packed));
+    }
+}
+
+fn take_stream(take: impl FnOnce(StreamArrival<'_>, Lock) -> Result<(Load, Lock), ExchangeError>) {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let made = Repository::create(Arc::clone(&storage), Path::new("r"));
+    let Ok((repository, lock)) = made.and_then(|it| Ok((it.clone(), it.lock_now(Locked::Store)?)))
+    else {
+        return;
+    };
+    let arrival = StreamArrival {
+        repository: &repository,
+        stop: &Interrupt::default(),
+        tell: &mut |_| {},
+    };
+    if take(arrival, lock).is_err() {
+        let left = |path: &str| matches!(storage.kind(Path::new(path)), Ok(None));
+        assert!(left("r/.hg/store.new") && left("r/.hg/store/00changelog.i"));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +204,27 @@ mod tests {
             }
             changegroup(&overwritten(&BUNDLE1[5..], at, &bytes));
             changegroup(&bytes);
+        }
+    }
+
+    /// Two files and a cache in the form of a bundle2, and what is packed behind its magic.
+    const FILES: &[u8] = b"\x03\x03s\x08\x02data/a.ixys\x0d\x0000changelog.ic\x05\x01cachez";
+    const PACKED: &[u8] = b"\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x02\0\x09revlogv1\0\
+        data/a.i\x002\nxy00changelog.i\x000\n";
+
+    #[test]
+    fn real_stores() {
+        store_stream(FILES);
+        store_stream(PACKED);
+        store_stream(b"");
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_stores(at in any::<usize>(), bytes in proptest::collection::vec(any::<u8>(), 1..9)) {
+            store_stream(&overwritten(FILES, at, &bytes));
+            store_stream(&overwritten(PACKED, at, &bytes));
+            store_stream(&bytes);
         }
     }
 

@@ -15,6 +15,7 @@ mod pushed;
 mod sink;
 mod stream;
 mod unbundle;
+mod union;
 pub mod wire;
 
 pub use arrivals::{Standing, added};
@@ -26,5 +27,6 @@ pub use changegroup::{
 pub use error::ExchangeError;
 pub use pushed::{Push, PushWords, Replies};
 pub use sink::{ChunkSink, SinkClosed, copy_file};
-pub use stream::{StreamBundle, StreamExtras};
+pub use stream::{Load, StreamArrival, StreamBundle, StreamExtras};
 pub use unbundle::{News, Pushed, Unbundle};
+pub use union::look_through;

@@ -96,6 +96,12 @@ pub enum RepoError {
         /// Who holds it.
         owner: LockOwner,
     },
+    /// A file that comes from elsewhere cannot be one of the store's.
+    #[error("no file of the store is named {name:?}")]
+    StoreName {
+        /// Its name.
+        name: String,
+    },
     /// A transaction was interrupted and must be undone first.
     #[error("abandoned transaction found")]
     AbandonedTransaction,

@@ -38,6 +38,9 @@ const NOT_STREAMED: &[&str] = &[
     "store",
 ];
 
+/// Requirements of the repository around a store.
+const OUTSIDE: &[&str] = &["dirstate-tracked-key-v1", "dirstate-v2", "share-safe"];
+
 /// The requirements of one repository, all of them known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirements(BTreeSet<String>);
@@ -88,6 +91,16 @@ impl Requirements {
     /// Whether this program can read what has this requirement.
     pub fn is_known(name: &str) -> bool {
         KNOWN.contains(&name)
+    }
+
+    /// Whether this program can read files of a store that have this requirement.
+    pub fn is_streamable(name: &str) -> bool {
+        KNOWN.contains(&name) && !NOT_STREAMED.contains(&name)
+    }
+
+    /// Whether a requirement stands outside of the store where it is share-safe.
+    pub(crate) fn is_outside(name: &str) -> bool {
+        OUTSIDE.contains(&name)
     }
 
     /// Whether a requirement is there.

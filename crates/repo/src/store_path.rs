@@ -81,7 +81,7 @@ pub fn encode_folders(name: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Undoes step 1.
-pub(crate) fn decode_folders(name: &[u8]) -> Cow<'_, [u8]> {
+pub fn decode_folders(name: &[u8]) -> Cow<'_, [u8]> {
     let encoded = |folder: &&[u8]| {
         [&b".i.hg"[..], b".d.hg", b".hg.hg"]
             .iter()

@@ -5,7 +5,7 @@ use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -195,6 +195,35 @@ impl Storage for DiskStorage {
         let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
         open.sync_all()
             .map_err(|e| StorageError::io("sync", &full, e))
+    }
+}
+
+/// An empty file in `folder` that has no name any more: it is gone when nobody has it open, however
+/// the process ends.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn scratch_file(folder: &Path) -> Result<Arc<dyn StorageFile>, StorageError> {
+    let mut tried = 0_u32;
+    loop {
+        let name = format!("varve-scratch-{}-{tried}", std::process::id());
+        let path = folder.join(name);
+        let mut options = OpenOptions::new();
+        let made = options.read(true).write(true).create_new(true).mode(0o600);
+        let file = match made.open(&path) {
+            // Another thread, or a process that had this number and was stopped right here.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                tried += 1;
+                continue;
+            }
+            made => made.map_err(|e| StorageError::io("create", &path, e))?,
+        };
+        fs::remove_file(&path).map_err(|e| StorageError::io("remove", &path, e))?;
+        return Ok(Arc::new(DiskFile {
+            path,
+            file,
+            end: Mutex::new(0),
+        }));
     }
 }
 

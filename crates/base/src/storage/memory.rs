@@ -154,7 +154,13 @@ impl Storage for MemoryStorage {
                 kind,
             })
         };
-        Ok(files.chain(folders).filter_map(entry).collect())
+        let links = tree.links.keys().filter(inside);
+        let links = links.map(|path| (path, EntryKind::Other));
+        Ok(files
+            .chain(folders)
+            .chain(links)
+            .filter_map(entry)
+            .collect())
     }
 
     fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
@@ -175,6 +181,8 @@ impl Storage for MemoryStorage {
             return Err(not_found("rename", from));
         }
         let moved = |path: &Path| path.strip_prefix(from).ok().map(|rest| to.join(rest));
+        let links = std::mem::take(&mut tree.links);
+        tree.links = swap_keys(links, |path| moved(&path).unwrap_or(path));
         let files = std::mem::take(&mut tree.files);
         tree.files = files
             .into_iter()

@@ -2,11 +2,13 @@
 //!
 //! Files only grow, or are replaced whole by rename. Readers use positions and never a cursor, so
 //! any number of threads read one file while one writer appends to it. The local disk
-//! ([`DiskStorage`]) and memory ([`MemoryStorage`]) are here; `testkit` has the recorder that
-//! yields every state a power cut could have left.
+//! ([`DiskStorage`]), memory ([`MemoryStorage`]) and one that is laid over another and leaves it as
+//! it is ([`OverlayStorage`]) are here; `testkit` has the recorder that yields every state a power
+//! cut could have left.
 
 mod disk;
 mod memory;
+mod overlay;
 mod removal;
 
 use std::fmt::Debug;
@@ -16,8 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-pub use disk::DiskStorage;
+pub use disk::{DiskStorage, scratch_file};
 pub use memory::MemoryStorage;
+pub use overlay::OverlayStorage;
 
 /// A storage call failed.
 #[derive(Debug, thiserror::Error)]
@@ -425,6 +428,26 @@ mod tests {
     #[test]
     fn memory_keeps_the_contract() {
         check_storage(&MemoryStorage::default());
+    }
+
+    #[test]
+    fn an_overlay_keeps_the_contract() {
+        let scratch = MemoryStorage::default();
+        let scratch = scratch.open(Path::new("scratch"), OpenMode::CreateNew);
+        let base = Arc::new(MemoryStorage::default());
+        check_storage(&OverlayStorage::new(base, scratch.unwrap()));
+    }
+
+    #[test]
+    fn a_scratch_file_has_no_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (scratch_file(folder.path()), scratch_file(folder.path()));
+        let (one, other) = (one.unwrap(), other.unwrap());
+        one.append(b"one").unwrap();
+        other.append(b"other").unwrap();
+        assert_eq!(one.read_all().unwrap(), b"one");
+        assert_eq!(other.read_all().unwrap(), b"other");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! `identify`: what the working folder or a changeset is.
 
-use crate::face::{
-    Abort, Category, Command, Flag, Formatter, Matches, Session, Source, TEMPLATE, disk,
-};
-use varve_repo::{Audience, DEFAULT_BRANCH, Node, RepoView, Repository, Rev};
+use crate::face::{Abort, Category, Command, Flag, Formatter, Matches, Session, Source, TEMPLATE};
+use varve_repo::{Audience, DEFAULT_BRANCH, Node, RepoView, Rev};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -264,11 +262,20 @@ fn of_neighbour(
     source: &Source,
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let root = session.root_of(source)?;
-    let repository = Repository::open(disk(), &root)?;
-    let view = repository.view_for(Audience::Owner)?;
-    let wanted = wanted.or(source.branch.as_deref()).unwrap_or(b"tip");
-    let rev = view.changelog().rev(&view.lookup(wanted)?);
+    let neighbour = session.neighbour(source)?;
+    let view = neighbour.repository.view_for(Audience::Owner)?;
+    let wanted = wanted.or(source.branch.as_deref());
+    let rev = match wanted {
+        // A bundle has no newest changeset of its own: that of the working folder counts.
+        None if neighbour.is_bundle => {
+            let parents = view.working_parents()?;
+            parents.first().and_then(|node| view.changelog().rev(node))
+        }
+        wanted => {
+            let node = view.lookup(wanted.unwrap_or(b"tip"))?;
+            view.changelog().rev(&node)
+        }
+    };
     print(session, matches, &view, &of_changeset(&view, rev)?)
 }
 

@@ -13,6 +13,8 @@ pub(crate) mod clone;
 pub(crate) mod commit;
 pub(crate) mod config;
 pub(crate) mod copy;
+pub(crate) mod debugapplystreamclonebundle;
+pub(crate) mod debugbundle;
 pub(crate) mod debugcreatestreamclonebundle;
 pub(crate) mod debugdata;
 pub(crate) mod debugdeltachain;
@@ -27,6 +29,7 @@ pub(crate) mod forget;
 pub(crate) mod heads;
 pub(crate) mod help;
 pub(crate) mod identify;
+pub(crate) mod incoming;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod manifest;
@@ -69,6 +72,8 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &commit::COMMAND,
     &config::COMMAND,
     &copy::COPY,
+    &debugapplystreamclonebundle::COMMAND,
+    &debugbundle::COMMAND,
     &debugcreatestreamclonebundle::COMMAND,
     &debugdata::COMMAND,
     &debugdeltachain::COMMAND,
@@ -83,6 +88,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &heads::COMMAND,
     &help::COMMAND,
     &identify::COMMAND,
+    &incoming::COMMAND,
     &init::COMMAND,
     &log::COMMAND,
     &manifest::COMMAND,

@@ -5,7 +5,9 @@ use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source};
 use std::collections::BTreeMap;
 use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
-use varve_exchange::peer::{BookmarkMove, BundleRequest, Remote, discover, pulled_bookmarks};
+use varve_exchange::peer::{
+    BookmarkMove, BundleRequest, Common, Remote, discover, pulled_bookmarks,
+};
 use varve_repo::{Audience, Locked, Node, ReceiveReport};
 
 /// See [`Command`].
@@ -40,7 +42,7 @@ pub(crate) const COMMAND: Command = Command {
            all of it comes in, or nothing. Bookmarks there that are new, or have moved forward, \
            come along; one that both sides moved apart is kept with an @ and the source's name \
            behind its own.\n\n\
-           SOURCE is a name of [paths], a path of this machine, or a URL of http or https; without \
+           SOURCE is a name of [paths], a path of this machine, a bundle, or a URL of http or https; without \
            it, the path `default`. A name and password may stand in the URL or in [auth]. The \
            server's certificate must be signed by a known authority, or by one in the file that \
            web.cacerts names.\n\n\
@@ -154,27 +156,11 @@ pub(super) fn bring(
     (remote, wanted): (&mut Remote, &Wanted),
     force: bool,
 ) -> Result<(ReceiveReport, BTreeMap<Vec<u8>, Node>), Abort> {
-    let repository = session.repository()?;
-    let view = repository.view_for(Audience::Owner)?;
-    let own = view.changelog().len();
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
-    let all_known = heads.is_some_and(|heads| {
-        heads
-            .iter()
-            .all(|node| view.changelog().rev(node).is_some())
-    });
-    if own > 0 && !all_known {
-        session.status("searching for changes\n")?;
-    }
-    let common = discover(&view, remote, heads)?;
-    if own == 0 && heads.is_none() && common.incoming {
+    let common = compare(session, remote, heads, force)?;
+    let is_empty = session.repository()?.view()?.changelog().is_empty();
+    if is_empty && heads.is_none() && common.incoming {
         session.status("requesting all changes\n")?;
-    }
-    if common.is_unrelated(own) {
-        if !force {
-            return Err(ExchangeError::Unrelated.into());
-        }
-        session.warn("warning: repository is unrelated\n")?;
     }
     if !common.incoming {
         session.status("no changes found\n")?;
@@ -189,6 +175,43 @@ pub(super) fn bring(
         false => apply(session, source, remote, &request)?,
     };
     Ok((report, common.bookmarks))
+}
+
+/// Finds out what both sides have; `heads` are those that are wanted, if not all are.
+pub(super) fn compare(
+    session: &mut Session,
+    remote: &mut Remote,
+    heads: Option<&[Node]>,
+    force: bool,
+) -> Result<Common, Abort> {
+    let view = session.repository()?.view_for(Audience::Owner)?;
+    let own = view.changelog().len();
+    let all_known = heads.is_some_and(|heads| {
+        heads
+            .iter()
+            .all(|node| view.changelog().rev(node).is_some())
+    });
+    if own > 0 && !all_known {
+        session.status("searching for changes\n")?;
+    }
+    let common = discover(&view, remote, heads)?;
+    let all_there = || {
+        let nodes = view
+            .heads()
+            .into_iter()
+            .map(|head| view.changelog().node(head));
+        own > 0 && nodes.into_iter().all(|node| common.heads.contains(&node))
+    };
+    if common.incoming && session.verbosity.verbose && all_there() {
+        session.write("all local changesets known remotely\n")?;
+    }
+    if common.is_unrelated(own) {
+        if !force {
+            return Err(ExchangeError::Unrelated.into());
+        }
+        session.warn("warning: repository is unrelated\n")?;
+    }
+    Ok(common)
 }
 
 fn apply(

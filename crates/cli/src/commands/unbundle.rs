@@ -49,7 +49,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// The file that is meant; those on other machines are refused.
-fn local_file(session: &Session, typed: &[u8]) -> Result<File, Abort> {
+pub(super) fn local_file(session: &Session, typed: &[u8]) -> Result<File, Abort> {
     let shown = String::from_utf8_lossy(typed);
     let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
     if scheme.is_some_and(|scheme| scheme != "file") {

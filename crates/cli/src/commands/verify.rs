@@ -30,6 +30,9 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 /// What [`COMMAND`] does.
 pub(super) fn check(session: &mut Session, full: bool) -> Result<u8, Abort> {
     let repository = session.repository()?;
+    if session.is_bundle() {
+        return Err(Abort::new("cannot verify bundle or remote repos"));
+    }
     let lock = session.lock(Locked::Store)?;
     session.tell_of_markers()?;
     if repository.has_journal()? {

@@ -2,9 +2,28 @@
 
 use super::evolution::evolution;
 use super::{Abort, Session};
+use std::time::Instant;
 use varve_exchange::bundle::Bundle;
 use varve_exchange::{ExchangeError, News, Pushed, SectionSizes, Unbundle};
 use varve_repo::{Audience, Lock, ReceiveReport, Rev};
+
+/// Seconds that anything takes at least, so that a rate can be told.
+const SHORTEST: f64 = 0.001;
+
+/// A number of bytes with three digits.
+fn shown_bytes(bytes: f64) -> String {
+    const KIB: f64 = 1024.0;
+    let units = [(KIB.powi(3), "GB"), (KIB.powi(2), "MB"), (KIB, "KB")];
+    let Some((unit, name)) = units.iter().find(|(unit, _)| bytes >= *unit) else {
+        return format!("{bytes:.0} bytes");
+    };
+    let number = bytes / unit;
+    match number {
+        100.0.. => format!("{number:.0} {name}"),
+        10.0.. => format!("{number:.1} {name}"),
+        _ => format!("{number:.2} {name}"),
+    }
+}
 
 /// Digits of a node in messages.
 const SHORT: usize = 12;
@@ -51,6 +70,7 @@ impl Session {
             url,
             takes_markers,
             checks_all: false,
+            only_history: false,
             progress: progress.as_ref(),
             stop: &stop,
             tell: &mut tell,
@@ -76,6 +96,22 @@ impl Session {
     /// Says what is heard while a bundle is applied.
     pub(crate) fn tell_news(&mut self, news: News<'_>) -> Result<(), Abort> {
         match news {
+            News::Load(load) => {
+                self.load_began = Some(Instant::now());
+                let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
+                self.status(format!("{files} files to transfer, {bytes} of data\n"))
+            }
+            News::Loaded(load) => {
+                // What the files require may not be what was required before.
+                self.reopen();
+                let began = self.load_began.take().unwrap_or_else(Instant::now);
+                let seconds = began.elapsed().as_secs_f64().max(SHORTEST);
+                let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
+                let rate = shown_bytes(load.bytes as f64 / seconds);
+                self.status(format!(
+                    "stream-cloned {files} files / {bytes} in {seconds:.1} seconds ({rate}/sec)\n"
+                ))
+            }
             News::Step(step) => self.status(format!("{step}\n")),
             News::Remote(words) => self.tell_remote(words),
         }

@@ -5,7 +5,7 @@ use super::global::{Early, GLOBAL};
 use super::hooks::{self, Called};
 use super::layers::{Layered, Layers};
 use super::options::{self, Order};
-use super::session::Place;
+use super::place::{self, Place};
 use super::{
     Abort, Command, Matches, Session, Verbosity, encoding, environment, extensions, pager, signals,
     usage,
@@ -120,7 +120,10 @@ fn begin(program: &str, early: &Early) -> Result<(Session, Option<Hgrc>), Abort>
         layers.arguments.add_argument(argument)?;
     }
     let cwd = change_folder(early.cwd.as_deref())?;
-    let place = Place::find(early.repository.as_deref(), &cwd, &environment::Environment);
+    let mut config = layers.user.clone();
+    config.add_all(&layers.arguments);
+    let main = place::configured(config.get("bundle", "mainreporoot"), &cwd);
+    let place = Place::find(early.repository.as_deref(), &cwd, main.as_deref());
     let layered = layers.with(place.root())?;
     let mut session = Session::new(program, cwd, layers, place);
     session.files_read = files_read;

@@ -3,7 +3,7 @@
 //! A repository may lie where strangers can write. What its `hgrc` says counts only if the file is
 //! the user's own, or if `[trusted]` has its owner or group: it could name programs to run.
 
-use super::session::Place;
+use super::place::Place;
 use super::{Abort, Session, environment};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;

@@ -14,6 +14,9 @@ impl Session {
     /// [`Locked::Store`].
     pub(crate) fn lock(&mut self, what: Locked) -> Result<Lock, Abort> {
         let repository = self.repository()?;
+        if self.is_bundle() {
+            return Err(Abort::new("bundlerepository is read-only"));
+        }
         self.guard.writes();
         let seconds = |value: i64| Duration::from_secs(value.unsigned_abs());
         let setting = |key| self.config.integer("ui", key).map_err(Abort::Setting);

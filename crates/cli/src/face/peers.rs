@@ -1,7 +1,7 @@
 //! Other repositories: by name, path or URL, and the way to them.
 
 use super::remote::RemotePath;
-use super::{Abort, Session, disk, remote, session::Place};
+use super::{Abort, Session, disk, place::Place, remote};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,15 @@ pub(crate) struct Source {
 /// Schemes that lead over HTTP.
 const HTTP: [&[u8]; 2] = [b"http://", b"https://"];
 /// Schemes that Mercurial knows and this program does not.
-const OTHERS: [&[u8]; 4] = [b"ssh://", b"bundle:", b"union:", b"static-http://"];
+const OTHERS: [&[u8]; 3] = [b"ssh://", b"union:", b"static-http://"];
+
+/// Another repository on this machine.
+pub(crate) struct Neighbour {
+    /// It.
+    pub(crate) repository: Repository,
+    /// Whether it is a bundle, laid over another repository.
+    pub(crate) is_bundle: bool,
+}
 
 impl Source {
     /// Whether it is reached over HTTP.
@@ -57,6 +65,17 @@ impl Source {
             Some(format!("{scheme}://{user}@{host}{}", &rest[end..]))
         });
         plain.map_or_else(|| self.url.clone(), String::into_bytes)
+    }
+
+    /// Whether it is a bundle.
+    pub(crate) fn is_bundle(&self, session: &Session) -> bool {
+        let is_known = OTHERS.iter().any(|scheme| self.url.starts_with(scheme));
+        !self.is_http()
+            && !is_known
+            && matches!(
+                Place::find(Some(&self.url), &session.cwd, None),
+                Place::Bundle(_)
+            )
     }
 
     fn of(url: &[u8], name: Option<&[u8]>) -> Source {
@@ -283,23 +302,62 @@ impl Session {
     }
 
     fn on_this_machine(&mut self, source: &Source) -> Result<LocalPeer, Abort> {
-        let root = self.root_of(source)?;
-        let repository = Repository::open(disk(), &root)?;
-        Ok(LocalPeer::new(repository, self.settings_of(&root)?))
+        let neighbour = self.neighbour(source)?;
+        self.peer_of(&neighbour)
+    }
+
+    /// Asks another repository on this machine, which is also to be looked at.
+    pub(crate) fn connect_neighbour(
+        &mut self,
+        source: &Source,
+    ) -> Result<(Remote, Repository), Abort> {
+        let neighbour = self.neighbour(source)?;
+        let peer = self.peer_of(&neighbour)?;
+        Ok((Remote::connect(Box::new(peer))?, neighbour.repository))
+    }
+
+    fn peer_of(&mut self, neighbour: &Neighbour) -> Result<LocalPeer, Abort> {
+        let settings = match neighbour.is_bundle {
+            // What comes out of a bundle stays a draft.
+            true => WireSettings {
+                publishing: false,
+                ..WireSettings::default()
+            },
+            false => self.settings_of(neighbour.repository.root())?,
+        };
+        Ok(LocalPeer::new(neighbour.repository.clone(), settings))
+    }
+
+    /// A repository on this machine, or a bundle that is laid over the one that the session is
+    /// about.
+    pub(crate) fn neighbour(&mut self, source: &Source) -> Result<Neighbour, Abort> {
+        Ok(match self.place_of(source)? {
+            Place::Bundle(place) => Neighbour {
+                repository: self.open_bundle_place(&place)?,
+                is_bundle: true,
+            },
+            place => Neighbour {
+                repository: Repository::open(disk(), found(source, &place)?)?,
+                is_bundle: false,
+            },
+        })
     }
 
     /// The folder of a repository on this machine.
     pub(crate) fn root_of(&self, source: &Source) -> Result<PathBuf, Abort> {
-        let shown = String::from_utf8_lossy(&source.url).into_owned();
-        if OTHERS.iter().any(|scheme| source.url.starts_with(scheme)) {
-            return Err(Abort::new(format!("cannot reach {shown}"))
-                .hint("only http, https and repositories of this machine are supported"));
+        let place = self.place_of(source)?;
+        if let Place::Bundle(_) = place {
+            return Err(cannot_reach(source));
         }
-        let path = source.url.strip_prefix(b"file:").unwrap_or(&source.url);
-        let path = path.strip_prefix(b"//").unwrap_or(path);
-        let place = Place::find(Some(path), &self.cwd, &super::environment::Environment);
-        let root = place.root().map(Path::to_owned);
-        root.ok_or_else(|| Abort::new(format!("repository {shown} not found")))
+        found(source, &place).map(Path::to_owned)
+    }
+
+    fn place_of(&self, source: &Source) -> Result<Place, Abort> {
+        if OTHERS.iter().any(|scheme| source.url.starts_with(scheme)) {
+            return Err(cannot_reach(source));
+        }
+        let here = self.place().root();
+        Ok(Place::find(Some(&source.url), &self.cwd, here))
     }
 
     /// What another repository's own configuration says about what others see of it.
@@ -310,4 +368,16 @@ impl Session {
             ..WireSettings::default()
         })
     }
+}
+
+fn cannot_reach(source: &Source) -> Abort {
+    let shown = String::from_utf8_lossy(&source.url);
+    Abort::new(format!("cannot reach {shown}"))
+        .hint("only http, https and repositories of this machine are supported")
+}
+
+fn found<'a>(source: &Source, place: &'a Place) -> Result<&'a Path, Abort> {
+    let shown = String::from_utf8_lossy(&source.url);
+    let missing = || Abort::new(format!("repository {shown} not found"));
+    place.root().ok_or_else(missing)
 }

@@ -1,12 +1,15 @@
 //! Everything a command may touch: output, configuration, folder, repository.
 
+use super::bundles::StandIn;
 use super::hooks::SessionHooks;
 use super::layers::{Layers, Stranger};
+use super::place::Place;
 use super::signals::Guard;
 use super::{Abort, encoding, environment};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use varve_base::{DiskStorage, Interrupt, Progress, Storage};
 use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::Hooks;
@@ -62,52 +65,15 @@ pub(crate) struct Session {
     pub(crate) hurried: bool,
     /// Says how a signal may end the command.
     pub(crate) guard: Guard,
+    /// When the files of a store began to come.
+    pub(super) load_began: Option<Instant>,
+    /// Whether it looks at a repository whose working folder does not count.
+    pub(super) is_elsewhere: bool,
     place: Place,
+    /// What stands for the folder of a repository that is only a bundle.
+    pub(super) stand_in: Option<StandIn>,
     repository: Option<Repository>,
     view: Option<Arc<RepoView>>,
-}
-
-/// Where the repository is, as far as the arguments and the folder tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// At this folder, which has a `.hg`.
-    Found(PathBuf),
-    /// `-R` names what is no repository.
-    NotThere(String),
-    /// Neither this folder nor one above it has a `.hg`.
-    Nowhere,
-}
-
-impl Place {
-    /// The folder `named` by `-R`, or the nearest one with a `.hg` from `cwd` upwards.
-    pub(crate) fn find(
-        named: Option<&[u8]>,
-        cwd: &Path,
-        files: &environment::Environment,
-    ) -> Place {
-        use varve_config::hgrc::Files;
-        let named = named.filter(|path| !path.is_empty());
-        if let Some(named) = named {
-            let path = cwd.join(files.expand(named));
-            return match path.canonicalize() {
-                Ok(root) if root.join(".hg").is_dir() => Place::Found(root),
-                _ => Place::NotThere(String::from_utf8_lossy(named).into_owned()),
-            };
-        }
-        let mut folders = cwd.ancestors();
-        match folders.find(|folder| folder.join(".hg").is_dir()) {
-            Some(folder) => Place::Found(folder.to_owned()),
-            None => Place::Nowhere,
-        }
-    }
-
-    /// The folder, if there is a repository.
-    pub(crate) fn root(&self) -> Option<&Path> {
-        match self {
-            Place::Found(root) => Some(root),
-            Place::NotThere(_) | Place::Nowhere => None,
-        }
-    }
 }
 
 impl Session {
@@ -131,7 +97,10 @@ impl Session {
             encoding: encoding::Mode::default(),
             hurried: false,
             guard: Guard::default(),
+            load_began: None,
+            is_elsewhere: false,
             place,
+            stand_in: None,
             repository: None,
             view: None,
         }
@@ -141,6 +110,7 @@ impl Session {
     pub(crate) fn root(&self) -> Result<&Path, Abort> {
         match &self.place {
             Place::Found(root) => Ok(root),
+            Place::Bundle(bundle) => Ok(bundle.root()),
             Place::NotThere(name) => Err(Abort::new(format!("repository {name} not found"))),
             Place::Nowhere => Err(Abort::no_repository(&self.cwd)),
         }
@@ -148,9 +118,14 @@ impl Session {
 
     /// Works on the repository in the folder `path` from now on.
     pub(crate) fn go_to(&mut self, path: &[u8]) {
-        self.place = Place::find(Some(path), &self.cwd, &environment::Environment);
+        self.place = Place::find(Some(path), &self.cwd, None);
         self.repository = None;
         self.view = None;
+    }
+
+    /// Whether a bundle is looked at, to which nothing can be written.
+    pub(crate) fn is_bundle(&self) -> bool {
+        matches!(self.place, Place::Bundle(_))
     }
 
     /// Where the repository is, if there is one.
@@ -162,6 +137,11 @@ impl Session {
     pub(crate) fn repository(&mut self) -> Result<Repository, Abort> {
         if let Some(repository) = &self.repository {
             return Ok(repository.clone());
+        }
+        if let Place::Bundle(place) = self.place.clone() {
+            let repository = self.open_bundle_place(&place)?;
+            self.repository = Some(repository.clone());
+            return Ok(repository);
         }
         let hooks: Arc<dyn Hooks> = self.hooks.clone();
         let opening = Opening {
@@ -192,6 +172,26 @@ impl Session {
 
     /// Lets the next [`Session::view`] look at the repository again, as after a commit.
     pub(crate) fn forget_view(&mut self) {
+        self.view = None;
+    }
+
+    /// Looks at another repository, whose working folder does not count, until `look` is done.
+    pub(crate) fn looking_at<T>(
+        &mut self,
+        other: Repository,
+        look: impl FnOnce(&mut Session) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
+        let (own, view) = (self.repository.replace(other), self.view.take());
+        self.is_elsewhere = true;
+        let looked = look(self);
+        self.is_elsewhere = false;
+        (self.repository, self.view) = (own, view);
+        looked
+    }
+
+    /// Lets the repository be opened again at the next call, as after other requirements.
+    pub(crate) fn reopen(&mut self) {
+        self.repository = None;
         self.view = None;
     }
 

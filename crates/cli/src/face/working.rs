@@ -9,6 +9,9 @@ use varve_workdir::{Dirstate, IgnoreFiles, Listing, Status, StatusRequest, worki
 impl Session {
     /// Parents of the working folder that are in the repository; none for the null revision.
     pub(crate) fn working_parents(&mut self) -> Result<Vec<Rev>, Abort> {
+        if self.is_elsewhere {
+            return Ok(Vec::new());
+        }
         let view = self.view()?;
         let mut known = Vec::new();
         for node in view.working_parents()? {

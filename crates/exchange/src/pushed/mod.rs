@@ -192,6 +192,7 @@ impl Push<'_> {
             progress: &Silent,
             stop: self.wait.stop,
             tell: &mut tell,
+            only_history: false,
             pushed: Some(Pushed {
                 publishing: self.publishing,
                 words,

@@ -16,8 +16,10 @@
 
 mod bundle;
 mod frames;
+mod take;
 
 pub use bundle::{StreamBundle, StreamExtras};
+pub use take::{Load, StreamArrival};
 
 use crate::bundle2::{BundleWriter, PartParams, Payload, SmallPart, write_small_parts};
 use crate::sink::CompressedWriter;

@@ -5,14 +5,14 @@ mod keys;
 mod parts;
 mod revisions;
 
-use crate::ExchangeError;
 use crate::bundle::Bundle;
 use crate::pushed::{PushWords, Replies};
+use crate::{ExchangeError, Load};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::{Interrupt, Progress};
 use varve_repo::hooks::Origin;
-use varve_repo::{Lock, Phase, ReceiveReport, Receiver, Repository, WriteOptions};
+use varve_repo::{Audience, Lock, Phase, ReceiveReport, Receiver, Repository, WriteOptions};
 
 /// What is heard while a bundle is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,10 @@ pub enum News<'a> {
     Step(&'static str),
     /// Words of who made the bundle.
     Remote(&'a [u8]),
+    /// The files of a store come.
+    Load(Load),
+    /// They have come.
+    Loaded(Load),
 }
 
 /// How a bundle is applied.
@@ -37,6 +41,8 @@ pub struct Unbundle<'a> {
     pub takes_markers: bool,
     /// Whether every manifest is compared with its name at once; see [`Receiver::check_all`].
     pub checks_all: bool,
+    /// Whether only changesets and their phases are taken, and all else is passed over.
+    pub only_history: bool,
     /// How far it is.
     pub progress: &'a dyn Progress,
     /// Whether to stop.
@@ -81,6 +87,7 @@ impl Unbundle<'_> {
             how: self,
             lock: Some(lock),
             receiver: None,
+            streamed: false,
             heard: Heard::default(),
         };
         match applying.take(bundle) {
@@ -111,6 +118,8 @@ struct Applying<'a> {
     lock: Option<Lock>,
     /// From the first part on that needs it.
     receiver: Option<Receiver>,
+    /// Whether the files of a store have come.
+    streamed: bool,
     /// Words that came in between and have not been told yet.
     heard: Heard,
 }
@@ -175,6 +184,13 @@ impl Applying<'_> {
         // A bundle without anything is applied as well.
         let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());
         let lock = self.lock.take().ok_or_else(gone)?;
-        Ok((ReceiveReport::default(), lock))
+        let mut report = ReceiveReport::default();
+        if self.streamed {
+            // With other requirements than before.
+            let repository = self.how.repository;
+            let now = Repository::open(Arc::clone(repository.storage()), repository.root())?;
+            report.new = 0..now.view_for(Audience::Everything)?.changelog().len() as u32;
+        }
+        Ok((report, lock))
     }
 }

@@ -1,9 +1,9 @@
 //! The parts of a bundle2, each as its kind says.
 
 use super::{Applying, News};
-use crate::ExchangeError;
 use crate::bundle::{Part, PartHeader, PartPayload, PartReader, read_into};
 use crate::changegroup::{ChangegroupReader, Version};
+use crate::{ExchangeError, StreamArrival};
 use std::io::Read;
 use std::sync::{Arc, PoisonError};
 use varve_repo::{Node, Phase};
@@ -52,8 +52,11 @@ impl Applying<'_> {
         let Part { header, payload } = part;
         let known: &[&str] = match &header.kind()[..] {
             b"changegroup" => OF_CHANGEGROUP,
+            b"phase-heads" if self.how.only_history => &[],
+            _ if self.how.only_history => return Ok(()),
             b"phase-heads" | b"bookmarks" | b"obsmarkers" | b"hgtagsfnodes" => &[],
             b"cache:rev-branch-cache" => &[],
+            b"stream2" => &["bytecount", "filecount", "requirements"],
             b"output" => &["in-reply-to"],
             b"error:abort" => &["message", "hint"],
             b"error:unsupportedcontent" => &["parttype", "params"],
@@ -99,6 +102,7 @@ impl Applying<'_> {
                 self.announce_bookmarks(&moves)?;
                 self.receiver(source)?.bookmarks(&moves);
             }
+            b"stream2" => self.stream(header, payload)?,
             b"obsmarkers" => {
                 let bytes = read_whole(&mut payload)?;
                 if !self.how.takes_markers {
@@ -126,6 +130,29 @@ impl Applying<'_> {
             // Of caches: ours are made from the history itself.
             _ => {}
         }
+        Ok(())
+    }
+}
+
+impl Applying<'_> {
+    fn stream(
+        &mut self,
+        header: &PartHeader,
+        mut payload: PartPayload<'_, '_>,
+    ) -> Result<(), ExchangeError> {
+        let Some(lock) = self.lock.take() else {
+            return Err(ExchangeError::StreamIntoHistory);
+        };
+        let tell = &mut self.how.tell;
+        let arrival = StreamArrival {
+            repository: self.how.repository,
+            stop: self.how.stop,
+            tell: &mut |load| tell(News::Load(load)),
+        };
+        let (load, lock) = arrival.part(lock, header, &mut payload)?;
+        self.lock = Some(lock);
+        self.streamed = true;
+        (self.how.tell)(News::Loaded(load));
         Ok(())
     }
 }

@@ -18,10 +18,12 @@ use crate::phases::Phase;
 use crate::transaction::Transaction;
 use crate::view::RepoView;
 mod fates;
+mod show;
 mod successors;
 mod unstable;
 
 pub use fates::Fate;
+pub use show::{ShownMarkers, show_markers};
 pub use unstable::Unstable;
 
 use crate::{RepoError, Repository};

@@ -26,7 +26,7 @@ use varve_revlog::WriteOptions;
 use walk::{Kind, StoreTree};
 
 /// Beside the store, while it is made.
-const NEW_STORE: &str = "store.new";
+pub(crate) const NEW_STORE: &str = "store.new";
 
 /// How the history is written.
 #[derive(Clone, Copy, Debug)]

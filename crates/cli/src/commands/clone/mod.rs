@@ -3,7 +3,7 @@
 mod remote;
 
 use super::update;
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source, disk};
+use crate::face::{Abort, Category, Command, Flag, Matches, Session, disk};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -104,7 +104,8 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     if let Some(typed) = matches.arguments().first() {
         let mut sources = session.sources(typed)?;
-        if let Some(source) = sources.pop().filter(Source::is_http) {
+        let source = sources.pop();
+        if let Some(source) = source.filter(|it| it.is_http() || it.is_bundle(session)) {
             return remote::run(session, matches, source);
         }
     }
@@ -184,7 +185,7 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     if let Some(path) = typed.strip_prefix(b"file:") {
         return Ok(path.strip_prefix(b"//").unwrap_or(path));
     }
-    for scheme in ["ssh://", "bundle:", "union:"] {
+    for scheme in ["ssh://", "union:"] {
         if typed.starts_with(scheme.as_bytes()) {
             let typed = String::from_utf8_lossy(typed);
             return Err(Abort::new(format!("cannot clone from or to {typed}"))

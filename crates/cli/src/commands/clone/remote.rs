@@ -18,7 +18,7 @@ struct Plan {
 
 /// Clones what a URL leads to.
 pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> Result<u8, Abort> {
-    if matches.flag("stream") {
+    if matches.flag("stream") && source.is_http() {
         return Err(Abort::new("--stream is not supported between machines"));
     }
     let mut remote = session.connect(&source)?;
@@ -36,6 +36,9 @@ pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> R
         wanted.heads.push(node);
     }
     let update = update(matches, &mut remote, first.or(branch))?;
+    if matches.flag("stream") && wanted.heads.is_empty() {
+        session.warn("warning: stream clone requested but server has them disabled\n")?;
+    }
     let plan = Plan {
         source,
         target,
@@ -63,7 +66,8 @@ fn target(session: &mut Session, matches: &Matches, source: &Source) -> Result<V
     if let [_, target, ..] = matches.arguments() {
         return Ok(target.clone());
     }
-    let behind = source.url.split(|byte| *byte == b'/').skip(3);
+    let host = if source.is_http() { 3 } else { 0 };
+    let behind = source.url.split(|byte| *byte == b'/').skip(host);
     let name = behind.filter(|word| !word.is_empty()).last();
     let name = name.unwrap_or_default().to_vec();
     if !name.is_empty() {

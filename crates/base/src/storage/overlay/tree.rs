@@ -1,0 +1,165 @@
+//! What an overlay has at each path: something of its own, nothing although the base has
+//! something, or whatever the base has.
+
+use super::super::{EntryKind, Storage, StorageError};
+use super::content::Content;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound::{Included, Unbounded};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// What stands at a path in place of what the base has there.
+#[derive(Clone, Debug)]
+pub(super) enum Over {
+    File(Arc<Content>),
+    Link(String),
+    /// A folder of which nothing of the base shows.
+    Folder,
+    Gone,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    over: BTreeMap<PathBuf, Over>,
+    /// Files of the base that are open for reading: who has one sees what is appended here.
+    open: HashMap<PathBuf, Weak<Content>>,
+    /// When something last happened in a folder, by the count of all that happened.
+    changed: HashMap<PathBuf, u64>,
+    changes: u64,
+}
+
+impl Tree {
+    pub(super) fn get(&self, path: &Path) -> Option<&Over> {
+        self.over.get(path)
+    }
+
+    /// Whether what the base has at a path counts.
+    pub(super) fn shows_base(&self, path: &Path) -> bool {
+        !path.ancestors().any(|above| self.over.contains_key(above))
+    }
+
+    pub(super) fn kind(
+        &self,
+        base: &dyn Storage,
+        path: &Path,
+    ) -> Result<Option<EntryKind>, StorageError> {
+        match self.over.get(path) {
+            Some(Over::File(_)) => Ok(Some(EntryKind::File)),
+            Some(Over::Link(_)) => Ok(Some(EntryKind::Other)),
+            Some(Over::Folder) => Ok(Some(EntryKind::Folder)),
+            Some(Over::Gone) => Ok(None),
+            None if self.shows_base(path) => base.kind(path),
+            None => Ok(None),
+        }
+    }
+
+    /// What of the overlay's own stands right below a folder.
+    pub(super) fn children(&self, folder: &Path) -> impl Iterator<Item = (&Path, &Over)> {
+        let below = self.below(folder);
+        below.filter(move |(path, _)| path.parent() == Some(folder))
+    }
+
+    fn below(&self, folder: &Path) -> impl Iterator<Item = (&Path, &Over)> {
+        let from = self.over.range::<Path, _>((Included(folder), Unbounded));
+        let from = from.map(|(path, over)| (path.as_path(), over));
+        let folder = folder.to_owned();
+        from.take_while(move |(path, _)| path.starts_with(&folder))
+    }
+
+    /// Puts something at a path.
+    pub(super) fn put(&mut self, path: &Path, over: Over) {
+        if let Over::File(content) = &over {
+            content.named();
+        }
+        if let Some(Over::File(before)) = self.over.insert(path.to_owned(), over) {
+            before.unnamed();
+        }
+        self.touch(path);
+    }
+
+    /// Notes that something happened to a name.
+    pub(super) fn touch(&mut self, path: &Path) {
+        self.changes += 1;
+        for folder in [path, path.parent().unwrap_or(Path::new(""))] {
+            self.changed.insert(folder.to_owned(), self.changes);
+        }
+    }
+
+    /// What the base's time of a folder is shifted by.
+    pub(super) fn shift(&self, folder: &Path) -> Duration {
+        Duration::from_micros(self.changed.get(folder).copied().unwrap_or_default())
+    }
+
+    /// Takes away what is at a path and below.
+    pub(super) fn clear(&mut self, base: &dyn Storage, path: &Path) -> Result<(), StorageError> {
+        let own: Vec<PathBuf> = self.below(path).map(|(path, _)| path.to_owned()).collect();
+        for path in own {
+            if let Some(Over::File(content)) = self.over.remove(&path) {
+                content.unnamed();
+            }
+        }
+        if self.shows_base(path) && base.kind(path)?.is_some() {
+            self.over.insert(path.to_owned(), Over::Gone);
+        }
+        self.touch(path);
+        Ok(())
+    }
+
+    /// Makes what the base has at a path, and all that is below, the overlay's own.
+    pub(super) fn adopt(&mut self, base: &dyn Storage, path: &Path) -> Result<(), StorageError> {
+        let (mut left, mut found) = (vec![path.to_owned()], Vec::new());
+        while let Some(path) = left.pop() {
+            if !self.shows_base(&path) {
+                continue;
+            }
+            let over = match base.kind(&path)? {
+                None => continue,
+                Some(EntryKind::File) => Over::File(self.of_base(base, &path)?),
+                Some(EntryKind::Other) => Over::Link(base.read_symlink(&path)?.unwrap_or_default()),
+                Some(EntryKind::Folder) => {
+                    let entries = base.list(&path)?.into_iter();
+                    left.extend(entries.map(|entry| path.join(entry.name)));
+                    Over::Folder
+                }
+            };
+            found.push((path, over));
+        }
+        // Last, because a folder hides what the base has below.
+        for (path, over) in found {
+            self.put(&path, over);
+        }
+        Ok(())
+    }
+
+    /// The content of a file that the base has; who has it open already sees the same.
+    pub(super) fn of_base(
+        &mut self,
+        base: &dyn Storage,
+        path: &Path,
+    ) -> Result<Arc<Content>, StorageError> {
+        if let Some(content) = self.open.get(path).and_then(Weak::upgrade) {
+            return Ok(content);
+        }
+        let len = base.file_len(path)?.unwrap_or_default();
+        let content = Arc::new(Content::of_base(path, len));
+        self.open.insert(path.to_owned(), Arc::downgrade(&content));
+        Ok(content)
+    }
+
+    /// Moves what the overlay itself has at some paths to others.
+    pub(super) fn move_own(&mut self, moved: impl Fn(&Path) -> Option<PathBuf>) {
+        let mut places = Vec::new();
+        for (path, over) in std::mem::take(&mut self.over) {
+            match moved(&path) {
+                Some(new) => places.push((new, over)),
+                None => {
+                    self.over.insert(path, over);
+                }
+            }
+        }
+        // Last: what stood there meanwhile only hid what the base has.
+        self.over.extend(places);
+    }
+}

@@ -1,0 +1,53 @@
+//! `debugapplystreamclonebundle`: the files of a store into an empty repository.
+
+use crate::face::{Abort, Command, Matches, Session};
+use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
+use varve_exchange::{ExchangeError, News, StreamArrival};
+use varve_repo::Locked;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["debugapplystreamclonebundle"],
+    options: &[],
+    arguments: 1..=1,
+    synopsis: "FILE",
+    summary: "apply a stream clone bundle file",
+    help: "Takes the store's files out of FILE, which debugcreatestreamclonebundle or Mercurial made \
+           in the form packed1, into a repository without changesets: all of them, or none. The newer \
+           form is taken in by 'hg unbundle'.\n\nEnds with 0.",
+    category: None,
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let name = &matches.arguments()[0];
+    let repository = session.repository()?;
+    let file = super::unbundle::local_file(session, name)?;
+    let failed = |error: ExchangeError| Abort::of_bundle(error, name);
+    let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
+    let Bundle::Packed(packed) = bundle else {
+        return Err(
+            Abort::new("the bundle has no store's files of the form packed1")
+                .hint("use 'hg unbundle'"),
+        );
+    };
+    let lock = session.lock(Locked::Store)?;
+    let stop = session.stop.clone();
+    let mut told = Ok(());
+    let mut tell = |load| {
+        if told.is_ok() {
+            told = session.tell_news(News::Load(load));
+        }
+    };
+    let arrival = StreamArrival {
+        repository: &repository,
+        stop: &stop,
+        tell: &mut tell,
+    };
+    let (load, lock) = arrival.packed(lock, packed).map_err(failed)?;
+    told?;
+    drop(lock);
+    session.tell_news(News::Loaded(load))?;
+    session.after_locks()?;
+    Ok(0)
+}

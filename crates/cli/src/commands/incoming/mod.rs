@@ -1,0 +1,156 @@
+//! `incoming`: what another repository has and this one lacks.
+
+mod bookmarks;
+mod fetch;
+
+use super::log;
+use super::pull::{compare, heads_of_branches};
+use crate::face::changesets::{Look, Printer};
+use crate::face::diff::{GIT, STAT};
+use crate::face::outgoing::missing_of;
+use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, Source, TEMPLATE};
+use fetch::save;
+use varve_exchange::peer::{BundleRequest, Remote};
+use varve_repo::patterns::Matcher;
+use varve_repo::{Audience, Node, Repository, Rev};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["incoming", "in"],
+    options: &[
+        Flag::flag('f', "force", "even if SOURCE has nothing to do with this"),
+        Flag::flag('n', "newest-first", "from the newest to the oldest"),
+        Flag::long_value("bundle", "FILE", "keep what is fetched in this bundle"),
+        Flag::list(
+            'r',
+            "rev",
+            "REV",
+            "only this changeset there and what it builds on",
+        ),
+        Flag::flag('B', "bookmarks", "compare bookmarks"),
+        Flag::list(
+            'b',
+            "branch",
+            "BRANCH",
+            "only this branch and what it builds on",
+        ),
+        Flag::flag('p', "patch", "show the changes of files"),
+        GIT,
+        Flag::value('l', "limit", "NUM", "no more changesets than this"),
+        Flag::flag('M', "no-merges", "no merges"),
+        STAT,
+        Flag::flag('G', "graph", "draw how changesets descend from each other"),
+        STYLE,
+        TEMPLATE,
+        Flag::flag(
+            'S',
+            "subrepos",
+            "with subrepositories, of which there may be none",
+        ),
+    ],
+    arguments: 0..=1,
+    synopsis: "[-p] [-n] [-M] [-f] [-r REV]... [--bundle FILE] [SOURCE]",
+    summary: "show new changesets found in the source",
+    help: "Shows what pull would bring from SOURCE, by default the path `default`: the changesets \
+           that are not here yet. SOURCE may be a bundle, a repository of this machine, or a URL; \
+           see 'hg help pull'. What a URL leads to is fetched once, and with --bundle kept: \
+           'hg unbundle' takes it in later.\n\n\
+           With --bookmarks, shows the bookmarks that are new there or have moved.\n\n\
+           Ends with 0, or with 1 if there is nothing.",
+    category: Some(Category::Exchange),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    session.refuse_subrepositories(matches)?;
+    if matches.flag("graph") && matches.flag("newest-first") {
+        let words = "-G/--graph option is incompatible with --newest-first";
+        return Err(Abort::new(words));
+    }
+    let typed = matches.arguments().first().map_or(&b"default"[..], |it| it);
+    session.root()?;
+    let mut code = 1;
+    for source in session.sources(typed)? {
+        let (mut remote, near) = match source.is_http() {
+            true => (session.connect(&source)?, None),
+            false => {
+                let (remote, repository) = session.connect_neighbour(&source)?;
+                (remote, Some(repository))
+            }
+        };
+        session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+        let found = match matches.flag("bookmarks") {
+            true => bookmarks::show(session, &mut remote)?,
+            false => show(session, matches, &source, &mut remote, near)?,
+        };
+        code = code.min(found);
+    }
+    Ok(code)
+}
+
+/// Shows what one source has; ends with 1 if that is nothing. One that is `near` is looked at as it
+/// is, what comes from others together with what is here.
+fn show(
+    session: &mut Session,
+    matches: &Matches,
+    source: &Source,
+    remote: &mut Remote,
+    near: Option<Repository>,
+) -> Result<u8, Abort> {
+    let mut heads = heads_of_branches(matches, source, remote)?;
+    for name in matches.list("rev") {
+        heads.push(remote.lookup(name)?);
+    }
+    let wanted = (!heads.is_empty()).then_some(&heads[..]);
+    let common = compare(session, remote, wanted, matches.flag("force"))?;
+    if !common.incoming {
+        session.status("no changes found\n")?;
+        return Ok(1);
+    }
+    let request = BundleRequest {
+        heads: wanted.map_or(common.remote_heads, <[Node]>::to_vec),
+        common: common.heads,
+        nothing_new: false,
+    };
+    let kept = matches.value("bundle").filter(|name| !name.is_empty());
+    if let Some(name) = kept {
+        save(session, remote, &request, name)?;
+    }
+    let other = match (near, kept) {
+        (Some(repository), _) => repository,
+        (None, Some(name)) => session.bundle_here(name)?,
+        (None, None) => {
+            let bytes = remote.bundle(&request)?;
+            session.look_through(bytes)?
+        }
+    };
+    session.looking_at(other, |session| print(session, matches, &request))
+}
+
+fn print(session: &mut Session, matches: &Matches, request: &BundleRequest) -> Result<u8, Abort> {
+    let view = session.repository()?.view_for(Audience::Owner)?;
+    let known = |nodes: &[Node]| -> Vec<Rev> {
+        let revs = nodes.iter().map(|node| view.changelog().rev(node));
+        revs.flatten().collect()
+    };
+    let missing = missing_of(&view, &known(&request.heads), &known(&request.common));
+    let graph = matches.flag("graph");
+    let mut revs: Vec<Option<Rev>> = missing.into_iter().map(Some).collect();
+    if graph || matches.flag("newest-first") {
+        revs.reverse();
+    }
+    if matches.flag("no-merges") && !graph {
+        let is_merge = |rev: Rev| view.changelog().parents(rev).iter().all(Option::is_some);
+        revs.retain(|rev| !rev.is_some_and(is_merge));
+    }
+    revs.truncate(log::limit(matches)?);
+    let style = log::style(session, matches, Some(Matcher::everything()))?;
+    let printer = Printer::new(session, style)?;
+    if graph {
+        let look = Look::new(session)?.of_shown_parents();
+        printer.print_graph(session, &look, &revs)?;
+    } else {
+        printer.print_all(session, matches, &revs)?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,226 @@
+//! A store that comes from elsewhere as files, for a repository that has no history yet.
+//!
+//! The files are written beside the empty store, as `.hg/store.new`. When all are there the folders
+//! are exchanged in one step: before, and if something fails, the repository is empty as it was.
+
+use crate::journal::remove_if_there;
+use crate::lock::{Lock, LockOwner};
+use crate::recompress::NEW_STORE;
+use crate::repository::Shared;
+use crate::requirements::Requirements;
+use crate::store_path::encode_folders;
+use crate::{RepoError, Repository, fncache};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use varve_base::storage::replace;
+use varve_base::{OpenMode, StorageFile};
+
+/// Files of the store besides those of tracked files.
+const OTHERS: [&[u8]; 6] = [
+    b"00changelog.i",
+    b"00changelog.d",
+    b"00manifest.i",
+    b"00manifest.d",
+    b"obsstore",
+    b"phaseroots",
+];
+
+/// A store that is being filled.
+#[derive(Debug)]
+pub struct NewStore {
+    shared: Arc<Shared>,
+    lock: Lock,
+    new: PathBuf,
+    requirements: BTreeSet<String>,
+    /// The list of files, without any encoding.
+    names: BTreeSet<Vec<u8>>,
+}
+
+impl Repository {
+    /// Begins to fill a store, under the lock of the empty one. `streamed` is what its files require,
+    /// all of which [`Requirements::is_known`].
+    ///
+    /// # Errors
+    /// [`RepoError::AbandonedTransaction`]; what the storage answers.
+    pub fn new_store<'a>(
+        &self,
+        lock: Lock,
+        streamed: impl Iterator<Item = &'a str>,
+    ) -> Result<NewStore, RepoError> {
+        if self.has_journal()? {
+            return Err(RepoError::AbandonedTransaction);
+        }
+        let shared = Arc::clone(self.shared());
+        let gone: BTreeSet<&str> = shared.requirements.streamed().collect();
+        let mut requirements: BTreeSet<String> = streamed.map(str::to_owned).collect();
+        let kept = shared.requirements.iter();
+        requirements.extend(kept.filter(|name| !gone.contains(name)).map(str::to_owned));
+        drop(gone);
+        let new = shared.hg().join(NEW_STORE);
+        // What an interrupted one left.
+        shared.storage.remove_tree(&new)?;
+        shared.storage.create_folder(&new)?;
+        Ok(NewStore {
+            shared,
+            lock,
+            new,
+            requirements,
+            names: BTreeSet::new(),
+        })
+    }
+}
+
+impl NewStore {
+    /// Begins a file of the store, whose name has no encoding.
+    ///
+    /// # Errors
+    /// [`RepoError::StoreName`]; what the storage answers.
+    pub fn file(&mut self, name: &[u8]) -> Result<Arc<dyn StorageFile>, RepoError> {
+        let is_revlog = name.starts_with(b"data/")
+            && (name.ends_with(b".i") || name.ends_with(b".d"))
+            && !name.contains(&b'\n')
+            && !name.contains(&0);
+        let mut parts = name.split(|byte| *byte == b'/');
+        let is_inside = parts.all(|part| !matches!(part, b"" | b"." | b".."));
+        if !(is_inside && (is_revlog || OTHERS.contains(&name))) {
+            let name = String::from_utf8_lossy(name).into_owned();
+            return Err(RepoError::StoreName { name });
+        }
+        let path = match is_revlog {
+            true => self.new.join(self.shared.layout.path(name)),
+            // One of a few known ones.
+            false => self.new.join(String::from_utf8_lossy(name).as_ref()),
+        };
+        let storage = &self.shared.storage;
+        if let Some(folder) = path.parent() {
+            storage.create_folder(folder)?;
+        }
+        if is_revlog {
+            self.names.insert(name.to_vec());
+        }
+        Ok(storage.open(&path, OpenMode::CreateNew)?)
+    }
+
+    /// Puts the store in the place of the empty one, whose lock comes back. The repository must be
+    /// opened again.
+    ///
+    /// # Errors
+    /// What the storage answers; the repository is then as it was.
+    pub fn finish(self) -> Result<Lock, RepoError> {
+        let (shared, storage) = (&self.shared, self.shared.storage.as_ref());
+        let write = |name: &str, bytes: &[u8]| -> Result<(), RepoError> {
+            let file = storage.open(&self.new.join(name), OpenMode::CreateNew)?;
+            file.append(bytes)?;
+            Ok(())
+        };
+        if self.requirements.contains("fncache") && !self.names.is_empty() {
+            let mut text = Vec::new();
+            for name in &self.names {
+                text.extend_from_slice(&encode_folders(name));
+                text.push(b'\n');
+            }
+            write(fncache::FILE, &text)?;
+        }
+        let lines = |names: &mut dyn Iterator<Item = &String>| -> Vec<u8> {
+            let lines: String = names.map(|name| format!("{name}\n")).collect();
+            lines.into_bytes()
+        };
+        let is_inside = self.requirements.contains("share-safe");
+        let requires = shared.hg().join("requires");
+        if is_inside {
+            let outside = |name: &&String| Requirements::is_outside(name);
+            let mut inside = self.requirements.iter().filter(|name| !outside(name));
+            write("requires", &lines(&mut inside))?;
+        } else {
+            // An empty store can be read whatever is required.
+            replace(storage, &requires, &lines(&mut self.requirements.iter()))?;
+        }
+        // Whoever waits for the lock must find it there after the exchange.
+        storage.create_symlink(LockOwner::this_process().as_str(), &self.new.join("lock"))?;
+        storage.sync_tree(&self.new)?;
+        storage.exchange(&self.new, &shared.store())?;
+        storage.sync_folder(&shared.hg())?;
+        remove_if_there(shared, &shared.hg().join("undo.desc"))?;
+        storage.remove_tree(&self.new)?;
+        Ok(self.lock)
+    }
+
+    /// Takes away what was written; the lock comes back.
+    pub fn abandon(self) -> Lock {
+        // What stays is removed by the next who comes.
+        let _ = self.shared.storage.remove_tree(&self.new);
+        self.lock
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use varve_base::{MemoryStorage, Storage};
+
+    fn empty() -> (Arc<dyn Storage>, Repository) {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        storage.create_folder(Path::new("r")).unwrap();
+        let repository = Repository::create(Arc::clone(&storage), Path::new("r")).unwrap();
+        (storage, repository)
+    }
+
+    fn begin(repository: &Repository) -> NewStore {
+        let lock = repository.lock_now(crate::Locked::Store).unwrap();
+        let streamed = ["generaldelta", "revlogv1"].into_iter();
+        repository.new_store(lock, streamed).unwrap()
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        let (_, repository) = empty();
+        let mut store = begin(&repository);
+        for name in [
+            &b""[..],
+            b"lock",
+            b"requires",
+            b"data/../x.i",
+            b"../x.i",
+            b"/data/x.i",
+            b"data//x.i",
+            b"data/x",
+            b"data/a\nb.i",
+            b"data/a\0b.i",
+            b"00changelog.n",
+        ] {
+            let refused = store.file(name).unwrap_err();
+            assert!(matches!(refused, RepoError::StoreName { .. }), "{name:?}");
+        }
+        store.file(b"data/x.i").unwrap();
+        assert!(store.file(b"data/x.i").is_err(), "twice");
+    }
+
+    #[test]
+    fn it_counts_when_it_is_finished_and_not_before() {
+        let (storage, repository) = empty();
+        let changelog = Path::new("r/.hg/store/00changelog.i");
+        let mut store = begin(&repository);
+        store.file(b"00changelog.i").unwrap().append(b"x").unwrap();
+        drop(store.abandon());
+        assert_eq!(storage.kind(Path::new("r/.hg/store.new")).unwrap(), None);
+        let mut store = begin(&repository);
+        store.file(b"data/A.i").unwrap().append(b"a").unwrap();
+        store.file(b"00changelog.i").unwrap().append(b"x").unwrap();
+        assert_eq!(storage.kind(changelog).unwrap(), None);
+        drop(store.finish().unwrap());
+        assert_eq!(storage.file_len(changelog).unwrap(), Some(1));
+        let read = |path: &str| {
+            let bytes = varve_base::storage::read_if_there(storage.as_ref(), Path::new(path));
+            String::from_utf8(bytes.unwrap().unwrap()).unwrap()
+        };
+        assert_eq!(read("r/.hg/store/fncache"), "data/A.i\n");
+        assert_eq!(read("r/.hg/store/data/_a.i"), "a");
+        let requires = "dotencode\nfncache\ngeneraldelta\nrevlogv1\nstore\n";
+        assert_eq!(read("r/.hg/store/requires"), requires);
+        assert_eq!(read("r/.hg/requires"), "share-safe\n");
+        assert_eq!(storage.kind(Path::new("r/.hg/store/lock")).unwrap(), None);
+        assert_eq!(storage.kind(Path::new("r/.hg/store.new")).unwrap(), None);
+    }
+}
