@@ -23,6 +23,13 @@ fn who_changes_the_other_side_meanwhile_wins() {
     pair.commit("d");
     race(&racing("bookmark -f -r 0 mark"));
     pair.same(&["push -f -B mark", "push -B mark"]);
+    pair.there("bookmark -d mark");
+    pair.same(&["push local -B mark"]);
+    race(&racing("phase -f -d tip"));
+    pair.commit("e");
+    pair.same(&["push local"]);
+    race("");
+    pair.same(&["push local"]);
 }
 
 #[test]

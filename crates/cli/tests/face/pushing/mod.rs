@@ -9,6 +9,7 @@ mod hooks;
 mod markers;
 mod outgoing;
 mod phases;
+mod to_varve;
 
 use super::{Both, Twin};
 use std::path::{Path, PathBuf};
