@@ -169,6 +169,7 @@ pub(super) fn bring(
         common: common.heads,
         heads: heads.map_or(common.remote_heads, <[Node]>::to_vec),
         nothing_new: !common.incoming,
+        streamed: false,
     };
     let report = match request.heads.iter().all(Node::is_null) {
         true => ReceiveReport::default(),
@@ -214,7 +215,8 @@ pub(super) fn compare(
     Ok(common)
 }
 
-fn apply(
+/// Asks for a bundle and applies it.
+pub(super) fn apply(
     session: &mut Session,
     source: &Source,
     remote: &mut Remote,

@@ -76,7 +76,7 @@ impl Made {
 }
 
 /// What shows all of a repository.
-const LOOKS: [&str; 22] = [
+const LOOKS: [&str; 21] = [
     "log",
     "log -p -v -r 5:tip",
     "log -p -r 5:tip",
@@ -96,7 +96,6 @@ const LOOKS: [&str; 22] = [
     "files -r tip",
     "manifest -r tip",
     "diff -r 0 -r tip",
-    "diff -r tip",
     "status",
     "summary",
 ];

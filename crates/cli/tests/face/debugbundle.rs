@@ -40,8 +40,15 @@ fn bundles_of_every_type_are_listed() {
             "--part-type obsmarkers --part-type phase-heads",
             "--part-type none",
         ] {
+            let is_all = options == "--all";
             let options = options.split(' ').filter(|word| !word.is_empty());
             let words: Vec<&str> = ["debugbundle"].into_iter().chain(options).collect();
+            if kind.starts_with("none-v3") && is_all {
+                // Mercurial does not get to the files of a changegroup of the third version.
+                let listed = twin.run(&[&words[..], &[to.to_str().unwrap()]].concat());
+                assert!(listed.ours.stdout.contains("\n    README\n"));
+                continue;
+            }
             twin.same(&[&words[..], &[to.to_str().unwrap()]].concat());
         }
     }

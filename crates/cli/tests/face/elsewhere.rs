@@ -1,6 +1,7 @@
 //! `clone`, `pull` and `identify` of repositories elsewhere: over HTTP and TLS, from stock
 //! `hg serve` and from Varve, and on this machine.
 
+use super::store_streams::same_but_time;
 use super::{Twin, our_hg};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -119,6 +120,50 @@ fn clones_over_http_are_the_same() {
         &format!("identify -T {{id}}-{{bookmarks}} {url} -r mark"),
         "identify http://127.0.0.1:1/",
     ]);
+}
+
+#[test]
+fn files_of_stores_are_cloned_as_they_are() {
+    let origin = Origin::rich();
+    origin.ok("bookmark -f -r 1 mark");
+    let server = origin.serve();
+    let twin = empty();
+    let clone = |url: &str, name: &str, options: &[&str]| {
+        let words = [&["clone", "--stream"], options, &[url, name]].concat();
+        same_but_time(&twin, &words);
+        same_history(&twin, name);
+        twin.all_same(&[
+            &format!("-R {name} bookmarks"),
+            &format!("-R {name} status"),
+            &format!("-R {name} debugrequires"),
+            &format!("-R {name} pull"),
+        ]);
+    };
+    clone(server.url(), "all", &[]);
+    clone(server.url(), "bare", &["-U"]);
+    clone(server.url(), "some", &["-r", "1"]);
+    drop(server);
+    repos::write(&origin.path(), ".hg/hgrc", b"[phases]\npublish = no\n");
+    origin.ok("phase -d -f -r tip");
+    let server = origin.serve();
+    clone(server.url(), "drafts", &["-U"]);
+    drop(server);
+    repos::write(&origin.path(), ".hg/hgrc", b"[server]\nuncompressed = no\n");
+    let server = origin.serve();
+    clone(server.url(), "refused", &["-U"]);
+}
+
+#[test]
+fn files_of_stores_are_cloned_from_varve() {
+    let served = tempfile::tempdir().unwrap();
+    let repos = served.path().join("repos");
+    std::fs::create_dir(&repos).unwrap();
+    repos::make(&hg(), &repos.join("origin"), repos::DEFAULT);
+    let server = Server::start(crate::VARVE, served.path());
+    let url = server.url("/hg/origin");
+    let twin = empty();
+    same_but_time(&twin, &["clone", "--stream", "-U", &url, "streamed"]);
+    same_history(&twin, "streamed");
 }
 
 #[test]

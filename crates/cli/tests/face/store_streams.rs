@@ -13,7 +13,7 @@ fn empty() -> Twin {
 
 /// Both say the same but for how long it took.
 #[track_caller]
-fn same_but_time(twin: &Twin, words: &[&str]) {
+pub(super) fn same_but_time(twin: &Twin, words: &[&str]) {
     let timeless = |outcome: &mut Outcome| {
         let lines = outcome
             .stdout

@@ -42,6 +42,20 @@ impl PeerCapabilities {
         self.words.get(name).map(String::as_str)
     }
 
+    /// What a client must know to take the files of the store; `None` if they are not to be had.
+    pub fn streamed(&self) -> Option<Vec<&str>> {
+        let kinds = self.bundle2("stream")?;
+        let needs = match self.has("stream") {
+            true => "",
+            false => self.value("streamreqs")?,
+        };
+        let needs = needs.split(',').filter(|name| !name.is_empty());
+        kinds
+            .iter()
+            .any(|kind| kind == "v2")
+            .then(|| needs.collect())
+    }
+
     /// The values of a bundle2 capability; `None` if it is absent.
     pub fn bundle2(&self, name: &str) -> Option<&[String]> {
         self.bundle2.get(name).map(Vec::as_slice)

@@ -51,6 +51,8 @@ pub struct BundleRequest {
     pub heads: Vec<Node>,
     /// Whether no changesets are wanted, but only what may have changed about those here.
     pub nothing_new: bool,
+    /// Whether the files of the store are wanted instead of changesets.
+    pub streamed: bool,
 }
 
 impl Remote {
@@ -199,7 +201,10 @@ impl Remote {
         &mut self,
         request: &BundleRequest,
     ) -> Result<Box<dyn Read + Send>, ExchangeError> {
-        let lines = READS.join("\n");
+        let mut lines = READS.join("\n");
+        if request.streamed {
+            lines.push_str("\nstream=v2");
+        }
         let quoted = utf8_percent_encode(&lines, QUOTED);
         let flag = |on: bool| if on { b"1".to_vec() } else { b"0".to_vec() };
         let common = match request.common.is_empty() {
@@ -210,8 +215,12 @@ impl Remote {
         if self.capabilities.has("bundle2") {
             let caps = format!("HG20,bundle2={quoted}").into_bytes();
             args.push(("bundlecaps", caps));
-            args.push(("cg", flag(!request.nothing_new)));
-            args.push(("phases", flag(true)));
+            args.push(("cg", flag(!request.nothing_new && !request.streamed)));
+            match request.streamed {
+                // Their phases stand in the files.
+                true => args.push(("stream", flag(true))),
+                false => args.push(("phases", flag(true))),
+            }
         }
         let args: PeerArgs<'_> = &args;
         self.transport.stream("getbundle", args)

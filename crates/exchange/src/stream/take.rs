@@ -48,7 +48,11 @@ impl StreamArrival<'_> {
         if !self.is_empty()? {
             return Err(ExchangeError::PackedIntoHistory);
         }
-        let requirements = requirements(&packed.requirements)?;
+        let mut requirements = requirements(&packed.requirements)?;
+        // As in Mercurial, the engine that was chosen here stays; other chunks are read anyway.
+        let own = self.repository.requirements().streamed();
+        let engine = own.filter(|name| name.contains("-compression-"));
+        requirements.extend(engine.map(str::to_owned));
         let load = Load {
             files: packed.files,
             bytes: packed.bytes,

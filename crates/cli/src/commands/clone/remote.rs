@@ -1,26 +1,25 @@
 //! Clones of repositories on other machines: an empty repository that pulls.
 
 use super::{Update, check_out, free_folder};
-use crate::commands::pull::{Wanted, bring, heads_of_branches, take_bookmarks};
+use crate::commands::pull::{Wanted, apply, bring, heads_of_branches, take_bookmarks};
 use crate::face::{Abort, Matches, Session, Source, disk};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_exchange::peer::Remote;
-use varve_repo::{Node, Repository};
+use varve_exchange::peer::{BundleRequest, Remote};
+use varve_repo::{Node, Repository, Requirements};
 
 /// What is to be done.
 struct Plan {
     source: Source,
     target: PathBuf,
     wanted: Wanted,
+    /// Whether the files of the store are taken.
+    streamed: bool,
     update: Update,
 }
 
 /// Clones what a URL leads to.
 pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> Result<u8, Abort> {
-    if matches.flag("stream") && source.is_http() {
-        return Err(Abort::new("--stream is not supported between machines"));
-    }
     let mut remote = session.connect(&source)?;
     let target = target(session, matches, &source)?;
     let target = free_folder(session, &target)?;
@@ -36,10 +35,9 @@ pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> R
         wanted.heads.push(node);
     }
     let update = update(matches, &mut remote, first.or(branch))?;
-    if matches.flag("stream") && wanted.heads.is_empty() {
-        session.warn("warning: stream clone requested but server has them disabled\n")?;
-    }
+    let streamed = matches.flag("stream") && wanted.heads.is_empty();
     let plan = Plan {
+        streamed: streamed && may_stream(session, &source, &remote)?,
         source,
         target,
         wanted,
@@ -96,10 +94,48 @@ fn fill(session: &mut Session, plan: &Plan, remote: &mut Remote) -> Result<(), A
     Repository::create_with(disk(), &plan.target, engine)?;
     session.go_to(plan.target.as_os_str().as_bytes());
     session.move_hooks(&plan.target);
-    let (report, bookmarks) = bring(session, &plan.source, (remote, &plan.wanted), true)?;
-    take_bookmarks(session, &plan.source, (&bookmarks, &[]), false)?;
-    session.tell_arrived(&report)?;
+    if plan.streamed {
+        stream(session, &plan.source, remote)?;
+    } else {
+        let (report, bookmarks) = bring(session, &plan.source, (remote, &plan.wanted), true)?;
+        take_bookmarks(session, &plan.source, (&bookmarks, &[]), false)?;
+        session.tell_arrived(&report)?;
+    }
     write_path(&plan.target, &plan.source)
+}
+
+/// Whether the server gives files that this program can read; says why not.
+fn may_stream(session: &mut Session, source: &Source, remote: &Remote) -> Result<bool, Abort> {
+    let needs = remote.capabilities().streamed();
+    let Some(needs) = needs.filter(|_| source.is_http()) else {
+        session.warn("warning: stream clone requested but server has them disabled\n")?;
+        return Ok(false);
+    };
+    let unknown = needs
+        .into_iter()
+        .filter(|name| !Requirements::is_streamable(name));
+    let unknown: Vec<&str> = unknown.collect();
+    if unknown.is_empty() {
+        return Ok(true);
+    }
+    let unknown = unknown.join(", ");
+    session.warn(format!(
+        "warning: stream clone requested but client is missing requirements: {unknown}\n"
+    ))?;
+    Ok(false)
+}
+
+/// Takes the files of the store, and the bookmarks.
+fn stream(session: &mut Session, source: &Source, remote: &mut Remote) -> Result<(), Abort> {
+    let look = remote.look(&[])?;
+    session.status("streaming all changes\n")?;
+    let request = BundleRequest {
+        heads: look.heads,
+        streamed: true,
+        ..BundleRequest::default()
+    };
+    apply(session, source, remote, &request)?;
+    take_bookmarks(session, source, (&look.bookmarks, &[]), false)
 }
 
 /// The source becomes the path `default`, without its password.

@@ -111,6 +111,7 @@ fn show(
         heads: wanted.map_or(common.remote_heads, <[Node]>::to_vec),
         common: common.heads,
         nothing_new: false,
+        streamed: false,
     };
     let kept = matches.value("bundle").filter(|name| !name.is_empty());
     if let Some(name) = kept {
