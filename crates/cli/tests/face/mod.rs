@@ -164,7 +164,11 @@ impl Twin {
             }
             let rc: String = SETTINGS.iter().map(|line| line_of(line)).collect();
             std::fs::write(root.parent().unwrap().join("hgrc"), rc).unwrap();
-            let mut outcome = Outcome::of(&mut command, program);
+            let mut outcome = if *program == peers::hg_program() {
+                peers::run_hg(&mut command)
+            } else {
+                Outcome::of(&mut command, program)
+            };
             // Only where there are two copies do paths differ.
             let (from, to) = (
                 root.parent().unwrap().to_str().unwrap(),

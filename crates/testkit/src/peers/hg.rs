@@ -1,6 +1,6 @@
 //! The real Mercurial, with nobody's configuration.
 
-use super::{Outcome, installed};
+use super::{Outcome, installed, run_hg};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Hg {
 
     /// Runs one command in a folder and waits for its end.
     pub fn run<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> Outcome {
-        Outcome::of(&mut self.command(folder, arguments), &self.program)
+        run_hg(&mut self.command(folder, arguments))
     }
 
     /// Serves the repository in a folder on a free port of this machine.

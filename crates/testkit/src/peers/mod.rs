@@ -3,9 +3,11 @@
 //! `./test` installs them into `.peers` (or the folder that `VARVE_PEERS` names). A peer that is
 //! missing fails the test with that advice; nothing is skipped.
 
+mod fork;
 mod hg;
 mod node;
 
+pub use fork::run_hg;
 pub use hg::{Hg, HgServer, hg, hg_program};
 pub use node::run_script;
 
@@ -56,12 +58,16 @@ impl Outcome {
         } = command
             .output()
             .unwrap_or_else(|e| panic!("cannot run {program:?}: {e}"));
+        Outcome::new(command, status.code(), &stdout, &stderr)
+    }
+
+    fn new(command: &Command, code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> Outcome {
         let arguments = command.get_args().map(|arg| arg.to_string_lossy());
         Outcome {
             command: arguments.collect::<Vec<_>>().join(" "),
-            code: status.code(),
-            stdout: String::from_utf8_lossy(&stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&stderr).into_owned(),
+            code,
+            stdout: String::from_utf8_lossy(stdout).into_owned(),
+            stderr: String::from_utf8_lossy(stderr).into_owned(),
         }
     }
 
