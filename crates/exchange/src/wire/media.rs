@@ -24,7 +24,8 @@ pub const TYPE_ERROR: &str = "application/hg-error";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientMedia {
     reads_02: bool,
-    /// Compressing would be for nothing: the client is on this machine.
+    /// Compressing would be for nothing: the client is on this machine, and says so by having
+    /// `none` first in its list, or is in this process.
     is_near: bool,
     engines: Vec<CodecId>,
 }
@@ -74,6 +75,8 @@ impl ClientMedia {
         }
         let engines = engines.unwrap_or("zlib,none");
         media.engines = engines.split(',').filter_map(engine).collect();
+        // Mercurial's clients never have it first, and it is no engine that they are answered with.
+        media.is_near = engines.starts_with("none,");
         media
     }
 
@@ -143,6 +146,9 @@ mod tests {
         assert_eq!(choice(b"0.2 comp=zlib,none"), zlib);
         assert_eq!(choice(b"0.2"), zlib);
         assert_eq!(choice(b"0.1 0.2 comp=none"), old);
+        let none = (TYPE_02, CodecId::None);
+        assert_eq!(choice(b"0.1 0.2 comp=none,zstd"), none);
+        assert_eq!(choice(b"0.1 comp=none,zstd"), old);
         assert_eq!(choice(b"0.1"), old);
         assert_eq!(choice(b""), old);
         assert_eq!(choice(b"\xff comp= 0.2"), old);

@@ -6,6 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode;
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 
 /// A name with its password. It is not shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,6 +39,7 @@ impl Login {
 pub(super) struct Address {
     bare: String,
     shown: String,
+    is_near: bool,
 }
 
 impl Address {
@@ -82,6 +84,7 @@ impl Address {
         let address = Address {
             bare: format!("{scheme}://{host}{path}"),
             shown: format!("{scheme}://{}{host}{path}", user.unwrap_or_default()),
+            is_near: is_this_machine(host),
         };
         Ok((address, login))
     }
@@ -91,10 +94,25 @@ impl Address {
         &self.bare
     }
 
+    /// Whether it names this machine.
+    pub(super) fn is_near(&self) -> bool {
+        self.is_near
+    }
+
     /// With stars for the password.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
+}
+
+/// Whether a host, with its port if it has one, is the loopback by its name or number.
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let number = name.parse::<IpAddr>();
+    name == "localhost" || number.is_ok_and(|number| number.is_loopback())
 }
 
 /// The system's own words, without the number.
@@ -107,6 +125,23 @@ pub(super) fn words_of(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_machine_is_known() {
+        for (host, is_near) in [
+            ("localhost", true),
+            ("localhost:8000", true),
+            ("127.0.0.1:80", true),
+            ("127.1.2.3", true),
+            ("[::1]:80", true),
+            ("[::2]", false),
+            ("192.168.0.1", false),
+            ("localhost.example.org", false),
+            ("example.org:127", false),
+        ] {
+            assert_eq!(is_this_machine(host), is_near, "{host}");
+        }
+    }
 
     #[test]
     fn passwords_leave_the_address() {

@@ -20,6 +20,9 @@ use ureq::{Agent, Body, SendBody};
 
 /// Which forms of answer are understood, best first.
 const READS: &str = "0.1 0.2 comp=zstd,zlib,none,bzip2";
+/// The same for a server on this machine, where both sides would work on what no line has to carry.
+/// Stock servers do not heed the order, and compress.
+const READS_NEAR: &str = "0.1 0.2 comp=none,zstd,zlib,bzip2";
 
 /// Bytes of a short answer; the heads, names and keys of large repositories need some megabytes.
 const SHORT: u64 = 256 << 20;
@@ -93,7 +96,8 @@ impl HttpPeer {
             |name: &str, value: &str| headers.push((name.to_owned(), value.to_owned()));
         header("Accept", TYPE_01);
         if self.header > 0 {
-            header("X-HgProto-1", READS);
+            let is_near = self.address.is_near();
+            header("X-HgProto-1", if is_near { READS_NEAR } else { READS });
         }
         if let Some(login) = self.login.as_ref().and_then(Login::header) {
             header("Authorization", &login);
