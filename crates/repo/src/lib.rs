@@ -24,6 +24,7 @@ pub mod fuzzing;
 pub mod hooks;
 mod introduced;
 mod journal;
+mod lane;
 mod later;
 mod lock;
 mod lookup;

@@ -121,24 +121,23 @@ fn fill<R: Read>(
     next: fn(&mut R) -> Result<Header, ExchangeError>,
 ) -> Result<(), ExchangeError> {
     let mut left = load.bytes;
-    let mut buffer = Vec::new();
     for _ in 0..load.files {
         let header = next(input)?;
         left = left
             .checked_sub(header.len)
             .ok_or_else(|| damaged("the files are longer than announced".to_owned()))?;
-        let file = match header.in_store {
-            true => Some(store.file(&header.name)?),
-            // Of caches: ours are made from the history itself.
-            false => None,
-        };
+        // Those of caches are passed over: ours are made from the history itself.
+        if header.in_store {
+            store.begin(&header.name)?;
+        }
         let mut rest = header.len;
         while rest > 0 {
             stop.check().map_err(RepoError::from)?;
             let piece = rest.min(BUFFER);
-            read_into(input, piece as usize, &mut buffer)?;
-            if let Some(file) = &file {
-                file.append(&buffer)?;
+            let mut bytes = Vec::new();
+            read_into(input, piece as usize, &mut bytes)?;
+            if header.in_store {
+                store.append(bytes)?;
             }
             rest -= piece;
         }

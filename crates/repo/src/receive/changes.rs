@@ -1,6 +1,6 @@
 //! Changesets and manifests, each of which has a lane.
 
-use super::lanes::Worker;
+use super::batch::Storing;
 use super::spill;
 use crate::changeset::Changeset;
 use crate::phases::Phase;
@@ -91,7 +91,7 @@ fn count(followed: &[bool]) -> i64 {
     followed.iter().filter(|followed| !**followed).count() as i64
 }
 
-impl Worker for Changesets {
+impl Storing for Changesets {
     fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
         let mut text = std::mem::take(&mut self.text);
         if let Some(rev) = self.log.add_received(received, &mut text)? {
@@ -136,7 +136,7 @@ impl Manifests {
     }
 }
 
-impl Worker for Manifests {
+impl Storing for Manifests {
     fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
         match self.checks_all {
             true => self.log.add_received(received, &mut self.text)?,

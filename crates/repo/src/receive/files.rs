@@ -1,7 +1,8 @@
 //! The files that come, each in one of several lanes.
 
-use super::lanes::{Batch, Lane, Worker};
+use super::batch::{Revisions, Storing};
 use super::{NewRevision, Receiver, spill};
+use crate::lane::{Batch as _, Lane};
 use crate::repository::Shared;
 use crate::transaction::Transaction;
 use crate::{RepoError, WriteOptions};
@@ -21,7 +22,7 @@ const BATCHES: usize = 8;
 pub(super) struct Files {
     lanes: Vec<Lane<Filelogs>>,
     /// What comes next, for a lane that is chosen when it is full.
-    batch: Batch,
+    batch: Revisions,
     /// The lane that has the beginning of the file that is being received.
     has_begun: Option<usize>,
     /// Whether a file is being received.
@@ -63,7 +64,7 @@ impl OpenFile {
     }
 }
 
-impl Worker for Filelogs {
+impl Storing for Filelogs {
     fn begin(&mut self, path: Vec<u8>) -> Result<(), RepoError> {
         let (storage, index) = (&self.shared.storage, self.shared.filelog_path(&path));
         let state = std::mem::take(&mut self.state);
@@ -129,7 +130,7 @@ impl Files {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Files {
             lanes: (0..cores).map(|_| Lane::new(filelogs(), BATCHES)).collect(),
-            batch: Batch::default(),
+            batch: Revisions::default(),
             has_begun: None,
             is_open: false,
             announced: HashSet::new(),

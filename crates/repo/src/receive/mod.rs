@@ -5,15 +5,16 @@
 //! the index of the changelog is written, which is last. What is not finished must be
 //! [`Receiver::abandon`]ed, or lies there until `recover`.
 
+mod batch;
 mod changes;
 mod files;
 mod finish;
-mod lanes;
 mod phases;
 mod pushed;
 
 use crate::commit_write::keep_caches_warm;
 use crate::hooks::Origin;
+use crate::lane::Lane;
 use crate::lock::Lock;
 use crate::phases::Phase;
 use crate::transaction::Transaction;
@@ -21,7 +22,6 @@ use crate::view::{Audience, RepoView};
 use crate::{Node, RepoError, Repository, Rev, WriteOptions};
 use changes::{Changesets, Manifests};
 use files::Files;
-use lanes::Lane;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,6 +3,8 @@
 //! The files are written beside the empty store, as `.hg/store.new`. When all are there the folders
 //! are exchanged in one step: before, and if something fails, the repository is empty as it was.
 
+mod writers;
+
 use crate::journal::remove_if_there;
 use crate::lock::{Lock, LockOwner};
 use crate::recompress::NEW_STORE;
@@ -13,8 +15,9 @@ use crate::{RepoError, Repository, fncache};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use varve_base::OpenMode;
 use varve_base::storage::replace;
-use varve_base::{OpenMode, StorageFile};
+use writers::Writers;
 
 /// Files of the store besides those of tracked files.
 const OTHERS: [&[u8]; 6] = [
@@ -29,6 +32,8 @@ const OTHERS: [&[u8]; 6] = [
 /// A store that is being filled.
 #[derive(Debug)]
 pub struct NewStore {
+    // The threads end before the lock goes.
+    writers: Writers,
     shared: Arc<Shared>,
     lock: Lock,
     new: PathBuf,
@@ -62,6 +67,7 @@ impl Repository {
         shared.storage.remove_tree(&new)?;
         shared.storage.create_folder(&new)?;
         Ok(NewStore {
+            writers: Writers::new(&shared.storage),
             shared,
             lock,
             new,
@@ -75,8 +81,8 @@ impl NewStore {
     /// Begins a file of the store, whose name has no encoding.
     ///
     /// # Errors
-    /// [`RepoError::StoreName`]; what the storage answers.
-    pub fn file(&mut self, name: &[u8]) -> Result<Arc<dyn StorageFile>, RepoError> {
+    /// [`RepoError::StoreName`]; what the storage answers, for this file or an earlier one.
+    pub fn begin(&mut self, name: &[u8]) -> Result<(), RepoError> {
         let is_revlog = name.starts_with(b"data/")
             && (name.ends_with(b".i") || name.ends_with(b".d"))
             && !name.contains(&b'\n')
@@ -92,14 +98,18 @@ impl NewStore {
             // One of a few known ones.
             false => self.new.join(String::from_utf8_lossy(name).as_ref()),
         };
-        let storage = &self.shared.storage;
-        if let Some(folder) = path.parent() {
-            storage.create_folder(folder)?;
-        }
         if is_revlog {
             self.names.insert(name.to_vec());
         }
-        Ok(storage.open(&path, OpenMode::CreateNew)?)
+        self.writers.begin(path)
+    }
+
+    /// More bytes of the file that was begun last.
+    ///
+    /// # Errors
+    /// What the storage answers, for this file or an earlier one.
+    pub fn append(&mut self, bytes: Vec<u8>) -> Result<(), RepoError> {
+        self.writers.append(bytes)
     }
 
     /// Puts the store in the place of the empty one, whose lock comes back. The repository must be
@@ -107,7 +117,8 @@ impl NewStore {
     ///
     /// # Errors
     /// What the storage answers; the repository is then as it was.
-    pub fn finish(self) -> Result<Lock, RepoError> {
+    pub fn finish(mut self) -> Result<Lock, RepoError> {
+        self.writers.rest()?;
         let (shared, storage) = (&self.shared, self.shared.storage.as_ref());
         let write = |name: &str, bytes: &[u8]| -> Result<(), RepoError> {
             let file = storage.open(&self.new.join(name), OpenMode::CreateNew)?;
@@ -148,6 +159,7 @@ impl NewStore {
 
     /// Takes away what was written; the lock comes back.
     pub fn abandon(self) -> Lock {
+        drop(self.writers);
         // What stays is removed by the next who comes.
         let _ = self.shared.storage.remove_tree(&self.new);
         self.lock
@@ -190,11 +202,12 @@ mod tests {
             b"data/a\0b.i",
             b"00changelog.n",
         ] {
-            let refused = store.file(name).unwrap_err();
+            let refused = store.begin(name).unwrap_err();
             assert!(matches!(refused, RepoError::StoreName { .. }), "{name:?}");
         }
-        store.file(b"data/x.i").unwrap();
-        assert!(store.file(b"data/x.i").is_err(), "twice");
+        store.begin(b"data/x.i").unwrap();
+        store.begin(b"data/x.i").unwrap();
+        assert!(store.finish().is_err(), "twice");
     }
 
     #[test]
@@ -202,12 +215,15 @@ mod tests {
         let (storage, repository) = empty();
         let changelog = Path::new("r/.hg/store/00changelog.i");
         let mut store = begin(&repository);
-        store.file(b"00changelog.i").unwrap().append(b"x").unwrap();
+        store.begin(b"00changelog.i").unwrap();
+        store.append(b"x".to_vec()).unwrap();
         drop(store.abandon());
         assert_eq!(storage.kind(Path::new("r/.hg/store.new")).unwrap(), None);
         let mut store = begin(&repository);
-        store.file(b"data/A.i").unwrap().append(b"a").unwrap();
-        store.file(b"00changelog.i").unwrap().append(b"x").unwrap();
+        store.begin(b"data/A.i").unwrap();
+        store.append(b"a".to_vec()).unwrap();
+        store.begin(b"00changelog.i").unwrap();
+        store.append(b"x".to_vec()).unwrap();
         assert_eq!(storage.kind(changelog).unwrap(), None);
         drop(store.finish().unwrap());
         assert_eq!(storage.file_len(changelog).unwrap(), Some(1));

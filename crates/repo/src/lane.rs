@@ -1,6 +1,6 @@
-//! Threads that store what is received, each for revlogs of its own.
+//! Threads that write what is received, each files of its own.
 //!
-//! Whoever receives takes the stream apart and gathers revisions in batches. The first batch that is
+//! Whoever receives takes the stream apart and gathers pieces in batches. The first batch that is
 //! full starts the thread; what is less is done when the lane is brought to rest, without one.
 
 use crate::RepoError;
@@ -8,110 +8,39 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use varve_revlog::Received;
 
 /// Bytes from which on a batch is full.
 const FULL: usize = 256 << 10;
-/// What an item takes besides its patch.
-const ITEM_LEN: usize = size_of::<Item>();
 
-/// Revisions in the order in which they came.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    items: Vec<Item>,
-    /// Of all revisions, one after the other.
-    patches: Vec<u8>,
-}
+/// What is gathered for a worker.
+pub(crate) trait Batch: Default + Send + 'static {
+    /// Bytes that it takes.
+    fn len(&self) -> usize;
 
-#[derive(Debug)]
-enum Item {
-    /// Revisions of this file follow.
-    Begin(Vec<u8>),
-    /// Its patch is the next that many bytes.
-    Revision(Received<'static>, usize),
-    /// The file is complete.
-    End,
-}
-
-/// Stores revisions.
-pub(super) trait Worker: Send + 'static {
-    /// A file begins.
-    ///
-    /// # Errors
-    /// What is damaged.
-    fn begin(&mut self, _path: Vec<u8>) -> Result<(), RepoError> {
-        Ok(())
-    }
-
-    /// A revision comes.
-    ///
-    /// # Errors
-    /// What is not as it says it is.
-    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError>;
-
-    /// The file ends.
-    ///
-    /// # Errors
-    /// What the storage answers.
-    fn end(&mut self) -> Result<(), RepoError> {
-        Ok(())
-    }
-}
-
-impl Batch {
-    pub fn begin(&mut self, path: Vec<u8>) {
-        self.items.push(Item::Begin(path));
-    }
-
-    pub fn revision(&mut self, received: &Received<'_>) {
-        self.patches.extend_from_slice(received.patch);
-        let len = received.patch.len();
-        let without_patch = Received {
-            patch: &[],
-            ..*received
-        };
-        self.items.push(Item::Revision(without_patch, len));
-    }
-
-    pub fn end(&mut self) {
-        self.items.push(Item::End);
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
-    pub fn is_full(&self) -> bool {
+    /// Whether it is time to hand it over.
+    fn is_full(&self) -> bool {
         self.len() >= FULL
     }
+}
 
-    fn len(&self) -> usize {
-        self.patches.len() + self.items.len() * ITEM_LEN
-    }
+/// Writes what comes.
+pub(crate) trait Worker: Send + 'static {
+    /// What it is given at a time.
+    type Batch: Batch;
 
-    fn work(self, worker: &mut impl Worker) -> Result<(), RepoError> {
-        let mut patches = &self.patches[..];
-        for item in self.items {
-            match item {
-                Item::Begin(path) => worker.begin(path)?,
-                Item::End => worker.end()?,
-                Item::Revision(received, len) => {
-                    let (patch, rest) = patches.split_at(len);
-                    patches = rest;
-                    worker.revision(&Received { patch, ..received })?;
-                }
-            }
-        }
-        Ok(())
-    }
+    /// Works a batch off.
+    ///
+    /// # Errors
+    /// What is damaged; what the storage answers.
+    fn work(&mut self, batch: Self::Batch) -> Result<(), RepoError>;
 }
 
 /// A worker with what waits for it.
 #[derive(Debug)]
-pub(super) struct Lane<W: Worker> {
+pub(crate) struct Lane<W: Worker> {
     state: State<W>,
     /// What the thread has not been given yet.
-    batch: Batch,
+    batch: W::Batch,
     /// Full batches that may wait.
     most: usize,
     /// Bytes of the batches that wait.
@@ -119,10 +48,10 @@ pub(super) struct Lane<W: Worker> {
 }
 
 #[derive(Debug)]
-enum State<W> {
+enum State<W: Worker> {
     Resting(W),
     Busy {
-        sender: SyncSender<Batch>,
+        sender: SyncSender<W::Batch>,
         thread: JoinHandle<(W, Result<(), RepoError>)>,
     },
     /// Only while it changes.
@@ -135,7 +64,7 @@ impl<W: Worker> Lane<W> {
         Lane {
             most,
             state: State::Resting(worker),
-            batch: Batch::default(),
+            batch: W::Batch::default(),
             waiting: Arc::default(),
         }
     }
@@ -146,7 +75,7 @@ impl<W: Worker> Lane<W> {
     }
 
     /// What is gathered for the worker.
-    pub fn batch(&mut self) -> &mut Batch {
+    pub fn batch(&mut self) -> &mut W::Batch {
         &mut self.batch
     }
 
@@ -207,7 +136,7 @@ impl<W: Worker> Lane<W> {
         };
         let last = std::mem::take(&mut self.batch);
         let worker = self.worker();
-        last.work(worker)?;
+        worker.work(last)?;
         Ok(worker)
     }
 
@@ -251,12 +180,12 @@ impl<W: Worker> Drop for Lane<W> {
 
 fn run<W: Worker>(
     mut worker: W,
-    batches: &mpsc::Receiver<Batch>,
+    batches: &mpsc::Receiver<W::Batch>,
     waiting: &AtomicUsize,
 ) -> (W, Result<(), RepoError>) {
     for batch in batches {
         let len = batch.len();
-        if let Err(error) = batch.work(&mut worker) {
+        if let Err(error) = worker.work(batch) {
             return (worker, Err(error));
         }
         waiting.fetch_sub(len, Ordering::Relaxed);
@@ -267,39 +196,40 @@ fn run<W: Worker>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Node, Rev};
+    use std::ops::Range;
     use varve_base::Interrupted;
 
-    /// Notes what comes; an empty patch is an error.
+    /// Notes what comes; nothing is an error.
     #[derive(Debug, Default)]
-    struct Notes(Vec<(u32, usize)>);
+    struct Notes(Vec<usize>);
+
+    /// A number for each piece, which stands for its bytes.
+    #[derive(Debug, Default)]
+    struct Pieces(Vec<usize>);
+
+    impl Batch for Pieces {
+        fn len(&self) -> usize {
+            self.0.iter().sum()
+        }
+    }
 
     impl Worker for Notes {
-        fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
-            if received.patch.is_empty() {
-                return Err(Interrupted.into());
+        type Batch = Pieces;
+
+        fn work(&mut self, batch: Pieces) -> Result<(), RepoError> {
+            for piece in batch.0 {
+                if piece == 0 {
+                    return Err(Interrupted.into());
+                }
+                self.0.push(piece);
             }
-            self.0.push((received.link.0, received.patch.len()));
             Ok(())
         }
     }
 
-    fn received(link: u32, patch: &[u8]) -> Received<'_> {
-        Received {
-            node: Node::NULL,
-            parents: [Node::NULL; 2],
-            base: Node::NULL,
-            link: Rev(link),
-            flags: 0,
-            patch,
-        }
-    }
-
-    fn fill(lane: &mut Lane<Notes>, links: std::ops::Range<u32>) -> Result<(), RepoError> {
-        let patch = vec![1; 5000];
-        for link in links {
-            let len = 1 + link as usize % patch.len();
-            lane.batch().revision(&received(link, &patch[..len]));
+    fn fill(lane: &mut Lane<Notes>, pieces: Range<usize>) -> Result<(), RepoError> {
+        for piece in pieces {
+            lane.batch().0.push(piece);
             lane.send_full()?;
         }
         Ok(())
@@ -308,32 +238,30 @@ mod tests {
     #[test]
     fn what_is_little_needs_no_thread() {
         let mut lane = Lane::new(Notes::default(), 4);
-        fill(&mut lane, 0..10).unwrap();
+        fill(&mut lane, 1..10).unwrap();
         assert!(matches!(lane.state, State::Resting(_)));
-        assert_eq!(lane.rest().unwrap().0.len(), 10);
+        assert_eq!(lane.rest().unwrap().0.len(), 9);
     }
 
     #[test]
     fn everything_is_done_in_order_before_a_lane_rests() {
         let mut lane = Lane::new(Notes::default(), 4);
         for round in 0..3 {
-            fill(&mut lane, round * 10_000..(round + 1) * 10_000).unwrap();
+            fill(&mut lane, 1 + round * 10_000..1 + (round + 1) * 10_000).unwrap();
             assert!(matches!(lane.state, State::Busy { .. }));
             lane.rest().unwrap();
             assert_eq!(lane.load(), 0);
         }
-        let notes = lane.into_worker().0;
-        let expected = (0..30_000).map(|link| (link, 1 + link as usize % 5000));
-        assert!(notes.into_iter().eq(expected));
+        assert!(lane.into_worker().0.into_iter().eq(1..=30_000));
     }
 
     #[test]
     fn an_error_shows_at_the_latest_when_the_lane_rests() {
         let mut lane = Lane::new(Notes::default(), 4);
-        fill(&mut lane, 0..100).unwrap();
-        lane.batch().revision(&received(100, &[]));
-        let later = fill(&mut lane, 101..50_000);
+        fill(&mut lane, 1..100).unwrap();
+        lane.batch().0.push(0);
+        let later = fill(&mut lane, 100..50_000);
         assert!(later.and(lane.rest().map(drop)).is_err());
-        assert_eq!(lane.worker().0.len(), 100);
+        assert_eq!(lane.worker().0.len(), 99);
     }
 }
