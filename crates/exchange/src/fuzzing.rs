@@ -39,6 +39,13 @@ pub fn wire_arguments(data: &[u8]) {
     ClientMedia::parse(data);
 }
 
+/// Never panics on what a client sends over a pair of streams, and never makes more of it.
+pub fn wire_streams(data: &[u8]) {
+    if let Ok(read) = crate::stdio::read_all(data) {
+        assert!(read <= data.len());
+    }
+}
+
 /// Never panics; what reads as a bundlespec reads back from its own text as the same.
 pub fn bundlespec(data: &[u8]) {
     let habits = Habits {
@@ -225,6 +232,25 @@ mod tests {
             store_stream(&overwritten(FILES, at, &bytes));
             store_stream(&overwritten(PACKED, at, &bytes));
             store_stream(&bytes);
+        }
+    }
+
+    /// A client that looks, reads and pushes.
+    const TALK: &[u8] = b"hello\nbetween\npairs 3\n0-0protocaps\ncaps 9\ncomp=zstdbatch\n* 0\ncmds 6\nheads \
+        getbundle\n* 2\nheads 2\nabcommon 0\nunbundle\nheads 10\n666f7263654\nHG1010\n01234567890\nheads\n";
+
+    #[test]
+    fn real_talks() {
+        wire_streams(TALK);
+        wire_streams(b"");
+        crate::stdio::read_all(TALK).unwrap();
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_talks(at in any::<usize>(), bytes in proptest::collection::vec(any::<u8>(), 1..9)) {
+            wire_streams(&overwritten(TALK, at, &bytes));
+            wire_streams(&bytes);
         }
     }
 

@@ -13,6 +13,7 @@ pub mod peer;
 pub mod push;
 mod pushed;
 mod sink;
+mod stdio;
 mod stream;
 mod unbundle;
 mod union;
@@ -27,6 +28,7 @@ pub use changegroup::{
 pub use error::ExchangeError;
 pub use pushed::{Push, PushWords, Replies};
 pub use sink::{ChunkSink, SinkClosed, copy_file};
+pub use stdio::Conversation;
 pub use stream::{Load, StreamArrival, StreamBundle, StreamExtras};
 pub use unbundle::{News, Pushed, Unbundle};
 pub use union::look_through;

@@ -58,7 +58,7 @@ pub(crate) mod version;
 
 use crate::face::Command;
 
-/// All commands, sorted by name, besides `serve` and `bench`, which are of `varve` alone.
+/// All commands, sorted by name, besides `bench` and the form `serve DIR`, which are of `varve` alone.
 pub(crate) const COMMANDS: &[&Command] = &[
     &add::COMMAND,
     &addremove::COMMAND,
@@ -104,6 +104,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &copy::RENAME,
     &revert::COMMAND,
     &root::COMMAND,
+    &serve::COMMAND,
     &status::COMMAND,
     &summary::COMMAND,
     &tag::COMMAND,

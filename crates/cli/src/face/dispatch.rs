@@ -50,6 +50,12 @@ fn report(program: &str, abort: &Abort) {
 
 fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
     let begun = Instant::now();
+    if let [.., serve, stdio] = arguments
+        && (&serve[..], &stdio[..]) == (b"serve", b"--stdio")
+    {
+        // Before anything is read that the other words may name.
+        commands::serve::check_form(arguments)?;
+    }
     let early = Early::scan(arguments);
     let (mut session, with_strangers) = begin(program, &early)?;
     let (target, global) = find_target(arguments, &session.config)?;

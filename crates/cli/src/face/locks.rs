@@ -18,22 +18,26 @@ impl Session {
             return Err(Abort::new("bundlerepository is read-only"));
         }
         self.guard.writes();
+        self.out.flush()?;
+        self.hurried |= !self.hooks.is_empty();
+        Ok(repository.lock(what, &self.lock_wait()?)?)
+    }
+
+    /// How locks are waited for, as `[ui]` says.
+    pub(crate) fn lock_wait(&self) -> Result<LockWait<'_>, Abort> {
         let seconds = |value: i64| Duration::from_secs(value.unsigned_abs());
         let setting = |key| self.config.integer("ui", key).map_err(Abort::Setting);
         let timeout = setting("timeout")?.unwrap_or(TIMEOUT);
         let silent = setting("timeout.warn")?.unwrap_or(0);
-        self.out.flush()?;
-        self.hurried |= !self.hooks.is_empty();
-        let wait = LockWait {
+        Ok(LockWait {
             timeout: (timeout >= 0).then(|| seconds(timeout)),
             silent: seconds(silent.max(0)),
             tell: &|news: &LockNews<'_>| {
                 // Nothing is left to do if even standard error is gone.
-                let _ = writeln!(std::io::stderr(), "{news}");
+                let _ = std::io::stderr().write_all(format!("{news}\n").as_bytes());
             },
             stop: &self.stop,
-        };
-        Ok(repository.lock(what, &wait)?)
+        })
     }
 
     /// Whether those who pull from the repository see all changesets as public.

@@ -42,13 +42,16 @@ pub(crate) mod usage;
 mod user;
 pub(crate) mod working;
 
-pub(crate) use abort::{Abort, system_words};
+pub(crate) use abort::{Abort, FAILED, system_words};
 pub(crate) use change::{Change, Portability, portability, warn_unportable};
 pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, STYLE, TEMPLATE};
 pub(crate) use dispatch::main;
+pub(crate) use evolution::evolution;
 pub(crate) use formatter::Formatter;
+pub(crate) use hooks::list_of_words;
 pub(crate) use options::Matches;
 pub(crate) use peers::Source;
+pub(crate) use place::Place;
 pub(crate) use session::{Session, Verbosity, disk};
 
 /// The code of a `!` alias that a signal ended.

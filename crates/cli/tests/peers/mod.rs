@@ -6,6 +6,7 @@ mod hg_clone;
 mod hg_edges;
 mod npm;
 mod push;
+mod ssh;
 mod start;
 
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ impl LocalPeer {
         let request = WireRequest {
             command: command.to_owned(),
             args: args.collect(),
-            accepts: ClientMedia::near(),
+            accepts: ClientMedia::bare(),
         };
         match respond(&self.repository, &request, &self.settings)? {
             WireResponse::Whole {
@@ -78,17 +78,11 @@ impl Transport for LocalPeer {
                 let _ = sink.0.send(Err(io::Error::other(error)));
             }
         });
-        let mut answer = Answer {
+        Ok(Box::new(Answer {
             receiver,
             buffer: Vec::new(),
             read: 0,
-        };
-        // The name of the engine, which is "none".
-        let mut name = [0; 5];
-        answer
-            .read_exact(&mut name)
-            .map_err(ExchangeError::Broken)?;
-        Ok(Box::new(answer))
+        }))
     }
 }
 

@@ -29,7 +29,7 @@ use crate::ExchangeError;
 use crate::arrivals::Standing;
 use crate::bundle::{BundleLimits, open_bundle};
 use crate::unbundle::{News, Pushed, Unbundle};
-use crate::wire::{TYPE_01, WireRequest, WireResponse};
+use crate::wire::{TYPE_01, WireRequest, WireResponse, with_causes};
 use heads::ExpectedHeads;
 use std::fmt;
 use std::io::{Cursor, Read};
@@ -76,6 +76,16 @@ impl fmt::Debug for Push<'_> {
 }
 
 impl Push<'_> {
+    /// What is said, before a bundle is sent, to a client that has seen other heads.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments; what is damaged.
+    pub fn objection(&self, request: &WireRequest) -> Result<Option<&'static str>, ExchangeError> {
+        let expected = ExpectedHeads::parse(request)?;
+        let fits = expected.are_those_of(&*self.repository.view()?);
+        Ok((!fits).then_some(CHANGED))
+    }
+
     /// Answers `unbundle`; `body` is the bundle. What is wrong with that is in the answer.
     ///
     /// # Errors
@@ -88,6 +98,9 @@ impl Push<'_> {
         let expected = ExpectedHeads::parse(request)?;
         let lock = self.repository.lock(Locked::Store, &self.wait)?;
         if !expected.are_those_of(&*self.repository.view()?) {
+            if self.words.are_heard() {
+                self.words.say("", format!("abort: {CHANGED}").as_bytes());
+            }
             return Ok(numbered(0, CHANGED.as_bytes()));
         }
         let mut magic = Vec::new();
@@ -105,13 +118,18 @@ impl Push<'_> {
         }
         // Those that were to hear of a failure have waited too.
         (self.after_locks)();
+        let is_heard = self.words.are_heard();
+        if let (Err(error), true) = (&applied, is_heard && !is_bundle2) {
+            let line = format!("abort: {}\n", with_causes(error));
+            self.words.say("", line.as_bytes());
+        }
         let words = self.words.take();
         if !is_bundle2 {
             let stored = applied.iter().flat_map(|report| &report.arrived);
             let number = stored.map(|arrived| reply::code(arrived.heads)).sum();
             return Ok(numbered(number, &words.joined()));
         }
-        let body = replies.bundle(&words, applied.as_ref().err())?;
+        let body = replies.bundle((!is_heard).then_some(&words), applied.as_ref().err())?;
         Ok(WireResponse::Whole {
             content_type: TYPE_01,
             body,

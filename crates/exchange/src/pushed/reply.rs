@@ -59,10 +59,10 @@ impl Replies {
         });
     }
 
-    /// All replies and words as a bundle2, or words and why it failed.
+    /// All replies and words, where these belong there, as a bundle2, or words and why it failed.
     pub(super) fn bundle(
         &self,
-        words: &Words,
+        words: Option<&Words>,
         failed: Option<&ExchangeError>,
     ) -> Result<Vec<u8>, ExchangeError> {
         let mut bundle = BundleWriter::new(Vec::new())?;
@@ -78,10 +78,10 @@ impl Replies {
     fn write_replies(
         &self,
         bundle: &mut BundleWriter<Vec<u8>>,
-        words: &Words,
+        words: Option<&Words>,
         with_replies: bool,
     ) -> Result<(), ExchangeError> {
-        let mut parts: Vec<u32> = words.parts().collect();
+        let mut parts: Vec<u32> = words.iter().flat_map(|words| words.parts()).collect();
         let replies = || self.parts.iter().filter(|_| with_replies);
         parts.extend(replies().map(|reply| reply.to));
         parts.sort_unstable();
@@ -92,15 +92,18 @@ impl Replies {
                 let advisory = [("in-reply-to", &to[..]), (reply.key, &reply.value)];
                 bundle.part(reply.name, &advisory_only(&advisory))?.end()?;
             }
-            let said = words.about(Some(part));
+            let said = words.map_or_else(Vec::new, |words| words.about(Some(part)));
             if !said.is_empty() {
                 let advisory = [("in-reply-to", &to[..])];
                 let output = bundle.part("output", &advisory_only(&advisory))?;
                 output.whole(&said)?;
             }
         }
-        let output = bundle.part("output", &advisory_only(&[]))?;
-        Ok(output.whole(&words.about(None))?)
+        if let Some(words) = words {
+            let output = bundle.part("output", &advisory_only(&[]))?;
+            output.whole(&words.about(None))?;
+        }
+        Ok(())
     }
 }
 

@@ -2,11 +2,26 @@
 
 use crate::bundle::PartHeader;
 use crate::unbundle::News;
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Words for the other side, each about a part of the bundle or about the whole.
-#[derive(Debug, Default)]
-pub struct PushWords(Mutex<Said>);
+#[derive(Default)]
+pub struct PushWords {
+    said: Mutex<Said>,
+    /// Who hears all at once, instead of in the answer.
+    listener: Option<Listener>,
+}
+
+type Listener = Box<dyn Fn(&[u8]) + Send + Sync>;
+
+impl fmt::Debug for PushWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PushWords")
+            .field("said", &self.said)
+            .finish_non_exhaustive()
+    }
+}
 
 #[derive(Debug, Default)]
 struct Said {
@@ -19,13 +34,29 @@ struct Said {
     words: Words,
 }
 
-/// All that was said, in order.
+/// All that was said, in order, unless it has been heard.
 #[derive(Debug, Default)]
 pub(super) struct Words(Vec<(Option<u32>, Vec<u8>)>);
 
 impl PushWords {
+    /// Words that are heard as soon as they are said, and do not stand in the answer.
+    pub fn heard_by(listener: impl Fn(&[u8]) + Send + Sync + 'static) -> PushWords {
+        PushWords {
+            said: Mutex::default(),
+            listener: Some(Box::new(listener)),
+        }
+    }
+
+    /// Whether they are heard at once.
+    pub(super) fn are_heard(&self) -> bool {
+        self.listener.is_some()
+    }
+
     /// Something is said by a hook of that kind, or by nobody special if it is empty.
     pub fn say(&self, kind: &str, words: &[u8]) {
+        if let Some(listener) = &self.listener {
+            return listener(words);
+        }
         let mut said = self.said();
         let about = match kind {
             // Before the first part there is nobody who listens.
@@ -87,7 +118,7 @@ impl PushWords {
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The short commands: what is there, what is known, what a name means.
 
+use super::between::between;
 use super::capabilities::capabilities;
 use super::request::WireRequest;
 use super::{WireSettings, batch};
@@ -30,6 +31,7 @@ pub(super) fn answer(
         "known" => known(view, request)?,
         "lookup" => lookup(view, request)?,
         "branchmap" => branchmap(view)?,
+        "between" => between(view, request)?,
         "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?, settings)),
         _ => return Ok(None),
     }))

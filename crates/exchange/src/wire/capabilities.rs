@@ -1,14 +1,17 @@
 //! What this server says that it can do.
 
-use super::WireSettings;
 use super::answers::QUOTED;
+use super::{Carrier, WireSettings};
 use crate::stream::StreamClone;
 use percent_encoding::utf8_percent_encode;
 use varve_repo::RepoView;
 
-/// Everything but bundle2 and the needs of a stream clone.
+/// Everything but bundle2 and the needs of a stream clone, over HTTP.
 const FIXED: &str = "batch branchmap compression=zstd,zlib getbundle \
     httpheader=1024 httpmediatype=0.1rx,0.1tx,0.2tx known lookup pushkey \
+    unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
+/// The same over a pair of streams, where answers are not compressed.
+const FIXED_OF_STREAMS: &str = "batch branchmap getbundle known lookup protocaps pushkey \
     unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
 
 /// What bundle2 parts and features there are, one per line before quoting.
@@ -28,14 +31,14 @@ const BUNDLE2: [&str; 9] = [
 pub(super) fn capabilities(view: &RepoView, settings: &WireSettings) -> String {
     let requirements = view.requirements().streamed().collect();
     let streams = StreamClone::is_allowed(view, settings);
-    join_capabilities(streams.then_some(requirements), settings.takes_markers)
+    join_capabilities(streams.then_some(requirements), settings)
 }
 
 /// `requirements` are what a client must know to use the files of a stream clone; `None` if there
 /// are no stream clones.
-fn join_capabilities(requirements: Option<Vec<&str>>, takes_markers: bool) -> String {
+fn join_capabilities(requirements: Option<Vec<&str>>, settings: &WireSettings) -> String {
     let mut bundle2 = BUNDLE2.to_vec();
-    if takes_markers {
+    if settings.takes_markers {
         bundle2.push("obsmarkers=V1");
     }
     if requirements.is_some() {
@@ -49,7 +52,11 @@ fn join_capabilities(requirements: Option<Vec<&str>>, takes_markers: bool) -> St
         Some(["revlogv1"]) => " stream".to_owned(),
         Some(needed) => format!(" streamreqs={}", needed.join(",")),
     };
-    format!("{FIXED} bundle2={quoted}{stream}")
+    let fixed = match settings.carrier {
+        Carrier::Http => FIXED,
+        Carrier::Streams => FIXED_OF_STREAMS,
+    };
+    format!("{fixed} bundle2={quoted}{stream}")
 }
 
 #[cfg(test)]
@@ -64,7 +71,7 @@ mod tests {
             "revlogv1",
             "sparserevlog",
         ];
-        let text = join_capabilities(Some(streamed.to_vec()), false);
+        let text = join_capabilities(Some(streamed.to_vec()), &WireSettings::default());
         let words: Vec<&str> = text.split(' ').collect();
         let needs = "streamreqs=generaldelta,revlog-compression-zstd,revlogv1,sparserevlog";
         assert!(words.contains(&needs), "{text}");
@@ -80,8 +87,12 @@ mod tests {
 
     #[test]
     fn an_old_repository_and_one_with_secrets() {
-        let text = join_capabilities(Some(vec!["revlogv1"]), false);
+        let settings = WireSettings {
+            takes_markers: true,
+            ..WireSettings::default()
+        };
+        let text = join_capabilities(Some(vec!["revlogv1"]), &settings);
         assert!(text.ends_with(" stream"), "{text}");
-        assert!(!join_capabilities(None, true).contains("stream"));
+        assert!(!join_capabilities(None, &settings).contains("stream"));
     }
 }

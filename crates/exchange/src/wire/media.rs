@@ -25,8 +25,10 @@ pub const TYPE_ERROR: &str = "application/hg-error";
 pub struct ClientMedia {
     reads_02: bool,
     /// Compressing would be for nothing: the client is on this machine, and says so by having
-    /// `none` first in its list, or is in this process.
+    /// `none` first in its list.
     is_near: bool,
+    /// Answers are bare bytes: nothing says how they are compressed.
+    is_bare: bool,
     engines: Vec<CodecId>,
 }
 
@@ -44,6 +46,12 @@ impl StreamMedia {
         content_type: TYPE_01,
         prefix: b"",
         codec: CodecId::Zlib,
+    };
+
+    const BARE: StreamMedia = StreamMedia {
+        content_type: TYPE_01,
+        prefix: b"",
+        codec: CodecId::None,
     };
 
     fn v2(codec: CodecId) -> StreamMedia {
@@ -80,18 +88,17 @@ impl ClientMedia {
         media
     }
 
-    /// Those of a client in this process.
-    pub(crate) fn near() -> Self {
+    /// Those of a client in this process, or at the other end of a pair of streams.
+    pub(crate) fn bare() -> Self {
         ClientMedia {
-            reads_02: true,
-            is_near: true,
-            engines: Vec::new(),
+            is_bare: true,
+            ..ClientMedia::default()
         }
     }
 
     /// The form of an answer that is worth compressing.
     pub(crate) fn compressed(&self) -> StreamMedia {
-        if self.is_near {
+        if self.is_bare || self.is_near {
             return self.uncompressed();
         }
         let ours = [CodecId::Zstd, CodecId::Zlib];
@@ -104,10 +111,10 @@ impl ClientMedia {
 
     /// The form of an answer that is compressed already.
     pub(crate) fn uncompressed(&self) -> StreamMedia {
-        if self.reads_02 {
-            StreamMedia::v2(CodecId::None)
-        } else {
-            StreamMedia::V1
+        match (self.is_bare, self.reads_02) {
+            (true, _) => StreamMedia::BARE,
+            (false, true) => StreamMedia::v2(CodecId::None),
+            (false, false) => StreamMedia::V1,
         }
     }
 }

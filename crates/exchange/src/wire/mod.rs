@@ -2,6 +2,7 @@
 
 mod answers;
 mod batch;
+mod between;
 mod bundle_caps;
 mod capabilities;
 mod getbundle;
@@ -20,12 +21,24 @@ pub(crate) use batch::{escape, unescape};
 pub(crate) use media::StreamMedia;
 pub use media::{ClientMedia, TYPE_01, TYPE_02, TYPE_ERROR};
 pub use request::{Args, WireRequest};
+pub(crate) use request::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS};
+
+/// How commands and answers travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// As requests of HTTP, see [`WireRequest::parse`].
+    Http,
+    /// Over a pair of streams, see [`crate::Conversation`].
+    Streams,
+}
 
 /// What the server's configuration says about answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireSettings {
     /// Whether stream clones are offered (`server.uncompressed`).
     pub stream_clones: bool,
+    /// How the answers travel.
+    pub carrier: Carrier,
     /// Whether obsolescence markers are exchanged, as `experimental.evolution` says.
     pub takes_markers: bool,
     /// Whether what is pulled becomes public, as `phases.publish` of the repository says.
@@ -52,6 +65,7 @@ impl Default for WireSettings {
     fn default() -> Self {
         WireSettings {
             stream_clones: true,
+            carrier: Carrier::Http,
             takes_markers: false,
             publishing: true,
             zlib_level: EngineSetting::ZLIB.level(),

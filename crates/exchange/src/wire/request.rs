@@ -6,10 +6,10 @@ use percent_encoding::percent_decode;
 use std::collections::BTreeMap;
 
 /// Bytes of encoded arguments that are read; about 100,000 nodes.
-const MAX_ARGUMENT_BYTES: usize = 4 << 20;
+pub(crate) const MAX_ARGUMENT_BYTES: usize = 4 << 20;
 
 /// Arguments of one request; real commands have at most a dozen.
-const MAX_ARGUMENTS: usize = 1000;
+pub(crate) const MAX_ARGUMENTS: usize = 1000;
 
 /// Arguments as decoded pairs, in the order of arrival.
 pub type Args = Vec<(Vec<u8>, Vec<u8>)>;

@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use varve_base::storage::read_if_there;
 use varve_config::hgrc::{Files, Hgrc};
-use varve_exchange::wire::WireSettings;
+use varve_exchange::wire::{Carrier, WireSettings};
 use varve_repo::Evolution;
 
 /// The configuration of one repository.
@@ -66,6 +66,7 @@ impl RepositoryConfig {
             zstd_level: hg.zstd_level,
             takes_markers: self.takes_markers()?,
             publishing: self.publishing()?,
+            carrier: Carrier::Http,
         })
     }
 }

@@ -8,6 +8,7 @@ mod of_command;
 mod python;
 
 pub(super) use of_command::{Called, around};
+pub(crate) use python::list as list_of_words;
 
 use super::{Abort, Session};
 use std::io::Write;
@@ -45,6 +46,19 @@ impl SessionHooks {
 
     fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, Facts)>> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls all that is to be called after the locks.
+    pub(crate) fn call_waiting(&self) {
+        loop {
+            let waiting = std::mem::take(&mut *self.queue());
+            if waiting.is_empty() {
+                return;
+            }
+            for (kind, facts) in waiting {
+                self.tell(kind, &facts);
+            }
+        }
     }
 
     /// Refuses hooks that are functions of Python, which would have to be imported.
@@ -95,7 +109,7 @@ impl SessionHooks {
             };
             if let Err(words) = told {
                 // Nothing is left to do if even standard error is gone.
-                let _ = writeln!(std::io::stderr(), "warning: {words}");
+                let _ = std::io::stderr().write_all(format!("warning: {words}\n").as_bytes());
             }
         }
     }
@@ -121,12 +135,13 @@ impl Hooks for SessionHooks {
 
     fn undoing(&self, how: Undoing) {
         let words = match how {
-            Undoing::Begins => "transaction abort!",
-            Undoing::Done => "rollback completed",
-            Undoing::Failed => "rollback failed - please run hg recover",
+            Undoing::Begins => "transaction abort!\n",
+            Undoing::Done => "rollback completed\n",
+            Undoing::Failed => "rollback failed - please run hg recover\n",
         };
-        // Nothing is left to do if even standard error is gone.
-        let _ = writeln!(std::io::stderr(), "{words}");
+        // In one piece, because a client at the other end of ssh shows piece by piece. Nothing is
+        // left to do if even standard error is gone.
+        let _ = std::io::stderr().write_all(words.as_bytes());
     }
 }
 
@@ -194,14 +209,7 @@ impl Session {
     /// Calls all that is to be called after the locks.
     pub(crate) fn after_locks(&mut self) -> Result<(), Abort> {
         self.out.flush()?;
-        loop {
-            let waiting = std::mem::take(&mut *self.hooks.queue());
-            if waiting.is_empty() {
-                return Ok(());
-            }
-            for (kind, facts) in waiting {
-                self.hooks.tell(kind, &facts);
-            }
-        }
+        self.hooks.call_waiting();
+        Ok(())
     }
 }

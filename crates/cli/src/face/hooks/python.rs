@@ -19,7 +19,7 @@ pub(super) fn string(bytes: &[u8]) -> String {
 }
 
 /// A list of strings.
-pub(super) fn list<'a>(items: impl IntoIterator<Item = &'a [u8]>) -> String {
+pub(crate) fn list<'a>(items: impl IntoIterator<Item = &'a [u8]>) -> String {
     let items: Vec<String> = items.into_iter().map(string).collect();
     format!("[{}]", items.join(", "))
 }

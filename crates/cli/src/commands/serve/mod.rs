@@ -1,4 +1,10 @@
-//! `serve`: repositories and databases below one folder, on one port.
+//! `serve`: repositories and databases below one folder, on one port; and one repository alone.
+
+mod repository;
+mod stdio;
+
+pub(crate) use repository::COMMAND;
+pub(crate) use stdio::check_form;
 
 use crate::context::Context;
 use crate::demo;

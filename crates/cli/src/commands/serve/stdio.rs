@@ -1,0 +1,134 @@
+//! `serve --stdio`: one repository over the standard streams, as ssh starts it for a client.
+//!
+//! The standard output belongs to the protocol from here on. Whatever else is said, by this program
+//! or by a hook, goes to the standard error, and so to the client's user.
+
+use crate::face::{Abort, Place, Session, evolution, list_of_words};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use varve_base::Interrupt;
+use varve_exchange::wire::{Carrier, WireSettings};
+use varve_exchange::{Conversation, ExchangeError, Push, PushWords};
+
+/// How often it is looked whether to stop while nothing comes.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000_000,
+};
+
+/// Refuses every form of the command line but `-R REPOSITORY serve --stdio`. Programs that guard
+/// accounts let just this form through, and a repository must not look like an option.
+pub(crate) fn check_form(typed: &[Vec<u8>]) -> Result<(), Abort> {
+    match typed {
+        [dash_r, repository, serve, stdio]
+            if dash_r == b"-R"
+                && !repository.starts_with(b"--")
+                && serve == b"serve"
+                && stdio == b"--stdio" =>
+        {
+            Ok(())
+        }
+        _ => {
+            let words = list_of_words(typed.iter().map(Vec::as_slice));
+            let message = format!("potentially unsafe serve --stdio invocation: {words}");
+            Err(Abort::new(message))
+        }
+    }
+}
+
+/// Answers a client until it goes.
+pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
+    if matches!(session.place(), Place::Nowhere) {
+        return Err(Abort::new(
+            "there is no Mercurial repository here (.hg not found)",
+        ));
+    }
+    if session.is_bundle() {
+        return Err(Abort::new("serve --stdio does not serve bundles"));
+    }
+    let (input, output) = take_streams(&session.stop)?;
+    let repository = session.repository()?;
+    let storage = session.storage_settings()?;
+    let evolution = evolution(session)?;
+    let settings = WireSettings {
+        stream_clones: session.config.boolean("server", "uncompressed", true)?,
+        takes_markers: evolution.exchange,
+        publishing: session.is_publishing()?,
+        carrier: Carrier::Streams,
+        ..WireSettings::default()
+    };
+    let words = PushWords::heard_by(|words| {
+        // Nothing is left to do if even standard error is gone.
+        let _ = io::stderr().write_all(words);
+    });
+    session.out.flush()?;
+    // A signal must not leave half a push behind.
+    session.guard.writes();
+    let hooks = session.hooks.clone();
+    let conversation = Conversation {
+        push: Push {
+            repository: &repository,
+            write: storage.write_options(repository.requirements()),
+            url: &client(),
+            takes_markers: evolution.exchange,
+            publishing: settings.publishing,
+            wait: session.lock_wait()?,
+            words: &words,
+            hooks: hooks.as_ref(),
+            after_locks: &|| hooks.call_waiting(),
+        },
+        settings: &settings,
+    };
+    match conversation.serve(BufReader::new(input), BufWriter::new(output)) {
+        Ok(()) => Ok(0),
+        // There is nobody who could read why.
+        Err(ExchangeError::Closed(_)) => Ok(crate::face::FAILED),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Who asks, in the form that hooks know.
+fn client() -> Vec<u8> {
+    let client = std::env::var_os("SSH_CLIENT").unwrap_or_default();
+    let address = client.as_bytes().split(|byte| *byte == b' ').next();
+    [b"remote:ssh:", address.unwrap_or_default()].concat()
+}
+
+/// The streams of the protocol. In their places come an empty one and the standard error.
+fn take_streams(stop: &Interrupt) -> Result<(StoppableInput, File), Abort> {
+    let input = io::stdin().as_fd().try_clone_to_owned()?;
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
+    let nothing = File::open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing).map_err(io::Error::from)?;
+    rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
+    let input = StoppableInput {
+        input: input.into(),
+        stop: stop.clone(),
+    };
+    Ok((input, output.into()))
+}
+
+/// Reads from a stream, and ends in an error when the program is to stop.
+struct StoppableInput {
+    input: File,
+    stop: Interrupt,
+}
+
+impl Read for StoppableInput {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.stop.is_raised() {
+                return Err(io::Error::other("the server stops"));
+            }
+            let mut waiting = [PollFd::new(&self.input, PollFlags::IN)];
+            match poll(&mut waiting, Some(&LOOK)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return self.input.read(bytes),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

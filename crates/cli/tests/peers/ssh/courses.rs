@@ -1,0 +1,136 @@
+//! Clones, pulls and pushes that go well, and some that are refused.
+
+use super::{Talk, all_same, rich, write_rc};
+
+#[test]
+fn clones() {
+    all_same(|talk| {
+        rich(talk);
+        talk.says("", "clone SRC all");
+        talk.state("all");
+        talk.says("", "clone -U -r 2 SRC part");
+        talk.state("part");
+        talk.says("", "identify SRC");
+        talk.says("", "identify -r nowhere SRC");
+    });
+}
+
+#[test]
+fn streams() {
+    all_same(|talk| {
+        talk.stock("", "init src");
+        talk.commit("src", "a");
+        talk.commit("src", "b");
+        talk.stock("src", "phase -p 0");
+        talk.stock("src", "bookmark -r 0 old");
+        let outcome = talk.run("", &["clone", "-q", "--stream", &talk.url("src"), "c"]);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        talk.state("c");
+        write_rc(&talk.path("src"), "[server]\nuncompressed = no\n");
+        talk.says("", "clone --stream SRC d");
+        talk.state("d");
+    });
+}
+
+/// A clone with something new on both sides.
+fn apart(talk: &Talk) {
+    talk.stock("", "init src");
+    talk.commit("src", "a");
+    talk.commit("src", "b");
+    talk.stock("src", "phase -p tip");
+    talk.stock("src", "bookmark -r 0 shared");
+    talk.stock("", "clone -q src c");
+    talk.stock("src", "update -q -C 0");
+    talk.commit("src", "there");
+    talk.stock("src", "bookmark -r tip theirs");
+    talk.stock("c", "branch -q side");
+    talk.commit("c", "here");
+    talk.stock("c", "bookmark -r tip ours");
+}
+
+#[test]
+fn pulls_and_pushes() {
+    all_same(|talk| {
+        apart(talk);
+        for line in [
+            "incoming SRC",
+            "outgoing SRC",
+            "push SRC",
+            "push --new-branch SRC",
+            "push SRC",
+            "push -B ours SRC",
+            "pull SRC",
+            "pull SRC",
+            "pull -B nowhere SRC",
+            "pull -r nowhere SRC",
+            "incoming -B SRC",
+            "outgoing -B SRC",
+        ] {
+            talk.says("c", line);
+        }
+        talk.state("c");
+        talk.state("src");
+    });
+}
+
+#[test]
+fn drafts_that_stay_drafts_and_phases_that_move() {
+    all_same(|talk| {
+        apart(talk);
+        write_rc(&talk.path("src"), "[phases]\npublish = no\n");
+        talk.says("c", "push --new-branch SRC");
+        talk.state("src");
+        talk.stock("c", "phase -p tip");
+        talk.says("c", "push SRC");
+        talk.says("c", "pull SRC");
+        talk.state("c");
+        talk.state("src");
+    });
+}
+
+#[test]
+fn markers() {
+    all_same(|talk| {
+        apart(talk);
+        let evolution = "[experimental]\nevolution = all\n[phases]\npublish = no\n";
+        write_rc(&talk.path("src"), evolution);
+        write_rc(&talk.path("c"), evolution);
+        talk.says("c", "push -q --new-branch SRC");
+        talk.stock("c", "commit --amend -m other -d 2020-02-02");
+        talk.says("c", "push -f SRC");
+        talk.state("src");
+    });
+}
+
+#[test]
+fn hooks() {
+    const HOOKS: &str = "[hooks]\n\
+        prechangegroup = echo said; env | grep -v TXNID | grep ^HG_ | grep -v PENDING | sort >&2\n\
+        changegroup = env | grep -v TXNID | grep ^HG_ | sort\n\
+        pushkey = echo key; env | grep -v TXNID | grep ^HG_ | sort\n";
+    all_same(|talk| {
+        apart(talk);
+        write_rc(&talk.path("src"), HOOKS);
+        talk.says("c", "push --new-branch SRC");
+        talk.says("c", "push -B ours SRC");
+        for refusing in [
+            "pretxnopen",
+            "prechangegroup",
+            "pretxnchangegroup",
+            "pretxnclose",
+        ] {
+            talk.commit("c", refusing);
+            let rc = format!("[hooks]\n{refusing}.no = echo no; exit 3\n");
+            write_rc(&talk.path("src"), &rc);
+            talk.says("c", "push SRC");
+        }
+        write_rc(&talk.path("src"), "[hooks]\nprepushkey = exit 1\n");
+        talk.says("c", "push -B ours SRC");
+        write_rc(
+            &talk.path("src"),
+            "[web]\nallow-pull = no\ndeny_push = *\ndeny_read = *\n",
+        );
+        talk.says("c", "push SRC");
+        talk.state("src");
+    });
+}
