@@ -57,7 +57,7 @@ pub fn save_backup(
 }
 
 /// Adds to a file.
-struct FileWriter<'a>(&'a dyn StorageFile);
+pub(crate) struct FileWriter<'a>(pub(crate) &'a dyn StorageFile);
 
 impl Write for FileWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

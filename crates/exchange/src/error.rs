@@ -75,6 +75,23 @@ pub enum ExchangeError {
     /// Stream clones are switched off, or would show secret changesets.
     #[error("this server does not allow a stream clone of this repository")]
     NoStreamClone,
+    /// Somebody else wrote the list of clone bundles.
+    #[error("clonebundles.manifest was written by hand, or by another program")]
+    ForeignManifest,
+    /// Clone bundles are being made elsewhere.
+    #[error("clone bundles of this repository are being made already")]
+    BeingBundled,
+    /// A bundlespec that no clone bundle can have.
+    #[error("bundles of type '{0}' cannot be clone bundles")]
+    NotForClones(String),
+    /// A clone bundle that is not there, in Mercurial's words.
+    #[error("clonebundle {0} does not exist")]
+    NoCloneBundle(String),
+    /// A client is too old for this server, in Mercurial's words.
+    #[error(
+        "incompatible Mercurial client; bundle2 required\n(see https://www.mercurial-scm.org/wiki/IncompatibleClient)"
+    )]
+    Bundle2Required,
     /// A form of changegroup that is not known here.
     #[error("repository does not support bundle version {0}")]
     ChangegroupVersion(String),
@@ -194,6 +211,12 @@ pub enum ExchangeError {
         /// The system's words.
         reason: String,
     },
+    /// A file could not be asked for.
+    #[error("error fetching bundle: {reason}")]
+    FetchFailed {
+        /// Why not.
+        reason: String,
+    },
     /// The connection broke in the middle of an answer.
     #[error("the answer broke off: {0}")]
     Broken(#[source] io::Error),
@@ -279,6 +302,8 @@ impl ExchangeError {
                 | ExchangeError::UnknownCommand { .. }
                 | ExchangeError::ReadOnly { .. }
                 | ExchangeError::NoStreamClone
+                | ExchangeError::NoCloneBundle(_)
+                | ExchangeError::Bundle2Required
                 | ExchangeError::UnknownRevision(_)
         )
     }

@@ -7,6 +7,7 @@ mod bundle2;
 pub mod bundlespec;
 mod bundling;
 mod changegroup;
+pub mod clonebundles;
 mod error;
 pub mod fuzzing;
 pub mod peer;

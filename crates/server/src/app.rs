@@ -3,7 +3,7 @@
 use crate::auth::{Auth, UserContext};
 use crate::couch::Databases;
 use crate::folder::{DATABASES, Folder};
-use crate::hg::OpenRepository;
+use crate::hg::{Keeper, OpenRepository};
 use crate::node::{NodeConfig, Uuids};
 use crate::tasks::Tasks;
 use crate::{Failure, Registry, ServerError, databases};
@@ -35,6 +35,8 @@ pub struct App {
     /// What runs for longer.
     pub tasks: Tasks,
     pub(crate) repositories: Registry<OpenRepository>,
+    /// Makes clone bundles.
+    pub(crate) keeper: Keeper,
     pub(crate) databases: Databases,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
@@ -65,6 +67,7 @@ impl App {
             auth: Auth::new(&folder.settings)?,
             tasks: Tasks::default(),
             repositories: Registry::new(IDLE_REPOSITORIES),
+            keeper: Keeper::default(),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             folder,
@@ -128,6 +131,7 @@ impl App {
 
     pub(crate) fn stop(&self) {
         self.stopping.send_replace(true);
+        self.keeper.stop();
     }
 
     /// Bytes that a request of this user may have as its body.

@@ -62,6 +62,14 @@ pub enum ServerError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The certificate of the server cannot be used.
+    #[error("cannot use the certificate {file}: {reason}", file = file.display())]
+    Certificate {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// Ctrl-C and SIGTERM could not be caught.
     #[error("cannot wait for signals: {source}")]
     Signals {

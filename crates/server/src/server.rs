@@ -1,7 +1,8 @@
 //! Starting and stopping: threads, the listening socket, signals.
 
 use crate::folder::Folder;
-use crate::{App, ServerError, http};
+use crate::http::{self, Tls};
+use crate::{App, ServerError};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct ServeOptions {
     pub address: Option<IpAddr>,
     /// Takes the place of `[chttpd] port`; 0 takes any free one.
     pub port: Option<u16>,
+    /// A file in PEM with a certificate and its key: with it, all connections are TLS.
+    pub certificate: Option<PathBuf>,
     /// Is told what went wrong with a request through no fault of its client's, one line each.
     pub report: fn(&str),
 }
@@ -36,6 +39,7 @@ pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
     address: SocketAddr,
+    tls: Option<Tls>,
     app: Arc<App>,
 }
 
@@ -45,6 +49,7 @@ impl Server {
     /// # Errors
     /// Any [`ServerError`].
     pub fn bind(options: &ServeOptions) -> Result<Server, ServerError> {
+        let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
         let folder = Folder::open(&options.folder)?;
         let ip = options.address.unwrap_or(folder.settings.bind_address);
         let port = options.port.unwrap_or(folder.settings.port);
@@ -65,6 +70,7 @@ impl Server {
             runtime,
             listener,
             address,
+            tls,
             app,
         })
     }
@@ -72,6 +78,14 @@ impl Server {
     /// Where it listens, with the port that was really taken.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        match self.tls {
+            Some(_) => "https",
+            None => "http",
+        }
     }
 
     /// What its requests share.
@@ -100,7 +114,7 @@ impl Server {
     /// Answers requests until `stop` completes, such as [`Server::stop_signal`]; returns after
     /// running ones have finished.
     pub fn run_until(self, stop: impl Future<Output = ()>) {
-        let serving = http::serve(self.listener, Arc::clone(&self.app), stop);
+        let serving = http::serve((self.listener, self.tls), Arc::clone(&self.app), stop);
         self.runtime.block_on(serving);
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.

@@ -28,6 +28,7 @@ impl Running {
         let options = ServeOptions {
             folder: folder.path().to_owned(),
             address: None,
+            certificate: None,
             port: Some(0),
             report: |line| eprintln!("{line}"),
         };

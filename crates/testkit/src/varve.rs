@@ -13,7 +13,7 @@ pub const ADMIN: &str = "admin";
 /// The administrator's password.
 pub const PASSWORD: &str = "layers-of-silt";
 /// What precedes the address in the line that says the server is ready.
-const READY: &str = "listening on http://";
+const READY: &str = "listening on http";
 /// Far more than a start needs on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
@@ -54,10 +54,19 @@ impl Server {
     /// # Errors
     /// How the server ended, if it ended before it said its address.
     pub fn try_start(program: &str, folder: &Path) -> Result<Server, Ended> {
+        Server::start_with(program, folder, &[])
+    }
+
+    /// As [`Server::try_start`], with further options.
+    ///
+    /// # Errors
+    /// As of [`Server::try_start`].
+    pub fn start_with(program: &str, folder: &Path, options: &[&str]) -> Result<Server, Ended> {
         let mut child = Command::new(program)
             .arg("serve")
             .arg(folder)
             .args(["-p", "0"])
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -195,6 +204,7 @@ fn follow(
             printed.push_str(&line);
             printed.push('\n');
             if let Some((_, rest)) = line.split_once(READY) {
+                let rest = rest.trim_start_matches(['s', ':', '/']);
                 let address = rest.split(['/', ' ']).next().unwrap_or(rest);
                 // Nobody listens once the address is known.
                 let _ = ready.send(address.to_owned());

@@ -1,8 +1,8 @@
 //! `debugapplystreamclonebundle`: the files of a store into an empty repository.
 
 use crate::face::{Abort, Command, Matches, Session};
+use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
-use varve_exchange::{ExchangeError, News, StreamArrival};
 use varve_repo::Locked;
 
 /// See [`Command`].
@@ -21,7 +21,7 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let name = &matches.arguments()[0];
-    let repository = session.repository()?;
+    session.repository()?;
     let file = super::unbundle::local_file(session, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
@@ -32,22 +32,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         );
     };
     let lock = session.lock(Locked::Store)?;
-    let stop = session.stop.clone();
-    let mut told = Ok(());
-    let mut tell = |load| {
-        if told.is_ok() {
-            told = session.tell_news(News::Load(load));
-        }
-    };
-    let arrival = StreamArrival {
-        repository: &repository,
-        stop: &stop,
-        tell: &mut tell,
-    };
-    let (load, lock) = arrival.packed(lock, packed).map_err(failed)?;
-    told?;
-    drop(lock);
-    session.tell_news(News::Loaded(load))?;
+    drop(session.apply_packed(lock, packed, failed)?);
     session.after_locks()?;
     Ok(0)
 }

@@ -10,6 +10,7 @@ pub(crate) mod branches;
 pub(crate) mod bundle;
 pub(crate) mod cat;
 pub(crate) mod clone;
+pub(crate) mod clonebundle;
 pub(crate) mod commit;
 pub(crate) mod config;
 pub(crate) mod copy;
@@ -69,6 +70,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &bundle::COMMAND,
     &cat::COMMAND,
     &clone::COMMAND,
+    &clonebundle::COMMAND,
     &commit::COMMAND,
     &config::COMMAND,
     &copy::COPY,

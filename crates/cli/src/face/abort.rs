@@ -245,6 +245,9 @@ impl From<ExchangeError> for Abort {
             ExchangeError::PackedBundle => {
                 Abort::new(error.to_string()).hint("use \"hg debugapplystreamclonebundle\"")
             }
+            ExchangeError::ForeignManifest => {
+                Abort::new(error.to_string()).hint("use --force to replace it")
+            }
             ExchangeError::RemoteAbort {
                 message,
                 hint: Some(hint),

@@ -74,6 +74,7 @@ pub(crate) fn resolve(name: &[u8], arguments: &[Vec<u8>], config: &Hgrc) -> Resu
 
 fn find(name: &str, aliases: &[Item], through: Option<&str>) -> Result<(String, Meaning), Abort> {
     let mut found: BTreeMap<String, Meaning> = BTreeMap::new();
+    let mut ours = Vec::new();
     for names in OF_MERCURIAL {
         let names: Vec<&str> = names.split(' ').collect();
         if let Some(full) = matching(&names, name) {
@@ -82,6 +83,9 @@ fn find(name: &str, aliases: &[Item], through: Option<&str>) -> Result<(String, 
     }
     for command in COMMANDS {
         if let Some(full) = matching(command.names, name) {
+            if !found.contains_key(full) {
+                ours.push(full);
+            }
             found.insert(full.to_owned(), Meaning::Command(command));
         }
     }
@@ -98,6 +102,10 @@ fn find(name: &str, aliases: &[Item], through: Option<&str>) -> Result<(String, 
     // Beginnings mean a debugging command only where nothing else has them.
     if found.keys().any(|full| !full.starts_with("debug")) {
         found.retain(|full, _| !full.starts_with("debug"));
+    }
+    // Nor does one mean a command of this program alone where Mercurial has another.
+    if found.len() > ours.len() {
+        found.retain(|full, _| !ours.contains(&full.as_str()));
     }
     if found.len() > 1 {
         let candidates = found.into_keys().collect();

@@ -3,8 +3,8 @@
 use super::evolution::evolution;
 use super::{Abort, Session};
 use std::time::Instant;
-use varve_exchange::bundle::Bundle;
-use varve_exchange::{ExchangeError, News, Pushed, SectionSizes, Unbundle};
+use varve_exchange::bundle::{Bundle, Packed};
+use varve_exchange::{ExchangeError, News, Pushed, SectionSizes, StreamArrival, Unbundle};
 use varve_repo::{Audience, Lock, ReceiveReport, Rev};
 
 /// Seconds that anything takes at least, so that a rate can be told.
@@ -80,6 +80,32 @@ impl Session {
         self.progress = progress;
         told?;
         Ok(applied)
+    }
+
+    /// Takes the files of a store out of a packed bundle, under the store's lock, which comes back.
+    pub(crate) fn apply_packed(
+        &mut self,
+        lock: Lock,
+        packed: Packed<'_>,
+        failed: impl FnOnce(ExchangeError) -> Abort,
+    ) -> Result<Lock, Abort> {
+        let repository = self.repository()?;
+        let stop = self.stop.clone();
+        let mut told = Ok(());
+        let mut tell = |load| {
+            if told.is_ok() {
+                told = self.tell_news(News::Load(load));
+            }
+        };
+        let arrival = StreamArrival {
+            repository: &repository,
+            stop: &stop,
+            tell: &mut tell,
+        };
+        let (load, lock) = arrival.packed(lock, packed).map_err(failed)?;
+        told?;
+        self.tell_news(News::Loaded(load))?;
+        Ok(lock)
     }
 
     /// Says with `--verbose` how large the sections of a bundle are.

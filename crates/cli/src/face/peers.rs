@@ -224,7 +224,8 @@ impl Session {
         })
     }
 
-    fn over_http(&mut self, source: &Source) -> Result<HttpPeer, Abort> {
+    /// A way to a URL of http or https, with what the configuration says about it.
+    pub(crate) fn over_http(&mut self, source: &Source) -> Result<HttpPeer, Abort> {
         let url = String::from_utf8_lossy(&source.url).into_owned();
         let host = url.split("://").nth(1).unwrap_or_default();
         let host = host.split('/').next().unwrap_or_default();

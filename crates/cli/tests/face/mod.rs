@@ -10,6 +10,7 @@ mod bundle_repository;
 mod bundles;
 mod calls;
 mod clone;
+mod clone_bundles;
 mod commit;
 mod config;
 mod debugbundle;

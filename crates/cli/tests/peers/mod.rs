@@ -1,3 +1,4 @@
+mod clone_bundles;
 mod compression;
 mod corpus;
 mod damage;
@@ -8,6 +9,7 @@ mod npm;
 mod push;
 mod ssh;
 mod start;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

@@ -2,6 +2,7 @@
 
 use super::{Login, PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
+use crate::clonebundles::Manifest;
 use crate::push::Spool;
 use crate::wire::{QUOTED, escape, unescape};
 use percent_encoding::{percent_decode, utf8_percent_encode};
@@ -192,6 +193,30 @@ impl Remote {
         self.transport.push(bundle)
     }
 
+    /// The list of clone bundles; `None` if the other side has none.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`].
+    pub fn clone_bundles(&mut self) -> Result<Option<Manifest>, ExchangeError> {
+        let commands = ["clonebundles_manifest", "clonebundles"];
+        let known = commands
+            .into_iter()
+            .find(|command| self.capabilities.has(command));
+        let list = known.map(|command| self.transport.call(command, &[]));
+        Ok(list.transpose()?.map(Manifest::new))
+    }
+
+    /// A clone bundle that the other side sends itself.
+    ///
+    /// # Errors
+    /// As of [`Transport::stream`].
+    pub fn clone_bundle(&mut self, name: &str) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let path = [("path", name.as_bytes().to_vec())];
+        let mut answer = self.transport.stream("get_cached_bundle_inline", &path)?;
+        let len = read_varint(&mut answer)?;
+        Ok(Box::new(answer.take(len)))
+    }
+
     /// A bundle with what is wanted: bundle2 where the other side makes it, else a bare
     /// changegroup 01.
     ///
@@ -225,6 +250,20 @@ impl Remote {
         let args: PeerArgs<'_> = &args;
         self.transport.stream("getbundle", args)
     }
+}
+
+/// Seven bits a byte, the lowest first.
+fn read_varint(from: &mut impl Read) -> Result<u64, ExchangeError> {
+    let mut number = 0;
+    for shift in (0..63).step_by(7) {
+        let mut byte = [0];
+        from.read_exact(&mut byte).map_err(ExchangeError::Broken)?;
+        number |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] < 0x80 {
+            break;
+        }
+    }
+    Ok(number)
 }
 
 /// Lines of key, tab and value.

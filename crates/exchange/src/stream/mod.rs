@@ -43,7 +43,7 @@ pub(crate) struct StreamClone {
 impl StreamClone {
     /// Whether the files may be shown: they hold all changesets, secret ones too.
     pub(crate) fn is_allowed(view: &RepoView, settings: &WireSettings) -> bool {
-        settings.stream_clones && !view.phases().any_secret()
+        settings.stream_clones && (settings.streams_secret || !view.phases().any_secret())
     }
 
     /// Lists and measures the files.

@@ -3,11 +3,11 @@
 use super::between::between;
 use super::capabilities::capabilities;
 use super::request::WireRequest;
-use super::{WireSettings, batch};
+use super::{WireSettings, batch, clonebundles};
 use crate::ExchangeError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::collections::BTreeMap;
-use varve_repo::{LookupError, Phase, RepoView};
+use varve_repo::{LookupError, Phase, RepoView, Repository};
 use varve_revlog::{Node, Rev};
 
 /// Bytes that hg leaves as they are when it quotes.
@@ -20,13 +20,16 @@ pub(crate) const QUOTED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// Answers one command, alone or from a batch; `None` if it is none of the short ones.
 pub(super) fn answer(
-    view: &RepoView,
+    (repo, view): (&Repository, &RepoView),
     request: &WireRequest,
     settings: &WireSettings,
 ) -> Result<Option<Vec<u8>>, ExchangeError> {
+    let able = || capabilities((repo, view), settings);
     Ok(Some(match request.command.as_str() {
-        "capabilities" => capabilities(view, settings).into_bytes(),
-        "hello" => format!("capabilities: {}\n", capabilities(view, settings)).into_bytes(),
+        "capabilities" => able()?.into_bytes(),
+        "hello" => format!("capabilities: {}\n", able()?).into_bytes(),
+        "clonebundles" => clonebundles::urls_only(repo, view, settings)?,
+        "clonebundles_manifest" => clonebundles::manifest(repo, view, settings)?,
         "heads" => heads(view),
         "known" => known(view, request)?,
         "lookup" => lookup(view, request)?,
@@ -39,7 +42,7 @@ pub(super) fn answer(
 
 /// Answers all commands of a batch.
 pub(super) fn answer_batch(
-    view: &RepoView,
+    subject: (&Repository, &RepoView),
     request: &WireRequest,
     settings: &WireSettings,
 ) -> Result<Vec<u8>, ExchangeError> {
@@ -53,7 +56,7 @@ pub(super) fn answer_batch(
             args: command.args,
             accepts: request.accepts.clone(),
         };
-        let answer = answer(view, &single, settings)?;
+        let answer = answer(subject, &single, settings)?;
         let answer = answer.ok_or(ExchangeError::UnknownCommand {
             command: single.command,
         })?;

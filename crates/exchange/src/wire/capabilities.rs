@@ -2,12 +2,14 @@
 
 use super::answers::QUOTED;
 use super::{Carrier, WireSettings};
+use crate::ExchangeError;
+use crate::clonebundles::offered_manifest;
 use crate::stream::StreamClone;
 use percent_encoding::utf8_percent_encode;
-use varve_repo::RepoView;
+use varve_repo::{RepoView, Repository};
 
-/// Everything but bundle2 and the needs of a stream clone, over HTTP.
-const FIXED: &str = "batch branchmap compression=zstd,zlib getbundle \
+/// Everything but engines, bundle2 and the needs of a stream clone, over HTTP.
+const FIXED: &str = "batch branchmap getbundle \
     httpheader=1024 httpmediatype=0.1rx,0.1tx,0.2tx known lookup pushkey \
     unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
 /// The same over a pair of streams, where answers are not compressed.
@@ -28,10 +30,21 @@ const BUNDLE2: [&str; 9] = [
 ];
 
 /// The answer to `capabilities`: words with blanks between.
-pub(super) fn capabilities(view: &RepoView, settings: &WireSettings) -> String {
+pub(super) fn capabilities(
+    (repo, view): (&Repository, &RepoView),
+    settings: &WireSettings,
+) -> Result<String, ExchangeError> {
     let requirements = view.requirements().streamed().collect();
     let streams = StreamClone::is_allowed(view, settings);
-    join_capabilities(streams.then_some(requirements), settings)
+    let mut words = join_capabilities(streams.then_some(requirements), settings);
+    if settings.carrier == Carrier::Http {
+        let engines: Vec<&str> = settings.engines.iter().map(|codec| codec.name()).collect();
+        words.push_str(&format!(" compression={}", engines.join(",")));
+        if offered_manifest(repo, view)?.is_some() {
+            words.push_str(" clonebundles clonebundles_manifest");
+        }
+    }
+    Ok(words)
 }
 
 /// `requirements` are what a client must know to use the files of a stream clone; `None` if there

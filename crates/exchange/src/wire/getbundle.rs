@@ -38,7 +38,10 @@ pub(super) fn respond(
             body: Box::new(move |sink| clone.send_bundle(media, &settings, &parts, sink)),
         });
     }
-    let media = request.accepts.compressed();
+    if caps.is_none() && !settings.bundle1 {
+        return Err(ExchangeError::Bundle2Required);
+    }
+    let media = request.accepts.compressed(&settings.engines);
     let settings = settings.clone();
     let bundle = Bundle::plan(view, request, caps, &settings)?;
     Ok(WireResponse::Stream {

@@ -97,14 +97,14 @@ impl ClientMedia {
     }
 
     /// The form of an answer that is worth compressing.
-    pub(crate) fn compressed(&self) -> StreamMedia {
+    /// `ours` is what the server compresses by, best first.
+    pub(crate) fn compressed(&self, ours: &[CodecId]) -> StreamMedia {
         if self.is_bare || self.is_near {
             return self.uncompressed();
         }
-        let ours = [CodecId::Zstd, CodecId::Zlib];
-        let both = ours.into_iter().find(|codec| self.engines.contains(codec));
+        let both = ours.iter().find(|codec| self.engines.contains(codec));
         match both {
-            Some(codec) if self.reads_02 => StreamMedia::v2(codec),
+            Some(codec) if self.reads_02 => StreamMedia::v2(*codec),
             _ => StreamMedia::V1,
         }
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_best_common_engine_is_chosen() {
         let choice = |value: &[u8]| {
-            let media = ClientMedia::parse(value).compressed();
+            let media = ClientMedia::parse(value).compressed(&[CodecId::Zstd, CodecId::Zlib]);
             (media.content_type, media.codec)
         };
         let zstd = (TYPE_02, CodecId::Zstd);
@@ -159,6 +159,9 @@ mod tests {
         assert_eq!(choice(b"0.1"), old);
         assert_eq!(choice(b""), old);
         assert_eq!(choice(b"\xff comp= 0.2"), old);
+        let all = ClientMedia::parse(b"0.2 comp=zstd,zlib,none");
+        let first = [CodecId::None, CodecId::Zlib];
+        assert_eq!(all.compressed(&first).prefix, b"\x04none");
         let raw = ClientMedia::parse(b"0.2 comp=zstd").uncompressed();
         assert_eq!((raw.content_type, raw.prefix), (TYPE_02, &b"\x04none"[..]));
     }

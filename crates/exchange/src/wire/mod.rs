@@ -5,6 +5,7 @@ mod batch;
 mod between;
 mod bundle_caps;
 mod capabilities;
+mod clonebundles;
 mod getbundle;
 mod media;
 mod phase_heads;
@@ -39,10 +40,20 @@ pub struct WireSettings {
     pub stream_clones: bool,
     /// How the answers travel.
     pub carrier: Carrier,
+    /// Whether they are offered even if that shows secret changesets
+    /// (`server.uncompressedallowsecret`).
+    pub streams_secret: bool,
+    /// Whether clients may pull that read no bundle2 (`server.bundle1.pull`).
+    pub bundle1: bool,
+    /// What long answers are compressed by, best first (`server.compressionengines`).
+    pub engines: Vec<CodecId>,
     /// Whether obsolescence markers are exchanged, as `experimental.evolution` says.
     pub takes_markers: bool,
     /// Whether what is pulled becomes public, as `phases.publish` of the repository says.
     pub publishing: bool,
+    /// Where clients fetch the repository's clone bundles, as a URL without a slash at its end; if
+    /// there is no such place, they ask for them by a command.
+    pub clone_bundles_at: Option<String>,
     /// Level of answers in zlib (`server.zliblevel`), 0 to 9.
     pub zlib_level: i32,
     /// Level of answers in zstd (`server.zstdlevel`), 1 to 22.
@@ -66,8 +77,12 @@ impl Default for WireSettings {
         WireSettings {
             stream_clones: true,
             carrier: Carrier::Http,
+            streams_secret: false,
+            bundle1: true,
+            engines: vec![CodecId::Zstd, CodecId::Zlib],
             takes_markers: false,
             publishing: true,
+            clone_bundles_at: None,
             zlib_level: EngineSetting::ZLIB.level(),
             zstd_level: EngineSetting::ZSTD.level(),
         }
@@ -159,8 +174,9 @@ fn dispatch(
 ) -> Result<WireResponse, ExchangeError> {
     let view = repo.view()?;
     match request.command.as_str() {
-        "batch" => answers::answer_batch(&view, request, settings).map(WireResponse::plain),
+        "batch" => answers::answer_batch((repo, &view), request, settings).map(WireResponse::plain),
         "getbundle" => getbundle::respond(repo, view, request, settings),
+        "get_cached_bundle_inline" => clonebundles::send(repo, &view, request, settings),
         "stream_out" => match StreamClone::plan(repo, &view, settings) {
             // The number 1 is this command's own word for "not allowed".
             Err(ExchangeError::NoStreamClone) => Ok(WireResponse::plain(b"1\n".to_vec())),
@@ -173,7 +189,7 @@ fn dispatch(
         "unbundle" | "pushkey" => Err(ExchangeError::ReadOnly {
             command: request.command.clone(),
         }),
-        _ => match answers::answer(&view, request, settings)? {
+        _ => match answers::answer((repo, &view), request, settings)? {
             Some(body) => Ok(WireResponse::plain(body)),
             None => Err(ExchangeError::UnknownCommand {
                 command: request.command.clone(),

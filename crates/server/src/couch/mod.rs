@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use hyper::Method;
 
+use crate::http::range;
 use crate::{Answer, App, Failure, Request, UserContext};
 use call::Call;
 use failures::missing_database;
@@ -66,8 +67,8 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
 
 /// The bytes that a `Range` header asks for, of a body of `length` bytes.
 pub(crate) fn parse_range(header: Option<&str>, length: u64) -> Option<std::ops::Range<u64>> {
-    match attachments::range::parse_range(header, length) {
-        attachments::range::Part::Bytes(range) => Some(range),
+    match range::parse_range(header, length) {
+        range::Part::Bytes(range) => Some(range),
         _ => None,
     }
 }

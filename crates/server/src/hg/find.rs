@@ -4,7 +4,9 @@
 //! are not followed, neither on the way nor at the end: a working copy may hold links that its
 //! committers chose.
 
+use super::page::IN_PATH;
 use crate::folder::REPOSITORIES;
+use percent_encoding::utf8_percent_encode;
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
 use varve_base::{Storage, StorageError};
@@ -21,6 +23,18 @@ pub(super) struct Found {
     pub(super) name: String,
     /// Its folder, relative to the served one.
     pub(super) folder: PathBuf,
+}
+
+impl Found {
+    /// The path of its URL, without a slash at its end.
+    pub(super) fn path(&self) -> String {
+        format!("/hg/{}", utf8_percent_encode(&self.name, IN_PATH))
+    }
+
+    /// How many segments behind `/hg/` it takes.
+    pub(super) fn depth(&self) -> usize {
+        self.name.split('/').count()
+    }
 }
 
 /// The repository that the decoded path segments name: the longest prefix of them that is one.

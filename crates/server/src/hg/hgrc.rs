@@ -16,7 +16,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use varve_base::storage::read_if_there;
 use varve_config::hgrc::{Files, Hgrc};
-use varve_exchange::wire::{Carrier, WireSettings};
 use varve_repo::Evolution;
 
 /// The configuration of one repository.
@@ -55,19 +54,6 @@ impl RepositoryConfig {
     /// Whether obsolescence markers are exchanged.
     pub(super) fn takes_markers(&self) -> Result<bool, OpenError> {
         Ok(Evolution::read(&self.values)?.exchange)
-    }
-
-    /// What this and the server's settings say about answers.
-    pub(super) fn wire(&self, app: &App) -> Result<WireSettings, OpenError> {
-        let hg = &app.settings().hg;
-        Ok(WireSettings {
-            stream_clones: hg.uncompressed,
-            zlib_level: hg.zlib_level,
-            zstd_level: hg.zstd_level,
-            takes_markers: self.takes_markers()?,
-            publishing: self.publishing()?,
-            carrier: Carrier::Http,
-        })
     }
 }
 

@@ -4,18 +4,22 @@
 //! `[chttpd] require_valid_user` asks for a login or the repository's own `.hg/hgrc` says otherwise;
 //! nobody may push unless that says so. See [`rights`].
 
+mod bundles;
 mod find;
 mod hgrc;
 mod hooks;
+mod keeper;
 mod page;
 mod push;
 mod rights;
+mod settings;
 
 use crate::auth::UserContext;
 use crate::{Answer, App, Failure, Request};
 use find::Found;
 use hgrc::RepositoryConfig;
 use hyper::{Method, StatusCode, Uri};
+pub(crate) use keeper::Keeper;
 use page::Summary;
 use rights::Asked;
 use std::path::Path;
@@ -86,17 +90,31 @@ fn answer(
         Ok(opened) => opened,
         Err(error) => return Ok(refuse(&error.to_string())),
     };
-    let asked = Asked::of(request, user);
+    let mut asked = Asked::of(request, user);
+    let bundle = bundles::named(&found, segments);
+    if bundle.is_some() {
+        // Who may not pull may not fetch the same from here.
+        asked.command = "getbundle";
+    }
     if let Err(refusal) = rights::check(&config, &asked) {
         return Ok(refusal.into());
+    }
+    if let Some(name) = bundle {
+        let sent = bundles::send(app, &repository.repository, request, name);
+        return Ok(sent.unwrap_or_else(|error| refuse(&error.to_string())));
     }
     if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
         return browse(&repository.repository, &found, request);
     }
     let answered = match asked.writes() {
         true => push::receive(app, &found, &config, (request, &asked), upload),
-        false => respond(app, &repository.repository, request, &config),
+        false => respond(app, &found, &repository.repository, request, &config),
     };
+    if (asked.writes() || asked.command == "capabilities")
+        && let Err(error) = keeper::consider(app, &found, &repository.repository, &config)
+    {
+        app.report(&format!("clone bundles of {}: {error}", found.name));
+    }
     Ok(answered.unwrap_or_else(|error| refuse(&error.to_string())))
 }
 
@@ -126,15 +144,22 @@ enum OpenError {
     Repository(#[from] varve_repo::RepoError),
     #[error(transparent)]
     Hgrc(#[from] HgrcError),
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    #[error("{0}")]
+    Setting(String),
 }
 
 fn respond(
     app: &Arc<App>,
+    found: &Found,
     repository: &Repository,
     request: &Request,
     config: &RepositoryConfig,
 ) -> Result<Answer, OpenError> {
-    let settings = config.wire(app)?;
+    let general_delta = repository.requirements().has("generaldelta");
+    let bundles = bundles::location(found, request);
+    let settings = settings::wire(config, app, bundles, general_delta)?;
     let response =
         wire_request(request).and_then(|wire| wire::respond(repository, &wire, &settings));
     Ok(send(app, request, response))
@@ -157,13 +182,16 @@ fn send(
             Answer::whole(StatusCode::OK, content_type, body)
         }
         WireResponse::Stream { content_type, body } => {
-            let app = Arc::clone(app);
-            let asked = format!("{} {}", request.method, request.raw_path);
-            stream(content_type, body, move |error| {
-                app.report(&format!("{asked}: {error}"))
-            })
+            stream(content_type, body, reporter(app, request))
         }
     }
+}
+
+/// Tells the operator why an answer broke off.
+fn reporter(app: &Arc<App>, request: &Request) -> impl Fn(&ExchangeError) + Send + use<> {
+    let app = Arc::clone(app);
+    let asked = format!("{} {}", request.method, request.raw_path);
+    move |error| app.report(&format!("{asked}: {error}"))
 }
 
 fn stream(

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// What stays as it is in the path of a link.
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
+pub(super) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')
     .remove(b'_')

@@ -26,7 +26,7 @@ pub(super) struct Asked<'a> {
     /// The login, if there is one.
     pub(super) user: Option<&'a str>,
     is_post: bool,
-    /// Whether it came by way of TLS; a proxy in front says so.
+    /// Whether it came by way of TLS.
     pub(super) is_secure: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Asked<'a> {
             command: request.query("cmd").unwrap_or_default(),
             user: user.name.as_deref(),
             is_post: request.method == Method::POST,
-            is_secure: request.header("x-forwarded-proto") == Some("https"),
+            is_secure: request.is_secure(),
         }
     }
 

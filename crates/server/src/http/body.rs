@@ -33,7 +33,8 @@ enum Piece {
 #[derive(Debug)]
 pub struct BodyReceiver {
     receiver: mpsc::Receiver<Piece>,
-    files: FileQueue,
+    /// Where pieces of files are queued; without it they are read.
+    files: Option<FileQueue>,
     ended: bool,
 }
 
@@ -50,7 +51,10 @@ impl hyper::body::Body for BodyReceiver {
         }
         self.receiver.poll_recv(context).map(|piece| match piece {
             Some(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(Piece::File(piece)) => Some(Ok(Frame::data(self.files.push(piece)))),
+            Some(Piece::File(piece)) => Some(match &self.files {
+                Some(files) => Ok(Frame::data(files.push(piece))),
+                None => piece.read().map(Frame::data),
+            }),
             Some(Piece::Failed(reason)) => Some(Err(io::Error::other(reason))),
             Some(Piece::End) => {
                 self.ended = true;
@@ -192,13 +196,13 @@ impl BodyReceiver {
     fn new(receiver: mpsc::Receiver<Piece>) -> Self {
         BodyReceiver {
             receiver,
-            files: FileQueue::default(),
+            files: None,
             ended: false,
         }
     }
 
     /// Says on which connection the body leaves.
-    pub(super) fn on_connection(mut self, files: FileQueue) -> Self {
+    pub(super) fn on_connection(mut self, files: Option<FileQueue>) -> Self {
         self.files = files;
         self
     }

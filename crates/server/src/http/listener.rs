@@ -2,6 +2,7 @@
 
 use super::quotes::{QuoteStream, Quoted};
 use super::sendfile::{self, FileQueue, SendfileStream};
+use super::tls::Tls;
 use super::{Answer, Body, Request, Upload, body::BodyReceiver, read_body};
 use crate::{App, Failure, hg, route};
 use http_body_util::{Either, Full};
@@ -11,12 +12,13 @@ use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue, SERVER};
 use hyper::service::service_fn;
 use hyper::{Method, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
 /// A client has this long to send a request's head.
@@ -34,13 +36,17 @@ const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
 type Outgoing = Either<Full<Bytes>, BodyReceiver>;
 
 /// Answers requests until `stop` completes, then lets running ones finish.
-pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, stop: impl Future<Output = ()>) {
+pub(crate) async fn serve(
+    (listener, tls): (TcpListener, Option<Tls>),
+    app: Arc<App>,
+    stop: impl Future<Output = ()>,
+) {
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => connect((stream, peer.ip()), &app, &graceful),
+                Ok((stream, peer)) => connect((stream, peer.ip()), tls.clone(), &app, &graceful),
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
             () = &mut stop => break,
@@ -53,21 +59,62 @@ pub(crate) async fn serve(listener: TcpListener, app: Arc<App>, stop: impl Futur
     app.hurry.raise();
 }
 
-fn connect((stream, peer): (TcpStream, IpAddr), app: &Arc<App>, graceful: &GracefulShutdown) {
+/// What all requests of one connection share.
+#[derive(Clone)]
+struct Way {
+    peer: IpAddr,
+    /// Where pieces of files wait that the kernel sends; none under TLS.
+    files: Option<FileQueue>,
+    is_encrypted: bool,
+}
+
+fn connect(
+    (stream, peer): (TcpStream, IpAddr),
+    tls: Option<Tls>,
+    app: &Arc<App>,
+    graceful: &GracefulShutdown,
+) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
     let app = Arc::clone(app);
+    let watcher = graceful.watcher();
+    let is_encrypted = tls.is_some();
+    let files = (!is_encrypted).then(FileQueue::default);
+    let way = Way {
+        peer,
+        files: files.clone(),
+        is_encrypted,
+    };
+    tokio::spawn(async move {
+        if let Some(tls) = tls {
+            let greeting = tls.acceptor().accept(stream);
+            // Whoever does not trust the certificate leaves here, which concerns nobody else.
+            if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIMEOUT, greeting).await {
+                converse(stream, way, app, watcher).await;
+            }
+        } else {
+            let stream = SendfileStream::new(stream, files.unwrap_or_default());
+            converse(stream, way, app, watcher).await;
+        }
+    });
+}
+
+/// Answers what comes over a connection until it ends.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    way: Way,
+    app: Arc<App>,
+    watcher: Watcher,
+) {
     let shared = Arc::clone(&app);
     let quoted = Quoted::default();
-    let files = FileQueue::default();
-    let stream = SendfileStream::new(stream, files.clone());
     let stream = QuoteStream::new(stream, quoted.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         if quoted.take() {
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle(Arc::clone(&shared), (files.clone(), peer), request)
+        handle(Arc::clone(&shared), way.clone(), request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -75,28 +122,25 @@ fn connect((stream, peer): (TcpStream, IpAddr), app: &Arc<App>, graceful: &Grace
         .max_headers(MAX_HEADERS)
         .writev(true)
         .serve_connection(TokioIo::new(stream), service);
-    let watched = graceful.watch(connection);
-    tokio::spawn(async move {
-        // A connection also ends in an error when its client leaves; that concerns nobody here. An
-        // error of ours is a body that could not be produced or sent to its end.
-        if let Err(error) = watched.await
-            && (error.is_user() || sendfile::is_cut(&error))
-        {
-            let cause = error.source().map(ToString::to_string);
-            app.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
-        }
-    });
+    // A connection also ends in an error when its client leaves; that concerns nobody here. An
+    // error of ours is a body that could not be produced or sent to its end.
+    if let Err(error) = watcher.watch(connection).await
+        && (error.is_user() || sendfile::is_cut(&error))
+    {
+        let cause = error.source().map(ToString::to_string);
+        app.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
+    }
 }
 
 async fn handle(
     app: Arc<App>,
-    (files, peer): (FileQueue, IpAddr),
+    way: Way,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
     let request_id = app.next_request_id();
     let begun = Instant::now();
-    let taken = take_in(&app, peer, request).await;
+    let taken = take_in(&app, &way, request).await;
     let body_time = begun.elapsed();
     let mut answer = match taken {
         Ok((request, login)) => {
@@ -111,13 +155,13 @@ async fn handle(
     };
     answer.set_header("x-couch-request-id", &request_id);
     answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
-    Ok(outgoing(answer, head_only, files))
+    Ok(outgoing(answer, head_only, way.files))
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
 async fn take_in(
     app: &Arc<App>,
-    peer: IpAddr,
+    way: &Way,
     request: hyper::Request<Incoming>,
 ) -> Result<(Request, crate::auth::Login), Failure> {
     let (parts, incoming) = request.into_parts();
@@ -131,11 +175,12 @@ async fn take_in(
     }
     let mut request = Request::new(parts.method, &parts.uri, parts.headers, body)?;
     request.upload = upload;
-    request.peer = Some(peer);
+    request.peer = Some(way.peer);
+    request.is_encrypted = way.is_encrypted;
     Ok((request, login))
 }
 
-fn outgoing(answer: Answer, head_only: bool, files: FileQueue) -> Response<Outgoing> {
+fn outgoing(answer: Answer, head_only: bool, files: Option<FileQueue>) -> Response<Outgoing> {
     let mut headers = answer.headers;
     let cache = HeaderName::from_static("cache-control");
     let fixed = headers.entry(cache);

@@ -6,8 +6,10 @@ pub(crate) mod cors;
 mod intake;
 mod listener;
 mod quotes;
+pub(crate) mod range;
 mod request;
 mod sendfile;
+mod tls;
 mod upload;
 
 pub use answer::{Answer, Body};
@@ -16,5 +18,6 @@ pub(crate) use intake::read_body;
 pub(crate) use listener::serve;
 pub use request::{Request, parse_query};
 pub(crate) use sendfile::FilePiece;
+pub(crate) use tls::Tls;
 pub use upload::Upload;
 pub(crate) use upload::UploadReader;

@@ -28,6 +28,8 @@ pub struct Request {
     pub upload: Option<Upload>,
     /// From where the request came.
     pub peer: Option<IpAddr>,
+    /// Whether it came over TLS of this server's own.
+    pub is_encrypted: bool,
 }
 
 impl Request {
@@ -60,6 +62,7 @@ impl Request {
             body,
             upload: None,
             peer: None,
+            is_encrypted: false,
         })
     }
 
@@ -85,13 +88,15 @@ impl Request {
         self.segments.iter().map(String::as_str).collect()
     }
 
+    /// Whether nobody on the way could read it: by TLS here, or as a proxy in front says.
+    pub fn is_secure(&self) -> bool {
+        self.is_encrypted || self.header("x-forwarded-proto") == Some("https")
+    }
+
     /// `http://HOST` as the client addressed this server, for `Location` headers.
     pub fn origin(&self) -> String {
         let host = self.header("x-forwarded-host").or(self.header("host"));
-        let scheme = match self.header("x-forwarded-proto") {
-            Some("https") => "https",
-            _ => "http",
-        };
+        let scheme = if self.is_secure() { "https" } else { "http" };
         format!("{scheme}://{}", host.unwrap_or("127.0.0.1"))
     }
 

@@ -14,6 +14,9 @@
 //! Stand-ins must reach this stream in the order and with the lengths of the pieces queued. Each
 //! write is checked for that before any of its bytes leaves; if hyper ever copied a stand-in into
 //! a buffer of its own, the connection would be cut and no wrong byte sent.
+//!
+//! Under TLS the bytes have to pass through this process, and pieces are read when their turn comes:
+//! such a connection has no queue, so there are no stand-ins that could reach the wrong stream.
 
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -62,6 +65,12 @@ impl FilePiece {
             offset: offset + start,
             len: (len - start).min(MAX_PIECE as u64) as usize,
         })
+    }
+
+    /// The bytes, for a connection that cannot send files.
+    pub(super) fn read(&self) -> io::Result<Bytes> {
+        let bytes = self.file.read_vec(self.offset, self.len);
+        bytes.map(Bytes::from).map_err(io::Error::other)
     }
 
     /// Brings the piece into the page cache, so that the connection, which shares its thread with

@@ -93,6 +93,7 @@ async fn describe(
         body: Vec::new(),
         upload: None,
         peer: None,
+        is_encrypted: false,
     };
     match couch::route(Arc::clone(app), question, user.clone()).await {
         Ok(answer) => {

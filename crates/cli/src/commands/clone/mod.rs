@@ -1,5 +1,6 @@
 //! `clone`: a repository out of another one; this file makes those out of one on this machine.
 
+mod bundles;
 mod remote;
 
 use super::update;

@@ -1,6 +1,6 @@
 //! Clones of repositories on other machines: an empty repository that pulls.
 
-use super::{Update, check_out, free_folder};
+use super::{Update, bundles, check_out, free_folder};
 use crate::commands::pull::{Wanted, apply, bring, heads_of_branches, take_bookmarks};
 use crate::face::{Abort, Matches, Session, Source, disk};
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,7 @@ struct Plan {
     source: Source,
     target: PathBuf,
     wanted: Wanted,
-    /// Whether the files of the store are taken.
+    /// Whether the files of the store are to be taken, if all of it is wanted and they can be.
     streamed: bool,
     update: Update,
 }
@@ -35,9 +35,8 @@ pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> R
         wanted.heads.push(node);
     }
     let update = update(matches, &mut remote, first.or(branch))?;
-    let streamed = matches.flag("stream") && wanted.heads.is_empty();
     let plan = Plan {
-        streamed: streamed && may_stream(session, &source, &remote)?,
+        streamed: matches.flag("stream"),
         source,
         target,
         wanted,
@@ -54,6 +53,7 @@ pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> R
         }
     }
     outcome?;
+    session.after_locks()?;
     let repository = session.repository()?;
     check_out(session, matches, (&plan.update, &plan.target), &repository)?;
     Ok(0)
@@ -94,7 +94,10 @@ fn fill(session: &mut Session, plan: &Plan, remote: &mut Remote) -> Result<(), A
     Repository::create_with(disk(), &plan.target, engine)?;
     session.go_to(plan.target.as_os_str().as_bytes());
     session.move_hooks(&plan.target);
-    if plan.streamed {
+    let everything = plan.wanted.heads.is_empty();
+    let begun = everything && bundles::begin(session, &plan.source, remote, plan.streamed)?;
+    let streamed = plan.streamed && everything && !begun;
+    if streamed && may_stream(session, &plan.source, remote)? {
         stream(session, &plan.source, remote)?;
     } else {
         let (report, bookmarks) = bring(session, &plan.source, (remote, &plan.wanted), true)?;

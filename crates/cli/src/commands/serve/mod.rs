@@ -32,6 +32,9 @@ pub(crate) struct ServeArgs {
     /// IP address to listen on [default: 127.0.0.1, or that of DIR/varve.ini]
     #[arg(short, long)]
     address: Option<IpAddr>,
+    /// Certificate and key in PEM: with it all connections are TLS
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
 }
 
 /// Runs until it is told to stop.
@@ -43,6 +46,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         folder: args.folder.clone(),
         address: args.address,
         port: args.port,
+        certificate: args.certificate.clone(),
         report: |line| {
             // The server goes on, also when nobody listens to its complaints.
             let _ = writeln!(io::stderr(), "varve: {line}");
@@ -56,7 +60,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
 
 /// The first line is for programs that wait for it, the rest for people.
 fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
-    let base = format!("http://{}", server.address());
+    let base = format!("{}://{}", server.scheme(), server.address());
     writeln!(out, "listening on {base}/")?;
     let folder = &server.app().folder;
     let login = match (&folder.made_admin, folder.settings.admins.first()) {

@@ -38,6 +38,8 @@ impl Login {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address {
     bare: String,
+    /// With its question mark; repositories have none.
+    query: String,
     shown: String,
     is_near: bool,
 }
@@ -54,7 +56,8 @@ impl Address {
             .ok_or_else(|| wrong("it has no scheme"))?;
         let end = rest.find('/').unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
-        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.split('#').next().unwrap_or_default();
+        let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
         let (login, host) = match authority.rsplit_once('@') {
             Some((login, host)) => (Some(login), host),
             None => (None, authority),
@@ -83,6 +86,7 @@ impl Address {
         });
         let address = Address {
             bare: format!("{scheme}://{host}{path}"),
+            query: query.to_owned(),
             shown: format!("{scheme}://{}{host}{path}", user.unwrap_or_default()),
             is_near: is_this_machine(host),
         };
@@ -97,6 +101,11 @@ impl Address {
     /// Whether it names this machine.
     pub(super) fn is_near(&self) -> bool {
         self.is_near
+    }
+
+    /// What stands behind the path.
+    pub(super) fn query(&self) -> &str {
+        &self.query
     }
 
     /// With stars for the password.

@@ -3,6 +3,7 @@
 mod address;
 mod arguments;
 mod body;
+mod fetch;
 
 pub use address::Login;
 
@@ -109,16 +110,7 @@ impl HttpPeer {
     fn check(&self, mut answer: Response<Body>) -> Result<Response<Body>, ExchangeError> {
         let status = answer.status();
         if status.as_u16() == 401 {
-            // Without a word about how, nobody can log in.
-            let asks = answer.headers().get("www-authenticate");
-            let known = self.login.as_ref().and_then(Login::header);
-            return Err(match asks.filter(|_| known.is_none()) {
-                Some(asks) => ExchangeError::LoginNeeded {
-                    url: self.address.shown().to_owned(),
-                    realm: realm_of(&String::from_utf8_lossy(asks.as_bytes())),
-                },
-                None => ExchangeError::WrongPassword,
-            });
+            return Err(self.unauthorized(&answer));
         }
         if !status.is_success() {
             // Mercurial's servers say the same in the body as in the status line.
@@ -142,6 +134,20 @@ impl HttpPeer {
                 kind,
                 page: read_some(&mut answer, SHOWN),
             }),
+        }
+    }
+
+    /// Whether a login may help where none did.
+    fn unauthorized(&self, answer: &Response<Body>) -> ExchangeError {
+        // Without a word about how, nobody can log in.
+        let asks = answer.headers().get("www-authenticate");
+        let known = self.login.as_ref().and_then(Login::header);
+        match asks.filter(|_| known.is_none()) {
+            Some(asks) => ExchangeError::LoginNeeded {
+                url: self.address.shown().to_owned(),
+                realm: realm_of(&String::from_utf8_lossy(asks.as_bytes())),
+            },
+            None => ExchangeError::WrongPassword,
         }
     }
 

@@ -1,17 +1,15 @@
 //! Attachments on their own.
 
-pub mod range;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::{Method, StatusCode};
 use varve_docdb::{Attachment, Mode, Rev, Snapshot};
 
-use self::range::{Part, parse_range};
 use super::call::Call;
 use super::document::options::given_rev;
 use super::document::write::{Tagged, accepted_answer, apply};
 use super::{etag, failures};
+use crate::http::range::{Part, parse_range};
 use crate::{Answer, Failure};
 
 /// What an attachment is taken to be that came without a type.

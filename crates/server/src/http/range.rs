@@ -1,4 +1,4 @@
-//! The `Range` header of a GET of an attachment.
+//! The `Range` header of a GET.
 
 use std::ops::Range;
 

@@ -1,0 +1,111 @@
+//! `varve serve --certificate`: stock `hg` and Varve's client over TLS.
+
+use super::Site;
+use crate::face::our_hg;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use varve_testkit::peers::{Outcome, hg, hg_program, run_hg};
+use varve_testkit::repos;
+use varve_testkit::varve::{Server, configure};
+
+/// A certificate with its key, and who signed it; good for nothing but tests.
+fn pem(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/face/tls")
+        .join(name)
+}
+
+fn serve(folder: &Path) -> Server {
+    configure(folder, "");
+    let certificate = pem("server.pem");
+    let options = ["--certificate", certificate.to_str().unwrap()];
+    let server = Server::start_with(crate::VARVE, folder, &options);
+    server.unwrap_or_else(|ended| panic!("{ended:?}"))
+}
+
+#[test]
+fn both_clients_clone_stream_and_push() {
+    let site = Site::new();
+    let (hg, source) = (hg(), site.repository("r"));
+    repos::make(&hg, &source, repos::DEFAULT);
+    // Streamed as a file of its own, and in several pieces where the kernel sends it.
+    repos::write(&source, "large", &repos::noise(9_000_000, 3));
+    repos::commit(&hg, &source, "large");
+    std::fs::write(source.join(".hg/hgrc"), "[web]\nallow-push = *\n").unwrap();
+    let server = serve(site.path());
+    assert!(server.printed().contains("listening on https://127.0.0.1:"));
+    let url = format!(
+        "https://{}/hg/r",
+        server.address().replace("127.0.0.1", "localhost")
+    );
+    let work = tempfile::tempdir().unwrap();
+    let run = |program: &Path, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words).current_dir(work.path());
+        command
+            .env("HGRCPATH", "")
+            .env("HGPLAIN", "1")
+            .env("HGUSER", "ada");
+        match *program == hg_program() {
+            true => run_hg(&mut command),
+            false => Outcome::of(&mut command, program),
+        }
+    };
+    let trusted = format!("--config=web.cacerts={}", pem("authority.pem").display());
+    let history = |root: &Path| hg.ok(root, &["log", "-p", "-T", "{node}\n"]);
+    for (name, program) in [("theirs", hg_program()), ("ours", our_hg())] {
+        for how in ["--pull", "--stream"] {
+            run(&program, &["clone", how, "-q", &trusted, &url, name]).success();
+            let clone = work.path().join(name);
+            hg.ok(&clone, &["verify", "-q"]);
+            assert_eq!(history(&clone), history(&source), "{name} {how}");
+            if how == "--pull" {
+                std::fs::remove_dir_all(clone).unwrap();
+            }
+        }
+        repos::write(&work.path().join(name), name, b"pushed\n");
+        hg.ok(&work.path().join(name), &["commit", "-A", "-m", name]);
+        run(&program, &["-R", name, "push", "-f", "-q", &trusted]).success();
+        assert!(history(&source).contains("+pushed"), "{name}");
+        hg.ok(&source, &["verify", "-q"]);
+        // Without the authority nobody believes who the server says it is.
+        let refused = run(&program, &["identify", &url]);
+        assert_eq!(refused.code, Some(255), "{refused}");
+        assert!(refused.stderr.contains("certificate"), "{refused}");
+        let plain = run(&program, &["identify", &url.replace("https", "http")]);
+        assert_eq!(plain.code, Some(255), "{plain}");
+    }
+    assert_eq!(
+        hg.ok(
+            &source,
+            &["log", "-r", "desc(ours) or desc(theirs)", "-T", "x"]
+        ),
+        "xx"
+    );
+    // Clone bundles come the same way.
+    let mut make = Command::new(crate::VARVE);
+    make.args(["clonebundle", source.to_str().unwrap()])
+        .env("HGRCPATH", "");
+    Outcome::of(&mut make, Path::new(crate::VARVE)).success();
+    for (name, program) in [("again-theirs", hg_program()), ("again-ours", our_hg())] {
+        let said = run(&program, &["clone", "--stream", &trusted, &url, name]).success();
+        let begin = format!("applying clone bundle from {url}/bundle-cache/varve-");
+        assert!(said.contains(&begin), "{said}");
+        assert_eq!(history(&work.path().join(name)), history(&source));
+    }
+}
+
+#[test]
+fn a_certificate_that_is_none_stops_the_start() {
+    let site = Site::new();
+    configure(site.path(), "");
+    let file = site.path().join("varve.ini");
+    let options = ["--certificate", file.to_str().unwrap()];
+    let ended = Server::start_with(crate::VARVE, site.path(), &options).unwrap_err();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.printed);
+    let words = format!(
+        "varve: cannot use the certificate {}: it has no certificate\n",
+        file.display()
+    );
+    assert_eq!(ended.printed, words);
+}

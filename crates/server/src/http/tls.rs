@@ -1,0 +1,74 @@
+//! TLS in front of everything: one certificate with its key, for all that the server serves.
+
+use crate::ServerError;
+use std::path::Path;
+use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// What connections are encrypted with.
+#[derive(Clone)]
+pub(crate) struct Tls(TlsAcceptor);
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tls").finish_non_exhaustive()
+    }
+}
+
+impl Tls {
+    /// Reads a file in PEM with a key, its certificate, and those above it, as `hg serve` wants it.
+    ///
+    /// # Errors
+    /// [`ServerError::Certificate`].
+    pub(crate) fn read(file: &Path) -> Result<Tls, ServerError> {
+        let refused = |reason: String| ServerError::Certificate {
+            file: file.to_owned(),
+            reason,
+        };
+        let text = std::fs::read(file).map_err(|error| refused(error.to_string()))?;
+        let chain = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(|error| refused(error.to_string()))?;
+        if chain.is_empty() {
+            return Err(refused("it has no certificate".to_owned()));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&text);
+        let key = key.map_err(|error| refused(format!("it has no usable key: {error}")))?;
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map(|config| config.with_no_client_auth());
+        let config = config.and_then(|config| config.with_single_cert(chain, key));
+        let mut config = config.map_err(|error| refused(error.to_string()))?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Tls(TlsAcceptor::from(Arc::new(config))))
+    }
+
+    pub(super) fn acceptor(&self) -> &TlsAcceptor {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_certificate_or_key_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("server.pem");
+        let refused = || Tls::read(&file).unwrap_err().to_string();
+        assert!(refused().contains("server.pem"), "{}", refused());
+        std::fs::write(&file, "words\n").unwrap();
+        assert!(
+            refused().ends_with("it has no certificate"),
+            "{}",
+            refused()
+        );
+        let lone = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        std::fs::write(&file, lone).unwrap();
+        assert!(refused().contains("it has no usable key"), "{}", refused());
+    }
+}
