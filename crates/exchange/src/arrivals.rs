@@ -1,5 +1,6 @@
 //! What has come, in words.
 
+use std::fmt;
 use varve_repo::{Arrived, Audience, ReceiveReport, RepoError, Repository, Unstable};
 
 /// The line about changesets; `None` if there was nothing that could have brought any.
@@ -44,20 +45,17 @@ impl Standing {
         })
     }
 
-    /// The lines about what is different now.
+    /// What is different now, in the order in which it is told.
     ///
     /// # Errors
     /// What is damaged.
-    pub fn changes_since(&self, repository: &Repository) -> Result<String, RepoError> {
+    pub fn changes_since(&self, repository: &Repository) -> Result<Vec<Changed>, RepoError> {
         let now = Standing::of(repository)?.unstable;
         let was = &self.unstable;
         let news = now.obsolete.difference(&was.obsolete);
         let known = news.filter(|rev| rev.index() < self.changesets).count();
-        let mut lines = String::new();
-        if known > 0 {
-            lines += &format!("obsoleted {known} changesets\n");
-        }
-        for (name, was, now) in [
+        let mut changes = Vec::from_iter((known > 0).then_some(Changed::Obsoleted(known)));
+        for (kind, was, now) in [
             ("orphan", &was.orphans, &now.orphans),
             (
                 "content-divergent",
@@ -71,9 +69,33 @@ impl Standing {
             ),
         ] {
             if now.len() > was.len() {
-                lines += &format!("{} new {name} changesets\n", now.len() - was.len());
+                let count = now.len() - was.len();
+                changes.push(Changed::Unstable { kind, count });
             }
         }
-        Ok(lines)
+        Ok(changes)
+    }
+}
+
+/// What is different about changesets because of markers; shown as a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// So many that were there before are obsolete now.
+    Obsoleted(usize),
+    /// There are so many more that are unstable, which is something to be warned of.
+    Unstable {
+        /// In which way.
+        kind: &'static str,
+        /// How many.
+        count: usize,
+    },
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Changed::Obsoleted(count) => writeln!(f, "obsoleted {count} changesets"),
+            Changed::Unstable { kind, count } => writeln!(f, "{count} new {kind} changesets"),
+        }
     }
 }

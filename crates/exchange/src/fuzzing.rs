@@ -2,16 +2,18 @@
 
 use crate::bundle::{Bundle, BundleLimits, Finish, PartHeader, open_bundle};
 use crate::bundlespec::{BundleSpec, Habits};
+use crate::peer::{PeerArgs, Remote, Transport, discover};
+use crate::push::{RemotePhases, read_within};
 use crate::unbundle::parse_payload;
 use crate::wire::{ClientMedia, WireRequest, parse_wire_words};
 use crate::{
     ChangegroupReader, ChangegroupVersion, DeltaHeader, ExchangeError, Load, StreamArrival,
 };
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Storage};
-use varve_repo::{Lock, Locked, Repository};
+use varve_repo::{Lock, Locked, Node, Repository};
 
 /// Never panics on the arguments of a request: headers, query, posted body, batches, bundle
 /// capabilities. Lines of the input become headers in turn; the last one is the query and body.
@@ -154,6 +156,68 @@ pub fn store_stream(data: &[u8]) {
     }
 }
 
+/// A server that answers the first question with its capabilities, and all others alike.
+struct Parrot {
+    capabilities: Option<Vec<u8>>,
+    answer: Vec<u8>,
+}
+
+impl Transport for Parrot {
+    fn call(&mut self, _command: &str, _args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
+        let first = self.capabilities.take();
+        Ok(first.unwrap_or_else(|| self.answer.clone()))
+    }
+
+    fn stream(
+        &mut self,
+        _command: &str,
+        _args: PeerArgs<'_>,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        Ok(Box::new(Cursor::new(self.answer.clone())))
+    }
+}
+
+/// Never panics on what servers answer, whatever was asked. The first line are the capabilities,
+/// the rest is the answer to everything else.
+pub fn server_answers(data: &[u8]) {
+    let (first, answer) = match data.iter().position(|byte| *byte == b'\n') {
+        Some(end) => (&data[..end], &data[end + 1..]),
+        None => (data, &b""[..]),
+    };
+    let parrot = Parrot {
+        capabilities: Some(first.to_vec()),
+        answer: answer.to_vec(),
+    };
+    let Ok(mut remote) = Remote::connect(Box::new(parrot)) else {
+        return;
+    };
+    let _ = (remote.capabilities().streamed(), remote.has_markers());
+    let asked = [Node([0; 20]), Node([1; 20])];
+    if let Ok(look) = remote.look(&asked) {
+        assert_eq!(look.known.len(), asked.len());
+    }
+    if let Ok((nodes, _)) = remote.lookup_all(&[b"a", b"b"]) {
+        assert_eq!(nodes.len(), 2);
+    }
+    if let Ok(known) = remote.known(&asked) {
+        assert_eq!(known.len(), asked.len());
+    }
+    if let Ok(heads) = remote.heads() {
+        assert!(heads.len() <= answer.len());
+    }
+    let _ = (remote.lookup(b"a"), remote.branchmap(), remote.bookmarks());
+    let keys = remote.list_keys("phases").unwrap_or_default();
+    let repository = Repository::create(Arc::new(MemoryStorage::default()), Path::new("r"));
+    if let Ok(view) = repository.and_then(|made| made.view()) {
+        let _ = (
+            discover(&view, &mut remote, None),
+            RemotePhases::read(&view, &keys, &[]),
+        );
+    }
+    let answer = Box::new(Cursor::new(answer.to_vec()));
+    let _ = read_within(answer, LIMITS, &mut |_| {});
+}
+
 fn take_stream(take: impl FnOnce(StreamArrival<'_>, Lock) -> Result<(Load, Lock), ExchangeError>) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let made = Repository::create(Arc::clone(&storage), Path::new("r"));
@@ -251,6 +315,39 @@ mod tests {
         fn damaged_talks(at in any::<usize>(), bytes in proptest::collection::vec(any::<u8>(), 1..9)) {
             wire_streams(&overwritten(TALK, at, &bytes));
             wire_streams(&bytes);
+        }
+    }
+
+    /// What servers said, each behind their capabilities.
+    const ANSWERS: [&[u8]; 7] = [
+        b"batch\n0000000000000000000000000000000000000000\n;01",
+        b"batch branchmap bundle2=HG20%0Aobsmarkers%3DV0%2CV1%0Astream%3Dv2 stream\n\
+          mark\t0101010101010101010101010101010101010101;\
+          1 0101010101010101010101010101010101010101\n;0 unknown revision ':c'\n",
+        b"known\n10",
+        b"lookup\n1 0101010101010101010101010101010101010101\n",
+        b"branchmap\nde%66ault 0101010101010101010101010101010101010101 \
+          0000000000000000000000000000000000000000\nb 0101010101010101010101010101010101010101",
+        b"listkeys\n0101010101010101010101010101010101010101\t1\npublishing\tTrue",
+        include_bytes!("../tests/golden/push-reply"),
+    ];
+
+    #[test]
+    fn real_answers() {
+        for answer in ANSWERS {
+            server_answers(answer);
+        }
+        server_answers(b"");
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_answers(at in any::<usize>(), bytes in proptest::collection::vec(any::<u8>(), 1..9)) {
+            for answer in ANSWERS {
+                server_answers(&overwritten(answer, at, &bytes));
+                server_answers(&answer[..at % answer.len()]);
+            }
+            server_answers(&bytes);
         }
     }
 

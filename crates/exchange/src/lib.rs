@@ -20,7 +20,7 @@ mod unbundle;
 mod union;
 pub mod wire;
 
-pub use arrivals::{Standing, added};
+pub use arrivals::{Changed, Standing, added};
 pub use backup::{Backup, measure, save_backup, write_backup};
 pub use bundling::{BundlePlan, PartOutline, Travellers};
 pub use changegroup::{
@@ -31,5 +31,5 @@ pub use pushed::{Push, PushWords, Replies};
 pub use sink::{ChunkSink, SinkClosed, copy_file};
 pub use stdio::Conversation;
 pub use stream::{Load, StreamArrival, StreamBundle, StreamExtras};
-pub use unbundle::{News, Pushed, Unbundle};
+pub use unbundle::{News, Pulled, Pushed, Unbundle};
 pub use union::look_through;

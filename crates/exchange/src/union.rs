@@ -47,8 +47,10 @@ pub fn look_through(
         only_history: true,
         progress: &Silent,
         stop,
+        debug: false,
         tell: &mut |_| {},
         pushed: None,
+        pulled: None,
     };
     let (report, _lock) = unbundle.apply(lock, bundle)?;
     if report.arrived.is_empty() {

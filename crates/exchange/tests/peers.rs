@@ -55,7 +55,10 @@ fn commands_have_the_same_answers_near_and_far() {
         let nodes = [node("0"), unknown, node("2")];
         let look = remote.look(&nodes).unwrap();
         assert_eq!((look.heads.len(), look.known), (2, vec![true, false, true]));
-        assert_eq!(look.bookmarks["mark \u{e4}".as_bytes()], node("1"));
+        assert_eq!(
+            remote.bookmarks().unwrap()["mark \u{e4}".as_bytes()],
+            node("1")
+        );
         // More than fits into one header.
         let many: Vec<Node> = (1..151).map(|byte| Node([byte; 20])).collect();
         assert_eq!(remote.known(&many).unwrap(), [false; 150]);

@@ -70,7 +70,7 @@ pub use obsolete::{Fate, NewMarker, ShownMarkers, Unstable, show_markers};
 pub use phase_change::PhaseMove;
 pub use phases::{Phase, Phases};
 pub use portable::unportable;
-pub use receive::{Arrived, NewRevision, ReceiveReport, Receiver};
+pub use receive::{Arrived, Arriving, NewRevision, ReceiveReport, Receiver};
 pub use recompress::{Recompress, Recompressed};
 pub use repository::{Opening, Repository};
 pub use requirements::Requirements;

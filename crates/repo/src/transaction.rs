@@ -364,7 +364,12 @@ impl Transaction {
                 replace(self.shared.storage.as_ref(), &path, bytes)?;
             }
         }
-        moments.closing()
+        let changes_nothing =
+            self.files.is_empty() && self.lengths.is_empty() && self.appends.is_empty();
+        match changes_nothing {
+            true => moments.closing_unseen(),
+            false => moments.closing(),
+        }
     }
 
     fn back_up<'f>(

@@ -25,6 +25,7 @@ pub(crate) mod debugrequires;
 pub(crate) mod debugrevlog;
 pub(crate) mod debugupgraderepo;
 pub(crate) mod diff;
+mod exchanged;
 pub(crate) mod files;
 pub(crate) mod forget;
 pub(crate) mod heads;

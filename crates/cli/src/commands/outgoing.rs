@@ -1,50 +1,33 @@
 //! `outgoing`: what another repository lacks.
 
-use super::log;
-use crate::face::changesets::{Look, Printer};
+use super::exchanged;
 use crate::face::diff::{GIT, STAT};
 use crate::face::outgoing::{Outgoing, asked_for, tell_nothing};
 use crate::face::working::short_hex;
 use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, Source, TEMPLATE};
 use varve_exchange::peer::{BookmarkRelation, compare_bookmarks};
-use varve_repo::Rev;
-use varve_repo::patterns::Matcher;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["outgoing", "out"],
     options: &[
         Flag::flag('f', "force", "even if DEST has nothing to do with this"),
-        Flag::list(
-            'r',
-            "rev",
-            "REV",
-            "only this changeset and what it builds on",
-        ),
-        Flag::flag('n', "newest-first", "from the newest to the oldest"),
+        exchanged::REV,
+        exchanged::NEWEST_FIRST,
         Flag::flag('B', "bookmarks", "compare bookmarks instead of changesets"),
-        Flag::list(
-            'b',
-            "branch",
-            "BRANCH",
-            "only this branch and what it builds on",
-        ),
-        Flag::flag('p', "patch", "show the changes of files"),
+        exchanged::BRANCH,
+        exchanged::PATCH,
         GIT,
-        Flag::value('l', "limit", "NUM", "no more changesets than this"),
-        Flag::flag('M', "no-merges", "no merges"),
+        exchanged::LIMIT,
+        exchanged::NO_MERGES,
         STAT,
-        Flag::flag('G', "graph", "draw how changesets descend from each other"),
+        exchanged::GRAPH,
         STYLE,
         TEMPLATE,
         Flag::value('e', "ssh", "CMD", "how servers are reached; none is"),
         Flag::long_value("remotecmd", "CMD", "what servers run; none is reached"),
         Flag::long_flag("insecure", "whom to trust as a server; none is reached"),
-        Flag::flag(
-            'S',
-            "subrepos",
-            "with subrepositories, of which there may be none",
-        ),
+        exchanged::SUBREPOS,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[-M] [-p] [-n] [-f] [-r REV]... [DEST]...",
@@ -60,11 +43,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    session.refuse_subrepositories(matches)?;
-    if matches.flag("graph") && matches.flag("newest-first") {
-        let words = "-G/--graph option is incompatible with --newest-first";
-        return Err(Abort::new(words));
-    }
+    exchanged::refuse_contradictions(session, matches)?;
     let mut code = 1;
     for source in session.destinations(matches.arguments())? {
         if matches.flag("bookmarks") {
@@ -83,7 +62,7 @@ fn bookmarks(session: &mut Session, source: &Source) -> Result<u8, Abort> {
     session.status("searching for changed bookmarks\n")?;
     let view = session.view()?;
     let mut any = false;
-    for compared in compare_bookmarks(&view, &remote.bookmarks()?) {
+    for compared in compare_bookmarks(&*view, &remote.bookmarks()?) {
         let word = match compared.relation {
             BookmarkRelation::OnlyHere => "added",
             BookmarkRelation::OnlyThere => "deleted",
@@ -128,24 +107,6 @@ fn show(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8,
     if missing.is_empty() {
         return tell_nothing(session, secret);
     }
-    let limit = log::limit(matches)?;
-    let graph = matches.flag("graph");
-    let mut revs: Vec<Option<Rev>> = missing.into_iter().map(Some).collect();
-    if graph || matches.flag("newest-first") {
-        revs.reverse();
-    }
-    if matches.flag("no-merges") && !graph {
-        let is_merge = |rev: Rev| view.changelog().parents(rev).iter().all(Option::is_some);
-        revs.retain(|rev| !rev.is_some_and(is_merge));
-    }
-    revs.truncate(limit);
-    let style = log::style(session, matches, Some(Matcher::everything()))?;
-    let printer = Printer::new(session, style)?;
-    if graph {
-        let look = Look::new(session)?.of_shown_parents();
-        printer.print_graph(session, &look, &revs)?;
-    } else {
-        printer.print_all(session, matches, &revs)?;
-    }
+    exchanged::print(session, matches, &view, missing)?;
     Ok(0)
 }

@@ -1,14 +1,15 @@
 //! `pull`: changesets of another repository.
 
+use super::exchanged::{BRANCH, REV};
 use super::update;
+use crate::face::arrivals::{Arrival, Way};
+use crate::face::evolution::{exchanges_markers, new_exchanges_markers};
 use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source};
 use std::collections::BTreeMap;
-use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
-use varve_exchange::peer::{
-    BookmarkMove, BundleRequest, Common, Remote, discover, pulled_bookmarks,
-};
-use varve_repo::{Audience, Locked, Node, ReceiveReport};
+use varve_exchange::peer::{BundleRequest, Common, Remote, discover};
+use varve_exchange::{ExchangeError, Pulled};
+use varve_repo::{Audience, Locked, Node};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -16,24 +17,14 @@ pub(crate) const COMMAND: Command = Command {
     options: &[
         Flag::flag('u', "update", "update the working folder, if anything came"),
         Flag::flag('f', "force", "even if the repositories are unrelated"),
-        Flag::list(
-            'r',
-            "rev",
-            "REV",
-            "only this changeset and what it builds on",
-        ),
+        REV,
         Flag::list(
             'B',
             "bookmark",
             "BOOKMARK",
             "this bookmark, and what it is on",
         ),
-        Flag::list(
-            'b',
-            "branch",
-            "BRANCH",
-            "only this branch and what it builds on",
-        ),
+        BRANCH,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[-u] [-f] [-r REV]... [SOURCE]...",
@@ -74,6 +65,10 @@ pub(super) struct Wanted {
     pub(super) heads: Vec<Node>,
     /// Bookmarks that are taken as they are.
     pub(super) bookmarks: Vec<Vec<u8>>,
+    /// All bookmarks of the other side, if they had to be asked for.
+    pub(super) known_bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
+    /// Whether it is for a new repository.
+    pub(super) is_clone: bool,
 }
 
 fn pull(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8, Abort> {
@@ -81,17 +76,22 @@ fn pull(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8,
     let mut remote = session.connect(source)?;
     let wanted = wanted(matches, source, &mut remote)?;
     let force = matches.flag("force");
-    let (report, bookmarks) = bring(session, source, (&mut remote, &wanted), force)?;
-    take_bookmarks(session, source, (&bookmarks, &wanted.bookmarks), true)?;
-    session.tell_arrived(&report)?;
+    let arrival = bring(session, source, (&mut remote, &wanted), force)?;
+    let arrived = match &arrival {
+        Some(arrival) => {
+            session.tell_arrived(arrival)?;
+            &arrival.report.arrived[..]
+        }
+        None => &[],
+    };
     session.after_locks()?;
-    if report.arrived.is_empty() {
+    if arrived.is_empty() {
         return Ok(0);
     }
     if matches.flag("update") {
         return update::to_newest(session, matches);
     }
-    let more = report.arrived.iter().map(|arrived| arrived.heads).sum();
+    let more = arrived.iter().map(|arrived| arrived.heads).sum();
     session.advise_after_arrival(more)?;
     Ok(0)
 }
@@ -99,23 +99,27 @@ fn pull(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8,
 /// Looks up what `--rev`, `--branch` and `--bookmark` name.
 fn wanted(matches: &Matches, source: &Source, remote: &mut Remote) -> Result<Wanted, Abort> {
     let mut wanted = Wanted::default();
-    let bookmarks = match matches.list("bookmark").is_empty() {
-        true => BTreeMap::new(),
-        false => remote.bookmarks()?,
-    };
-    for name in matches.list("bookmark") {
-        let Some(node) = bookmarks.get(name) else {
+    let of_branches = heads_of_branches(matches, source, remote)?;
+    let names = matches.list("bookmark");
+    if !names.is_empty() {
+        wanted.known_bookmarks = Some(remote.bookmarks()?);
+    }
+    for name in names {
+        let known = wanted.known_bookmarks.iter();
+        let node = known.flat_map(|known| known.get(name)).next().copied();
+        let Some(node) = node else {
             let name = String::from_utf8_lossy(name);
             return Err(Abort::new(format!("remote bookmark {name} not found!")));
         };
-        wanted.heads.push(*node);
+        wanted.heads.push(node);
         wanted.bookmarks.push(name.to_vec());
     }
-    wanted
-        .heads
-        .extend(heads_of_branches(matches, source, remote)?);
-    for name in matches.list("rev") {
-        wanted.heads.push(remote.lookup(name)?);
+    let revs = matches.list("rev");
+    if !revs.is_empty() || !of_branches.is_empty() {
+        let (nodes, bookmarks) = remote.lookup_all(&revs)?;
+        wanted.heads.extend(of_branches);
+        wanted.heads.extend(nodes);
+        wanted.known_bookmarks.get_or_insert(bookmarks);
     }
     Ok(wanted)
 }
@@ -148,14 +152,13 @@ pub(super) fn heads_of_branches(
     Ok(heads)
 }
 
-/// Brings what is wanted and not there, and says what it is about; gives the bookmarks of the
-/// other side too.
+/// Brings what is wanted and not there, with bookmarks, and says what it is about.
 pub(super) fn bring(
     session: &mut Session,
     source: &Source,
     (remote, wanted): (&mut Remote, &Wanted),
     force: bool,
-) -> Result<(ReceiveReport, BTreeMap<Vec<u8>, Node>), Abort> {
+) -> Result<Option<Arrival>, Abort> {
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
     let common = compare(session, remote, heads, force)?;
     let is_empty = session.repository()?.view()?.changelog().is_empty();
@@ -165,17 +168,30 @@ pub(super) fn bring(
     if !common.incoming {
         session.status("no changes found\n")?;
     }
-    let request = BundleRequest {
+    let mut request = BundleRequest {
         common: common.heads,
         heads: heads.map_or(common.remote_heads, <[Node]>::to_vec),
         nothing_new: !common.incoming,
-        streamed: false,
+        ..BundleRequest::default()
     };
-    let report = match request.heads.iter().all(Node::is_null) {
-        true => ReceiveReport::default(),
-        false => apply(session, source, remote, &request)?,
+    if request.heads.iter().all(Node::is_null) {
+        return Ok(None);
+    }
+    let mut pulled = Pulled {
+        wanted: &wanted.bookmarks,
+        path: source.name.as_deref(),
+        ..Pulled::default()
     };
-    Ok((report, common.bookmarks))
+    match &wanted.known_bookmarks {
+        Some(bookmarks) => pulled.bookmarks = bookmarks.clone(),
+        None if remote.capabilities().bundle2("listkeys").is_some() => request.bookmarks = true,
+        None => pulled.bookmarks = remote.bookmarks()?,
+    }
+    let way = match wanted.is_clone {
+        true => Way::Cloned(pulled),
+        false => Way::Pulled(pulled),
+    };
+    apply(session, source, remote, request, way).map(Some)
 }
 
 /// Finds out what both sides have; `heads` are those that are wanted, if not all are.
@@ -187,15 +203,26 @@ pub(super) fn compare(
 ) -> Result<Common, Abort> {
     let view = session.repository()?.view_for(Audience::Owner)?;
     let own = view.changelog().len();
-    let all_known = heads.is_some_and(|heads| {
-        heads
-            .iter()
-            .all(|node| view.changelog().rev(node).is_some())
-    });
-    if own > 0 && !all_known {
-        session.status("searching for changes\n")?;
+    let is_here = |node: &Node| {
+        let rev = view.changelog().rev(node);
+        rev.is_some_and(|rev| view.is_visible(rev))
+    };
+    if let Some(heads) = heads.filter(|heads| heads.iter().all(is_here)) {
+        // Nobody has to be asked.
+        return Ok(Common {
+            heads: heads.to_vec(),
+            remote_heads: heads.to_vec(),
+            ..Common::default()
+        });
     }
     let common = discover(&view, remote, heads)?;
+    if own > 0 {
+        session.status("searching for changes\n")?;
+        let is_empty = common.remote_heads.iter().all(Node::is_null);
+        if !common.incoming && !is_empty {
+            session.debug("all remote heads known locally\n")?;
+        }
+    }
     let all_there = || {
         let nodes = view
             .heads()
@@ -220,60 +247,22 @@ pub(super) fn apply(
     session: &mut Session,
     source: &Source,
     remote: &mut Remote,
-    request: &BundleRequest,
-) -> Result<ReceiveReport, Abort> {
+    mut request: BundleRequest,
+    way: Way<'_>,
+) -> Result<Arrival, Abort> {
     if !remote.capabilities().has("bundle2") {
         return Err(Abort::new("the other side is too old to pull from")
             .hint("it makes no bundles of the second version"));
     }
+    let exchanges = match way {
+        Way::Cloned(_) => new_exchanges_markers(session)?,
+        _ => exchanges_markers(session)?,
+    };
+    request.markers = exchanges && !request.streamed && remote.has_markers();
     let lock = session.lock(Locked::Store)?;
-    let bundle = open_bundle(remote.bundle(request)?, BundleLimits::default())?;
-    let origin = ("pull", source.shown());
-    let (report, _lock) = session.apply_bundle(lock, bundle, origin, Abort::from)?;
+    let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
+    let applied = session.apply(lock, bundle, ("pull", source.hook_url()), way)?;
+    let (arrival, _lock) = applied?;
     session.forget_view();
-    Ok(report)
-}
-
-/// Moves bookmarks as those of the other side have moved, those that are `wanted` in any case; if
-/// it `tells`, it says which.
-pub(super) fn take_bookmarks(
-    session: &mut Session,
-    source: &Source,
-    (bookmarks, wanted): (&BTreeMap<Vec<u8>, Node>, &[Vec<u8>]),
-    tells: bool,
-) -> Result<(), Abort> {
-    if bookmarks.is_empty() {
-        return Ok(());
-    }
-    let lock = session.lock(Locked::Store)?;
-    let repository = session.repository()?;
-    let view = repository.view_for(Audience::Owner)?;
-    let pulled = pulled_bookmarks(&view, bookmarks, wanted, source.name.as_deref());
-    let mut after = view.bookmarks().clone();
-    for bookmark in &pulled {
-        let name = &bookmark.name[..];
-        let mut stored = name;
-        let line = match &bookmark.moves {
-            BookmarkMove::Added => [b"adding remote bookmark ", name, b"\n"].concat(),
-            BookmarkMove::Updated => [b"updating bookmark ", name, b"\n"].concat(),
-            BookmarkMove::Imported => [b"importing bookmark ", name, b"\n"].concat(),
-            BookmarkMove::Diverged(other) => {
-                stored = other;
-                [b"divergent bookmark ", name, b" stored as ", other, b"\n"].concat()
-            }
-        };
-        match bookmark.moves {
-            BookmarkMove::Diverged(_) if tells => session.warn(line)?,
-            _ if tells => session.status(line)?,
-            _ => {}
-        }
-        after.insert(stored.to_vec(), bookmark.node);
-    }
-    if after != *view.bookmarks() {
-        let mut transaction = repository.transaction(lock, "bookmarks")?;
-        transaction.set_bookmarks(&after)?;
-        transaction.finish()?;
-        session.forget_view();
-    }
-    Ok(())
+    Ok(arrival)
 }

@@ -1,6 +1,7 @@
 //! `unbundle`: takes changesets out of bundles.
 
 use super::update;
+use crate::face::arrivals::Arrival;
 use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -8,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
-use varve_repo::{Lock, Locked, ReceiveReport};
+use varve_repo::{Lock, Locked};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -34,10 +35,15 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let mut lock = session.lock(Locked::Store)?;
     let mut more = 0;
     for name in matches.arguments() {
-        let report;
-        (report, lock) = apply(session, lock, name)?;
-        session.tell_arrived(&report)?;
-        more = report.arrived.iter().map(|arrived| arrived.heads).sum();
+        let arrival;
+        (arrival, lock) = apply(session, lock, name)?;
+        session.tell_arrived(&arrival)?;
+        more = arrival
+            .report
+            .arrived
+            .iter()
+            .map(|arrived| arrived.heads)
+            .sum();
     }
     drop(lock);
     session.after_locks()?;
@@ -61,7 +67,7 @@ pub(super) fn local_file(session: &Session, typed: &[u8]) -> Result<File, Abort>
     File::open(session.cwd.join(path)).map_err(|error| Abort::file(&error, path))
 }
 
-fn apply(session: &mut Session, lock: Lock, name: &[u8]) -> Result<(ReceiveReport, Lock), Abort> {
+fn apply(session: &mut Session, lock: Lock, name: &[u8]) -> Result<(Arrival, Lock), Abort> {
     let file = local_file(session, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;

@@ -4,7 +4,10 @@ use super::evolution::evolution;
 use super::{Abort, Session};
 use std::time::Instant;
 use varve_exchange::bundle::{Bundle, Packed};
-use varve_exchange::{ExchangeError, News, Pushed, SectionSizes, StreamArrival, Unbundle};
+use varve_exchange::peer::{BookmarkMove, PulledBookmark};
+use varve_exchange::{
+    Changed, ExchangeError, News, Pulled, Pushed, SectionSizes, Standing, StreamArrival, Unbundle,
+};
 use varve_repo::{Audience, Lock, ReceiveReport, Rev};
 
 /// Seconds that anything takes at least, so that a rate can be told.
@@ -28,6 +31,26 @@ fn shown_bytes(bytes: f64) -> String {
 /// Digits of a node in messages.
 const SHORT: usize = 12;
 
+/// In which way a bundle comes.
+pub(crate) enum Way<'a> {
+    /// The user has it.
+    Given,
+    /// Another repository sends it.
+    Pushed(Pushed<'a>),
+    /// It was asked for.
+    Pulled(Pulled<'a>),
+    /// The same for a new repository; nothing is said about bookmarks.
+    Cloned(Pulled<'a>),
+}
+
+/// What has come, and how things stood before.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    /// What has come.
+    pub(crate) report: ReceiveReport,
+    before: Standing,
+}
+
 impl Session {
     /// Applies a bundle under the store's lock, which comes back, and says the steps. `source` is
     /// the command and `url` the place that it comes from, as hooks learn them; `failed` turns what
@@ -38,28 +61,37 @@ impl Session {
         bundle: Bundle<'_>,
         origin: (&'static str, Vec<u8>),
         failed: impl FnOnce(ExchangeError) -> Abort,
-    ) -> Result<(ReceiveReport, Lock), Abort> {
-        self.apply_pushed(lock, bundle, origin, None)?
+    ) -> Result<(Arrival, Lock), Abort> {
+        self.apply(lock, bundle, origin, Way::Given)?
             .map_err(failed)
     }
 
-    /// As [`Session::apply_bundle`], for a bundle that may have been pushed.
-    pub(crate) fn apply_pushed(
+    /// As [`Session::apply_bundle`], for a bundle that came in a certain way.
+    pub(crate) fn apply(
         &mut self,
         lock: Lock,
         bundle: Bundle<'_>,
         (source, url): (&'static str, Vec<u8>),
-        pushed: Option<Pushed<'_>>,
-    ) -> Result<Result<(ReceiveReport, Lock), ExchangeError>, Abort> {
+        way: Way<'_>,
+    ) -> Result<Result<(Arrival, Lock), ExchangeError>, Abort> {
         let repository = self.repository()?;
+        let before = Standing::of(&repository)?;
         let write = self.storage_settings()?;
         let write = write.write_options(repository.requirements());
         let takes_markers = evolution(self)?.markers;
         let progress = std::mem::replace(&mut self.progress, Box::new(varve_base::Silent));
         let stop = self.stop.clone();
+        let debug = self.verbosity.debug;
         let mut told = Ok(());
+        let (pushed, pulled, silent) = match way {
+            Way::Given => (None, None, false),
+            Way::Pushed(pushed) => (Some(pushed), None, false),
+            Way::Pulled(pulled) => (None, Some(pulled), false),
+            Way::Cloned(pulled) => (None, Some(pulled), true),
+        };
         let mut tell = |news: News<'_>| {
-            if told.is_ok() {
+            let is_told = !silent || !matches!(news, News::Bookmark(_));
+            if is_told && told.is_ok() {
                 told = self.tell_news(news);
             }
         };
@@ -73,13 +105,15 @@ impl Session {
             only_history: false,
             progress: progress.as_ref(),
             stop: &stop,
+            debug,
             tell: &mut tell,
             pushed,
+            pulled,
         };
         let applied = unbundle.apply(lock, bundle);
         self.progress = progress;
         told?;
-        Ok(applied)
+        Ok(applied.map(|(report, lock)| (Arrival { report, before }, lock)))
     }
 
     /// Takes the files of a store out of a packed bundle, under the store's lock, which comes back.
@@ -139,7 +173,24 @@ impl Session {
                 ))
             }
             News::Step(step) => self.status(format!("{step}\n")),
+            News::Debug(words) if self.verbosity.debug => self.write(words),
+            News::Debug(_) => Ok(()),
             News::Remote(words) => self.tell_remote(words),
+            News::Bookmark(bookmark) => self.tell_bookmark(bookmark),
+        }
+    }
+
+    /// Says what becomes of a bookmark of the other side.
+    pub(crate) fn tell_bookmark(&mut self, bookmark: &PulledBookmark) -> Result<(), Abort> {
+        let name = &bookmark.name[..];
+        match &bookmark.moves {
+            BookmarkMove::Added => self.status([b"adding remote bookmark ", name, b"\n"].concat()),
+            BookmarkMove::Updated => self.status([b"updating bookmark ", name, b"\n"].concat()),
+            BookmarkMove::Imported => self.status([b"importing bookmark ", name, b"\n"].concat()),
+            BookmarkMove::Diverged(other) => {
+                let words = [b"divergent bookmark ", name, b" stored as ", other, b"\n"];
+                self.warn(words.concat())
+            }
         }
     }
 
@@ -153,8 +204,9 @@ impl Session {
     }
 
     /// Says what has come.
-    pub(crate) fn tell_arrived(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
-        self.tell_stored(report)?;
+    pub(crate) fn tell_arrived(&mut self, arrival: &Arrival) -> Result<(), Abort> {
+        self.tell_stored(arrival)?;
+        let report = &arrival.report;
         self.tell_new(report)?;
         if report.published > 0 {
             let published = report.published;
@@ -164,14 +216,24 @@ impl Session {
     }
 
     /// Says what was stored, without which changesets these are: who sends them knows.
-    pub(crate) fn tell_stored(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
+    pub(crate) fn tell_stored(&mut self, arrival: &Arrival) -> Result<(), Abort> {
         self.forget_view();
+        let report = &arrival.report;
+        if self.verbosity.debug && !report.new.is_empty() {
+            self.write("updating the branch cache\n")?;
+        }
         if let Some(line) = varve_exchange::added(report) {
             self.status(line)?;
         }
         if report.markers > 0 {
             let markers = report.markers;
             self.status(format!("{markers} new obsolescence markers\n"))?;
+        }
+        for changed in arrival.before.changes_since(&self.repository()?)? {
+            match changed {
+                Changed::Obsoleted(_) => self.status(changed.to_string())?,
+                Changed::Unstable { .. } => self.warn(changed.to_string())?,
+            }
         }
         Ok(())
     }

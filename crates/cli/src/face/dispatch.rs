@@ -95,7 +95,7 @@ fn run(program: &str, arguments: &[Vec<u8>]) -> Result<u8, Abort> {
             done
         }
     };
-    let flushed = session.out.flush();
+    let flushed = session.tell_heard().and_then(|()| session.out.flush());
     let code = match (done, session.guard.words()) {
         (Err(_), Some(words)) => return Err(Abort::Stopped(words)),
         (done, _) => done?,

@@ -13,6 +13,13 @@ pub(crate) fn exchanges_markers(session: &Session) -> Result<bool, Abort> {
     Ok(evolution(session)?.exchange)
 }
 
+/// The same for a repository that has no settings of its own yet.
+pub(crate) fn new_exchanges_markers(session: &mut Session) -> Result<bool, Abort> {
+    let settings = session.layers.with(None)?.config;
+    let evolution = Evolution::read(&settings).map_err(Abort::Setting)?;
+    Ok(evolution.exchange)
+}
+
 impl Session {
     /// Says, once in a call, that changesets were marked as obsolete although that is not allowed
     /// here. Mercurial says so when it first needs the markers.

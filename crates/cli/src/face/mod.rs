@@ -2,7 +2,7 @@
 
 mod abort;
 mod alias;
-mod arrivals;
+pub(crate) mod arrivals;
 pub(crate) mod attend;
 mod bundles;
 mod change;

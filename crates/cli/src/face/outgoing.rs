@@ -28,7 +28,6 @@ impl Outgoing {
         force: bool,
     ) -> Result<Outgoing, Abort> {
         let view = session.view()?;
-        debug(session, "query 1; heads\n")?;
         let found = discover(&view, remote, None)?;
         session.status("searching for changes\n")?;
         let changelog = view.changelog();
@@ -39,7 +38,7 @@ impl Outgoing {
             .collect();
         if !found.remote_heads.iter().all(Node::is_null) {
             if !found.incoming {
-                debug(session, "all remote heads known locally\n")?;
+                session.debug("all remote heads known locally\n")?;
             } else if view.heads().iter().all(|head| common.contains(head)) {
                 session.note("all local changesets known remotely\n")?;
             }
@@ -154,11 +153,4 @@ pub(crate) fn tell_nothing(session: &mut Session, secret: usize) -> Result<u8, A
         secret => format!("no changes found (ignored {secret} secret changesets)\n"),
     })?;
     Ok(1)
-}
-
-fn debug(session: &mut Session, words: &str) -> Result<(), Abort> {
-    match session.verbosity.debug {
-        true => session.write(words),
-        false => Ok(()),
-    }
 }

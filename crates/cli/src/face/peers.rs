@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use varve_exchange::ExchangeError;
 use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, Transport};
 use varve_exchange::wire::WireSettings;
-use varve_repo::Repository;
+use varve_repo::{Evolution, Repository};
 
 /// Another repository, before anybody has asked it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,8 +179,22 @@ impl Session {
 
     /// Asks another repository what it can do.
     pub(crate) fn connect(&mut self, source: &Source) -> Result<Remote, Abort> {
-        if !source.is_http() {
-            return Ok(Remote::connect(Box::new(self.on_this_machine(source)?))?);
+        let mut remote = match source.is_http() {
+            true => self.connect_over_http(source)?,
+            false => Remote::connect(Box::new(self.on_this_machine(source)?))?,
+        };
+        self.listen_to(&mut remote);
+        Ok(remote)
+    }
+
+    fn connect_over_http(&mut self, source: &Source) -> Result<Remote, Abort> {
+        if self.verbosity.debug {
+            let words = [
+                b"using ",
+                &source.shown()[..],
+                b"\nsending capabilities command\n",
+            ];
+            self.write(words.concat())?;
         }
         match Remote::connect(Box::new(self.over_http(source)?)) {
             Err(ExchangeError::LoginNeeded { url, realm }) => {
@@ -314,7 +328,9 @@ impl Session {
     ) -> Result<(Remote, Repository), Abort> {
         let neighbour = self.neighbour(source)?;
         let peer = self.peer_of(&neighbour)?;
-        Ok((Remote::connect(Box::new(peer))?, neighbour.repository))
+        let mut remote = Remote::connect(Box::new(peer))?;
+        self.listen_to(&mut remote);
+        Ok((remote, neighbour.repository))
     }
 
     fn peer_of(&mut self, neighbour: &Neighbour) -> Result<LocalPeer, Abort> {
@@ -366,6 +382,7 @@ impl Session {
         let config = self.layers.with(Some(root))?.config;
         Ok(WireSettings {
             publishing: config.boolean("phases", "publish", true)?,
+            takes_markers: Evolution::read(&config).map_err(Abort::Setting)?.exchange,
             ..WireSettings::default()
         })
     }

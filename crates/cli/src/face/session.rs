@@ -8,10 +8,11 @@ use super::signals::Guard;
 use super::{Abort, encoding, environment};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use varve_base::{DiskStorage, Interrupt, Progress, Storage};
 use varve_config::hgrc::Hgrc;
+use varve_exchange::peer::Remote;
 use varve_repo::hooks::Hooks;
 use varve_repo::{Audience, Opening, RepoView, Repository};
 
@@ -69,6 +70,8 @@ pub(crate) struct Session {
     pub(super) load_began: Option<Instant>,
     /// Whether it looks at a repository whose working folder does not count.
     pub(super) is_elsewhere: bool,
+    /// What was heard from repositories elsewhere and is not printed yet.
+    heard: Arc<Mutex<Vec<u8>>>,
     place: Place,
     /// What stands for the folder of a repository that is only a bundle.
     pub(super) stand_in: Option<StandIn>,
@@ -99,6 +102,7 @@ impl Session {
             guard: Guard::default(),
             load_began: None,
             is_elsewhere: false,
+            heard: Arc::default(),
             place,
             stand_in: None,
             repository: None,
@@ -195,8 +199,27 @@ impl Session {
         self.view = None;
     }
 
+    /// Lets a repository elsewhere tell with `--debug` what it is asked: the words are kept, and
+    /// stand before what is printed next.
+    pub(crate) fn listen_to(&mut self, remote: &mut Remote) {
+        if self.verbosity.debug {
+            let heard = Arc::clone(&self.heard);
+            remote.tell(Box::new(move |words| {
+                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                heard.extend_from_slice(words.as_bytes());
+            }));
+        }
+    }
+
+    /// Prints what was heard from elsewhere.
+    pub(crate) fn tell_heard(&mut self) -> io::Result<()> {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        self.out.write_all(&std::mem::take(&mut *heard))
+    }
+
     /// Prints a result.
     pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        self.tell_heard()?;
         self.out.write_all(bytes.as_ref())?;
         if self.hurried {
             self.out.flush()?;
@@ -222,8 +245,17 @@ impl Session {
         }
     }
 
+    /// Prints with `--debug`.
+    pub(crate) fn debug(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        match self.verbosity.debug {
+            true => self.write(bytes),
+            false => Ok(()),
+        }
+    }
+
     /// Prints to standard error, behind all output so far.
     pub(crate) fn warn(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        self.tell_heard()?;
         self.out.flush()?;
         // Nothing is left to do if even standard error is gone.
         let _ = io::stderr().write_all(bytes.as_ref());

@@ -95,6 +95,22 @@ impl Session {
         self.read_line().map(Some)
     }
 
+    /// Asks a question that is answered by y or n; yes is what counts without an answer.
+    pub(crate) fn confirms(&mut self, question: &str) -> Result<bool, Abort> {
+        loop {
+            self.write(format!("{question} (yn)? "))?;
+            if !self.is_interactive()? {
+                self.write("y\n")?;
+                return Ok(true);
+            }
+            match &self.read_line()?.to_ascii_lowercase()[..] {
+                b"y" | b"" => return Ok(true),
+                b"n" => return Ok(false),
+                _ => self.write("unrecognized response\n")?,
+            }
+        }
+    }
+
     /// A line of the standard input, without its end.
     fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
         std::io::Write::flush(&mut self.out)?;

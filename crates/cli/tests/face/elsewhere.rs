@@ -16,38 +16,46 @@ use varve_testkit::repos;
 use varve_testkit::varve::{Server, configure};
 
 /// A repository to be cloned from.
-struct Origin {
+pub(super) struct Origin {
     folder: TempDir,
     hg: Hg,
 }
 
 impl Origin {
-    fn rich() -> Origin {
+    pub(super) fn rich() -> Origin {
         let origin = Origin::nothing();
         repos::make(&origin.hg, &origin.path(), repos::DEFAULT);
         origin
     }
 
-    fn nothing() -> Origin {
+    pub(super) fn nothing() -> Origin {
         let folder = tempfile::tempdir().unwrap();
         let hg = hg();
         Origin { folder, hg }
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(super) fn hg(&self) -> &Hg {
+        &self.hg
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
         self.folder.path().join("origin")
     }
 
-    fn serve(&self) -> HgServer {
+    pub(super) fn serve(&self) -> HgServer {
         self.hg.serve(&self.path())
     }
 
-    fn ok(&self, line: &str) -> String {
+    pub(super) fn ok(&self, line: &str) -> String {
         let words: Vec<&str> = line.split(' ').collect();
         self.hg.ok(&self.path(), &words)
     }
 
-    fn commit(&self, name: &str) {
+    pub(super) fn commit(&self, name: &str) {
         repos::write(&self.path(), name, name.as_bytes());
         let line = ["commit", "-A", "-m", name, "-d", "1 0"];
         self.hg.ok(&self.path(), &line);
@@ -55,14 +63,14 @@ impl Origin {
 }
 
 /// Two copies of a repository without changesets.
-fn empty() -> Twin {
+pub(super) fn empty() -> Twin {
     Twin::writing(|hg, path| {
         hg.ok(path, &["init"]);
     })
 }
 
 /// Stock `hg` finds nothing wrong, and both copies have the same.
-fn same_history(twin: &Twin, below: &str) {
+pub(super) fn same_history(twin: &Twin, below: &str) {
     let hg = hg();
     let log = |root: &Path| {
         let folder = root.join(below);

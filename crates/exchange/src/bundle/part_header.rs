@@ -28,6 +28,11 @@ impl PartHeader {
         self.name.iter().any(u8::is_ascii_uppercase)
     }
 
+    /// How many parameters there are, those that must be understood and others.
+    pub fn counts(&self) -> [usize; 2] {
+        [self.mandatory.len(), self.advisory.len()]
+    }
+
     /// The kind in small letters, which is what counts.
     pub fn kind(&self) -> Vec<u8> {
         self.name.to_ascii_lowercase()

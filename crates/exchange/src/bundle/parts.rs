@@ -30,6 +30,8 @@ pub struct PartReader<'a> {
     input: Input<'a>,
     parameters: Vec<StreamParameter>,
     at: At,
+    /// Bytes of the current payload that were read.
+    taken: u64,
     listener: Option<Listener<'a>>,
 }
 
@@ -71,6 +73,7 @@ impl<'a> PartReader<'a> {
             input: Input::new(source, format, limits)?,
             parameters,
             at: At::Header,
+            taken: 0,
             listener: None,
         })
     }
@@ -92,10 +95,7 @@ impl<'a> PartReader<'a> {
     /// # Errors
     /// What is cut or damaged.
     pub fn next_part(&mut self) -> Result<Option<Part<'_, 'a>>, ExchangeError> {
-        if matches!(self.at, At::Payload { .. }) {
-            let mut rest = PartPayload(self);
-            io::copy(&mut rest, &mut io::sink()).map_err(read_failed)?;
-        }
+        self.end_part()?;
         if self.at == At::End {
             return Ok(None);
         }
@@ -105,8 +105,21 @@ impl<'a> PartReader<'a> {
             return Ok(None);
         };
         self.at = At::Payload { len: 0, left: 0 };
+        self.taken = 0;
         let payload = PartPayload(self);
         Ok(Some(Part { header, payload }))
+    }
+
+    /// Passes over what is left of the current part; tells how long its payload is.
+    ///
+    /// # Errors
+    /// What is cut or damaged.
+    pub fn end_part(&mut self) -> Result<u64, ExchangeError> {
+        if matches!(self.at, At::Payload { .. }) {
+            let mut rest = PartPayload(self);
+            io::copy(&mut rest, &mut io::sink()).map_err(read_failed)?;
+        }
+        Ok(self.taken)
     }
 
     fn read_header(&mut self) -> Result<Option<PartHeader>, ExchangeError> {
@@ -178,6 +191,7 @@ impl<'a> PartReader<'a> {
                 expected: len,
             });
         }
+        self.taken += read as u64;
         let left = left - read;
         let len = if left == 0 { 0 } else { len };
         self.at = At::Payload { len, left };

@@ -1,7 +1,7 @@
 //! Bookmarks of the other side beside one's own, and what a pull makes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::RepoView;
+use varve_repo::{Arriving, RepoView};
 use varve_revlog::{Node, Rev};
 
 /// What becomes of a bookmark.
@@ -60,9 +60,49 @@ pub struct ComparedBookmark {
     pub relation: BookmarkRelation,
 }
 
+/// Changesets with bookmarks on them.
+pub trait Bookmarked {
+    /// Where the bookmarks are.
+    fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node>;
+
+    /// The number of a changeset.
+    fn rev(&self, node: &Node) -> Option<Rev>;
+
+    /// What a changeset builds on.
+    fn parents(&self, rev: Rev) -> [Option<Rev>; 2];
+}
+
+impl Bookmarked for RepoView {
+    fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
+        self.bookmarks()
+    }
+
+    fn rev(&self, node: &Node) -> Option<Rev> {
+        self.changelog().rev(node)
+    }
+
+    fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
+        self.changelog().parents(rev)
+    }
+}
+
+impl Bookmarked for Arriving<'_> {
+    fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
+        self.bookmarks()
+    }
+
+    fn rev(&self, node: &Node) -> Option<Rev> {
+        self.rev(node)
+    }
+
+    fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
+        self.parents(rev)
+    }
+}
+
 /// All bookmarks of both sides, by name.
 pub fn compare_bookmarks(
-    view: &RepoView,
+    view: &impl Bookmarked,
     remote: &BTreeMap<Vec<u8>, Node>,
 ) -> Vec<ComparedBookmark> {
     let own = view.bookmarks();
@@ -71,7 +111,7 @@ pub fn compare_bookmarks(
     let (mut places, mut pairs) = (Vec::new(), Vec::new());
     for name in names {
         let (here, there) = (own.get(name).copied(), remote.get(name).copied());
-        let rev = |node: Option<Node>| view.changelog().rev(&node?);
+        let rev = |node: Option<Node>| view.rev(&node?);
         let relation = match (here, there) {
             (_, None) => BookmarkRelation::OnlyHere,
             (None, _) => BookmarkRelation::OnlyThere,
@@ -104,7 +144,7 @@ pub fn compare_bookmarks(
 
 /// For each pair whether the second, newer changeset descends from the first: 64 pairs in one pass
 /// over what lies between.
-fn descents(view: &RepoView, pairs: &[(Rev, Rev)]) -> Vec<bool> {
+fn descents(view: &impl Bookmarked, pairs: &[(Rev, Rev)]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_unstable_by_key(|at| pairs[*at]);
     let mut found = vec![false; pairs.len()];
@@ -117,7 +157,7 @@ fn descents(view: &RepoView, pairs: &[(Rev, Rev)]) -> Vec<bool> {
             masks[inside(at).0.index() - first.index()] |= 1 << bit;
         }
         for at in 0..masks.len() {
-            let parents = view.changelog().parents(Rev(first.0 + at as u32));
+            let parents = view.parents(Rev(first.0 + at as u32));
             for parent in parents.into_iter().flatten() {
                 let below = parent.index().checked_sub(first.index());
                 masks[at] |= below.map_or(0, |below| masks[below]);
@@ -134,7 +174,7 @@ fn descents(view: &RepoView, pairs: &[(Rev, Rev)]) -> Vec<bool> {
 /// changesets by now; a bookmark on one that did not come is passed over. Those in `wanted` are
 /// taken as they are. `path` is the name of the other side, if it has one here.
 pub fn pulled_bookmarks(
-    view: &RepoView,
+    view: &impl Bookmarked,
     remote: &BTreeMap<Vec<u8>, Node>,
     wanted: &[Vec<u8>],
     path: Option<&[u8]>,
@@ -143,7 +183,7 @@ pub fn pulled_bookmarks(
     let mut pulled = Vec::new();
     for compared in compare_bookmarks(view, remote) {
         let ComparedBookmark { name, there, .. } = compared;
-        let Some(node) = there.filter(|node| view.changelog().rev(node).is_some()) else {
+        let Some(node) = there.filter(|node| view.rev(node).is_some()) else {
             continue;
         };
         let is_wanted = wanted.contains(&name);
@@ -168,7 +208,7 @@ pub fn pulled_bookmarks(
 
 /// `name@path`, or the first `name@1`, `name@2` and so on that is free or there already.
 fn divergent_name(
-    view: &RepoView,
+    view: &impl Bookmarked,
     name: &[u8],
     node: &Node,
     path: Option<&[u8]>,

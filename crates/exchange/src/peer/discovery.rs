@@ -7,7 +7,6 @@
 
 use super::Remote;
 use crate::ExchangeError;
-use std::collections::BTreeMap;
 use varve_repo::RepoView;
 use varve_revlog::{Node, Rev, Revlog};
 
@@ -21,8 +20,6 @@ pub struct Common {
     pub heads: Vec<Node>,
     /// Heads of the other side.
     pub remote_heads: Vec<Node>,
-    /// Its bookmarks.
-    pub bookmarks: BTreeMap<Vec<u8>, Node>,
     /// Whether the other side has changesets that this one lacks.
     pub incoming: bool,
     /// Questions asked, each of which was one round trip.
@@ -60,9 +57,9 @@ pub fn discover(
     let mut search = Search::new(changelog, |rev| view.is_visible(rev));
     let sample = search.first_sample();
     let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
+    remote.say(|| "query 1; heads\n".to_owned());
     let look = remote.look(&nodes)?;
     let mut found = Common {
-        bookmarks: look.bookmarks,
         questions: 1,
         ..Common::default()
     };

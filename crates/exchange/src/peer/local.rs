@@ -50,6 +50,10 @@ impl LocalPeer {
 }
 
 impl Transport for LocalPeer {
+    fn is_far(&self) -> bool {
+        false
+    }
+
     fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
         match self.ask(command, args)? {
             WireResponse::Whole { body, .. } => Ok(body),

@@ -9,15 +9,15 @@ mod local;
 mod remote;
 
 pub use bookmarks::{
-    BookmarkMove, BookmarkRelation, ComparedBookmark, PulledBookmark, compare_bookmarks,
-    pulled_bookmarks,
+    BookmarkMove, BookmarkRelation, Bookmarked, ComparedBookmark, PulledBookmark,
+    compare_bookmarks, pulled_bookmarks,
 };
 pub use capabilities::PeerCapabilities;
 pub use discovery::{Common, discover};
 pub use http::{HttpPeer, Login};
 pub use local::LocalPeer;
-pub(crate) use remote::readable;
-pub use remote::{BundleRequest, Look, Remote};
+pub use remote::{Bookmarks, BundleRequest, Listener, Look, Remote};
+pub(crate) use remote::{parse_bookmarks, readable};
 
 use crate::ExchangeError;
 use crate::push::Spool;
@@ -54,6 +54,11 @@ pub trait Transport: Send {
 
     /// Name and password for what follows, where the way needs any.
     fn log_in(&mut self, _login: Login) {}
+
+    /// Whether what is sent goes to another program.
+    fn is_far(&self) -> bool {
+        true
+    }
 
     /// Takes note of what the other side can do, before anything else is sent.
     fn learn(&mut self, _capabilities: &PeerCapabilities) {}

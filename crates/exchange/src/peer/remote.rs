@@ -30,15 +30,20 @@ pub(crate) fn readable() -> Vec<&'static str> {
 pub struct Remote {
     transport: Box<dyn Transport>,
     capabilities: PeerCapabilities,
+    listener: Option<Listener>,
 }
+
+/// Who hears, in the words of Mercurial, what is asked.
+pub type Listener = Box<dyn FnMut(&str) + Send>;
+
+/// Names and changesets of bookmarks.
+pub type Bookmarks = BTreeMap<Vec<u8>, Node>;
 
 /// What a first look tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// All heads.
     pub heads: Vec<Node>,
-    /// Names and changesets of bookmarks.
-    pub bookmarks: BTreeMap<Vec<u8>, Node>,
     /// For each node that was asked about, whether it is there.
     pub known: Vec<bool>,
 }
@@ -54,6 +59,10 @@ pub struct BundleRequest {
     pub nothing_new: bool,
     /// Whether the files of the store are wanted instead of changesets.
     pub streamed: bool,
+    /// Whether bookmarks are wanted too.
+    pub bookmarks: bool,
+    /// Whether obsolescence markers are wanted too.
+    pub markers: bool,
 }
 
 impl Remote {
@@ -68,7 +77,30 @@ impl Remote {
         Ok(Remote {
             transport,
             capabilities,
+            listener: None,
         })
+    }
+
+    /// Lets `listener` hear each question that follows.
+    pub fn tell(&mut self, listener: Listener) {
+        self.listener = Some(listener);
+    }
+
+    pub(super) fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(listener) = &mut self.listener {
+            listener(&words());
+        }
+    }
+
+    fn say_command(&mut self, command: &str) {
+        if self.transport.is_far() {
+            self.say(|| format!("sending {command} command\n"));
+        }
+    }
+
+    fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
+        self.say_command(command);
+        self.transport.call(command, args)
     }
 
     /// What the other side can do.
@@ -76,8 +108,13 @@ impl Remote {
         &self.capabilities
     }
 
-    /// Heads, bookmarks, and which of `nodes` the other side has, in one question where it can be
-    /// one.
+    /// Whether obsolescence markers can be had, and in the form in which they are stored here.
+    pub fn has_markers(&self) -> bool {
+        let versions = self.capabilities.bundle2("obsmarkers");
+        versions.is_some_and(|known| known.iter().any(|version| version == "V1"))
+    }
+
+    /// Heads, and which of `nodes` the other side has, in one question where it can be one.
     ///
     /// # Errors
     /// As of [`Transport::call`], or the answer is none.
@@ -86,19 +123,53 @@ impl Remote {
             return Ok(Look {
                 heads: self.heads()?,
                 known: self.known(nodes)?,
-                bookmarks: self.bookmarks()?,
             });
         }
-        let mut commands = b"heads ;listkeys namespace=bookmarks;known nodes=".to_vec();
+        let mut commands = b"heads ;known nodes=".to_vec();
         escape(&joined(nodes), &mut commands);
-        let answer = self.transport.call("batch", &[("cmds", commands)])?;
-        let mut answers = answer.split(|byte| *byte == b';').map(unescape);
-        let mut next = || answers.next().ok_or_else(|| unexpected("batch", &answer));
+        let mut answers = self.batch(commands, 2)?.into_iter();
+        let mut next = || answers.next().unwrap_or_default();
         Ok(Look {
-            heads: parse_nodes("heads", &next()?)?,
-            bookmarks: parse_bookmarks(&next()?),
-            known: parse_known(&next()?, nodes.len())?,
+            heads: parse_nodes("heads", &next())?,
+            known: parse_known(&next(), nodes.len())?,
         })
+    }
+
+    /// The changesets that names stand for there, and its bookmarks, in one question where it can
+    /// be one.
+    ///
+    /// # Errors
+    /// As of [`Remote::lookup`].
+    pub fn lookup_all(&mut self, names: &[&[u8]]) -> Result<(Vec<Node>, Bookmarks), ExchangeError> {
+        if !self.capabilities.has("batch") {
+            let bookmarks = self.bookmarks()?;
+            let nodes = names.iter().map(|name| self.lookup(name));
+            return Ok((nodes.collect::<Result<_, _>>()?, bookmarks));
+        }
+        let mut commands = b"listkeys namespace=bookmarks".to_vec();
+        for name in names {
+            commands.extend_from_slice(b";lookup key=");
+            escape(name, &mut commands);
+        }
+        self.say_listing("bookmarks");
+        let answers = self.batch(commands, 1 + names.len())?;
+        let mut answers = answers.iter();
+        let keys = answers.next().map_or(&[][..], Vec::as_slice);
+        self.say_listed("bookmarks", keys.len());
+        let bookmarks = parse_bookmarks(keys);
+        let nodes = answers.map(|answer| parse_lookup(answer));
+        Ok((nodes.collect::<Result<_, _>>()?, bookmarks))
+    }
+
+    /// Sends several commands at once; gives as many answers.
+    fn batch(&mut self, commands: Vec<u8>, count: usize) -> Result<Vec<Vec<u8>>, ExchangeError> {
+        let answer = self.call("batch", &[("cmds", commands)])?;
+        let answers = answer.split(|byte| *byte == b';').map(unescape);
+        let answers: Vec<Vec<u8>> = answers.collect();
+        match answers.len() == count {
+            true => Ok(answers),
+            false => Err(unexpected("batch", &answer)),
+        }
     }
 
     /// All heads.
@@ -106,7 +177,7 @@ impl Remote {
     /// # Errors
     /// As of [`Transport::call`], or the answer is none.
     pub fn heads(&mut self) -> Result<Vec<Node>, ExchangeError> {
-        let answer = self.transport.call("heads", &[])?;
+        let answer = self.call("heads", &[])?;
         parse_nodes("heads", &answer)
     }
 
@@ -118,7 +189,7 @@ impl Remote {
         if nodes.is_empty() {
             return Ok(Vec::new());
         }
-        let answer = self.transport.call("known", &[("nodes", joined(nodes))])?;
+        let answer = self.call("known", &[("nodes", joined(nodes))])?;
         parse_known(&answer, nodes.len())
     }
 
@@ -127,16 +198,8 @@ impl Remote {
     /// # Errors
     /// As of [`Transport::call`]; [`ExchangeError::UnknownRevision`].
     pub fn lookup(&mut self, name: &[u8]) -> Result<Node, ExchangeError> {
-        let answer = self.transport.call("lookup", &[("key", name.to_vec())])?;
-        let line = answer.strip_suffix(b"\n").unwrap_or(&answer);
-        if let Some(words) = line.strip_prefix(b"0 ") {
-            return Err(ExchangeError::RemoteAbort {
-                message: String::from_utf8_lossy(words).into_owned(),
-                hint: None,
-            });
-        }
-        let node = line.strip_prefix(b"1 ").and_then(Node::from_hex);
-        node.ok_or_else(|| unexpected("lookup", &answer))
+        let answer = self.call("lookup", &[("key", name.to_vec())])?;
+        parse_lookup(&answer)
     }
 
     /// Heads of each branch.
@@ -144,7 +207,7 @@ impl Remote {
     /// # Errors
     /// As of [`Transport::call`], or the answer is none.
     pub fn branchmap(&mut self) -> Result<BTreeMap<Vec<u8>, Vec<Node>>, ExchangeError> {
-        let answer = self.transport.call("branchmap", &[])?;
+        let answer = self.call("branchmap", &[])?;
         let lines = answer
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty());
@@ -165,11 +228,24 @@ impl Remote {
         &mut self,
         namespace: &str,
     ) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, ExchangeError> {
-        let namespace = namespace.as_bytes().to_vec();
-        let answer = self
-            .transport
-            .call("listkeys", &[("namespace", namespace)])?;
+        let (shown, namespace) = (namespace, namespace.as_bytes().to_vec());
+        self.say_listing(shown);
+        let answer = self.call("listkeys", &[("namespace", namespace)])?;
+        self.say_listed(shown, answer.len());
         Ok(parse_keys(&answer))
+    }
+
+    fn say_listing(&mut self, namespace: &str) {
+        match self.transport.is_far() {
+            true => self.say(|| format!("preparing listkeys for \"{namespace}\"\n")),
+            false => self.say(|| format!("listing keys for \"{namespace}\"\n")),
+        }
+    }
+
+    fn say_listed(&mut self, namespace: &str, len: usize) {
+        if self.transport.is_far() {
+            self.say(|| format!("received listkey for \"{namespace}\": {len} bytes\n"));
+        }
     }
 
     /// Names and changesets of the bookmarks there.
@@ -227,8 +303,12 @@ impl Remote {
         request: &BundleRequest,
     ) -> Result<Box<dyn Read + Send>, ExchangeError> {
         let mut lines = READS.join("\n");
-        if request.streamed {
-            lines.push_str("\nstream=v2");
+        for (wanted, line) in [
+            (request.bookmarks, "\nbookmarks\nlistkeys"),
+            (request.markers, "\nobsmarkers=V1"),
+            (request.streamed, "\nstream=v2"),
+        ] {
+            lines += if wanted { line } else { "" };
         }
         let quoted = utf8_percent_encode(&lines, QUOTED);
         let flag = |on: bool| if on { b"1".to_vec() } else { b"0".to_vec() };
@@ -246,8 +326,16 @@ impl Remote {
                 true => args.push(("stream", flag(true))),
                 false => args.push(("phases", flag(true))),
             }
+            if request.bookmarks {
+                args.push(("bookmarks", flag(true)));
+                args.push(("listkeys", b"bookmarks".to_vec()));
+            }
+            if request.markers {
+                args.push(("obsmarkers", flag(true)));
+            }
         }
         let args: PeerArgs<'_> = &args;
+        self.say_command("getbundle");
         self.transport.stream("getbundle", args)
     }
 }
@@ -266,6 +354,18 @@ fn read_varint(from: &mut impl Read) -> Result<u64, ExchangeError> {
     Ok(number)
 }
 
+fn parse_lookup(answer: &[u8]) -> Result<Node, ExchangeError> {
+    let line = answer.strip_suffix(b"\n").unwrap_or(answer);
+    if let Some(words) = line.strip_prefix(b"0 ") {
+        return Err(ExchangeError::RemoteAbort {
+            message: String::from_utf8_lossy(words).into_owned(),
+            hint: None,
+        });
+    }
+    let node = line.strip_prefix(b"1 ").and_then(Node::from_hex);
+    node.ok_or_else(|| unexpected("lookup", answer))
+}
+
 /// Lines of key, tab and value.
 fn parse_keys(answer: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let lines = answer.split(|byte| *byte == b'\n');
@@ -276,7 +376,7 @@ fn parse_keys(answer: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     pairs.collect()
 }
 
-fn parse_bookmarks(answer: &[u8]) -> BTreeMap<Vec<u8>, Node> {
+pub(crate) fn parse_bookmarks(answer: &[u8]) -> BTreeMap<Vec<u8>, Node> {
     nodes_of(parse_keys(answer))
 }
 

@@ -11,6 +11,7 @@ mod spool;
 
 pub use heads::{BranchHeads, branch_heads};
 pub use phases::RemotePhases;
+pub(crate) use reply::read_within;
 pub use reply::{PushReply, read_reply};
 pub use spool::Spool;
 

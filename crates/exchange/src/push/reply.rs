@@ -2,6 +2,7 @@
 
 use crate::ExchangeError;
 use crate::bundle::{Bundle, BundleLimits, PartHeader, open_bundle, read_into};
+use crate::unbundle::{News, outline};
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,16 +16,25 @@ pub struct PushReply {
     pub changegroup: Option<i64>,
 }
 
-/// Reads the answer; `tell` gets the words of the other side as they come.
+/// Reads the answer; `tell` gets the words of the other side as they come, and what those want to
+/// hear who look for mistakes.
 ///
 /// # Errors
 /// [`ExchangeError::PushFailed`], [`ExchangeError::PushRaced`] and others for what the other side
 /// tells that it could not do; that this is no answer.
 pub fn read_reply(
     answer: Box<dyn Read + Send>,
-    tell: &mut dyn FnMut(&[u8]),
+    tell: &mut dyn FnMut(News<'_>),
 ) -> Result<PushReply, ExchangeError> {
-    let Bundle::Two(mut parts) = open_bundle(answer, BundleLimits::default())? else {
+    read_within(answer, BundleLimits::default(), tell)
+}
+
+pub(crate) fn read_within(
+    answer: Box<dyn Read + Send>,
+    limits: BundleLimits,
+    tell: &mut dyn FnMut(News<'_>),
+) -> Result<PushReply, ExchangeError> {
+    let Bundle::Two(mut parts) = open_bundle(answer, limits)? else {
         return Err(ExchangeError::NotABundle);
     };
     let heard: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
@@ -36,7 +46,12 @@ pub fn read_reply(
         }
     });
     let mut reply = PushReply::default();
+    tell(News::Debug(b"bundle2-input-bundle: no-transaction\n"));
+    let mut count = 0_usize;
     while let Some(mut part) = parts.next_part()? {
+        count += 1;
+        let line = format!("bundle2-input-part: {} supported\n", outline(&part.header));
+        tell(News::Debug(line.as_bytes()));
         let mut words = Vec::new();
         match &part.header.kind()[..] {
             b"output" => words = read_words(&mut part.payload)?,
@@ -47,17 +62,26 @@ pub fn read_reply(
             _ => {}
         }
         drop(part);
+        match parts.end_part()? {
+            0 => {}
+            len => {
+                let line = format!("bundle2-input-part: total payload size {len}\n");
+                tell(News::Debug(line.as_bytes()));
+            }
+        }
         for words in heard
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .drain(..)
         {
-            tell(&words);
+            tell(News::Remote(&words));
         }
         if !words.is_empty() {
-            tell(&words);
+            tell(News::Remote(&words));
         }
     }
+    let line = format!("bundle2-input-bundle: {count} parts total\n");
+    tell(News::Debug(line.as_bytes()));
     Ok(reply)
 }
 

@@ -26,7 +26,7 @@ pub(crate) use reply::failure;
 pub use words::PushWords;
 
 use crate::ExchangeError;
-use crate::arrivals::Standing;
+use crate::arrivals::{Changed, Standing};
 use crate::bundle::{BundleLimits, open_bundle};
 use crate::unbundle::{News, Pushed, Unbundle};
 use crate::wire::{TYPE_01, WireRequest, WireResponse, with_causes};
@@ -113,7 +113,9 @@ impl Push<'_> {
         let before = Standing::of(self.repository)?;
         let applied = self.apply(lock, Cursor::new(magic).chain(body), &mut replies);
         if let Ok(report) = &applied {
-            let lines = summary(report) + &before.changes_since(self.repository)?;
+            let changes = before.changes_since(self.repository)?;
+            let changes = changes.iter().map(Changed::to_string);
+            let lines = summary(report) + &changes.collect::<String>();
             self.words.say("", lines.as_bytes());
         }
         // Those that were to hear of a failure have waited too.
@@ -209,6 +211,7 @@ impl Push<'_> {
             checks_all: true,
             progress: &Silent,
             stop: self.wait.stop,
+            debug: false,
             tell: &mut tell,
             only_history: false,
             pushed: Some(Pushed {
@@ -216,6 +219,7 @@ impl Push<'_> {
                 words,
                 replies,
             }),
+            pulled: None,
         };
         let (report, lock) = unbundle.apply(lock, bundle)?;
         drop(lock);

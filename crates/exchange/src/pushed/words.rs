@@ -81,8 +81,8 @@ impl PushWords {
     pub(super) fn hear(&self, news: News<'_>) {
         match news {
             News::Step(step) => self.say("", format!("{step}\n").as_bytes()),
-            // The files of a store come into empty repositories, and not by pushes.
-            News::Load(_) | News::Loaded(_) => {}
+            // These do not come by pushes.
+            News::Load(_) | News::Loaded(_) | News::Bookmark(_) | News::Debug(_) => {}
             News::Remote(words) => {
                 for line in words.split_inclusive(|byte| *byte == b'\n') {
                     let line = line.strip_suffix(b"\n").unwrap_or(line);

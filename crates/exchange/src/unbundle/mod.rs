@@ -1,13 +1,18 @@
 //! Applying a bundle to a repository: all of it in one transaction, or nothing.
 
+pub(crate) use parts::outline;
+
 mod checks;
 mod keys;
 mod parts;
+mod pulled;
 mod revisions;
 
 use crate::bundle::Bundle;
+use crate::peer::PulledBookmark;
 use crate::pushed::{PushWords, Replies};
 use crate::{ExchangeError, Load};
+pub use pulled::Pulled;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::{Interrupt, Progress};
@@ -19,12 +24,16 @@ use varve_repo::{Audience, Lock, Phase, ReceiveReport, Receiver, Repository, Wri
 pub enum News<'a> {
     /// A step begins, in Mercurial's words.
     Step(&'static str),
+    /// What only those want to hear who look for mistakes, in Mercurial's words.
+    Debug(&'a [u8]),
     /// Words of who made the bundle.
     Remote(&'a [u8]),
     /// The files of a store come.
     Load(Load),
     /// They have come.
     Loaded(Load),
+    /// A bookmark of the other side is taken over.
+    Bookmark(&'a PulledBookmark),
 }
 
 /// How a bundle is applied.
@@ -47,10 +56,14 @@ pub struct Unbundle<'a> {
     pub progress: &'a dyn Progress,
     /// Whether to stop.
     pub stop: &'a Interrupt,
+    /// Whether [`News::Debug`] is wanted.
+    pub debug: bool,
     /// Who hears the news.
     pub tell: &'a mut dyn FnMut(News<'_>),
     /// If somebody else pushes it.
     pub pushed: Option<Pushed<'a>>,
+    /// If it was asked for.
+    pub pulled: Option<Pulled<'a>>,
 }
 
 /// What is different about a bundle that somebody pushes.
@@ -140,7 +153,8 @@ impl Applying<'_> {
                     let origin = self.origin(true);
                     self.receiver(self.how.source)?.comes_from(&origin);
                 }
-                self.parts(parts)
+                self.parts(parts)?;
+                self.take_bookmarks()
             }
             Bundle::Packed(_) => Err(ExchangeError::PackedBundle),
         }
@@ -169,11 +183,19 @@ impl Applying<'_> {
         }
     }
 
+    /// Tells those who look for mistakes.
+    fn debug(&mut self, words: impl FnOnce() -> Vec<u8>) {
+        if self.how.debug {
+            (self.how.tell)(News::Debug(&words()));
+        }
+    }
+
     fn origin(&self, in_bundle2: bool) -> Origin {
         Origin {
             source: self.how.source,
             url: self.how.url.clone(),
-            in_bundle2,
+            // As Mercurial's hooks learn it.
+            in_bundle2: in_bundle2 && self.how.pulled.is_none(),
         }
     }
 

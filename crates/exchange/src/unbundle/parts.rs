@@ -35,17 +35,35 @@ impl Applying<'_> {
             let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
             heard.extend(is_output.then_some(interruption.payload));
         });
+        self.tell_beginning(parts.parameters().len());
+        let mut count = 0_usize;
         while let Some(part) = parts.next_part()? {
+            count += 1;
             if let Some(pushed) = &self.how.pushed {
                 pushed.words.begin_part(&part.header);
             }
             self.part(part)?;
             self.tell_heard();
+            match parts.end_part()? {
+                0 => {}
+                len => self.debug(|| {
+                    format!("bundle2-input-part: total payload size {len}\n").into_bytes()
+                }),
+            }
         }
+        self.debug(|| format!("bundle2-input-bundle: {count} parts total\n").into_bytes());
         if let Some(pushed) = &self.how.pushed {
             pushed.words.end_parts();
         }
         Ok(())
+    }
+
+    fn tell_beginning(&mut self, params: usize) {
+        let params = match params {
+            0 => String::new(),
+            params => format!("{params} params "),
+        };
+        self.debug(|| format!("bundle2-input-bundle: {params}with-transaction\n").into_bytes());
     }
 
     fn part(&mut self, part: Part<'_, '_>) -> Result<(), ExchangeError> {
@@ -58,6 +76,7 @@ impl Applying<'_> {
             b"cache:rev-branch-cache" => &[],
             b"stream2" => &["bytecount", "filecount", "requirements"],
             b"output" => &["in-reply-to"],
+            b"listkeys" if self.how.pulled.is_some() => &["namespace"],
             b"error:abort" => &["message", "hint"],
             b"error:unsupportedcontent" => &["parttype", "params"],
             b"error:pushraced" => &["message"],
@@ -72,6 +91,7 @@ impl Applying<'_> {
             Err(_) if !header.is_mandatory() => return Ok(()),
             checked => checked?,
         }
+        self.debug(|| format!("bundle2-input-part: {} supported\n", outline(&header)).into_bytes());
         self.known_part(&header, payload)
     }
 
@@ -92,10 +112,21 @@ impl Applying<'_> {
             }
             b"phase-heads" => {
                 let heads = phase_heads(&read_whole(&mut payload)?)?;
+                if self.how.pulled.is_some() && self.has_phases(&heads)? {
+                    return Ok(());
+                }
                 let receiver = self.receiver(source)?;
                 for (phase, nodes) in heads {
                     receiver.lower_phases(phase, &nodes);
                 }
+            }
+            b"listkeys" => {
+                let keys = read_whole(&mut payload)?;
+                self.listed_keys(header, &keys);
+            }
+            // The same as in a list of keys, with which it comes.
+            b"bookmarks" if self.how.pulled.is_some() => {
+                let _ = bookmarks(&read_whole(&mut payload)?)?;
             }
             b"bookmarks" => {
                 let moves = bookmarks(&read_whole(&mut payload)?)?;
@@ -155,6 +186,25 @@ impl Applying<'_> {
         (self.how.tell)(News::Loaded(load));
         Ok(())
     }
+}
+
+/// A part as Mercurial shows it: its name, and how many parameters there are, where it says of both
+/// sorts how many of the first there are.
+pub(crate) fn outline(header: &PartHeader) -> String {
+    let mut line = format!("\"{}\"", String::from_utf8_lossy(&header.kind()));
+    if !header.is_mandatory() {
+        line += " (advisory)";
+    }
+    let [mandatory, advisory] = header.counts();
+    let kinds = [(mandatory, "mandatory"), (advisory, "advisory")];
+    let kinds = kinds.iter().filter(|(count, _)| *count > 0);
+    let kinds: String = kinds
+        .map(|(_, kind)| format!(" {mandatory} {kind}"))
+        .collect();
+    if !kinds.is_empty() {
+        line += &format!(" (params:{kinds})");
+    }
+    line
 }
 
 fn version_of(header: &PartHeader) -> Result<Version, ExchangeError> {

@@ -8,6 +8,9 @@ use std::io::Read;
 use varve_base::Unit;
 use varve_repo::{NewRevision, Node, Phase};
 
+/// Digits of a node in messages.
+const SHORT: usize = 12;
+
 impl Applying<'_> {
     pub(super) fn changegroup<R: Read + Finish>(
         &mut self,
@@ -26,6 +29,7 @@ impl Applying<'_> {
         while let Some(group) = reader.next_group()? {
             if let Group::File(path) = &group {
                 self.receiver(source)?.begin_file(path)?;
+                self.debug(|| [b"adding ", &path[..], b" revisions\n"].concat());
             }
             while let Some(header) = reader.next_delta(&mut patch)? {
                 self.how.stop.check().map_err(varve_repo::RepoError::from)?;
@@ -33,7 +37,11 @@ impl Applying<'_> {
                 let receiver = self.receiver(source)?;
                 match group {
                     Group::Changesets => {
+                        let is_new = !receiver.knows(&new.node);
                         receiver.changeset(&new)?;
+                        if is_new {
+                            self.debug(|| add_changeset(&new.node));
+                        }
                         published.extend(publishing.then_some(new.node));
                     }
                     Group::Manifests => receiver.manifest(&new)?,
@@ -71,6 +79,10 @@ impl Applying<'_> {
         (self.how.tell)(News::Step(step));
         self.how.progress.begin(step, Unit::Items, None);
     }
+}
+
+fn add_changeset(node: &Node) -> Vec<u8> {
+    format!("add changeset {}\n", &node.to_string()[..SHORT]).into_bytes()
 }
 
 fn revision<'p>(header: &DeltaHeader, patch: &'p [u8]) -> NewRevision<'p> {

@@ -142,9 +142,10 @@ impl Moments {
         self.common.insert("phases_moved", b"1".to_vec());
     }
 
-    /// Obsolescence markers are added.
-    pub(crate) fn markers_added(&mut self) {
-        self.common.insert("new_obsmarkers", b"1".to_vec());
+    /// So many obsolescence markers are added, which may be none.
+    pub(crate) fn markers_added(&mut self, count: usize) {
+        let count = count.to_string().into_bytes();
+        self.common.insert("new_obsmarkers", count);
     }
 
     /// What is committed comes from a bundle.

@@ -218,7 +218,7 @@ impl Transaction {
         bytes.extend(marker.encode());
         self.append(FILE.as_bytes(), len, bytes);
         if let Some(moments) = &mut self.moments {
-            moments.markers_added();
+            moments.markers_added(1);
         }
         Ok(())
     }
@@ -250,9 +250,9 @@ impl Transaction {
         }
         if count > 0 {
             self.append(FILE.as_bytes(), old.len() as u64, news);
-            if let Some(moments) = &mut self.moments {
-                moments.markers_added();
-            }
+        }
+        if let Some(moments) = &mut self.moments {
+            moments.markers_added(count);
         }
         Ok(count)
     }

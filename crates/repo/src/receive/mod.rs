@@ -5,6 +5,7 @@
 //! the index of the changelog is written, which is last. What is not finished must be
 //! [`Receiver::abandon`]ed, or lies there until `recover`.
 
+mod arriving;
 mod batch;
 mod changes;
 mod files;
@@ -20,6 +21,7 @@ use crate::phases::Phase;
 use crate::transaction::Transaction;
 use crate::view::{Audience, RepoView};
 use crate::{Node, RepoError, Repository, Rev, WriteOptions};
+pub use arriving::Arriving;
 use changes::{Changesets, Manifests};
 use files::Files;
 use std::collections::{BTreeMap, HashMap};
@@ -91,6 +93,8 @@ pub struct Receiver {
     numbers: HashMap<Node, Rev>,
     /// Whether changesets that were there before have another phase now.
     phases_moved: bool,
+    /// Whether a phase was lowered, be it of a changeset that came just before.
+    phases_lowered: bool,
     bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
     /// Number of changesets before the current changegroup.
     before: usize,
@@ -134,6 +138,7 @@ impl Repository {
             transaction,
             numbers: HashMap::new(),
             phases_moved: false,
+            phases_lowered: false,
             bookmarks: None,
             before,
             current: Arrived::default(),

@@ -31,6 +31,7 @@ impl Receiver {
                 continue;
             }
             phases[rev] = phase;
+            self.phases_lowered = true;
             self.phases_moved |= rev < self.view.changelog().len();
             let parents = log.parents(Rev(rev as u32));
             for parent in parents.into_iter().flatten() {
@@ -70,7 +71,7 @@ impl Receiver {
                     moments.phase(&node, was, *phase);
                 }
             }
-            if moved {
+            if moved || self.phases_lowered {
                 moments.phases_move();
             }
         }

@@ -3,6 +3,7 @@
 mod choice;
 mod stream;
 
+use super::exchanged::REV;
 use crate::face::target::Target;
 use crate::face::{Abort, Category, Command, Flag, Matches, Session, system_words};
 use choice::Choice;
@@ -22,12 +23,7 @@ pub(crate) const COMMAND: Command = Command {
             "only what --rev names, on top of what that builds on",
         ),
         Flag::flag('f', "force", "even if DEST has nothing to do with this"),
-        Flag::list(
-            'r',
-            "rev",
-            "REV",
-            "only this changeset and what it builds on",
-        ),
+        REV,
         Flag::list('b', "branch", "BRANCH", "without meaning, as in Mercurial"),
         Flag::long_list("base", "REV", "what the reader of the bundle has already"),
         Flag::flag('a', "all", "everything, for a reader that has nothing"),

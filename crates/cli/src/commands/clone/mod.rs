@@ -3,14 +3,20 @@
 mod bundles;
 mod remote;
 
+use super::exchanged::{BRANCH, REV};
 use super::update;
+use crate::face::evolution::new_exchanges_markers;
 use crate::face::{Abort, Category, Command, Flag, Matches, Session, disk};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use varve_repo::{Audience, DEFAULT_BRANCH, Locked, Node, Pulled, RepoView, Repository, Rev};
+use varve_exchange::{Changed, Standing};
+use varve_repo::{
+    Audience, DEFAULT_BRANCH, Evolution, Locked, Node, Pulled, RepoView, Repository, Rev,
+    WriteOptions,
+};
 use varve_workdir::{Dirstate, Local};
 
 /// See [`Command`].
@@ -28,18 +34,8 @@ pub(crate) const COMMAND: Command = Command {
             "REV",
             "what the working folder is updated to",
         ),
-        Flag::list(
-            'r',
-            "rev",
-            "REV",
-            "only this changeset and what it builds on",
-        ),
-        Flag::list(
-            'b',
-            "branch",
-            "BRANCH",
-            "only this branch and what it builds on",
-        ),
+        REV,
+        BRANCH,
         Flag::long_flag(
             "pull",
             "read and write every revision instead of sharing files",
@@ -293,8 +289,42 @@ fn pull(
     if !plan.publishing {
         take_drafts(others, &target)?;
     }
-    tell_pulled(session, &target, &pulled)?;
+    let changes = take_markers(session, others, (&target, write))?;
+    tell_pulled(session, &target, &pulled, &changes)?;
     Ok(target)
+}
+
+/// Where markers may go from one repository to the other, those of the source come along; gives
+/// what is to be told of them.
+fn take_markers(
+    session: &mut Session,
+    others: &RepoView,
+    (target, write): (&Repository, WriteOptions),
+) -> Result<Vec<(String, bool)>, Abort> {
+    let of_source = Evolution::read(&session.config_here()?).map_err(Abort::Setting)?;
+    if !of_source.exchange || !new_exchanges_markers(session)? {
+        return Ok(Vec::new());
+    }
+    let view = target.view_for(Audience::Everything)?;
+    let nodes = view
+        .changelog()
+        .revs()
+        .map(|rev| view.changelog().node(rev));
+    let markers = others.relevant_markers(&nodes.collect::<Vec<_>>())?;
+    if markers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let before = Standing::of(target)?;
+    let mut receiver = target.receive(target.lock_now(Locked::Store)?, write, "clone")?;
+    let count = receiver.markers(&markers)?;
+    drop(receiver.finish()?);
+    let mut changes = vec![(format!("{count} new obsolescence markers\n"), false)];
+    for changed in before.changes_since(target)? {
+        if let Changed::Unstable { .. } = changed {
+            changes.push((changed.to_string(), true));
+        }
+    }
+    Ok(changes)
 }
 
 /// The source does not publish: its drafts are drafts in the clone.
@@ -312,7 +342,12 @@ fn take_drafts(others: &RepoView, target: &Repository) -> Result<(), Abort> {
     Ok(transaction.finish()?)
 }
 
-fn tell_pulled(session: &mut Session, target: &Repository, pulled: &Pulled) -> Result<(), Abort> {
+fn tell_pulled(
+    session: &mut Session,
+    target: &Repository,
+    pulled: &Pulled,
+    changes: &[(String, bool)],
+) -> Result<(), Abort> {
     let Pulled {
         changesets,
         revisions,
@@ -334,6 +369,12 @@ fn tell_pulled(session: &mut Session, target: &Repository, pulled: &Pulled) -> R
     session.status(format!(
         "added {changesets} changesets with {revisions} changes to {files} files{heads}\n"
     ))?;
+    for (line, is_warning) in changes {
+        match is_warning {
+            true => session.warn(line)?,
+            false => session.status(line)?,
+        }
+    }
     let short = |rev: u32| view.changelog().node(Rev(rev)).to_string()[..12].to_owned();
     let last = *changesets as u32 - 1;
     let drafts = view

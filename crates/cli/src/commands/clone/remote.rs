@@ -1,12 +1,14 @@
 //! Clones of repositories on other machines: an empty repository that pulls.
 
 use super::{Update, bundles, check_out, free_folder};
-use crate::commands::pull::{Wanted, apply, bring, heads_of_branches, take_bookmarks};
+use crate::commands::pull::{Wanted, apply, bring, heads_of_branches};
+use crate::face::arrivals::Way;
 use crate::face::{Abort, Matches, Session, Source, disk};
+use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_exchange::peer::{BundleRequest, Remote};
-use varve_repo::{Node, Repository, Requirements};
+use varve_exchange::peer::{BundleRequest, Remote, pulled_bookmarks};
+use varve_repo::{Audience, Locked, Node, Repository, Requirements};
 
 /// What is to be done.
 struct Plan {
@@ -25,7 +27,8 @@ pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> R
     let target = free_folder(session, &target)?;
     let mut wanted = Wanted {
         heads: heads_of_branches(matches, &source, &mut remote)?,
-        bookmarks: Vec::new(),
+        is_clone: true,
+        ..Wanted::default()
     };
     let branch = wanted.heads.last().copied();
     let mut first = None;
@@ -100,9 +103,10 @@ fn fill(session: &mut Session, plan: &Plan, remote: &mut Remote) -> Result<(), A
     if streamed && may_stream(session, &plan.source, remote)? {
         stream(session, &plan.source, remote)?;
     } else {
-        let (report, bookmarks) = bring(session, &plan.source, (remote, &plan.wanted), true)?;
-        take_bookmarks(session, &plan.source, (&bookmarks, &[]), false)?;
-        session.tell_arrived(&report)?;
+        let pair = (remote, &plan.wanted);
+        if let Some(arrival) = bring(session, &plan.source, pair, true)? {
+            session.tell_arrived(&arrival)?;
+        }
     }
     write_path(&plan.target, &plan.source)
 }
@@ -137,8 +141,20 @@ fn stream(session: &mut Session, source: &Source, remote: &mut Remote) -> Result
         streamed: true,
         ..BundleRequest::default()
     };
-    apply(session, source, remote, &request)?;
-    take_bookmarks(session, source, (&look.bookmarks, &[]), false)
+    let there = remote.bookmarks()?;
+    apply(session, source, remote, request, Way::Given)?;
+    let repository = session.repository()?;
+    let view = repository.view_for(Audience::Owner)?;
+    let pulled = pulled_bookmarks(&*view, &there, &[], None).into_iter();
+    let bookmarks: BTreeMap<_, _> = pulled.map(|pulled| (pulled.name, pulled.node)).collect();
+    if !bookmarks.is_empty() {
+        let lock = session.lock(Locked::Store)?;
+        let mut transaction = repository.transaction(lock, "bookmarks")?;
+        transaction.set_bookmarks(&bookmarks)?;
+        transaction.finish()?;
+        session.forget_view();
+    }
+    Ok(())
 }
 
 /// The source becomes the path `default`, without its password.

@@ -3,15 +3,13 @@
 mod bookmarks;
 mod fetch;
 
-use super::log;
+use super::exchanged;
 use super::pull::{compare, heads_of_branches};
-use crate::face::changesets::{Look, Printer};
 use crate::face::diff::{GIT, STAT};
 use crate::face::outgoing::missing_of;
 use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, Source, TEMPLATE};
 use fetch::save;
 use varve_exchange::peer::{BundleRequest, Remote};
-use varve_repo::patterns::Matcher;
 use varve_repo::{Audience, Node, Repository, Rev};
 
 /// See [`Command`].
@@ -19,34 +17,20 @@ pub(crate) const COMMAND: Command = Command {
     names: &["incoming", "in"],
     options: &[
         Flag::flag('f', "force", "even if SOURCE has nothing to do with this"),
-        Flag::flag('n', "newest-first", "from the newest to the oldest"),
+        exchanged::NEWEST_FIRST,
         Flag::long_value("bundle", "FILE", "keep what is fetched in this bundle"),
-        Flag::list(
-            'r',
-            "rev",
-            "REV",
-            "only this changeset there and what it builds on",
-        ),
+        exchanged::REV,
         Flag::flag('B', "bookmarks", "compare bookmarks"),
-        Flag::list(
-            'b',
-            "branch",
-            "BRANCH",
-            "only this branch and what it builds on",
-        ),
-        Flag::flag('p', "patch", "show the changes of files"),
+        exchanged::BRANCH,
+        exchanged::PATCH,
         GIT,
-        Flag::value('l', "limit", "NUM", "no more changesets than this"),
-        Flag::flag('M', "no-merges", "no merges"),
+        exchanged::LIMIT,
+        exchanged::NO_MERGES,
         STAT,
-        Flag::flag('G', "graph", "draw how changesets descend from each other"),
+        exchanged::GRAPH,
         STYLE,
         TEMPLATE,
-        Flag::flag(
-            'S',
-            "subrepos",
-            "with subrepositories, of which there may be none",
-        ),
+        exchanged::SUBREPOS,
     ],
     arguments: 0..=1,
     synopsis: "[-p] [-n] [-M] [-f] [-r REV]... [--bundle FILE] [SOURCE]",
@@ -62,11 +46,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    session.refuse_subrepositories(matches)?;
-    if matches.flag("graph") && matches.flag("newest-first") {
-        let words = "-G/--graph option is incompatible with --newest-first";
-        return Err(Abort::new(words));
-    }
+    exchanged::refuse_contradictions(session, matches)?;
     let typed = matches.arguments().first().map_or(&b"default"[..], |it| it);
     session.root()?;
     let mut code = 1;
@@ -110,8 +90,7 @@ fn show(
     let request = BundleRequest {
         heads: wanted.map_or(common.remote_heads, <[Node]>::to_vec),
         common: common.heads,
-        nothing_new: false,
-        streamed: false,
+        ..BundleRequest::default()
     };
     let kept = matches.value("bundle").filter(|name| !name.is_empty());
     if let Some(name) = kept {
@@ -135,23 +114,6 @@ fn print(session: &mut Session, matches: &Matches, request: &BundleRequest) -> R
         revs.flatten().collect()
     };
     let missing = missing_of(&view, &known(&request.heads), &known(&request.common));
-    let graph = matches.flag("graph");
-    let mut revs: Vec<Option<Rev>> = missing.into_iter().map(Some).collect();
-    if graph || matches.flag("newest-first") {
-        revs.reverse();
-    }
-    if matches.flag("no-merges") && !graph {
-        let is_merge = |rev: Rev| view.changelog().parents(rev).iter().all(Option::is_some);
-        revs.retain(|rev| !rev.is_some_and(is_merge));
-    }
-    revs.truncate(log::limit(matches)?);
-    let style = log::style(session, matches, Some(Matcher::everything()))?;
-    let printer = Printer::new(session, style)?;
-    if graph {
-        let look = Look::new(session)?.of_shown_parents();
-        printer.print_graph(session, &look, &revs)?;
-    } else {
-        printer.print_all(session, matches, &revs)?;
-    }
+    exchanged::print(session, matches, &view, missing)?;
     Ok(0)
 }

@@ -53,16 +53,14 @@ impl Pushing<'_> {
         session: &mut Session,
         remote: &mut Remote,
     ) -> Result<Moved, Abort> {
-        if session.verbosity.debug {
-            session.write("checking for updated bookmarks\n")?;
-        }
+        session.debug("checking for updated bookmarks\n")?;
         let mut moved = Moved {
             there: remote.bookmarks()?,
             ..Moved::default()
         };
         let mut left = self.asked.bookmarks.clone();
         let pushed = self.pushed_history();
-        for compared in compare_bookmarks(&self.all, &moved.there) {
+        for compared in compare_bookmarks(&*self.all, &moved.there) {
             let is_named = left.remove(&compared.name);
             let rev = compared
                 .here

@@ -15,7 +15,7 @@ const LISTED: usize = 4;
 
 const ABOUT_HEADS: &str = "merge or see 'hg help push' for details about pushing new heads";
 
-/// Warns or refuses if changesets would become public, where `experimental.auto-publish` wants
+/// Warns, asks or refuses if changesets would become public, where `experimental.auto-publish` wants
 /// that.
 pub(super) fn refuse_to_publish(
     session: &mut Session,
@@ -46,10 +46,10 @@ pub(super) fn refuse_to_publish(
         "warn" => session.warn(format!("{count} changesets about to be published\n")),
         "abort" => Err(Abort::new(format!("push would publish {count} changesets"))
             .hint("use --publish or adjust 'experimental.auto-publish' config")),
-        _ => Err(
-            Abort::new("experimental.auto-publish=confirm is not supported")
-                .hint("push with --publish, or without this setting"),
-        ),
+        _ => match session.confirms(&format!("push and publish {count} changesets"))? {
+            true => Ok(()),
+            false => Err(Abort::new("user quit")),
+        },
     }
 }
 
@@ -125,7 +125,7 @@ impl Pushing<'_> {
 
     /// Changesets that may become heads because a bookmark is on them.
     fn bookmarked(&self, moved: &Moved) -> BTreeSet<Node> {
-        let compared = compare_bookmarks(&self.all, &moved.there).into_iter();
+        let compared = compare_bookmarks(&*self.all, &moved.there).into_iter();
         let may = compared.filter(|bookmark| {
             let is_ahead = matches!(
                 bookmark.relation,

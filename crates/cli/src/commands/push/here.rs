@@ -1,11 +1,12 @@
 //! Pushing to another repository of this machine: no other program stores what is sent.
 
 use super::send::prepare;
+use crate::face::arrivals::Way;
 use crate::face::{Abort, Session, Source};
 use varve_exchange::bundle::{BundleLimits, open_bundle};
 use varve_exchange::peer::Remote;
 use varve_exchange::push::{PushPlan, PushReply, Spool};
-use varve_exchange::{ExchangeError, PushWords, Pushed, Replies, Standing};
+use varve_exchange::{ExchangeError, PushWords, Pushed, Replies};
 use varve_repo::Locked;
 
 /// Puts the bundle together and stores it there, with the configuration and the hooks of there.
@@ -21,8 +22,6 @@ pub(super) fn store(
     let root = session.root_of(source)?;
     let mut there = session.at(&root)?;
     let lock = there.lock(Locked::Store)?;
-    let repository = there.repository()?;
-    let before = Standing::of(&repository)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
     let (words, mut replies) = (PushWords::default(), Replies::default());
     let pushed = Pushed {
@@ -31,16 +30,10 @@ pub(super) fn store(
         replies: &mut replies,
     };
     let origin = ("push", source.hook_url());
-    let applied = there.apply_pushed(lock, bundle, origin, Some(pushed))?;
-    let (report, lock) = applied.map_err(overtaken)?;
+    let applied = there.apply(lock, bundle, origin, Way::Pushed(pushed))?;
+    let (arrival, lock) = applied.map_err(overtaken)?;
     drop(lock);
-    there.tell_stored(&report)?;
-    for line in before.changes_since(&repository)?.split_inclusive('\n') {
-        match line.starts_with("obsoleted") {
-            true => there.status(line)?,
-            false => there.warn(line)?,
-        }
-    }
+    there.tell_stored(&arrival)?;
     there.after_locks()?;
     Ok(PushReply {
         changegroup: (!plan.changesets.is_empty()).then_some(1),

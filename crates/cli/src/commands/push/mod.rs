@@ -6,6 +6,7 @@ mod checks;
 mod here;
 mod send;
 
+use super::exchanged::{BRANCH, REV};
 use crate::face::evolution::exchanges_markers;
 use crate::face::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
 use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source};
@@ -20,12 +21,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["push"],
     options: &[
         Flag::flag('f', "force", "whatever it does to the heads of DEST"),
-        Flag::list(
-            'r',
-            "rev",
-            "REV",
-            "only this changeset and what it builds on",
-        ),
+        REV,
         Flag::list(
             'B',
             "bookmark",
@@ -33,12 +29,7 @@ pub(crate) const COMMAND: Command = Command {
             "this bookmark, and what it is on; . is the active one",
         ),
         Flag::long_flag("all-bookmarks", "all bookmarks of this repository"),
-        Flag::list(
-            'b',
-            "branch",
-            "BRANCH",
-            "only this branch and what it builds on",
-        ),
+        BRANCH,
         Flag::long_flag("new-branch", "DEST may get branches that it has not"),
         Flag::long_flag("publish", "let what is pushed become public"),
         Flag::value('e', "ssh", "CMD", "how servers are reached; none is"),
@@ -226,14 +217,7 @@ impl Pushing<'_> {
         if !exchanges || session.repository()?.count_markers()? == 0 {
             return Ok(Vec::new());
         }
-        let takes = match self.source.is_http() {
-            true => takes_markers(remote)?,
-            false => {
-                let root = session.root_of(self.source)?;
-                exchanges_markers(&session.at(&root)?)?
-            }
-        };
-        if !takes {
+        if !takes_markers(remote)? {
             return Ok(Vec::new());
         }
         let changelog = self.view.changelog();
@@ -254,7 +238,5 @@ impl Pushing<'_> {
 
 fn takes_markers(remote: &mut Remote) -> Result<bool, Abort> {
     let spaces = remote.list_keys("namespaces")?;
-    let versions = remote.capabilities().bundle2("obsmarkers");
-    let knows = versions.is_some_and(|known| known.iter().any(|version| version == "V1"));
-    Ok(knows && spaces.contains_key(&b"obsolete"[..]))
+    Ok(remote.has_markers() && spaces.contains_key(&b"obsolete"[..]))
 }

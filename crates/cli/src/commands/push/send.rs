@@ -16,6 +16,10 @@ pub(super) fn send(
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
     prepare(session, remote, plan, &mut spool)?;
+    if session.verbosity.debug {
+        let len = spool.len();
+        session.write(format!("sending unbundle command\nsending {len} bytes\n"))?;
+    }
     session.out.flush()?;
     let answer = match remote.push(&mut spool) {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
@@ -26,9 +30,9 @@ pub(super) fn send(
         answered => answered?,
     };
     let mut told = Ok(());
-    let reply = read_reply(answer, &mut |words| {
+    let reply = read_reply(answer, &mut |news| {
         if told.is_ok() {
-            told = session.tell_remote(words);
+            told = session.tell_news(news);
         }
     });
     told?;

@@ -41,6 +41,8 @@ fn who_is_afraid_of_publishing_is_warned_or_kept_from_it() {
         &format!("push {abort} -r 1"),
         &format!("push {abort}"),
         &format!("push {abort} -r 2 --publish"),
+        "push --config experimental.auto-publish=confirm --config ui.interactive=yes",
+        "push --config experimental.auto-publish=confirm -r 2",
         "push --config experimental.auto-publish=warn",
         &format!("push {abort}"),
     ]);
