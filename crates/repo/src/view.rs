@@ -89,6 +89,23 @@ impl RepoView {
         Ok(view)
     }
 
+    /// The same moment with all that is stored. The caller makes sure that it is not over.
+    pub(crate) fn of_everything(&self) -> Result<RepoView, RepoError> {
+        let shared = Arc::clone(&self.shared);
+        Ok(RepoView {
+            audience: Audience::Everything,
+            changelog: self.changelog.again(),
+            manifest: OnceLock::new(),
+            phases: self.phases.clone(),
+            // Some may be hidden here.
+            bookmarks: bookmarks::read(&shared, &self.changelog)?,
+            hidden: Vec::new(),
+            branches: OnceLock::new(),
+            tags: OnceLock::new(),
+            shared,
+        })
+    }
+
     /// One per changeset, whether it is hidden from an audience; empty if none is.
     pub(crate) fn hidden_from(&self, audience: Audience) -> Result<Vec<bool>, RepoError> {
         if audience == Audience::Everything {

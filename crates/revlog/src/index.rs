@@ -1,5 +1,6 @@
 //! A whole index in memory, checked once so that every later look-up is plain.
 
+use crate::entries::Entries;
 use crate::entry::{ENTRY_LEN, Entry, Header};
 use crate::{Node, Rev, RevlogError};
 use std::path::Path;
@@ -8,8 +9,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Index {
     header: Header,
-    /// Entries without anything between them, [`ENTRY_LEN`] bytes each.
-    entries: Vec<u8>,
+    entries: Entries,
     /// The chunks of an inline revlog, without the entries between them.
     inline_chunks: Vec<u8>,
 }
@@ -24,18 +24,16 @@ impl Index {
     pub fn empty() -> Index {
         Index {
             header: EMPTY,
-            entries: Vec::new(),
+            entries: Entries::default(),
             inline_chunks: Vec::new(),
         }
     }
 
-    /// A copy with `room` for more entries.
-    pub fn again(&self, room: usize) -> Index {
-        let mut entries = Vec::with_capacity(self.entries.len() + room);
-        entries.extend_from_slice(&self.entries);
+    /// The same once more.
+    pub fn again(&self) -> Index {
         Index {
             header: self.header,
-            entries,
+            entries: self.entries.again(),
             inline_chunks: self.inline_chunks.clone(),
         }
     }
@@ -70,7 +68,7 @@ impl Index {
         }
         let index = Index {
             header,
-            entries,
+            entries: Entries::new(entries),
             inline_chunks,
         };
         index.check(path)?;
@@ -81,7 +79,7 @@ impl Index {
         if i32::try_from(self.len()).is_err() {
             return Err(self.damaged(0, path, "more revisions than the format can name".into()));
         }
-        for (number, bytes) in self.entries.as_chunks::<ENTRY_LEN>().0.iter().enumerate() {
+        for (number, bytes) in self.entries.iter().enumerate() {
             let outside = |rev: Option<Rev>| rev.is_some_and(|rev| rev.index() >= number);
             let reason = match Entry::decode(bytes) {
                 Err(field) => Some(format!("revision {number} has an impossible {field}")),
@@ -177,13 +175,13 @@ impl Index {
 
     /// Forgets all but the first `kept` entries.
     pub fn cut(&mut self, kept: usize) {
-        self.entries.truncate(kept.saturating_mul(ENTRY_LEN));
+        self.entries.truncate(kept);
         self.inline_chunks.truncate(self.data_len() as usize);
     }
 
     /// Adds an entry; its chunk too, if chunks stand between entries.
     pub fn push(&mut self, entry: &Entry, chunk: &[u8]) {
-        self.entries.extend_from_slice(&entry.encode());
+        self.entries.push(&entry.encode());
         if self.header.inline {
             self.inline_chunks.extend_from_slice(chunk);
         }
@@ -196,7 +194,7 @@ impl Index {
     }
 
     pub fn len(&self) -> usize {
-        self.entries.len() / ENTRY_LEN
+        self.entries.len()
     }
 
     pub fn inline_chunks(&self) -> &[u8] {
@@ -204,7 +202,7 @@ impl Index {
     }
 
     fn bytes(&self, rev: Rev) -> &[u8; ENTRY_LEN] {
-        &self.entries.as_chunks().0[rev.index()]
+        self.entries.get(rev.index())
     }
 
     pub fn entry(&self, rev: Rev) -> Entry {

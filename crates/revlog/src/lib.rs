@@ -4,6 +4,7 @@ mod append;
 mod chain;
 mod choose;
 pub mod chunk;
+mod entries;
 mod entry;
 mod error;
 pub mod fuzzing;

@@ -39,9 +39,6 @@ pub struct Revlog {
     searches: AtomicU32,
 }
 
-/// Bytes that an index has room for behind its entries.
-const ROOM: usize = 4 << 10;
-
 impl Revlog {
     /// Reads and checks the index at `path` (`….i`). The data file is opened when first needed.
     ///
@@ -51,9 +48,7 @@ impl Revlog {
     pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Revlog, RevlogError> {
         let file = storage.open(path, OpenMode::Read)?;
         let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
-        // Who appends a few entries does not have to move all of them.
-        let mut bytes = vec![0; len.saturating_add(ROOM)];
-        bytes.truncate(len);
+        let mut bytes = vec![0; len];
         file.read_exact_at(0, &mut bytes)?;
         Ok(Revlog::with_index(
             storage,
@@ -62,9 +57,9 @@ impl Revlog {
         ))
     }
 
-    /// The same revlog once more, read as far as this one was, for an [`crate::Appender`].
-    pub(crate) fn again(&self) -> Revlog {
-        let again = Revlog::with_index(&self.storage, &self.path, self.index.again(ROOM));
+    /// The same revlog once more, read as far as this one was; the entries are shared.
+    pub fn again(&self) -> Revlog {
+        let again = Revlog::with_index(&self.storage, &self.path, self.index.again());
         again.with_data(self.data_path.clone())
     }
 

@@ -262,9 +262,13 @@ fn commit(
     let phase: Phase = words::new_phase(session)?;
     let parents = dirstate.parents();
     session.before_commit(&parents)?;
+    let lock = session.lock(Locked::Store)?;
+    // Somebody may have committed before.
+    session.forget_view();
     let place = CommitPlace {
         repository,
-        lock: session.lock(Locked::Store)?,
+        lock,
+        seen: &*session.view()?,
         options: words::write_options(session, repository)?,
         stop: &session.stop.clone(),
     };

@@ -212,21 +212,24 @@ fn ignore_files_are_read_the_same() {
 /// What is clean but looks unsure is remembered, as the real one does.
 #[test]
 fn files_that_were_read_are_remembered() {
-    let twin = Twin::writing(rich);
-    twin.each(|root| {
-        let old = fs::File::options()
-            .write(true)
-            .open(root.join("b"))
-            .unwrap();
-        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
-        old.set_modified(time).unwrap();
-    });
-    twin.all_same(&["status"]);
     let remembered = |root: &Path| {
         let state = varve_testkit::peers::hg().ok(root, &["debugstate"]);
         let line = state.lines().find(|line| line.ends_with(" b"));
         line.unwrap().to_owned()
     };
-    assert_eq!(remembered(twin.theirs()), remembered(twin.ours()));
-    assert!(remembered(twin.ours()).contains("2001-09-09"));
+    for command in ["status", "commit -m more", "commit --amend -m most"] {
+        let twin = Twin::writing(rich);
+        twin.each(|root| {
+            let old = fs::File::options()
+                .write(true)
+                .open(root.join("b"))
+                .unwrap();
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+            old.set_modified(time).unwrap();
+        });
+        twin.all_same(&[command]);
+        let [theirs, ours] = [twin.theirs(), twin.ours()].map(remembered);
+        assert_eq!(theirs, ours, "{command}");
+        assert!(ours.contains("2001-09-09"), "{command}");
+    }
 }

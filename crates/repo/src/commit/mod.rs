@@ -89,10 +89,34 @@ impl Repository {
         options: impl Into<WriteOptions>,
         description: &str,
     ) -> Result<CommitBatch, RepoError> {
-        let options = options.into();
-        let shared = self.shared();
         let transaction = self.transaction_that_appends(lock, description)?;
+        let shared = self.shared();
         let view = RepoView::read(Arc::clone(shared), &shared.stamp()?, Audience::Everything)?;
+        self.batch(transaction, view, options.into())
+    }
+
+    /// As [`Repository::begin_locked`] for those who have read the repository under the lock, so that
+    /// it is not read again.
+    ///
+    /// # Errors
+    /// As of [`Repository::begin_locked`].
+    pub fn begin_seen(
+        &self,
+        lock: Lock,
+        seen: &RepoView,
+        options: impl Into<WriteOptions>,
+    ) -> Result<CommitBatch, RepoError> {
+        let transaction = self.transaction_that_appends(lock, "commit")?;
+        self.batch(transaction, seen.of_everything()?, options.into())
+    }
+
+    fn batch(
+        &self,
+        transaction: Transaction,
+        view: RepoView,
+        options: WriteOptions,
+    ) -> Result<CommitBatch, RepoError> {
+        let shared = self.shared();
         let (storage, path) = (&shared.storage, shared.store().join("00manifest.i"));
         let changelog = view.changelog();
         Ok(CommitBatch {

@@ -13,8 +13,8 @@ use crate::{
 use varve_base::Interrupt;
 use varve_repo::patterns::Audit;
 use varve_repo::{
-    CommitBatch, FileChange, FileKind, Lock, NewChangeset, Node, Phase, Place, Repository,
-    WriteOptions,
+    CommitBatch, FileChange, FileKind, Lock, NewChangeset, Node, Phase, Place, RepoView,
+    Repository, WriteOptions,
 };
 
 /// What the user says of a changeset.
@@ -41,6 +41,8 @@ pub struct CommitPlace<'a> {
     pub repository: &'a Repository,
     /// The lock of its store.
     pub lock: Lock,
+    /// The repository as it was read under that lock.
+    pub seen: &'a RepoView,
     /// How revisions are stored.
     pub options: WriteOptions,
     /// Ends the work early.
@@ -60,7 +62,7 @@ pub fn commit(
 ) -> Result<Node, WorkdirError> {
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
-    let mut batch = repository.begin_locked(place.lock, place.options)?;
+    let mut batch = repository.begin_seen(place.lock, place.seen, place.options)?;
     let mut files = batch.files_from(dirstate.parents())?;
     let removed = status.removed.iter();
     for path in removed.filter(|path| is_in_parents(dirstate, path)) {

@@ -209,13 +209,18 @@ impl WorkingStatus {
         };
         if request.dirstate.is_current(request.repository)? {
             let mut dirstate = request.dirstate.clone();
-            for (path, seen) in &self.learnt {
-                dirstate.set_clean(path, seen, self.boundary);
-            }
+            self.teach(&mut dirstate);
             dirstate.write(request.repository)?;
         }
         drop(lock);
         Ok(())
+    }
+
+    /// Puts what was learnt into the dirstate that was looked at.
+    pub fn teach(&self, dirstate: &mut Dirstate) {
+        for (path, seen) in &self.learnt {
+            dirstate.set_clean(path, seen, self.boundary);
+        }
     }
 }
 

@@ -139,7 +139,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let parents = dirstate.parents();
     // For the user, should the commit fail.
     let _ = std::fs::write(repository.root().join(".hg/last-message.txt"), &description);
-    let made = make(session, lock, (&repository, &mut dirstate), &status, &words);
+    let made = make(session, lock, (&before, &mut dirstate), &status, &words);
     if made.is_err() && edited {
         session.warn(
             "note: commit message saved in .hg/last-message.txt\n\
@@ -157,10 +157,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 fn make(
     session: &mut Session,
     lock: Lock,
-    (repository, dirstate): (&Repository, &mut Dirstate),
+    (before, dirstate): (&Before, &mut Dirstate),
     status: &Status,
     words: &Words<'_>,
 ) -> Result<Node, Abort> {
+    let repository = &session.repository()?;
     session.before_commit(&dirstate.parents())?;
     tell_files(session, status)?;
     let (user, description) = words::texts(session, words)?;
@@ -172,6 +173,7 @@ fn make(
     let place = CommitPlace {
         repository,
         lock,
+        seen: before.view(),
         options: words::write_options(session, repository)?,
         stop: &session.stop,
     };
@@ -234,8 +236,9 @@ fn look(
             ..Listing::default()
         },
         stop: &session.stop,
-    });
-    let mut status = looked?.status;
+    })?;
+    looked.teach(dirstate);
+    let mut status = looked.status;
     if adds {
         before::add_and_remove(session, dirstate, &mut status, matcher)?;
     }
