@@ -282,6 +282,21 @@ pub enum ExchangeError {
     /// The other side cannot be pushed to in this way.
     #[error("this repository cannot be pushed to over a connection")]
     NoPush,
+    /// A URL of ssh has no host.
+    #[error("couldn't parse location {0}")]
+    NoLocation(String),
+    /// A URL of ssh has a password; ssh asks for it itself.
+    #[error("password in URL not supported")]
+    PasswordForSsh,
+    /// A word of a URL would be an option to another program.
+    #[error("potentially unsafe url: '{0}'")]
+    UnsafeUrl(String),
+    /// What was started over ssh is no server of repositories.
+    #[error("no suitable response from remote hg")]
+    NoSuitableResponse,
+    /// Over ssh something came that is no answer.
+    #[error("unexpected response: {}", if .0.is_empty() { "empty string" } else { .0 })]
+    NoAnswer(String),
     /// Two repositories have not one changeset in common.
     #[error("repository is unrelated")]
     Unrelated,

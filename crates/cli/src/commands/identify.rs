@@ -1,6 +1,8 @@
 //! `identify`: what the working folder or a changeset is.
 
-use crate::face::{Abort, Category, Command, Flag, Formatter, Matches, Session, Source, TEMPLATE};
+use crate::face::{
+    Abort, Category, Command, Flag, Formatter, Matches, REMOTECMD, SSH, Session, Source, TEMPLATE,
+};
 use varve_repo::{Audience, DEFAULT_BRANCH, Node, RepoView, Rev};
 
 /// See [`Command`].
@@ -13,6 +15,8 @@ pub(crate) const COMMAND: Command = Command {
         Flag::flag('b', "branch", "the branch"),
         Flag::flag('t', "tags", "the tags"),
         Flag::flag('B', "bookmarks", "the bookmarks"),
+        SSH,
+        REMOTECMD,
         TEMPLATE,
     ],
     arguments: 0..=1,
@@ -215,7 +219,7 @@ fn of_source(
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
     let source = session.sources(source)?.remove(0);
-    if !source.is_http() {
+    if !source.is_elsewhere() {
         return of_neighbour(session, matches, &source, wanted);
     }
     if ["num", "branch", "tags"]

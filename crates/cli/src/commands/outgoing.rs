@@ -4,7 +4,9 @@ use super::exchanged;
 use crate::face::diff::{GIT, STAT};
 use crate::face::outgoing::{Outgoing, asked_for, tell_nothing};
 use crate::face::working::short_hex;
-use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, Source, TEMPLATE};
+use crate::face::{
+    Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, STYLE, Session, Source, TEMPLATE,
+};
 use varve_exchange::peer::{BookmarkRelation, compare_bookmarks};
 
 /// See [`Command`].
@@ -24,8 +26,8 @@ pub(crate) const COMMAND: Command = Command {
         exchanged::GRAPH,
         STYLE,
         TEMPLATE,
-        Flag::value('e', "ssh", "CMD", "how servers are reached; none is"),
-        Flag::long_value("remotecmd", "CMD", "what servers run; none is reached"),
+        SSH,
+        REMOTECMD,
         Flag::long_flag("insecure", "whom to trust as a server; none is reached"),
         exchanged::SUBREPOS,
     ],

@@ -4,7 +4,7 @@ use super::exchanged::{BRANCH, REV};
 use super::update;
 use crate::face::arrivals::{Arrival, Way};
 use crate::face::evolution::{exchanges_markers, new_exchanges_markers};
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source};
+use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, Source};
 use std::collections::BTreeMap;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
 use varve_exchange::peer::{BundleRequest, Common, Remote, discover};
@@ -25,6 +25,8 @@ pub(crate) const COMMAND: Command = Command {
             "this bookmark, and what it is on",
         ),
         BRANCH,
+        SSH,
+        REMOTECMD,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[-u] [-f] [-r REV]... [SOURCE]...",

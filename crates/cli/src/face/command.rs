@@ -163,3 +163,16 @@ pub(crate) const INCLUDE: Flag = Flag::list(
 /// `-X`.
 pub(crate) const EXCLUDE: Flag =
     Flag::list('X', "exclude", "PATTERN", "no files that match the pattern");
+/// `-e`.
+pub(crate) const SSH: Flag = Flag::value(
+    'e',
+    "ssh",
+    "CMD",
+    "how to get to another machine, instead of ui.ssh",
+);
+/// `--remotecmd`.
+pub(crate) const REMOTECMD: Flag = Flag::long_value(
+    "remotecmd",
+    "CMD",
+    "what is run there, instead of ui.remotecmd",
+);

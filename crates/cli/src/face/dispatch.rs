@@ -7,8 +7,8 @@ use super::layers::{Layered, Layers};
 use super::options::{self, Order};
 use super::place::{self, Place};
 use super::{
-    Abort, Command, Matches, Session, Verbosity, encoding, environment, extensions, pager, signals,
-    usage,
+    Abort, Command, Matches, REMOTECMD, SSH, Session, Verbosity, encoding, environment, extensions,
+    pager, signals, usage,
 };
 use crate::commands;
 use std::ffi::OsStr;
@@ -247,6 +247,14 @@ fn run_command(
         // Mercurial reads the configuration once more together with the repository.
         for stranger in std::mem::take(&mut session.strangers) {
             session.warn(stranger.warning(&root))?;
+        }
+    }
+    for way in [SSH, REMOTECMD].map(|flag| flag.long) {
+        let is_option = command.options.iter().any(|flag| flag.long == way);
+        if let Some(typed) = matches.value(way).filter(|it| is_option && !it.is_empty()) {
+            let mut config = (*session.config).clone();
+            config.add_argument(&[b"ui.", way.as_bytes(), b"=", typed].concat())?;
+            session.config = Arc::new(config);
         }
     }
     let called = Called {

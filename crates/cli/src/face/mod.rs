@@ -44,7 +44,9 @@ pub(crate) mod working;
 
 pub(crate) use abort::{Abort, FAILED, system_words};
 pub(crate) use change::{Change, Portability, portability, warn_unportable};
-pub(crate) use command::{Category, Command, EXCLUDE, Flag, INCLUDE, STYLE, TEMPLATE};
+pub(crate) use command::{
+    Category, Command, EXCLUDE, Flag, INCLUDE, REMOTECMD, SSH, STYLE, TEMPLATE,
+};
 pub(crate) use dispatch::main;
 pub(crate) use evolution::evolution;
 pub(crate) use formatter::Formatter;

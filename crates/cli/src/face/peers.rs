@@ -3,10 +3,11 @@
 use super::remote::RemotePath;
 use super::{Abort, Session, disk, place::Place, remote};
 use std::ffi::OsStr;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_exchange::ExchangeError;
-use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, Transport};
+use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, SshPeer, Transport};
 use varve_exchange::wire::WireSettings;
 use varve_repo::{Evolution, Repository};
 
@@ -26,7 +27,9 @@ pub(crate) struct Source {
 /// Schemes that lead over HTTP.
 const HTTP: [&[u8]; 2] = [b"http://", b"https://"];
 /// Schemes that Mercurial knows and this program does not.
-const OTHERS: [&[u8]; 3] = [b"ssh://", b"union:", b"static-http://"];
+const OTHERS: [&[u8]; 2] = [b"union:", b"static-http://"];
+/// How a URL begins that leads over ssh.
+const SSH: &[u8] = b"ssh://";
 
 /// Another repository on this machine.
 pub(crate) struct Neighbour {
@@ -40,6 +43,16 @@ impl Source {
     /// Whether it is reached over HTTP.
     pub(crate) fn is_http(&self) -> bool {
         HTTP.iter().any(|scheme| self.url.starts_with(scheme))
+    }
+
+    /// Whether it is reached over a connection.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.is_http() || self.is_ssh()
+    }
+
+    /// Whether it is reached over ssh.
+    fn is_ssh(&self) -> bool {
+        self.url.starts_with(SSH)
     }
 
     /// As it is shown: without password.
@@ -70,7 +83,7 @@ impl Source {
     /// Whether it is a bundle.
     pub(crate) fn is_bundle(&self, session: &Session) -> bool {
         let is_known = OTHERS.iter().any(|scheme| self.url.starts_with(scheme));
-        !self.is_http()
+        !self.is_elsewhere()
             && !is_known
             && matches!(
                 Place::find(Some(&self.url), &session.cwd, None),
@@ -181,6 +194,7 @@ impl Session {
     pub(crate) fn connect(&mut self, source: &Source) -> Result<Remote, Abort> {
         let mut remote = match source.is_http() {
             true => self.connect_over_http(source)?,
+            false if source.is_ssh() => Remote::connect(Box::new(self.over_ssh(source)?))?,
             false => Remote::connect(Box::new(self.on_this_machine(source)?))?,
         };
         self.listen_to(&mut remote);
@@ -236,6 +250,26 @@ impl Session {
             user,
             password: Some(password),
         })
+    }
+
+    /// Words of the other side are shown as soon as they are said.
+    fn over_ssh(&mut self, source: &Source) -> Result<SshPeer, Abort> {
+        self.out.flush()?;
+        self.hurried = true;
+        let quiet = self.verbosity.quiet;
+        let listener = move |line: &[u8]| {
+            if !quiet {
+                // Nothing is left to do if the standard output is gone.
+                let _ = io::stdout().write_all(&[b"remote: ", line, b"\n"].concat());
+            }
+        };
+        let setting = |key: &str, usual: &str| {
+            let text = self.config.text("ui", key);
+            text.unwrap_or_else(|| usual.to_owned())
+        };
+        let (ssh, there) = (setting("ssh", "ssh"), setting("remotecmd", "hg"));
+        let url = String::from_utf8_lossy(&source.url);
+        Ok(SshPeer::connect(&url, (&ssh, &there), Box::new(listener))?)
     }
 
     /// A way to a URL of http or https, with what the configuration says about it.
@@ -391,7 +425,7 @@ impl Session {
 fn cannot_reach(source: &Source) -> Abort {
     let shown = String::from_utf8_lossy(&source.url);
     Abort::new(format!("cannot reach {shown}"))
-        .hint("only http, https and repositories of this machine are supported")
+        .hint("only http, https, ssh and repositories of this machine are supported")
 }
 
 fn found<'a>(source: &Source, place: &'a Place) -> Result<&'a Path, Abort> {

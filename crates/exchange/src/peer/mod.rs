@@ -7,6 +7,7 @@ mod discovery;
 mod http;
 mod local;
 mod remote;
+mod ssh;
 
 pub use bookmarks::{
     BookmarkMove, BookmarkRelation, Bookmarked, ComparedBookmark, PulledBookmark,
@@ -18,6 +19,7 @@ pub use http::{HttpPeer, Login};
 pub use local::LocalPeer;
 pub use remote::{Bookmarks, BundleRequest, Listener, Look, Remote};
 pub(crate) use remote::{parse_bookmarks, readable};
+pub use ssh::{SaidListener, SshPeer};
 
 use crate::ExchangeError;
 use crate::push::Spool;

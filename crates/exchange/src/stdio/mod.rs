@@ -76,6 +76,11 @@ fn known(name: &[u8]) -> Option<&'static (&'static str, Parameters, Form)> {
     COMMANDS.iter().find(|(known, ..)| known.as_bytes() == name)
 }
 
+/// The parameters of a command that is known, in the order in which they are sent.
+pub(crate) fn parameters(name: &str) -> Parameters {
+    known(name.as_bytes()).map_or(&[], |(_, parameters, _)| parameters)
+}
+
 impl Conversation<'_> {
     /// Answers all that comes.
     ///

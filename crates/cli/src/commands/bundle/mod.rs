@@ -5,7 +5,7 @@ mod stream;
 
 use super::exchanged::REV;
 use crate::face::target::Target;
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, system_words};
+use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, system_words};
 use choice::Choice;
 use std::io::ErrorKind;
 use varve_codec::StreamSetting;
@@ -33,8 +33,8 @@ pub(crate) const COMMAND: Command = Command {
             "TYPE",
             "a bundlespec: which kind of bundle it shall be",
         ),
-        Flag::value('e', "ssh", "CMD", "how servers are reached; none is"),
-        Flag::long_value("remotecmd", "CMD", "what servers run; none is reached"),
+        SSH,
+        REMOTECMD,
         Flag::long_flag("insecure", "whom to trust as a server; none is reached"),
     ],
     arguments: 1..=usize::MAX,

@@ -6,7 +6,7 @@ mod remote;
 use super::exchanged::{BRANCH, REV};
 use super::update;
 use crate::face::evolution::new_exchanges_markers;
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, disk};
+use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, disk};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -41,6 +41,8 @@ pub(crate) const COMMAND: Command = Command {
             "read and write every revision instead of sharing files",
         ),
         Flag::long_flag("stream", "copy the store's files as they are"),
+        SSH,
+        REMOTECMD,
     ],
     arguments: 1..=2,
     synopsis: "[OPTION]... SOURCE [DEST]",
@@ -102,7 +104,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if let Some(typed) = matches.arguments().first() {
         let mut sources = session.sources(typed)?;
         let source = sources.pop();
-        if let Some(source) = source.filter(|it| it.is_http() || it.is_bundle(session)) {
+        if let Some(source) = source.filter(|it| it.is_elsewhere() || it.is_bundle(session)) {
             return remote::run(session, matches, source);
         }
     }

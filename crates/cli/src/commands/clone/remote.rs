@@ -67,7 +67,7 @@ fn target(session: &mut Session, matches: &Matches, source: &Source) -> Result<V
     if let [_, target, ..] = matches.arguments() {
         return Ok(target.clone());
     }
-    let host = if source.is_http() { 3 } else { 0 };
+    let host = if source.is_elsewhere() { 3 } else { 0 };
     let behind = source.url.split(|byte| *byte == b'/').skip(host);
     let name = behind.filter(|word| !word.is_empty()).last();
     let name = name.unwrap_or_default().to_vec();
@@ -114,7 +114,7 @@ fn fill(session: &mut Session, plan: &Plan, remote: &mut Remote) -> Result<(), A
 /// Whether the server gives files that this program can read; says why not.
 fn may_stream(session: &mut Session, source: &Source, remote: &Remote) -> Result<bool, Abort> {
     let needs = remote.capabilities().streamed();
-    let Some(needs) = needs.filter(|_| source.is_http()) else {
+    let Some(needs) = needs.filter(|_| source.is_elsewhere()) else {
         session.warn("warning: stream clone requested but server has them disabled\n")?;
         return Ok(false);
     };

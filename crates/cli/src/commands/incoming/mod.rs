@@ -7,7 +7,9 @@ use super::exchanged;
 use super::pull::{compare, heads_of_branches};
 use crate::face::diff::{GIT, STAT};
 use crate::face::outgoing::missing_of;
-use crate::face::{Abort, Category, Command, Flag, Matches, STYLE, Session, Source, TEMPLATE};
+use crate::face::{
+    Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, STYLE, Session, Source, TEMPLATE,
+};
 use fetch::save;
 use varve_exchange::peer::{BundleRequest, Remote};
 use varve_repo::{Audience, Node, Repository, Rev};
@@ -31,6 +33,8 @@ pub(crate) const COMMAND: Command = Command {
         STYLE,
         TEMPLATE,
         exchanged::SUBREPOS,
+        SSH,
+        REMOTECMD,
     ],
     arguments: 0..=1,
     synopsis: "[-p] [-n] [-M] [-f] [-r REV]... [--bundle FILE] [SOURCE]",
@@ -51,7 +55,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     session.root()?;
     let mut code = 1;
     for source in session.sources(typed)? {
-        let (mut remote, near) = match source.is_http() {
+        let (mut remote, near) = match source.is_elsewhere() {
             true => (session.connect(&source)?, None),
             false => {
                 let (remote, repository) = session.connect_neighbour(&source)?;

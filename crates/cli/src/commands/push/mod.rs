@@ -9,7 +9,7 @@ mod send;
 use super::exchanged::{BRANCH, REV};
 use crate::face::evolution::exchanges_markers;
 use crate::face::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
-use crate::face::{Abort, Category, Command, Flag, Matches, Session, Source};
+use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, Source};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_exchange::peer::Remote;
@@ -32,8 +32,8 @@ pub(crate) const COMMAND: Command = Command {
         BRANCH,
         Flag::long_flag("new-branch", "DEST may get branches that it has not"),
         Flag::long_flag("publish", "let what is pushed become public"),
-        Flag::value('e', "ssh", "CMD", "how servers are reached; none is"),
-        Flag::long_value("remotecmd", "CMD", "what servers run; none is reached"),
+        SSH,
+        REMOTECMD,
         Flag::long_flag("insecure", "whom to trust as a server; none is reached"),
     ],
     arguments: 0..=usize::MAX,
@@ -194,7 +194,7 @@ impl Pushing<'_> {
         };
         let reply = match plan.is_empty() {
             true => Default::default(),
-            false if self.source.is_http() => send::send(session, remote, self.source, &plan)?,
+            false if self.source.is_elsewhere() => send::send(session, remote, self.source, &plan)?,
             false => here::store(session, remote, self.source, &plan)?,
         };
         bookmarks::tell(session, &moved.pushed)?;

@@ -37,7 +37,12 @@ impl Side {
 }
 
 /// Who asks and who answers.
-const PAIRS: [(Side, Side); 2] = [(Side::Hg, Side::Hg), (Side::Hg, Side::Varve)];
+const PAIRS: [(Side, Side); 4] = [
+    (Side::Hg, Side::Hg),
+    (Side::Hg, Side::Varve),
+    (Side::Varve, Side::Hg),
+    (Side::Varve, Side::Varve),
+];
 
 /// A course of events.
 struct Talk {

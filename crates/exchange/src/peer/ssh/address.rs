@@ -1,0 +1,117 @@
+//! URLs `ssh://[user@]host[:port]/path`, and the command line that leads there.
+
+use crate::ExchangeError;
+use percent_encoding::percent_decode;
+
+/// What a URL names.
+#[derive(Debug, PartialEq, Eq)]
+struct Address {
+    /// `user@host`, or the host alone.
+    login: String,
+    port: Option<String>,
+    path: String,
+}
+
+impl Address {
+    fn parse(url: &str) -> Result<Address, ExchangeError> {
+        let wrong = || ExchangeError::NoLocation(url.to_owned());
+        let rest = url.strip_prefix("ssh://").ok_or_else(wrong)?;
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let decoded = |text: &str| {
+            let text = percent_decode(text.as_bytes());
+            text.decode_utf8_lossy().into_owned()
+        };
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        let (host, port) = match host.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, Some(decoded(port))),
+            _ => (host, None),
+        };
+        if user.is_some_and(|user| user.contains(':')) {
+            return Err(ExchangeError::PasswordForSsh);
+        }
+        let (user, host) = (user.map(decoded), decoded(host));
+        // To ssh this would be an option, one of which runs any command.
+        if [user.as_deref(), Some(&host), port.as_deref()]
+            .into_iter()
+            .flatten()
+            .any(|word| word.starts_with('-'))
+        {
+            return Err(ExchangeError::UnsafeUrl(url.to_owned()));
+        }
+        if host.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Address {
+            login: user.map_or_else(|| host.clone(), |user| format!("{user}@{host}")),
+            port: port.filter(|port| !port.is_empty()),
+            path: Some(decoded(path))
+                .filter(|it| !it.is_empty())
+                .unwrap_or(".".to_owned()),
+        })
+    }
+}
+
+/// The line for the shell that starts a server at a URL: `ssh` is how to get to another machine,
+/// `program` what is there.
+pub(super) fn line(url: &str, ssh: &str, program: &str) -> Result<String, ExchangeError> {
+    let address = Address::parse(url)?;
+    let there = [program, "-R", &address.path, "serve", "--stdio"].map(quoted);
+    let port = address.port.map(|port| format!("-p {} ", quoted(&port)));
+    let (port, login) = (port.unwrap_or_default(), quoted(&address.login));
+    Ok(format!("{ssh} {port}{login} {}", quoted(&there.join(" "))))
+}
+
+/// A word as the shell reads it as one.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@%_+=:,./-".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(url: &str) -> String {
+        line(url, "ssh -C", "hg").unwrap()
+    }
+
+    #[test]
+    fn lines_that_stock_hg_runs() {
+        assert_eq!(of("ssh://host/a"), "ssh -C host 'hg -R a serve --stdio'");
+        assert_eq!(of("ssh://host"), "ssh -C host 'hg -R . serve --stdio'");
+        let full = of("ssh://me@host:2222//srv/a%20b");
+        let there = r"'hg -R '\''/srv/a b'\'' serve --stdio'";
+        assert_eq!(full, format!("ssh -C -p 2222 me@host {there}"));
+        assert_eq!(
+            of("ssh://[::1]:22/a"),
+            "ssh -C -p 22 '[::1]' 'hg -R a serve --stdio'"
+        );
+    }
+
+    #[test]
+    fn what_could_be_an_option_is_refused() {
+        for url in [
+            "ssh://-oX/a",
+            "ssh://-oX@host/a",
+            "ssh://%2doX/a",
+            "ssh://host:-p/a",
+        ] {
+            let refused = line(url, "ssh", "hg");
+            assert!(matches!(refused, Err(ExchangeError::UnsafeUrl(_))), "{url}");
+        }
+        assert!(matches!(
+            line("ssh://a:b@c/", "ssh", "hg"),
+            Err(ExchangeError::PasswordForSsh)
+        ));
+        assert!(matches!(
+            line("ssh:///a", "ssh", "hg"),
+            Err(ExchangeError::NoLocation(_))
+        ));
+    }
+}
