@@ -2,6 +2,7 @@
 
 use crate::bundle::{Bundle, BundleLimits, Finish, PartHeader, open_bundle};
 use crate::bundlespec::{BundleSpec, Habits};
+use crate::clonebundles::{Candidates, Manifest, Wishes};
 use crate::peer::{PeerArgs, Remote, Transport, discover};
 use crate::push::{RemotePhases, read_within};
 use crate::unbundle::parse_payload;
@@ -236,6 +237,26 @@ fn take_stream(take: impl FnOnce(StreamArrival<'_>, Lock) -> Result<(Load, Lock)
     }
 }
 
+/// Reads a list of clone bundles as clients and servers do: what one takes is in the list, and an own
+/// list keeps its lines when it is told.
+pub fn clone_bundles(data: &[u8]) {
+    let manifest = Manifest::new(data.to_vec());
+    let wishes = Wishes {
+        streamed: data.len().is_multiple_of(2),
+        memory: Some(1 << 30),
+    };
+    let mut found = Candidates::of(&manifest, &wishes);
+    let count = found.usable.len();
+    found.prefer(&[("COMPRESSION".to_owned(), "zstd".to_owned())]);
+    assert_eq!(found.usable.len(), count);
+    assert_eq!(count + found.passed_over.len(), manifest.entries().count());
+    let told = Manifest::new(manifest.located(Some("https://h/r")));
+    if manifest.is_own() {
+        assert_eq!(told.entries().count(), manifest.entries().count());
+    }
+    manifest.without_inline();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,6 +317,24 @@ mod tests {
             store_stream(&overwritten(FILES, at, &bytes));
             store_stream(&overwritten(PACKED, at, &bytes));
             store_stream(&bytes);
+        }
+    }
+
+    const LIST: &[u8] = b"http://h/a BUNDLESPEC=gzip-v2 b=x%20y\n\n\
+        peer-bundle-cache://varve-7-0a0b-zstd-v2.hg BUNDLESPEC=none-v2;stream=v2 REQUIREDRAM=1GB\n";
+
+    #[test]
+    fn real_lists() {
+        for list in [LIST, &LIST[LIST.len() - 88..], b"", b"\n \n%\xff x=\n"] {
+            clone_bundles(list);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_lists(at in any::<usize>(), bytes in proptest::collection::vec(any::<u8>(), 1..9)) {
+            clone_bundles(&overwritten(LIST, at, &bytes));
+            clone_bundles(&bytes);
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod answers;
 mod client;
+mod clone_bundles;
 mod peers;
 mod pulls;
 mod streams;
