@@ -21,6 +21,16 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let typed = matches.arguments().first().map_or(&b"."[..], Vec::as_slice);
+    if typed.starts_with(b"ssh://") {
+        return Err(Abort::new("cannot create a repository over ssh")
+            .hint("run 'hg init' on the other machine"));
+    }
+    if [&b"http://"[..], b"https://"]
+        .iter()
+        .any(|scheme| typed.starts_with(scheme))
+    {
+        return Err(Abort::new("cannot create new http repository"));
+    }
     let path = session.cwd.join(Path::new(OsStr::from_bytes(typed)));
     if path.join(".hg").exists() {
         let typed = String::from_utf8_lossy(typed);
