@@ -97,11 +97,19 @@ fn wrong_sources_and_destinations_are_refused() {
         "clone --pull . ../nothing2",
     ]);
     twin.same(&["clone", ".", ""]);
-    let said = twin.run(&["clone", "ssh://nobody@nowhere/x", "z"]).ours;
+    twin.all_same(&[
+        "clone -e false ssh://nobody@nowhere/x z",
+        "clone --config ui.ssh=nosuchprogram ssh://nobody@nowhere/x z",
+        "init http://nowhere/x",
+    ]);
+    let said = twin.run(&["clone", ".", "ssh://nobody@nowhere/x"]).ours;
     assert!(
-        said.stderr.starts_with("abort: cannot clone from"),
+        said.stderr.starts_with("abort: cannot clone from or to"),
         "{said}"
     );
+    assert_eq!(said.code, Some(255));
+    let said = twin.run(&["init", "ssh://nobody@nowhere/x"]).ours;
+    assert!(said.stderr.starts_with("abort: cannot create"), "{said}");
     assert_eq!(said.code, Some(255));
 }
 

@@ -188,7 +188,7 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
         if typed.starts_with(scheme.as_bytes()) {
             let typed = String::from_utf8_lossy(typed);
             return Err(Abort::new(format!("cannot clone from or to {typed}"))
-                .hint("only http, https and repositories of this machine are supported"));
+                .hint("clones come from ssh, http, https or this machine, and are made on it"));
         }
     }
     Ok(typed)
