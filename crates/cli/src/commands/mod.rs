@@ -119,6 +119,9 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &version::COMMAND,
 ];
 
+/// Commands that Mercurial has not.
+pub(crate) const OF_VARVE: &[&str] = &["clonebundle", "recompress"];
+
 /// Commands of Mercurial 7.2, each with its other names. An abbreviation may mean one that is here
 /// only if there it would not mean another; those that are not here are unknown.
 pub(crate) const OF_MERCURIAL: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::{Abort, FAILED_SHELL};
-use crate::commands::{COMMANDS, OF_MERCURIAL};
+use crate::commands::{COMMANDS, OF_MERCURIAL, OF_VARVE};
 use std::collections::BTreeMap;
 use varve_config::hgrc::{Hgrc, Item};
 
@@ -74,7 +74,6 @@ pub(crate) fn resolve(name: &[u8], arguments: &[Vec<u8>], config: &Hgrc) -> Resu
 
 fn find(name: &str, aliases: &[Item], through: Option<&str>) -> Result<(String, Meaning), Abort> {
     let mut found: BTreeMap<String, Meaning> = BTreeMap::new();
-    let mut ours = Vec::new();
     for names in OF_MERCURIAL {
         let names: Vec<&str> = names.split(' ').collect();
         if let Some(full) = matching(&names, name) {
@@ -83,9 +82,6 @@ fn find(name: &str, aliases: &[Item], through: Option<&str>) -> Result<(String, 
     }
     for command in COMMANDS {
         if let Some(full) = matching(command.names, name) {
-            if !found.contains_key(full) {
-                ours.push(full);
-            }
             found.insert(full.to_owned(), Meaning::Command(command));
         }
     }
@@ -104,8 +100,8 @@ fn find(name: &str, aliases: &[Item], through: Option<&str>) -> Result<(String, 
         found.retain(|full, _| !full.starts_with("debug"));
     }
     // Nor does one mean a command of this program alone where Mercurial has another.
-    if found.len() > ours.len() {
-        found.retain(|full, _| !ours.contains(&full.as_str()));
+    if found.keys().any(|full| !OF_VARVE.contains(&full.as_str())) {
+        found.retain(|full, _| !OF_VARVE.contains(&full.as_str()));
     }
     if found.len() > 1 {
         let candidates = found.into_keys().collect();
