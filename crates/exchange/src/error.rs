@@ -293,7 +293,10 @@ pub enum ExchangeError {
     UnsafeUrl(String),
     /// What was started over ssh is no server of repositories.
     #[error("no suitable response from remote hg")]
-    NoSuitableResponse,
+    NoSuitableResponse {
+        /// Lines that the other side said.
+        said: Vec<Vec<u8>>,
+    },
     /// Over ssh something came that is no answer.
     #[error("unexpected response: {}", if .0.is_empty() { "empty string" } else { .0 })]
     NoAnswer(String),

@@ -269,7 +269,13 @@ impl Session {
         };
         let (ssh, there) = (setting("ssh", "ssh"), setting("remotecmd", "hg"));
         let url = String::from_utf8_lossy(&source.url);
-        Ok(SshPeer::connect(&url, (&ssh, &there), Box::new(listener))?)
+        let connected = SshPeer::connect(&url, (&ssh, &there), Box::new(listener));
+        if let Err(ExchangeError::NoSuitableResponse { said }) = &connected {
+            for line in said {
+                self.warn([b"remote: ", &line[..], b"\n"].concat())?;
+            }
+        }
+        Ok(connected?)
     }
 
     /// A way to a URL of http or https, with what the configuration says about it.

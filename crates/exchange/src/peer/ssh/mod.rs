@@ -45,7 +45,11 @@ impl SshPeer {
     ) -> Result<SshPeer, ExchangeError> {
         let line = address::line(url, ssh, there)?;
         let mut pipes = Pipes::start(&line, listener).map_err(ExchangeError::Broken)?;
-        let capabilities = greet(&mut pipes)?;
+        let Some(capabilities) = greet(&mut pipes) else {
+            let said = pipes.failed();
+            return Err(ExchangeError::NoSuitableResponse { said });
+        };
+        pipes.greeted();
         Ok(SshPeer {
             pipes: Arc::new(Mutex::new(pipes)),
             capabilities,
@@ -63,7 +67,7 @@ fn lock(pipes: &Mutex<Pipes>) -> MutexGuard<'_, Pipes> {
 }
 
 /// The first words with the other side; gives what it says that it can do.
-fn greet(pipes: &mut Pipes) -> Result<Vec<u8>, ExchangeError> {
+fn greet(pipes: &mut Pipes) -> Option<Vec<u8>> {
     // Where nobody reads there is nobody who answers either.
     let sent = pipes.write_all(HELLO);
     let mut capabilities = Vec::new();
@@ -74,14 +78,14 @@ fn greet(pipes: &mut Pipes) -> Result<Vec<u8>, ExchangeError> {
             _ => break,
         };
         if was_one && line.is_empty() {
-            return Ok(capabilities);
+            return Some(capabilities);
         }
         was_one = line == b"1";
         if let Some(words) = line.strip_prefix(b"capabilities:") {
             capabilities = words.to_vec();
         }
     }
-    Err(ExchangeError::NoSuitableResponse)
+    None
 }
 
 /// A line without its end; none where the stream ends.

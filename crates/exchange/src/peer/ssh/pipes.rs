@@ -12,6 +12,8 @@ const PIECE: usize = 4096;
 const BUFFER: usize = 64 << 10;
 /// Bytes of a line of the standard error.
 const MAX_LINE: usize = 64 << 10;
+/// Lines of it that are kept.
+const MOST_EARLY: usize = 500;
 
 /// Who hears what the other side says beside its answers, line by line.
 pub type SaidListener = Box<dyn Fn(&[u8]) + Send>;
@@ -25,6 +27,8 @@ pub(super) struct Pipes {
     /// The beginning of a line.
     line: Vec<u8>,
     listener: SaidListener,
+    /// What was said before it was clear that a repository answers.
+    early: Option<Vec<Vec<u8>>>,
     buffer: Vec<u8>,
     read: usize,
 }
@@ -42,6 +46,7 @@ impl Pipes {
             child,
             line: Vec::new(),
             listener,
+            early: Some(Vec::new()),
             buffer: Vec::new(),
             read: 0,
         })
@@ -96,8 +101,27 @@ impl Pipes {
     }
 
     fn tell(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        (self.listener)(line.strip_suffix(b"\n").unwrap_or(&line));
+        let mut line = std::mem::take(&mut self.line);
+        line.truncate(line.strip_suffix(b"\n").map_or(line.len(), <[u8]>::len));
+        match &mut self.early {
+            Some(early) if early.len() < MOST_EARLY => early.push(line),
+            _ => (self.listener)(&line),
+        }
+    }
+
+    /// A repository answers: passes on what was said before, and from now on at once.
+    pub(super) fn greeted(&mut self) {
+        for line in self.early.take().into_iter().flatten() {
+            (self.listener)(&line);
+        }
+    }
+
+    /// No repository answers: lets the program end, and gives what was said.
+    pub(super) fn failed(&mut self) -> Vec<Vec<u8>> {
+        self.input = None;
+        self.output = None;
+        self.hear_all();
+        self.early.take().unwrap_or_default()
     }
 
     /// Passes on all that is still said.
