@@ -37,8 +37,10 @@ impl Scene {
         Outcome::of(command.arg(&self.source), Path::new(crate::VARVE))
     }
 
+    /// The list; empty if there is none.
     fn listed(&self) -> String {
-        std::fs::read_to_string(self.source.join(".hg/clonebundles.manifest")).unwrap()
+        let path = self.source.join(".hg/clonebundles.manifest");
+        std::fs::read_to_string(path).unwrap_or_default()
     }
 
     /// Names of the files in the folder of bundles.
@@ -304,7 +306,7 @@ fn the_server_keeps_them_fresh() {
         }
     };
     assert!(!told(&server, "capabilities").contains("clonebundles"));
-    wait(&|| scene.files().len() == 3);
+    wait(&|| scene.files().len() == 3 && !scene.listed().is_empty());
     let first = scene.listed();
     assert!(told(&server, "capabilities").contains(" clonebundles "));
     scene.commit("one");
