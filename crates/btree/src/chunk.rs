@@ -63,6 +63,13 @@ impl EncodedChunk {
         Ok(EncodedChunk { bytes })
     }
 
+    /// A chunk of another file, with its head.
+    pub(crate) fn of_stored(bytes: &[u8]) -> Self {
+        EncodedChunk {
+            bytes: bytes.to_vec(),
+        }
+    }
+
     /// Length in bytes as it will be stored.
     pub fn stored_len(&self) -> usize {
         self.bytes.len()
@@ -130,9 +137,18 @@ fn codec_of(tag: u8) -> Option<CodecId> {
 pub(crate) fn decode(
     stored: &[u8],
     expander: &mut Expander,
-    (path, offset): (&Path, u64),
+    place: (&Path, u64),
     out: &mut Vec<u8>,
 ) -> Result<(), TreeError> {
+    let (codec, payload) = check(stored, place)?;
+    expand(codec, payload, expander, place, out)
+}
+
+/// Checks head and checksum of the chunk `stored`; returns its codec and its payload.
+pub(crate) fn check<'s>(
+    stored: &'s [u8],
+    (path, offset): (&Path, u64),
+) -> Result<(CodecId, &'s [u8]), TreeError> {
     let damaged = |reason| TreeError::damaged(path, offset, reason);
     let (head, payload) = stored
         .split_first_chunk::<CHUNK_HEAD>()
@@ -150,6 +166,17 @@ pub(crate) fn decode(
     }
     let codec = codec_of(tag)
         .ok_or_else(|| damaged("a chunk has a codec that this build does not know"))?;
+    Ok((codec, payload))
+}
+
+/// Appends what a checked payload expands to.
+pub(crate) fn expand(
+    codec: CodecId,
+    payload: &[u8],
+    expander: &mut Expander,
+    (path, offset): (&Path, u64),
+    out: &mut Vec<u8>,
+) -> Result<(), TreeError> {
     expander
         .expand(codec, payload, MAX_RAW, out)
         .map_err(|source| TreeError::Expand {

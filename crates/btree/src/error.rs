@@ -122,6 +122,14 @@ impl TreeError {
         }
     }
 
+    /// Where the damaged chunk begins, if there is one.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            TreeError::Damaged { offset, .. } | TreeError::Expand { offset, .. } => Some(*offset),
+            _ => None,
+        }
+    }
+
     /// Whether the file's bytes are wrong, as opposed to the call or the machine.
     pub fn is_damage(&self) -> bool {
         matches!(

@@ -8,6 +8,7 @@
 mod cache;
 mod chunk;
 mod commit;
+mod difference;
 mod edit;
 mod error;
 mod file;
@@ -21,10 +22,12 @@ mod read;
 mod recover;
 mod reducer;
 mod snapshot;
+mod stored;
 mod transaction;
 
 pub use cache::NodeCache;
 pub use chunk::{ChunkRef, EncodedChunk, MAX_RAW};
+pub use difference::{Difference, Differences};
 pub use error::TreeError;
 pub use file::{Options, Recovery, Sizes, TreeFile};
 pub use loader::Loader;
@@ -32,4 +35,5 @@ pub use node::{MAX_KEY, MAX_VALUE};
 pub use range::{Bounds, Direction, Item, Range};
 pub use reducer::{NoReduction, Reducer};
 pub use snapshot::Snapshot;
+pub use stored::StoredChunk;
 pub use transaction::Transaction;

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::StorageFile;
-use varve_codec::Expander;
+use varve_codec::{CodecId, Expander};
 
 /// What all snapshots and the writer of one open file share.
 pub(crate) struct Pages {
@@ -99,6 +99,31 @@ impl Pages {
         SCRATCH.with_borrow_mut(|scratch| {
             chunk::decode(stored, &mut scratch.expander, (self.path(), offset), out)
         })
+    }
+
+    /// Appends what a payload expands to; the chunk at `offset` was checked before.
+    pub(crate) fn expand(
+        &self,
+        codec: CodecId,
+        payload: &[u8],
+        offset: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TreeError> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let place = (self.path(), offset);
+            chunk::expand(codec, payload, &mut scratch.expander, place, out)
+        })
+    }
+
+    /// The same pages for a reader that leaves the cache alone.
+    pub(crate) fn uncached(&self) -> Pages {
+        Pages {
+            file: self.file.clone(),
+            header: self.header,
+            reducers: self.reducers.clone(),
+            cache: NodeCache::new(0),
+            number: self.number,
+        }
     }
 
     /// A node from the file, past the cache.

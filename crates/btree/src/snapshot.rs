@@ -59,7 +59,7 @@ impl NodeSource for Snapshot {
 }
 
 impl Snapshot {
-    fn root(&self, tree: usize) -> Result<&Root, TreeError> {
+    pub(crate) fn root(&self, tree: usize) -> Result<&Root, TreeError> {
         self.pages.check_tree(tree)?;
         Ok(&self.state.commit.roots[tree])
     }

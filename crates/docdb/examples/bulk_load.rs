@@ -1,4 +1,5 @@
-//! Loads documents of about 1 KB in batches and reads them back, printing what each step takes:
+//! Loads documents of about 1 KB in batches, reads them back and compacts the file, printing what each
+//! step takes:
 //!
 //! ```text
 //! cargo run --release -p varve-docdb --example bulk_load -- [documents] [batch] [setting]
@@ -8,7 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use varve_base::DiskStorage;
+use varve_base::{DiskStorage, Interrupt, Silent};
 use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Direction, Edit, IdRange, Mode, NodeCache};
 use varve_json::Value;
@@ -30,6 +31,10 @@ fn main() -> Result<(), Anything> {
     let db = Database::create(storage, Path::new("load.varve"), &options)?;
     load(&db, count, batch.max(1))?;
     read(&db)?;
+    println!("{:?}", db.sizes()?);
+    let begin = Instant::now();
+    let done = db.compact(&Silent, &Interrupt::default())?;
+    println!("compaction: {done:?} in {:?}", begin.elapsed());
     println!("{:?}", db.sizes()?);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! One open database.
 
+use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Preparer};
 use crate::record::{DocumentReducer, Header, TREES};
 use crate::watch::Watch;
@@ -7,10 +8,10 @@ use crate::write::{Group, Job, Outcomes, commit};
 use crate::{DocdbError, Snapshot, Subscription};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use varve_base::{OpenMode, Storage};
-use varve_btree::{NoReduction, NodeCache, Options, Reducer, TreeError, TreeFile};
+use varve_btree::{NoReduction, NodeCache, Options, Reducer, Transaction, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
 /// What the header of a database's file says it is.
@@ -75,13 +76,25 @@ pub struct Database {
 struct Shared {
     storage: Arc<dyn Storage>,
     path: PathBuf,
-    file: TreeFile,
+    options: DatabaseOptions,
+    current: RwLock<Current>,
     preparer: Preparer,
     group: Group<Job, Outcomes>,
-    newest: RwLock<Snapshot>,
     watch: Watch,
     is_deleted: AtomicBool,
     next_id: AtomicU64,
+    is_compacting: Mutex<bool>,
+    /// Told when a compaction ends.
+    compacted: Condvar,
+    /// Set while a power cut could bring back the file that a compaction has replaced.
+    is_swap_in_doubt: AtomicBool,
+}
+
+/// The file, which a compaction replaces, and its newest commit.
+#[derive(Debug)]
+struct Current {
+    file: Arc<TreeFile>,
+    newest: Snapshot,
 }
 
 fn options(options: &DatabaseOptions) -> Options {
@@ -103,7 +116,7 @@ fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
 }
 
 /// The header of a database that nothing was done to.
-fn first_header() -> Result<Header, DocdbError> {
+fn first_header(setting: EngineSetting) -> Result<Header, DocdbError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_micros());
     Ok(Header {
@@ -113,6 +126,7 @@ fn first_header() -> Result<Header, DocdbError> {
         purge_seq: 0,
         revs_limit: DEFAULT_REVS_LIMIT,
         security: None,
+        setting: Some(setting),
     })
 }
 
@@ -139,7 +153,7 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
-        let header = first_header()?.encode();
+        let header = first_header(wanted.setting)?.encode();
         let create = || TreeFile::create_with(storage.as_ref(), path, options(wanted), &header);
         let file = match create().map_err(DocdbError::from) {
             Err(error) if error.is_already_there() && is_unfinished(&storage, path, wanted) => {
@@ -148,10 +162,12 @@ impl Database {
             }
             other => other?,
         };
+        compact::remove_rests(storage.as_ref(), path)?;
         Database::make(storage, path, wanted, file)
     }
 
     /// Opens a database; what was not acknowledged before a crash may be gone, all else is there.
+    /// What a compaction has left that a crash ended is removed.
     ///
     /// # Errors
     /// [`DocdbError::is_not_found`]; damage, naming file, offset and reason.
@@ -161,6 +177,7 @@ impl Database {
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
         let file = TreeFile::open(storage.as_ref(), path, options(wanted))?;
+        compact::remove_rests(storage.as_ref(), path)?;
         Database::make(storage, path, wanted, file)
     }
 
@@ -187,13 +204,19 @@ impl Database {
         let shared = Shared {
             storage,
             path: path.to_owned(),
-            file,
+            options: wanted.clone(),
             preparer: Preparer::new(wanted.setting, wanted.limits),
             group: Group::new(),
             watch: Watch::new(newest.update_seq()),
-            newest: RwLock::new(newest),
+            current: RwLock::new(Current {
+                file: Arc::new(file),
+                newest,
+            }),
             is_deleted: AtomicBool::new(false),
             next_id: AtomicU64::new(u64::from_le_bytes(random()?) >> 24),
+            is_compacting: Mutex::new(false),
+            compacted: Condvar::new(),
+            is_swap_in_doubt: AtomicBool::new(false),
         };
         Ok(Database {
             shared: Arc::new(shared),
@@ -207,8 +230,29 @@ impl Database {
 
     /// The newest commit.
     pub fn snapshot(&self) -> Snapshot {
-        let newest = self.shared.newest.read();
-        newest.unwrap_or_else(PoisonError::into_inner).clone()
+        let current = self.shared.current.read();
+        let current = current.unwrap_or_else(PoisonError::into_inner);
+        current.newest.clone()
+    }
+
+    /// The file as long as no compaction replaces it.
+    pub(crate) fn file(&self) -> Arc<TreeFile> {
+        let current = self.shared.current.read();
+        let current = current.unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current.file)
+    }
+
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.shared.storage
+    }
+
+    /// How bodies are compressed.
+    pub(crate) fn setting(&self) -> EngineSetting {
+        self.shared.options.setting
+    }
+
+    pub(crate) fn tree_options(&self) -> Options {
+        options(&self.shared.options)
     }
 
     /// Edits documents, in as few commits as there are calls at the same time. Everything that was
@@ -266,22 +310,90 @@ impl Database {
             path: shared.path.clone(),
         };
         shared.group.submit(job, abandoned, |jobs| {
-            // From here on nobody else writes or deletes.
-            let txn = shared.file.begin()?;
+            self.write(|file, txn| {
+                let (snapshot, outcomes) = commit(txn, &shared.path, self.setting(), jobs)?;
+                if let Some(snapshot) = snapshot {
+                    let seq = snapshot.update_seq();
+                    self.publish(file, snapshot);
+                    shared.watch.publish(seq);
+                }
+                Ok(outcomes)
+            })
+        })
+    }
+
+    /// Calls `work` when nobody else writes or deletes.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
+    ) -> Result<T, DocdbError> {
+        loop {
+            let file = self.file();
+            let txn = file.begin()?;
+            // While this one waited, a compaction may have put another file in the place.
+            if !Arc::ptr_eq(&file, &self.file()) {
+                continue;
+            }
             if self.is_deleted() {
                 return Err(self.deleted());
             }
-            let (snapshot, outcomes) = commit(txn, &shared.path, jobs)?;
-            if let Some(snapshot) = snapshot {
-                let seq = snapshot.update_seq();
-                *shared
-                    .newest
-                    .write()
-                    .unwrap_or_else(PoisonError::into_inner) = snapshot;
-                shared.watch.publish(seq);
-            }
-            Ok(outcomes)
-        })
+            self.settle_swap()?;
+            return work(&file, txn);
+        }
+    }
+
+    /// Makes a commit the newest one. The writer of its file is free again by then: if a compaction
+    /// was waiting for that, it has taken the commit over and shows it already.
+    fn publish(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
+        let current = self.shared.current.write();
+        let mut current = current.unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&current.file, file) {
+            current.newest = snapshot;
+        }
+    }
+
+    /// Puts a file that holds the same into the place of the one that nobody can write to now.
+    /// It has its name already.
+    pub(crate) fn replace_file(&self, file: Arc<TreeFile>) -> Result<(), DocdbError> {
+        let newest = Snapshot::new(file.snapshot(), &self.shared.path)?;
+        self.shared.is_swap_in_doubt.store(true, Ordering::Release);
+        {
+            let current = self.shared.current.write();
+            let mut current = current.unwrap_or_else(PoisonError::into_inner);
+            *current = Current { file, newest };
+        }
+        self.settle_swap()
+    }
+
+    /// Nothing may be committed into a file before its name is durable.
+    fn settle_swap(&self) -> Result<(), DocdbError> {
+        let shared = &self.shared;
+        if shared.is_swap_in_doubt.load(Ordering::Acquire) {
+            let folder = shared.path.parent().unwrap_or(Path::new(""));
+            shared.storage.sync_folder(folder)?;
+            shared.is_swap_in_doubt.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Whether a compaction is under way.
+    pub fn is_compacting(&self) -> bool {
+        *self.compacting()
+    }
+
+    fn compacting(&self) -> MutexGuard<'_, bool> {
+        let state = self.shared.is_compacting.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the caller may begin a compaction, and has to say when it ends.
+    pub(crate) fn claim_compaction(&self) -> bool {
+        !std::mem::replace(&mut *self.compacting(), true)
+    }
+
+    pub(crate) fn end_compaction(&self) {
+        *self.compacting() = false;
+        self.shared.compacted.notify_all();
     }
 
     /// An id for a document without one: ids that are made one after the other sort so too.
@@ -294,7 +406,7 @@ impl Database {
     /// Bytes behind the newest whole commit that opening left out: an append that a crash cut
     /// short, which nobody was told to be done, or damage that looks like one. Usually 0.
     pub fn ignored_tail(&self) -> u64 {
-        self.shared.file.recovery().ignored
+        self.file().recovery().ignored
     }
 
     /// Sizes as of the newest commit.
@@ -302,8 +414,12 @@ impl Database {
     /// # Errors
     /// Damage.
     pub fn sizes(&self) -> Result<Sizes, DocdbError> {
-        let file = self.shared.file.sizes();
-        let info = self.snapshot().info()?;
+        let (file, newest) = {
+            let current = self.shared.current.read();
+            let current = current.unwrap_or_else(PoisonError::into_inner);
+            (current.file.sizes(), current.newest.clone())
+        };
+        let info = newest.info()?;
         Ok(Sizes {
             file: file.file,
             active: info
@@ -333,15 +449,22 @@ impl Database {
     /// What the storage answers.
     pub fn delete(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
-        // Nothing can be committed between the mark and the removal: a writer holds this.
-        let writer = shared.file.begin()?;
-        if shared.is_deleted.swap(true, Ordering::AcqRel) {
-            return Err(self.deleted());
+        // Whoever writes or compacts looks at the mark after this, so nothing is committed and no
+        // file comes into this place any more.
+        self.write(|_, txn| {
+            shared.is_deleted.store(true, Ordering::Release);
+            drop(txn);
+            Ok(())
+        })?;
+        let mut compacting = self.compacting();
+        while *compacting {
+            let ended = shared.compacted.wait(compacting);
+            compacting = ended.unwrap_or_else(PoisonError::into_inner);
         }
+        drop(compacting);
         shared.storage.remove(&shared.path)?;
         let folder = shared.path.parent().unwrap_or(Path::new(""));
         shared.storage.sync_folder(folder)?;
-        drop(writer);
         shared.watch.close();
         Ok(())
     }
@@ -351,7 +474,7 @@ impl Database {
         self.shared.is_deleted.load(Ordering::Acquire)
     }
 
-    fn deleted(&self) -> DocdbError {
+    pub(crate) fn deleted(&self) -> DocdbError {
         DocdbError::Deleted {
             path: self.shared.path.clone(),
         }

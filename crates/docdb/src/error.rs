@@ -52,6 +52,34 @@ pub enum DocdbError {
     /// The system has no random bytes for an id.
     #[error("no random bytes")]
     NoRandom,
+    /// The database is being compacted already.
+    #[error("{path} is being compacted already", path = path.display())]
+    CompactionRuns {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The disk has no room for a compacted copy.
+    #[error("compacting {path} needs about {needed} bytes, but its disk has only {free} free",
+            path = path.display())]
+    NoRoom {
+        /// Which file.
+        path: PathBuf,
+        /// Bytes that the copy would take.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// A document could not be copied into a compacted file.
+    #[error("cannot copy document {id:?}: {source}")]
+    Uncopied {
+        /// Which document.
+        id: String,
+        /// Why not.
+        source: Box<DocdbError>,
+    },
+    /// The operation was asked to stop; the database is as it was.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl From<TreeError> for DocdbError {

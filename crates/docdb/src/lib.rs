@@ -4,6 +4,7 @@
 //! commit each, seen for ever, read without locks. The values in the file are described in
 //! `docs/formats/database.md`.
 
+mod compact;
 mod database;
 mod edit;
 mod error;
@@ -17,6 +18,7 @@ mod revtree;
 mod watch;
 mod write;
 
+pub use compact::{Compacted, Compaction};
 pub use database::{DEFAULT_REVS_LIMIT, Database, DatabaseOptions, KIND, Limits, Sizes};
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};

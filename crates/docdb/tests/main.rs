@@ -1,6 +1,7 @@
 //! Databases from outside: edits, reading, replication, crashes, what CouchDB answered.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod compaction;
 mod crash;
 mod edits;
 mod reading;

@@ -196,6 +196,13 @@ impl Storage for DiskStorage {
         open.sync_all()
             .map_err(|e| StorageError::io("sync", &full, e))
     }
+
+    fn free_bytes(&self, folder: &Path) -> Result<Option<u64>, StorageError> {
+        let full = self.at(folder);
+        let found = rustix::fs::statvfs(&full)
+            .map_err(|e| StorageError::io("ask for the free room of", &full, e.into()))?;
+        Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
+    }
 }
 
 /// An empty file in `folder` that has no name any more: it is gone when nobody has it open, however

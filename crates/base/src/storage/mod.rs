@@ -163,6 +163,14 @@ pub trait Storage: Send + Sync + Debug {
 
     /// Makes creations, renames and removals in this folder survive a power cut.
     fn sync_folder(&self, folder: &Path) -> Result<(), StorageError>;
+
+    /// Bytes that files in this folder may still take; `None` if the storage sets no limit.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn free_bytes(&self, _folder: &Path) -> Result<Option<u64>, StorageError> {
+        Ok(None)
+    }
 }
 
 /// One open file. There is at most one appender at a time; readers are never disturbed by it.

@@ -1,6 +1,6 @@
 //! Attachments as clients send them.
 
-use crate::{Attachment, EditError};
+use crate::{Attachment, EditError, Snapshot};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use varve_json::{Object, Value};
@@ -24,8 +24,8 @@ pub(crate) enum Content {
     Follows(Coding),
     /// The parent revision has it.
     Stub,
-    /// It is in the file already.
-    Kept(Attachment),
+    /// It is in the file already, as this snapshot shows.
+    Kept(Attachment, Snapshot),
 }
 
 /// How data comes in.

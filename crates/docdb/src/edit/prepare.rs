@@ -48,6 +48,8 @@ pub(crate) struct PreparedAttachment {
     /// `chunks` is empty for new data.
     pub(crate) record: Attachment,
     pub(crate) pieces: Vec<EncodedChunk>,
+    /// In whose file the data is, if it is stored already.
+    pub(crate) source: Option<Snapshot>,
 }
 
 impl Prepared {
@@ -224,7 +226,7 @@ impl Worker {
         }
         let mut ready = Vec::with_capacity(incoming.len());
         for item in incoming {
-            match self.attachment(&edit.id, item, &known)? {
+            match self.attachment(&edit.id, item, &known, snapshot)? {
                 Ok(attachment) => ready.push(attachment),
                 Err(error) => return Ok(Err(error)),
             }
@@ -237,20 +239,22 @@ impl Worker {
         id: &str,
         item: Incoming,
         known: &[Attachment],
+        snapshot: &Snapshot,
     ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {
-        let kept = |record| PreparedAttachment {
+        let kept = |record, source| PreparedAttachment {
             record,
             pieces: Vec::new(),
+            source: Some(source),
         };
         let (data, coding) = match item.content {
             Content::Data(data, coding) => (data, coding),
-            Content::Kept(record) => return Ok(Ok(kept(record))),
+            Content::Kept(record, source) => return Ok(Ok(kept(record, source))),
             Content::Follows(_) => return Ok(Err(EditError::AttachmentData(item.name))),
             Content::Stub => {
                 let found = known.iter().find(|record| record.name == item.name);
                 return Ok(found
                     .cloned()
-                    .map(kept)
+                    .map(|record| kept(record, snapshot.clone()))
                     .ok_or_else(|| EditError::MissingStub {
                         id: id.to_owned(),
                         name: item.name,
@@ -268,6 +272,7 @@ impl Worker {
             .map(|piece| EncodedChunk::encode(&mut self.stored, piece));
         Ok(Ok(PreparedAttachment {
             pieces: pieces.collect::<Result<_, _>>()?,
+            source: None,
             record: Attachment {
                 name: item.name,
                 content_type: item.content_type,

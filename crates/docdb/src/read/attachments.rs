@@ -106,7 +106,7 @@ impl Snapshot {
                 name: record.name.clone(),
                 content_type: record.content_type.clone(),
                 revpos: record.revpos,
-                content: Content::Kept(record),
+                content: Content::Kept(record, self.clone()),
             })
             .collect();
         Ok(())

@@ -125,7 +125,19 @@ impl Snapshot {
         bytes
     }
 
-    fn damaged(&self, what: &'static str, key: &[u8]) -> DocdbError {
+    pub(crate) fn tree(&self) -> &varve_btree::Snapshot {
+        &self.tree
+    }
+
+    /// The same for a walk over everything, which leaves the cache of nodes to others.
+    pub(crate) fn uncached(&self) -> Snapshot {
+        Snapshot {
+            tree: self.tree.uncached(),
+            shared: self.shared.clone(),
+        }
+    }
+
+    pub(crate) fn damaged(&self, what: &'static str, key: &[u8]) -> DocdbError {
         DocdbError::Damaged {
             path: self.shared.path.clone(),
             what,

@@ -2,19 +2,23 @@
 //!
 //! ```text
 //! byte 0         1       17        25
-//!      +---------+-------+---------+------------+-----------+-----------+-----------------+
-//!      | version | uuid  | created | update seq | purge seq | revs      | security        |
-//!      | u8      | 16 B  | u64 LE  |            |           | limit     | offset, length  |
-//!      +---------+-------+---------+------------+-----------+-----------+-----------------+
+//!      +---------+-------+---------+------------+-----------+-------+----------------+---------+
+//!      | version | uuid  | created | update seq | purge seq | revs  | security       | setting |
+//!      | u8      | 16 B  | u64 LE  |            |           | limit | offset, length | bytes   |
+//!      +---------+-------+---------+------------+-----------+-------+----------------+---------+
 //! ```
 //! `created` is in microseconds since 1970. The security object is a chunk of JSON text; length 0
-//! where none was set.
+//! where none was set. `setting` is how all bodies are compressed, in the words of the configuration;
+//! empty where they differ. In version 1 it is missing, and not known.
 
 use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};
 use varve_btree::ChunkRef;
+use varve_codec::EngineSetting;
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// It ends behind the security object's place.
+const WITHOUT_SETTING: u8 = 1;
 const NO_CHUNK: ChunkRef = ChunkRef { offset: 0, len: 0 };
 
 /// What a database knows besides its trees.
@@ -26,6 +30,8 @@ pub(crate) struct Header {
     pub(crate) purge_seq: u64,
     pub(crate) revs_limit: u64,
     pub(crate) security: Option<ChunkRef>,
+    /// How all bodies are compressed that could be made shorter; `None` if that is not known.
+    pub(crate) setting: Option<EngineSetting>,
 }
 
 impl Header {
@@ -37,12 +43,15 @@ impl Header {
             fields::put(number, &mut out);
         }
         put_chunk(self.security.unwrap_or(NO_CHUNK), &mut out);
+        let setting = self.setting.map(|setting| setting.to_string());
+        fields::put_counted(setting.unwrap_or_default().as_bytes(), &mut out);
         out
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Header, Malformed> {
         let mut reader = Reader::new(bytes);
-        if reader.byte()? != VERSION {
+        let version = reader.byte()?;
+        if ![VERSION, WITHOUT_SETTING].contains(&version) {
             return Err(Malformed);
         }
         let header = Header {
@@ -52,6 +61,10 @@ impl Header {
             purge_seq: reader.number()?,
             revs_limit: reader.number()?,
             security: Some(chunk(&mut reader)?).filter(|chunk| chunk.len > 0),
+            setting: match version {
+                WITHOUT_SETTING => None,
+                _ => reader.text()?.parse().ok(),
+            },
         };
         match reader.is_empty() {
             true => Ok(header),
@@ -73,12 +86,21 @@ mod tests {
             purge_seq: 0,
             revs_limit: 1000,
             security: Some(ChunkRef { offset: 64, len: 9 }),
+            setting: Some(EngineSetting::ZSTD),
         };
         let bytes = header.encode();
-        let expected =
-            b"\x010123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\xac\x02\x00\xe8\x07\x40\x09";
+        let expected = b"\x020123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
+                         \xac\x02\x00\xe8\x07\x40\x09\x06zstd_3";
         assert_eq!(bytes, expected);
-        assert_eq!(Header::decode(&bytes), Ok(header));
+        assert_eq!(Header::decode(&bytes).as_ref(), Ok(&header));
         assert_eq!(Header::decode(&bytes[..20]), Err(Malformed));
+        let mut older = bytes[..bytes.len() - 7].to_vec();
+        older[0] = 1;
+        let unknown = Header {
+            setting: None,
+            ..header
+        };
+        assert_eq!(Header::decode(&older).as_ref(), Ok(&unknown));
+        assert_eq!(Header::decode(&unknown.encode()), Ok(unknown));
     }
 }

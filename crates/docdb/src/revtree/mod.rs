@@ -159,6 +159,20 @@ impl RevTree {
         })
     }
 
+    /// Gives the content of every leaf another place; that of other revisions is forgotten.
+    pub(crate) fn move_leaves<E>(
+        &mut self,
+        mut place: impl FnMut(&Rev, &Stored) -> Result<Stored, E>,
+    ) -> Result<(), E> {
+        for (node, is_leaf) in self.nodes.iter_mut().zip(&self.is_leaf) {
+            node.stored = match &node.stored {
+                Some(stored) if *is_leaf => Some(place(&node.rev, stored)?),
+                _ => None,
+            };
+        }
+        Ok(())
+    }
+
     fn index(&self, rev: &Rev) -> Option<usize> {
         self.nodes.binary_search_by(|node| rev.cmp(&node.rev)).ok()
     }

@@ -6,6 +6,7 @@ use crate::record::{BY_ID, BY_SEQ, Header, LOCAL};
 use crate::{DocdbError, Snapshot};
 use std::collections::BTreeMap;
 use varve_btree::{EncodedChunk, Transaction};
+use varve_codec::EngineSetting;
 
 /// What one requester wants.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ pub(crate) type Outcomes = Vec<EditOutcome>;
 pub(crate) fn commit(
     txn: Transaction<'_>,
     path: &std::path::Path,
+    setting: EngineSetting,
     jobs: &[Job],
 ) -> Result<(Option<Snapshot>, Vec<Outcomes>), DocdbError> {
     let before = Snapshot::new(txn.base().clone(), path)?;
@@ -44,6 +46,8 @@ pub(crate) fn commit(
     if !has_changes && work.header == *before.header() {
         return Ok((None, outcomes));
     }
+    // What this commit brought may be compressed otherwise than what was there.
+    work.header.setting = work.header.setting.filter(|found| *found == setting);
     work.txn.set_user_header(&work.header.encode());
     let snapshot = Snapshot::new(work.txn.commit()?, path)?;
     Ok((Some(snapshot), outcomes))

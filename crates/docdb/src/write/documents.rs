@@ -4,7 +4,7 @@ use super::commit::{Entry, Work};
 use crate::edit::{Accepted, EditOutcome, LOCAL_PREFIX, Mode, Prepared, Text};
 use crate::record::{BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, encode_attachments};
 use crate::revtree::Stored;
-use crate::{Digest, DocdbError, EditError, Rev};
+use crate::{Attachment, Digest, DocdbError, EditError, Rev, Snapshot};
 use varve_btree::{ChunkRef, EncodedChunk};
 use varve_codec::{Compressor, EngineSetting};
 
@@ -187,6 +187,9 @@ impl Work<'_> {
         let mut records = Vec::with_capacity(edit.attachments.len());
         for attachment in &edit.attachments {
             let mut record = attachment.record.clone();
+            if let Some(source) = &attachment.source {
+                self.bring_along(&mut record, source)?;
+            }
             for piece in &attachment.pieces {
                 record.chunks.push(self.txn.append_chunk(piece)?);
             }
@@ -208,6 +211,24 @@ impl Work<'_> {
         stored.active = stored.active.saturating_add(u64::from(at.len));
         stored.attachments = Some(at);
         Ok(stored)
+    }
+
+    /// Copies the data of an attachment that was kept, if a compaction has replaced the file since
+    /// the edit was prepared.
+    fn bring_along(
+        &mut self,
+        record: &mut Attachment,
+        source: &Snapshot,
+    ) -> Result<(), DocdbError> {
+        if source.tree().is_same_file(self.txn.base()) {
+            return Ok(());
+        }
+        for piece in &mut record.chunks {
+            *piece = self
+                .txn
+                .append_chunk(&source.tree().stored_chunk(*piece)?)?;
+        }
+        Ok(())
     }
 
     fn text_chunk(&mut self, text: &Text) -> Result<ChunkRef, DocdbError> {

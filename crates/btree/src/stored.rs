@@ -1,0 +1,150 @@
+//! Chunks as they are stored, many at once: for copying them into another file.
+
+use crate::TreeError;
+use crate::chunk::{self, CHUNK_HEAD, ChunkRef, EncodedChunk};
+use crate::header::HEADER_LEN;
+use crate::pages::Pages;
+use crate::snapshot::Snapshot;
+use std::fmt;
+use varve_codec::CodecId;
+
+/// Chunks that stand at most so far from one another are read by one call, with what is between.
+const GAP: u64 = 16 << 10;
+/// One call reads no more than this, unless a single chunk is longer.
+const SPAN: u64 = 1 << 20;
+
+/// A chunk with its head, checked against its checksum but not expanded.
+pub struct StoredChunk<'s> {
+    pages: &'s Pages,
+    offset: u64,
+    bytes: &'s [u8],
+    codec: CodecId,
+}
+
+impl fmt::Debug for StoredChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoredChunk({} bytes)", self.bytes.len())
+    }
+}
+
+impl StoredChunk<'_> {
+    /// How it is compressed.
+    pub fn codec(&self) -> CodecId {
+        self.codec
+    }
+
+    /// The same bytes, to be appended to a file.
+    pub fn to_chunk(&self) -> EncodedChunk {
+        EncodedChunk::of_stored(self.bytes)
+    }
+
+    /// Appends its content to `out`.
+    ///
+    /// # Errors
+    /// [`TreeError::Expand`].
+    pub fn expand(&self, out: &mut Vec<u8>) -> Result<(), TreeError> {
+        let payload = &self.bytes[CHUNK_HEAD..];
+        self.pages.expand(self.codec, payload, self.offset, out)
+    }
+}
+
+impl Snapshot {
+    /// Calls `visit` for every chunk, with its index in `places`, in the order in which they stand
+    /// in the file. Neighbours are read together.
+    ///
+    /// # Errors
+    /// Damage; what the storage answers; an error of `visit` ends the walk.
+    pub fn visit_stored<E: From<TreeError>>(
+        &self,
+        places: &[ChunkRef],
+        visit: &mut dyn FnMut(usize, StoredChunk<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_unstable_by_key(|&index| places[index]);
+        for &place in places {
+            self.check_place(place)?;
+        }
+        let mut buffer = Vec::new();
+        let mut rest = &order[..];
+        while let Some((&first, _)) = rest.split_first() {
+            let start = places[first].offset;
+            let (count, end) = span_of(places, rest);
+            let (span, behind) = rest.split_at(count);
+            // Places were checked to be within the file, so this is no claim.
+            buffer.resize((end - start) as usize, 0);
+            let file = &self.pages.file;
+            file.read_exact_at(start, &mut buffer)
+                .map_err(TreeError::from)?;
+            for &index in span {
+                let place = places[index];
+                let bytes = &buffer[(place.offset - start) as usize..][..place.len as usize];
+                let (codec, _) = chunk::check(bytes, (self.pages.path(), place.offset))?;
+                let stored = StoredChunk {
+                    pages: &self.pages,
+                    offset: place.offset,
+                    bytes,
+                    codec,
+                };
+                visit(index, stored)?;
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// One chunk as it is stored.
+    ///
+    /// # Errors
+    /// As [`Snapshot::visit_stored`].
+    pub fn stored_chunk(&self, place: ChunkRef) -> Result<EncodedChunk, TreeError> {
+        let mut found = None;
+        self.visit_stored::<TreeError>(&[place], &mut |_, stored| {
+            found = Some(stored.to_chunk());
+            Ok(())
+        })?;
+        found.ok_or_else(|| {
+            self.pages
+                .damaged(place.offset, "a chunk could not be read")
+        })
+    }
+
+    /// Whether both are of the same file: only then places of one mean something in the other.
+    pub fn is_same_file(&self, other: &Snapshot) -> bool {
+        self.pages.header.id == other.pages.header.id
+    }
+
+    /// The same, for a walk over everything: what it reads does not drive out of the cache what
+    /// others need.
+    pub fn uncached(&self) -> Snapshot {
+        Snapshot {
+            pages: std::sync::Arc::new(self.pages.uncached()),
+            state: self.state.clone(),
+        }
+    }
+
+    fn check_place(&self, place: ChunkRef) -> Result<(), TreeError> {
+        let fits = place.end().is_some_and(|end| end <= self.state.end);
+        if fits && place.offset >= HEADER_LEN as u64 && place.len as usize >= CHUNK_HEAD {
+            return Ok(());
+        }
+        let reason = "a reference points outside of what is committed";
+        Err(self.pages.damaged(place.offset, reason))
+    }
+}
+
+/// How many of the chunks, which are in file order, are read together, and where they end.
+fn span_of(places: &[ChunkRef], order: &[usize]) -> (usize, u64) {
+    let end_of = |index: usize| places[index].offset + u64::from(places[index].len);
+    let (mut count, mut end) = (0, 0);
+    let start = order.first().map_or(0, |&first| places[first].offset);
+    for &index in order {
+        let next = end_of(index).max(end);
+        let apart = places[index].offset.saturating_sub(end) > GAP;
+        if count > 0 && (apart || next - start > SPAN) {
+            break;
+        }
+        count += 1;
+        end = next;
+    }
+    (count, end)
+}

@@ -1,0 +1,332 @@
+//! Compaction: what a database still needs is copied into a new file, which then takes its place.
+//!
+//! ```text
+//! db.varve                  the database; read and written all the time
+//! db.varve.compact          the copy, until it is renamed to db.varve
+//! db.varve.compact.sort     sorted runs, where there are more documents than fit in memory
+//! ```
+//! A commit is copied whole ([`whole`]), then what was committed meanwhile ([`catch_up`]), in
+//! rounds that become shorter; the last one while the old file's writer waits. The copy is synced
+//! before it is renamed, so a crash leaves the old file or the new one. What a crash leaves beside
+//! it is removed when the database is opened next. Readers keep the file that they have.
+//!
+//! Kept are all leaves with their bodies and attachments, revision trees, local documents, purges,
+//! the security object, and all numbers. Bodies of revisions that are no leaves go.
+
+mod attachments;
+mod catch_up;
+mod copier;
+mod pipeline;
+mod sort;
+mod whole;
+
+use crate::record::Header;
+use crate::{Database, DocdbError, Snapshot};
+use copier::{Copier, Recoding};
+use sort::Sorter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_base::{Interrupt, Progress, Storage};
+use varve_btree::{ChunkRef, TreeFile};
+use varve_codec::{CodecId, EngineSetting};
+
+/// Names of the steps, as CouchDB's tasks have them.
+pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy"];
+
+/// The writer may be kept waiting while so many bytes of commits are looked through.
+const SHORT: u64 = 2 << 20;
+/// Rounds after which the writer waits even for a longer one: it is faster than the copying.
+const ROUNDS: usize = 12;
+
+/// The copy's path.
+pub(crate) fn copy_path(path: &Path) -> PathBuf {
+    with_suffix(path, ".compact")
+}
+
+fn sort_path(path: &Path) -> PathBuf {
+    with_suffix(path, ".compact.sort")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Removes what a compaction that did not come to its end has left.
+pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
+    for rest in [sort_path(path), copy_path(path)] {
+        match storage.remove(&rest) {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a compaction did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compacted {
+    /// Bytes of the file before.
+    pub before: u64,
+    /// Bytes of the file that took its place.
+    pub after: u64,
+}
+
+/// Whom a compaction tells how far it is, and who may end it.
+struct Watcher<'w> {
+    database: &'w Database,
+    progress: &'w dyn Progress,
+    stop: &'w Interrupt,
+}
+
+impl Watcher<'_> {
+    fn check(&self) -> Result<(), DocdbError> {
+        self.stop.check().map_err(|_| DocdbError::Interrupted)?;
+        match self.database.is_deleted() {
+            true => Err(self.database.deleted()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A compaction under way; dropping it leaves the database as it was.
+///
+/// [`Compaction::copy`] has the work and disturbs nobody, so that a thread of low priority may do
+/// it; [`Compaction::finish`] is short and keeps the writer waiting, so that none should.
+pub struct Compaction {
+    database: Database,
+    old: Arc<TreeFile>,
+    new: Arc<TreeFile>,
+    copier: Copier,
+    /// The newest commit that is in the copy.
+    copied: Option<Snapshot>,
+    /// Where the security object stands in the copy.
+    security: Option<ChunkRef>,
+    is_finished: bool,
+}
+
+impl std::fmt::Debug for Compaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Compaction({})", self.database.path().display())
+    }
+}
+
+impl Drop for Compaction {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // If that fails, the next opening removes them.
+            let _ = remove_rests(self.database.storage().as_ref(), self.database.path());
+        }
+        self.database.end_compaction();
+    }
+}
+
+impl Database {
+    /// Compacts the database while others read and write it.
+    ///
+    /// # Errors
+    /// [`DocdbError::CompactionRuns`], [`DocdbError::NoRoom`], [`DocdbError::Interrupted`],
+    /// [`DocdbError::Deleted`]; damage, naming the document; what the storage answers. The database
+    /// is then as it was.
+    pub fn compact(
+        &self,
+        progress: &dyn Progress,
+        stop: &Interrupt,
+    ) -> Result<Compacted, DocdbError> {
+        let mut compaction = self.begin_compaction()?;
+        compaction.copy(progress, stop)?;
+        compaction.finish(stop)
+    }
+
+    /// Begins a compaction; there is one at a time. Checks that the disk has room for the copy.
+    ///
+    /// # Errors
+    /// As [`Database::compact`].
+    pub fn begin_compaction(&self) -> Result<Compaction, DocdbError> {
+        if !self.claim_compaction() {
+            let path = self.path().to_owned();
+            return Err(DocdbError::CompactionRuns { path });
+        }
+        let made = Compaction::new(self);
+        if made.is_err() {
+            self.end_compaction();
+        }
+        made
+    }
+}
+
+impl Compaction {
+    fn new(database: &Database) -> Result<Self, DocdbError> {
+        if database.is_deleted() {
+            return Err(database.deleted());
+        }
+        let (storage, path) = (database.storage().as_ref(), database.path());
+        let snapshot = database.snapshot();
+        let setting = database.setting();
+        let recoding = Recoding::new(snapshot.header().setting, setting);
+        remove_rests(storage, path)?;
+        check_room(database, recoding, setting)?;
+        let copier = Copier::new(recoding)?;
+        let header = Header {
+            security: None,
+            ..snapshot.header().clone()
+        };
+        let (copy, options) = (copy_path(path), database.tree_options());
+        let new = TreeFile::create_with(storage, &copy, options, &header.encode())?;
+        Ok(Compaction {
+            old: database.file(),
+            database: database.clone(),
+            new: Arc::new(new),
+            copier,
+            copied: None,
+            security: None,
+            is_finished: false,
+        })
+    }
+
+    /// Copies everything, until little is missing.
+    ///
+    /// # Errors
+    /// As [`Database::compact`].
+    pub fn copy(&mut self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), DocdbError> {
+        let database = self.database.clone();
+        let watch = Watcher {
+            database: &database,
+            progress,
+            stop,
+        };
+        let first = database.snapshot().uncached();
+        let storage = database.storage();
+        let sorted = sort_path(database.path());
+        let moved = Sorter::new(storage.as_ref(), sorted.clone(), sort::MEMORY);
+        let mut txn = self.new.begin()?;
+        whole::copy(&first, &mut txn, &mut self.copier, moved, &watch)?;
+        self.security = match first.header().security {
+            Some(at) => Some(self.copier.chunk(&first, &mut txn, at)?),
+            None => None,
+        };
+        txn.set_user_header(&self.header(&first).encode());
+        txn.commit()?;
+        self.copied = Some(first);
+        match storage.remove(&sorted) {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        }
+        self.rounds(&watch)
+    }
+
+    /// Catches up until a round is short.
+    fn rounds(&mut self, watch: &Watcher<'_>) -> Result<(), DocdbError> {
+        for _ in 0..ROUNDS {
+            let newest = self.database.snapshot();
+            if self.is_near(&newest) {
+                break;
+            }
+            self.round(&newest.uncached(), watch)?;
+        }
+        Ok(())
+    }
+
+    /// Whether little was committed since what was copied.
+    fn is_near(&self, newest: &Snapshot) -> bool {
+        let copied = self.copied.as_ref().map(|copied| copied.tree().position());
+        copied.is_some_and(|copied| newest.tree().position().saturating_sub(copied) <= SHORT)
+    }
+
+    /// Brings the copy up to a commit.
+    fn round(&mut self, to: &Snapshot, watch: &Watcher<'_>) -> Result<(), DocdbError> {
+        let Some(copied) = &self.copied else {
+            return Ok(());
+        };
+        if copied.tree().position() == to.tree().position() {
+            return Ok(());
+        }
+        watch.check()?;
+        let mut txn = self.new.begin()?;
+        catch_up::catch_up(to, copied, &mut txn, &mut self.copier, watch)?;
+        if to.header().security != copied.header().security {
+            self.security = match to.header().security {
+                Some(at) => Some(self.copier.chunk(to, &mut txn, at)?),
+                None => None,
+            };
+        }
+        txn.set_user_header(&self.header(to).encode());
+        txn.commit()?;
+        self.copied = Some(to.clone());
+        Ok(())
+    }
+
+    fn header(&self, of: &Snapshot) -> Header {
+        Header {
+            security: self.security,
+            setting: Some(self.database.setting()),
+            ..of.header().clone()
+        }
+    }
+
+    /// Copies what is missing while the writer waits, and puts the copy in the old file's place.
+    ///
+    /// # Errors
+    /// As [`Database::compact`]; also that the storage does not say that the new name is durable:
+    /// the new file is in use then, and writers are refused until it is.
+    pub fn finish(mut self, stop: &Interrupt) -> Result<Compacted, DocdbError> {
+        let database = self.database.clone();
+        let watch = Watcher {
+            database: &database,
+            progress: &varve_base::Silent,
+            stop,
+        };
+        if self.copied.is_none() {
+            return Err(database.snapshot().abandoned());
+        }
+        self.rounds(&watch)?;
+        let old = Arc::clone(&self.old);
+        // From here on nobody writes, and nobody deletes.
+        let writer = old.begin()?;
+        let last = Snapshot::new(writer.base().clone(), database.path())?;
+        self.round(&last.uncached(), &watch)?;
+        watch.check()?;
+        let (storage, path) = (database.storage(), database.path());
+        let before = old.sizes().file;
+        storage.rename(&copy_path(path), path)?;
+        self.is_finished = true;
+        // Under its own name, so that messages say which file is meant. One that cannot be opened
+        // once more is used as it is.
+        let options = database.tree_options();
+        let renamed = TreeFile::open(storage.as_ref(), path, options);
+        let after = self.new.sizes().file;
+        let new = renamed.map_or_else(|_| Arc::clone(&self.new), Arc::new);
+        database.replace_file(new)?;
+        drop(writer);
+        Ok(Compacted { before, after })
+    }
+}
+
+/// Refuses if the disk is too full. What is needed is known roughly, unless everything is copied
+/// as it is.
+fn check_room(
+    database: &Database,
+    recoding: Recoding,
+    setting: EngineSetting,
+) -> Result<(), DocdbError> {
+    let path = database.path();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let Some(free) = database.storage().free_bytes(folder)? else {
+        return Ok(());
+    };
+    let sizes = database.sizes()?;
+    let needed = match recoding.is_needless() {
+        true => sizes.active,
+        false if setting.codec() == CodecId::None => sizes.external.max(sizes.active),
+        false => sizes.active.saturating_add(sizes.active / 4),
+    };
+    if needed <= free {
+        return Ok(());
+    }
+    Err(DocdbError::NoRoom {
+        path: path.to_owned(),
+        needed,
+        free,
+    })
+}
