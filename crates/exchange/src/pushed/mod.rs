@@ -1,7 +1,7 @@
 //! Taking a push in: `unbundle` and `pushkey`, as the side that is pushed to.
 //!
-//! The bundle is applied while it arrives, under the store's lock and in one transaction. What is
-//! said meanwhile, by steps and by hooks, goes back with the part that it is about:
+//! The bundle is applied when all of it is here, under the store's lock and in one transaction. What
+//! is said meanwhile, by steps and by hooks, goes back with the part that it is about:
 //!
 //! ```text
 //! bundle2 in                         bundle2 out
@@ -28,11 +28,12 @@ pub use words::PushWords;
 use crate::ExchangeError;
 use crate::arrivals::{Changed, Standing};
 use crate::bundle::{BundleLimits, open_bundle};
+use crate::push::Spool;
 use crate::unbundle::{News, Pushed, Unbundle};
 use crate::wire::{TYPE_01, WireRequest, WireResponse, with_causes};
 use heads::ExpectedHeads;
 use std::fmt;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use varve_base::Silent;
 use varve_repo::hooks::{Hooks, KeyMove};
 use varve_repo::{Lock, LockWait, Locked, ReceiveReport, RepoError, Repository, WriteOptions};
@@ -93,9 +94,13 @@ impl Push<'_> {
     pub fn unbundle(
         &self,
         request: &WireRequest,
-        mut body: impl Read + Send,
+        mut body: impl Read,
     ) -> Result<WireResponse, ExchangeError> {
         let expected = ExpectedHeads::parse(request)?;
+        // A client that sends slowly must not keep others from writing.
+        let mut bundle = Spool::default();
+        io::copy(&mut body, &mut bundle).map_err(ExchangeError::Read)?;
+        bundle.rewind().map_err(ExchangeError::Read)?;
         let lock = self.repository.lock(Locked::Store, &self.wait)?;
         if !expected.are_those_of(&*self.repository.view()?) {
             if self.words.are_heard() {
@@ -104,14 +109,14 @@ impl Push<'_> {
             return Ok(numbered(0, CHANGED.as_bytes()));
         }
         let mut magic = Vec::new();
-        let mut beginning = body.by_ref().take(BUNDLE2.len() as u64);
+        let mut beginning = bundle.by_ref().take(BUNDLE2.len() as u64);
         let read = beginning.read_to_end(&mut magic);
         read.map_err(ExchangeError::Read)?;
         let is_bundle2 = magic == BUNDLE2;
         self.words.of_bundle2(is_bundle2);
         let mut replies = Replies::default();
         let before = Standing::of(self.repository)?;
-        let applied = self.apply(lock, Cursor::new(magic).chain(body), &mut replies);
+        let applied = self.apply(lock, Cursor::new(magic).chain(bundle), &mut replies);
         if let Ok(report) = &applied {
             let changes = before.changes_since(self.repository)?;
             let changes = changes.iter().map(Changed::to_string);

@@ -18,7 +18,6 @@
 mod body;
 mod frames;
 
-use crate::push::Spool;
 use crate::wire::{ClientMedia, TYPE_ERROR, WireRequest, WireResponse, WireSettings, respond};
 use crate::{ChunkSink, ExchangeError, Push, SinkClosed};
 use body::ChunkedBody;
@@ -151,11 +150,7 @@ impl Conversation<'_> {
         }
         framed(b"", output)?;
         output.flush().map_err(gone)?;
-        // Nobody says here that a client has fallen asleep, so no lock waits for what it sends.
-        let mut bundle = Spool::default();
-        io::copy(&mut ChunkedBody::new(frames), &mut bundle).map_err(ExchangeError::Read)?;
-        bundle.rewind().map_err(ExchangeError::Read)?;
-        let response = self.push.unbundle(request, bundle)?;
+        let response = self.push.unbundle(request, ChunkedBody::new(frames))?;
         let body = match response {
             WireResponse::Whole { body, .. } => body,
             WireResponse::Stream { body, .. } => return body(&mut Out(output)),

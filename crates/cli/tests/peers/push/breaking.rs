@@ -105,7 +105,12 @@ fn a_client_that_is_killed_leaves_nothing_behind() {
 
 #[test]
 fn a_server_that_is_told_to_stop_undoes_what_cannot_end() {
-    let pair = with_much();
+    let mut pair = with_much();
+    // Longer than what is under way may take to end, and shorter than what cannot may take to be
+    // undone.
+    let begun = pair.site.path().join("begun");
+    let hook = format!("touch {}; sleep 7", begun.display());
+    pair.configure(&format!("{OPEN}[hooks]\nprechangegroup = {hook}\n"));
     let client = &pair.clients()[0];
     pair.hg
         .ok(client, &["bundle", "-a", "-t", "none-v1", "../all.hg"]);
@@ -116,17 +121,33 @@ fn a_server_that_is_told_to_stop_undoes_what_cannot_end() {
         bundle.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(&bundle[..bundle.len() / 2]).unwrap();
+    stream.write_all(&bundle).unwrap();
     let server = pair.servers()[0].clone();
     let journal = server.join(".hg/store/journal");
-    while !journal.exists() {
+    while !begun.exists() {
         thread::sleep(Duration::from_millis(10));
     }
-    // The rest never comes.
     let Pair { hg, site, ours, .. } = pair;
     assert!(ours.stop("TERM").status.success());
     assert!(!journal.exists());
     assert_eq!(hg.ok(&server, &["log", "-T", "."]), "...");
     hg.ok(&server, &["verify"]);
     drop((stream, site));
+}
+
+#[test]
+fn a_client_that_sends_slowly_keeps_nobody_from_pushing() {
+    let pair = with_much();
+    let client = &pair.clients()[0];
+    let mut stream = TcpStream::connect(pair.ours.address()).unwrap();
+    let head = "POST /hg/r?cmd=unbundle&heads=666f726365 HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nHG20";
+    stream.write_all(head.as_bytes()).unwrap();
+    // It has been taken in when another request behind it has been answered.
+    pair.hg.ok(client, &["identify", &pair.urls()[0]]);
+    let server = &pair.servers()[0];
+    assert!(!server.join(".hg/store/lock").is_symlink());
+    let told = pair.hg.run(client, &["push", &pair.urls()[0]]);
+    assert_eq!(told.code, Some(0), "{told}");
+    drop(stream);
+    pair.hg.ok(server, &["verify"]);
 }
