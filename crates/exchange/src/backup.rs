@@ -86,9 +86,12 @@ pub fn write_backup(
     let mut phases = revs.iter().map(|rev| view.phases().of(*rev));
     let is_secret = phases.any(|phase| phase == Phase::Secret);
     let secret = Phase::Secret.number().to_string();
-    let advisory = [("nbchanges", &count[..]), ("targetphase", &secret)];
+    let advisory = [
+        (&b"nbchanges"[..], count.as_bytes()),
+        (b"targetphase", secret.as_bytes()),
+    ];
     let params = PartParams {
-        mandatory: &[("version", Version::V3.name())],
+        mandatory: &[(b"version", Version::V3.name().as_bytes())],
         advisory: if is_secret { &advisory } else { &advisory[..1] },
     };
     let mut payload = bundle.part("CHANGEGROUP", &params)?;

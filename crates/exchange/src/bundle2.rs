@@ -36,10 +36,13 @@ pub(crate) struct BundleWriter<W: Write> {
     exact: Option<usize>,
 }
 
+/// Key and value.
+pub(crate) type Param<'a> = (&'a [u8], &'a [u8]);
+
 /// The parameters of a part, mandatory ones first.
 pub(crate) struct PartParams<'a> {
-    pub(crate) mandatory: &'a [(&'a str, &'a str)],
-    pub(crate) advisory: &'a [(&'a str, &'a str)],
+    pub(crate) mandatory: &'a [Param<'a>],
+    pub(crate) advisory: &'a [Param<'a>],
 }
 
 impl<W: Write> BundleWriter<W> {
@@ -119,8 +122,8 @@ fn part_header(name: &str, id: u32, params: &PartParams<'_>) -> io::Result<Vec<u
         header.push(length_byte("a value", value.len())?);
     }
     for (key, value) in all() {
-        header.extend_from_slice(key.as_bytes());
-        header.extend_from_slice(value.as_bytes());
+        header.extend_from_slice(key);
+        header.extend_from_slice(value);
     }
     Ok(header)
 }
@@ -163,7 +166,7 @@ impl<W: Write> Payload<'_, W> {
             end -= 1;
         }
         let params = PartParams {
-            mandatory: &[("message", &words[..end])],
+            mandatory: &[(b"message", &words.as_bytes()[..end])],
             advisory: &[],
         };
         self.bundle.out.write_all(&INTERRUPTION.to_be_bytes())?;
@@ -220,7 +223,7 @@ pub(crate) fn write_small_parts<W: Write>(
 ) -> io::Result<()> {
     for part in parts {
         let namespace = part.namespace.as_deref();
-        let mandatory = namespace.map(|name| ("namespace", name));
+        let mandatory = namespace.map(|name| (&b"namespace"[..], name.as_bytes()));
         let params = PartParams {
             mandatory: mandatory.as_slice(),
             advisory: &[],
@@ -242,8 +245,8 @@ mod tests {
     fn golden_header_of_a_changegroup_part() {
         let mut bundle = BundleWriter::new(Vec::new()).unwrap();
         let params = PartParams {
-            mandatory: &[("version", "03")],
-            advisory: &[("nbchanges", "3")],
+            mandatory: &[(b"version", b"03")],
+            advisory: &[(b"nbchanges", b"3")],
         };
         let part = bundle.part("CHANGEGROUP", &params).unwrap();
         part.whole(b"abc").unwrap();

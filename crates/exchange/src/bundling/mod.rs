@@ -16,7 +16,7 @@ pub(crate) use parts::{encode_branches, encode_phases};
 pub use plan::{BundlePlan, PartOutline, Travellers};
 
 use crate::ExchangeError;
-use crate::bundle2::{BundleWriter, PartParams, write_start};
+use crate::bundle2::{BundleWriter, Param, PartParams, write_start};
 use crate::changegroup::{SectionSizes, Version, write_changegroup};
 use plan::{Form, Part, Payload};
 use std::io::Write;
@@ -87,8 +87,11 @@ impl BundlePlan<'_> {
         bundle: &mut BundleWriter<W>,
         sizes: &mut SectionSizes,
     ) -> Result<(), ExchangeError> {
-        fn pairs<'p>(params: &'p [(&'static str, String)]) -> Vec<(&'p str, &'p str)> {
-            params.iter().map(|(key, value)| (*key, &**value)).collect()
+        fn pairs<'p>(params: &'p [(&'static str, String)]) -> Vec<Param<'p>> {
+            let pairs = params.iter();
+            pairs
+                .map(|(key, value)| (key.as_bytes(), value.as_bytes()))
+                .collect()
         }
         let (mandatory, advisory) = (pairs(&part.mandatory), pairs(&part.advisory));
         let params = PartParams {

@@ -16,16 +16,20 @@ pub use reply::{PushReply, read_reply};
 pub use spool::Spool;
 
 use crate::ExchangeError;
-use crate::bundle2::{BundleWriter, PartParams};
+use crate::bundle2::{BundleWriter, Param, PartParams};
 use crate::bundling::PAYLOAD_CHUNK;
 use crate::changegroup::{SectionSizes, Selection, Version, write_changegroup};
 use crate::peer::PeerCapabilities;
 use std::io::Write;
+use varve_repo::hooks::Given;
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
 
 /// In place of a node: there is no bookmark, or shall be none.
 const NOWHERE: Node = Node([0xff; 20]);
+
+/// The part whose parameters are variables of hooks.
+const VARIABLES: &str = "pushvars";
 
 /// A bookmark that is pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +70,8 @@ pub struct PushPlan<'a> {
     pub markers: Vec<u8>,
     /// Bookmarks that change.
     pub bookmarks: Vec<PushedBookmark>,
+    /// What the hooks of the other side are told.
+    pub variables: Given,
 }
 
 /// What may be told about a part that was written.
@@ -73,8 +79,8 @@ pub struct PushPlan<'a> {
 pub struct PushedPart {
     /// Its name in small letters.
     pub name: &'static str,
-    /// Number of parameters that must be understood.
-    pub params: usize,
+    /// Number of parameters that must be understood, and of others.
+    pub params: [usize; 2],
     /// Bytes of the payload, where they are all known beforehand.
     pub len: Option<usize>,
 }
@@ -105,7 +111,10 @@ impl PushPlan<'_> {
     pub fn outline(&self, there: &PeerCapabilities) -> Result<Vec<PushedPart>, ExchangeError> {
         let outline = |part: Part| PushedPart {
             name: part.name,
-            params: usize::from(part.payload.is_none()),
+            params: [
+                usize::from(part.payload.is_none()),
+                self.variables_of(&part).len(),
+            ],
             // Mercurial makes these while it writes them.
             len: match part.name {
                 "check:updated-heads" | "check:heads" | "obsmarkers" => None,
@@ -130,12 +139,14 @@ impl PushPlan<'_> {
         let mut sizes = None;
         for part in self.parts(there)? {
             let name = part.name.to_ascii_uppercase();
+            let variables = self.variables_of(&part).iter();
+            let variables: Vec<Param<'_>> = variables.map(|(k, v)| (&k[..], &v[..])).collect();
             let params = PartParams {
                 mandatory: match part.payload {
-                    None => &[("version", version.name())],
+                    None => &[(b"version", version.name().as_bytes())],
                     Some(_) => &[],
                 },
-                advisory: &[],
+                advisory: &variables,
             };
             let mut payload = bundle.part(&name, &params)?;
             match part.payload {
@@ -153,10 +164,20 @@ impl PushPlan<'_> {
         Ok(sizes)
     }
 
+    fn variables_of(&self, part: &Part) -> &[(Vec<u8>, Vec<u8>)] {
+        match part.name == VARIABLES {
+            true => &self.variables,
+            false => &[],
+        }
+    }
+
     fn parts(&self, there: &PeerCapabilities) -> Result<Vec<Part>, ExchangeError> {
         let words = crate::peer::readable().join("\n");
         let mut parts = vec![("replycaps", Some(words.into_bytes()))];
         let mut add = |name, payload: Vec<u8>| parts.push((name, Some(payload)));
+        if !self.variables.is_empty() {
+            add(VARIABLES, Vec::new());
+        }
         if let Some(seen) = &self.seen {
             self.check(seen, there, &mut add)?;
         }

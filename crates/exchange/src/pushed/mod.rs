@@ -35,7 +35,7 @@ use heads::ExpectedHeads;
 use std::fmt;
 use std::io::{self, Cursor, Read};
 use varve_base::Silent;
-use varve_repo::hooks::{Hooks, KeyMove};
+use varve_repo::hooks::{Given, Hooks, KeyMove};
 use varve_repo::{Lock, LockWait, Locked, ReceiveReport, RepoError, Repository, WriteOptions};
 
 /// As hooks learn it, and the name of the transaction.
@@ -58,6 +58,8 @@ pub struct Push<'a> {
     pub takes_markers: bool,
     /// Whether changesets become public here.
     pub publishing: bool,
+    /// Whether its user may tell hooks something.
+    pub takes_variables: bool,
     /// How the store's lock is waited for; also what stops the work.
     pub wait: LockWait<'a>,
     /// What is said meanwhile.
@@ -97,6 +99,7 @@ impl Push<'_> {
         mut body: impl Read,
     ) -> Result<WireResponse, ExchangeError> {
         let expected = ExpectedHeads::parse(request)?;
+        self.hooks.given(Given::new());
         // A client that sends slowly must not keep others from writing.
         let mut bundle = Spool::default();
         io::copy(&mut body, &mut bundle).map_err(ExchangeError::Read)?;
@@ -156,6 +159,7 @@ impl Push<'_> {
             new: value("new")?,
         };
         let mut facts = key.facts();
+        self.hooks.given(Given::new());
         if let Err(refused) = self.hooks.ask("prepushkey", &facts, false) {
             let words = format!("pushkey-abort: {refused}\n");
             self.words.say("", words.as_bytes());
@@ -221,6 +225,7 @@ impl Push<'_> {
             only_history: false,
             pushed: Some(Pushed {
                 publishing: self.publishing,
+                hooks: self.takes_variables.then_some(self.hooks),
                 words,
                 replies,
             }),

@@ -3,7 +3,7 @@
 use super::words::Words;
 use crate::ExchangeError;
 use crate::bundle::PartHeader;
-use crate::bundle2::{BundleWriter, PartParams};
+use crate::bundle2::{BundleWriter, Param, PartParams};
 use crate::wire::with_causes;
 
 /// Longest value of a parameter.
@@ -89,12 +89,15 @@ impl Replies {
         for part in parts {
             let to = part.to_string();
             for reply in replies().filter(|reply| reply.to == part) {
-                let advisory = [("in-reply-to", &to[..]), (reply.key, &reply.value)];
+                let advisory = [
+                    (&b"in-reply-to"[..], to.as_bytes()),
+                    (reply.key.as_bytes(), reply.value.as_bytes()),
+                ];
                 bundle.part(reply.name, &advisory_only(&advisory))?.end()?;
             }
             let said = words.map_or_else(Vec::new, |words| words.about(Some(part)));
             if !said.is_empty() {
-                let advisory = [("in-reply-to", &to[..])];
+                let advisory = [(&b"in-reply-to"[..], to.as_bytes())];
                 let output = bundle.part("output", &advisory_only(&advisory))?;
                 output.whole(&said)?;
             }
@@ -107,7 +110,7 @@ impl Replies {
     }
 }
 
-fn advisory_only<'a>(advisory: &'a [(&'a str, &'a str)]) -> PartParams<'a> {
+fn advisory_only<'a>(advisory: &'a [Param<'a>]) -> PartParams<'a> {
     PartParams {
         mandatory: &[],
         advisory,
@@ -169,13 +172,18 @@ fn write_failure(
             ("ERROR:ABORT", vec![message], hint.into_iter().collect())
         }
     };
-    let mandatory: Vec<(&str, &str)> = mandatory.iter().map(|(k, v)| (*k, &v[..])).collect();
-    let advisory: Vec<(&str, &str)> = advisory.iter().map(|(k, v)| (*k, &v[..])).collect();
     let params = PartParams {
-        mandatory: &mandatory,
-        advisory: &advisory,
+        mandatory: &pairs(&mandatory),
+        advisory: &pairs(&advisory),
     };
     Ok(bundle.part(name, &params)?.end()?)
+}
+
+fn pairs(params: &Params) -> Vec<Param<'_>> {
+    let pairs = params.iter();
+    pairs
+        .map(|(key, value)| (key.as_bytes(), value.as_bytes()))
+        .collect()
 }
 
 /// As much of a text as a parameter can hold.

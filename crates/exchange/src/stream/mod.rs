@@ -146,9 +146,9 @@ fn stream_part<'b, W: Write>(
     let (bytes, count) = (bytes.to_string(), files.to_string());
     let params = PartParams {
         mandatory: &[
-            ("bytecount", &bytes),
-            ("filecount", &count),
-            ("requirements", &requirements),
+            (b"bytecount", bytes.as_bytes()),
+            (b"filecount", count.as_bytes()),
+            (b"requirements", requirements.as_bytes()),
         ],
         advisory: &[],
     };

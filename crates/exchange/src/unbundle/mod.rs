@@ -16,7 +16,7 @@ pub use pulled::Pulled;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::{Interrupt, Progress};
-use varve_repo::hooks::Origin;
+use varve_repo::hooks::{Hooks, Origin};
 use varve_repo::{Audience, Lock, Phase, ReceiveReport, Receiver, Repository, WriteOptions};
 
 /// What is heard while a bundle is applied.
@@ -69,6 +69,8 @@ pub struct Unbundle<'a> {
 /// What is different about a bundle that somebody pushes.
 #[derive(Debug)]
 pub struct Pushed<'a> {
+    /// Those that learn what the bundle wants to tell hooks; `None` keeps that from them.
+    pub hooks: Option<&'a dyn Hooks>,
     /// Whether changesets become public here.
     pub publishing: bool,
     /// What the other side is told in words.

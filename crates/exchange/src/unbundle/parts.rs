@@ -19,6 +19,7 @@ const OF_PUSHES: &[&[u8]] = &[
     b"check:phases",
     b"check:bookmarks",
     b"pushkey",
+    b"pushvars",
 ];
 
 /// Parameters of a key.
@@ -154,6 +155,14 @@ impl Applying<'_> {
             b"check:phases" => self.check_phases(&read_whole(&mut payload)?)?,
             b"check:bookmarks" => self.check_bookmarks(&read_whole(&mut payload)?)?,
             b"pushkey" => self.pushed_key(header)?,
+            b"pushvars" => {
+                let hooks = self.how.pushed.as_ref().and_then(|pushed| pushed.hooks);
+                if let Some(hooks) = hooks {
+                    let all = header.advisory.iter();
+                    let upper = all.map(|(name, value)| (name.to_ascii_uppercase(), value.clone()));
+                    hooks.given(upper.collect());
+                }
+            }
             b"output" => (self.how.tell)(News::Remote(&read_whole(&mut payload)?)),
             b"error:abort" | b"error:unsupportedcontent" | b"error:pushraced" => {
                 return Err(remote_error(header));

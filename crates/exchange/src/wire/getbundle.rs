@@ -146,8 +146,8 @@ impl Bundle {
     ) -> Result<Option<ExchangeError>, ExchangeError> {
         let count = self.selection.sent_len().to_string();
         let params = PartParams {
-            mandatory: &[("version", version.name())],
-            advisory: &[("nbchanges", &count)],
+            mandatory: &[(b"version", version.name().as_bytes())],
+            advisory: &[(b"nbchanges", count.as_bytes())],
         };
         let mut payload = bundle.part("CHANGEGROUP", &params)?;
         let written = write_changegroup(&self.view, &self.selection, version, &mut payload);

@@ -7,7 +7,7 @@
 //! commit =                      takes the first one back
 //! ```
 
-use super::Facts;
+use super::{Facts, Given};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -112,29 +112,40 @@ impl Script {
         }
     }
 
-    /// The process that runs the hook in the folder `root`, with the facts in its environment.
-    /// What it says goes where the caller lets it go.
-    pub fn process(&self, facts: &Facts, root: &Path, pending: bool) -> Command {
+    /// The process that runs the hook in the folder `root`, with the facts in its environment and
+    /// what who pushes has given. What it says goes where the caller lets it go.
+    pub fn process(&self, (facts, given): (&Facts, &Given), root: &Path, pending: bool) -> Command {
         let mut process = Command::new("/bin/sh");
         process.arg("-c").arg(OsStr::from_bytes(&self.command));
         process.current_dir(root);
         // Those of a hook that has called this program are about something else.
         process.env_remove("HG_PENDING");
-        let mut set = |name: &str, value: &[u8]| {
-            // A byte 0 would keep the process from starting.
-            let value: Vec<u8> = value.iter().copied().filter(|byte| *byte != 0).collect();
-            process.env(format!("HG_{name}"), OsString::from_vec(value));
+        let mut set = |name: &[u8], value: &[u8]| {
+            // Either would keep the process from starting.
+            let name = without(b"=\0", &[b"HG_", name].concat());
+            process.env(
+                OsString::from_vec(name),
+                OsString::from_vec(without(b"\0", value)),
+            );
         };
-        set("HOOKNAME", &self.name);
-        set("HOOKTYPE", self.kind());
+        set(b"HOOKNAME", &self.name);
+        set(b"HOOKTYPE", self.kind());
         if pending {
-            set("PENDING", root.as_os_str().as_bytes());
+            set(b"PENDING", root.as_os_str().as_bytes());
         }
         for (name, value) in facts {
-            set(&name.to_ascii_uppercase(), value);
+            set(name.to_ascii_uppercase().as_bytes(), value);
+        }
+        for (name, value) in given {
+            set(&[b"USERVAR_", &name[..]].concat(), value);
         }
         process
     }
+}
+
+fn without(unwanted: &[u8], bytes: &[u8]) -> Vec<u8> {
+    let wanted = |byte: &u8| !unwanted.contains(byte);
+    bytes.iter().copied().filter(wanted).collect()
 }
 
 #[cfg(test)]
@@ -181,7 +192,8 @@ mod tests {
             command: b"true".to_vec(),
         };
         let facts = Facts::from([("node", b"1\x002".to_vec())]);
-        let process = script.process(&facts, Path::new("/r"), true);
+        let given = vec![(b"A=\0B".to_vec(), b"=2".to_vec())];
+        let process = script.process((&facts, &given), Path::new("/r"), true);
         let mut variables: Vec<(&OsStr, Option<&OsStr>)> = process.get_envs().collect();
         variables.sort_unstable();
         let expected = [
@@ -189,6 +201,7 @@ mod tests {
             ("HG_HOOKTYPE", "commit"),
             ("HG_NODE", "12"),
             ("HG_PENDING", "/r"),
+            ("HG_USERVAR_AB", "=2"),
         ];
         let expected = expected.map(|(name, value)| (OsStr::new(name), Some(OsStr::new(value))));
         assert_eq!(variables, expected);

@@ -45,6 +45,9 @@ use std::fmt;
 /// What a hook learns, by name: `node` becomes the variable `HG_NODE`.
 pub type Facts = BTreeMap<&'static str, Vec<u8>>;
 
+/// What who pushes wants hooks to know: `DEBUG` and `1` become the variable `HG_USERVAR_DEBUG=1`.
+pub type Given = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// Kinds of hooks that a transaction may call, besides `pretxncommit`.
 pub const OF_TRANSACTIONS: &[&str] = &[
     "pretxnopen",
@@ -123,6 +126,9 @@ pub trait Hooks: fmt::Debug + Send + Sync {
 
     /// Calls the hooks of a kind when all locks are gone. Nothing can be refused then.
     fn later(&self, kind: &'static str, facts: Facts);
+
+    /// All hooks from here on learn this too, and nothing of what was given before.
+    fn given(&self, given: Given);
 
     /// Tells how a failed transaction fares.
     fn undoing(&self, how: Undoing);

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::HgrcError;
 use varve_exchange::PushWords;
-use varve_repo::hooks::{Facts, HookSet, Hooks, Script, Undoing, followers};
+use varve_repo::hooks::{Facts, Given, HookSet, Hooks, Script, Undoing, followers};
 
 /// Bytes of what one hook says that go to the client.
 const HEARD: u64 = 1 << 20;
@@ -23,6 +23,8 @@ pub(super) struct PushHooks {
     words: Arc<PushWords>,
     /// What is told when all locks are gone.
     later: Mutex<Vec<(&'static str, Facts)>>,
+    /// What who pushes wants them to know.
+    given: Mutex<Given>,
 }
 
 impl PushHooks {
@@ -37,6 +39,7 @@ impl PushHooks {
             folder,
             words: Arc::clone(words),
             later: Mutex::default(),
+            given: Mutex::default(),
         })
     }
 
@@ -58,6 +61,11 @@ impl PushHooks {
         }
     }
 
+    fn given_now(&self) -> Given {
+        let given = self.given.lock();
+        given.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, Facts)>> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,7 +76,7 @@ impl PushHooks {
             return Err(format!("untrusted hook {name} not executed"));
         }
         script.check()?;
-        let mut process = script.process(facts, &self.folder, pending);
+        let mut process = script.process((facts, &self.given_now()), &self.folder, pending);
         process.stdin(Stdio::null());
         let heard = || -> io::Result<_> {
             let (mut reader, writer) = io::pipe()?;
@@ -105,6 +113,10 @@ impl Hooks for PushHooks {
         if self.listens(kind) {
             self.queue().push((kind, facts));
         }
+    }
+
+    fn given(&self, given: Given) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
     }
 
     fn undoing(&self, how: Undoing) {

@@ -46,6 +46,7 @@ pub(super) fn receive(
         url: url.as_bytes(),
         takes_markers: config.takes_markers()?,
         publishing: config.publishing()?,
+        takes_variables: config.values.boolean("push", "pushvars.server", false)?,
         wait: LockWait {
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
             silent: Duration::MAX,

@@ -24,7 +24,10 @@ pub(super) fn store(
     let lock = there.lock(Locked::Store)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
     let (words, mut replies) = (PushWords::default(), Replies::default());
+    let takes_variables = there.config.boolean("push", "pushvars.server", false)?;
+    let hooks = there.hooks.clone();
     let pushed = Pushed {
+        hooks: takes_variables.then_some(hooks.as_ref()),
         publishing: there.is_publishing()?,
         words: &words,
         replies: &mut replies,

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_exchange::peer::Remote;
 use varve_exchange::push::{PushPlan, RemotePhases, Seen};
+use varve_repo::hooks::Given;
 use varve_repo::{Audience, Node, RepoView, Rev};
 
 /// See [`Command`].
@@ -31,6 +32,11 @@ pub(crate) const COMMAND: Command = Command {
         Flag::long_flag("all-bookmarks", "all bookmarks of this repository"),
         BRANCH,
         Flag::long_flag("new-branch", "DEST may get branches that it has not"),
+        Flag::long_list(
+            "pushvars",
+            "NAME=VALUE",
+            "hooks there find it as HG_USERVAR_NAME, if DEST lets them",
+        ),
         Flag::long_flag("publish", "let what is pushed become public"),
         SSH,
         REMOTECMD,
@@ -54,6 +60,9 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
+/// Bytes of a parameter of a part, in which a variable is sent.
+const LONGEST: usize = 255;
+
 /// What the command line asks for, wherever it is pushed to.
 struct Asked {
     force: bool,
@@ -61,6 +70,8 @@ struct Asked {
     publish: bool,
     /// Bookmarks that are pushed in any case.
     bookmarks: BTreeSet<Vec<u8>>,
+    /// What hooks of the other side are to know, as it was typed.
+    variables: Vec<Vec<u8>>,
 }
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
@@ -69,6 +80,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         new_branch: matches.flag("new-branch"),
         publish: matches.flag("publish"),
         bookmarks: bookmarks::named(session, matches)?,
+        variables: matches
+            .list("pushvars")
+            .into_iter()
+            .map(<[u8]>::to_vec)
+            .collect(),
     };
     let mut code = 1;
     for source in session.destinations(matches.arguments())? {
@@ -168,6 +184,8 @@ impl Pushing<'_> {
     fn go(&mut self, session: &mut Session, remote: &mut Remote) -> Result<u8, Abort> {
         let markers = self.markers(session, remote)?;
         let moved = self.compare_bookmarks(session, remote)?;
+        // Mercurial looks at them also when there is nothing to push.
+        let variables = variables(&self.asked.variables)?;
         let mut touched = Vec::new();
         if self.outgoing.missing.is_empty() {
             tell_nothing(session, self.outgoing.secret)?;
@@ -191,6 +209,7 @@ impl Pushing<'_> {
             published: self.phases.outdated(&self.all, (&future, missing), publish),
             markers,
             bookmarks: moved.pushed.clone(),
+            variables,
         };
         let reply = match plan.is_empty() {
             true => Default::default(),
@@ -234,6 +253,32 @@ impl Pushing<'_> {
         let followed: BTreeSet<Rev> = self.outgoing.missing.iter().flat_map(parents).collect();
         all.difference(&followed).copied().collect()
     }
+}
+
+/// What hooks are to know, from `NAME=VALUE`; of several with a name the last.
+fn variables(typed: &[Vec<u8>]) -> Result<Given, Abort> {
+    let mut given = Given::new();
+    for typed in typed {
+        let mut halves = typed.splitn(2, |byte| *byte == b'=');
+        let (Some(name), Some(value)) = (halves.next(), halves.next()) else {
+            let typed = String::from_utf8_lossy(typed);
+            return Err(Abort::new(format!(
+                "unable to parse variable '{typed}', should follow 'KEY=VALUE' or 'KEY=' format"
+            )));
+        };
+        if name.len().max(value.len()) > LONGEST {
+            let name = String::from_utf8_lossy(name);
+            let words = format!("the variable '{name}' is too long for a bundle");
+            return Err(
+                Abort::new(words).hint(format!("name and value have at most {LONGEST} bytes each"))
+            );
+        }
+        match given.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value.to_vec(),
+            None => given.push((name.to_vec(), value.to_vec())),
+        }
+    }
+    Ok(given)
 }
 
 fn takes_markers(remote: &mut Remote) -> Result<bool, Abort> {

@@ -88,10 +88,14 @@ pub(super) fn prepare(
 
 fn line_of(part: &PushedPart) -> String {
     let params = match part.params {
-        0 => String::new(),
-        params => format!(" (params: {params} mandatory)"),
+        [0, 0] => String::new(),
+        [mandatory, 0] => format!(" (params: {mandatory} mandatory)"),
+        // Of both Mercurial shows the first number.
+        [0, _] => " (params: 0 advisory)".to_owned(),
+        [mandatory, _] => format!(" (params: {mandatory} mandatory {mandatory} advisory)"),
     };
     let payload = match part.len {
+        Some(0) => "empty".to_owned(),
         Some(len) => format!("{len} bytes"),
         None => "streamed".to_owned(),
     };

@@ -75,6 +75,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
             url: &client(),
             takes_markers: evolution.exchange,
             publishing: settings.publishing,
+            takes_variables: session.config.boolean("push", "pushvars.server", false)?,
             wait: session.lock_wait()?,
             words: &words,
             hooks: hooks.as_ref(),

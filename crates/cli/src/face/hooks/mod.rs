@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::Hgrc;
-use varve_repo::hooks::{Facts, HookSet, Hooks, Script, Undoing, followers};
+use varve_repo::hooks::{Facts, Given, HookSet, Hooks, Script, Undoing, followers};
 
 /// The hooks of one call of the program.
 #[derive(Debug, Default)]
@@ -28,6 +28,8 @@ pub(crate) struct SessionHooks {
     verbose: bool,
     /// What is told when all locks are gone.
     later: Mutex<Vec<(&'static str, Facts)>>,
+    /// What who pushes wants them to know.
+    given: Mutex<Given>,
 }
 
 impl SessionHooks {
@@ -42,6 +44,11 @@ impl SessionHooks {
         };
         let mut items = trusted.section("hooks").iter();
         items.any(|item| (&item.key, &item.value) == (&script.name, &script.command))
+    }
+
+    fn given_now(&self) -> Given {
+        let given = self.given.lock();
+        given.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, Facts)>> {
@@ -91,7 +98,7 @@ impl SessionHooks {
             // Nothing is left to do if the standard output is gone.
             let _ = std::io::stdout().write_all(&line.concat());
         }
-        let mut process = script.process(facts, &self.folder, pending);
+        let mut process = script.process((facts, &self.given_now()), &self.folder, pending);
         if super::environment::variable("HG").is_none()
             && let Ok(program) = std::env::current_exe()
         {
@@ -133,6 +140,10 @@ impl Hooks for SessionHooks {
         }
     }
 
+    fn given(&self, given: Given) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
+    }
+
     fn undoing(&self, how: Undoing) {
         let words = match how {
             Undoing::Begins => "transaction abort!\n",
@@ -164,6 +175,7 @@ impl Session {
             folder: self.place().root().unwrap_or(&self.cwd).to_owned(),
             verbose: self.verbosity.verbose,
             later: Mutex::default(),
+            given: Mutex::default(),
         });
         Ok(())
     }
@@ -190,6 +202,7 @@ impl Session {
             trusted: self.hooks.trusted.clone(),
             verbose: self.hooks.verbose,
             later: Mutex::default(),
+            given: Mutex::default(),
         });
     }
 

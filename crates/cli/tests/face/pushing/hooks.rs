@@ -29,6 +29,24 @@ fn hooks_here_are_called() {
 }
 
 #[test]
+fn hooks_there_learn_what_they_are_to_know() {
+    let pair = Pair::new();
+    let show = "env | grep ^HG_USERVAR | sort";
+    let hooks =
+        format!("[hooks]\nprechangegroup = {show}\ntxnclose = {show}\nprepushkey = {show}\n");
+    for server in ["", "[push]\npushvars.server = yes\n"] {
+        pair.settings_there(&format!("{hooks}{server}"));
+        pair.commit(&format!("c{}", server.len()));
+        pair.same(&[
+            "push --pushvars wrong",
+            "push --pushvars A=1 --pushvars b= --pushvars A=2=3 --pushvars =x",
+            "push --pushvars wrong",
+        ]);
+    }
+    pair.verify();
+}
+
+#[test]
 fn hooks_there_speak_and_refuse() {
     let pair = Pair::new();
     for kind in [

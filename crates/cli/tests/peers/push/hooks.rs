@@ -45,6 +45,24 @@ fn hooks_learn_what_happens_and_the_client_hears_them() {
 }
 
 #[test]
+fn hooks_learn_what_the_client_wants_them_to() {
+    let mut pair = Pair::new(&talking());
+    let given = "--pushvars DEBUG=1 --pushvars debug= --pushvars empty= --pushvars x=a=b";
+    pair.commit("d");
+    let told = pair.push(given).success();
+    assert!(!told.contains("USERVAR"), "{told}");
+    pair.configure(&format!("{}[push]\npushvars.server = yes\n", talking()));
+    pair.commit("e");
+    pair.both("bookmark -r tip mark");
+    let told = pair.push(&format!("{given} -B mark")).success();
+    assert!(told.contains("HG_USERVAR_X=a=b"), "{told}");
+    pair.commit("f");
+    let told = pair.push("").success();
+    assert!(!told.contains("USERVAR"), "{told}");
+    pair.same();
+}
+
+#[test]
 fn hooks_of_old_clients_learn_as_much() {
     let pair = Pair::new(&talking());
     pair.commit("d");
