@@ -1,6 +1,6 @@
 //! The names that Varve knows, so that a misspelled one is refused instead of being ignored.
 
-use crate::{ConfigError, Ini, Setting};
+use crate::{ConfigError, Ini, Setting, smoosh};
 
 /// Sections whose keys are checked, with the keys that have an effect and those of the ancestors
 /// that are accepted without one, so that an existing file can be taken over as it is.
@@ -54,6 +54,20 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "cors",
         &["origins", "credentials", "headers", "methods", "max_age"],
     ),
+    (
+        "smoosh",
+        &[
+            "db_channels",
+            "wait_secs",
+            // Without effect here.
+            "cleanup_channels",
+            "cleanup_index_files",
+            "compaction_log_level",
+            "persist",
+            "staleness",
+            "view_channels",
+        ],
+    ),
     ("storage", &["revlog.zlib.level", "revlog.zstd.level"]),
     (
         "server",
@@ -75,6 +89,22 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "view",
         ],
     ),
+];
+
+/// Keys of `[smoosh.CHANNEL]`, whatever the channel's name.
+const CHANNEL_KEYS: &[&str] = &[
+    "priority",
+    "min_priority",
+    "max_priority",
+    "min_size",
+    "max_size",
+    "from",
+    "to",
+    "strict_window",
+    // Without effect here.
+    "capacity",
+    "concurrency",
+    "min_changes",
 ];
 
 const AUTH_KEYS: &[&str] = &[
@@ -99,7 +129,9 @@ const FREE: &[&str] = &["admins"];
 
 /// Whether Varve reads this section, so that its keys are checked.
 pub fn is_known_section(section: &str) -> bool {
-    FREE.contains(&section) || SECTIONS.iter().any(|(name, _)| *name == section)
+    FREE.contains(&section)
+        || SECTIONS.iter().any(|(name, _)| *name == section)
+        || section.starts_with(smoosh::CHANNEL)
 }
 
 /// Names that differ in at most this many letters are taken for one another.
@@ -124,7 +156,11 @@ fn check_one(setting: &Setting) -> Result<(), ConfigError> {
         })
     };
     let found = SECTIONS.iter().find(|(name, _)| *name == section);
-    if let Some((_, keys)) = found {
+    let found = match section.starts_with(smoosh::CHANNEL) {
+        true => Some(CHANNEL_KEYS),
+        false => found.map(|(_, keys)| *keys),
+    };
+    if let Some(keys) = found {
         if keys.contains(&setting.key.as_str()) {
             return Ok(());
         }

@@ -12,12 +12,14 @@ mod ini;
 mod known;
 mod setting;
 mod settings;
+mod smoosh;
 
 pub use error::ConfigError;
 pub use ini::Ini;
 pub use known::is_known_section;
 pub use setting::Setting;
 pub use settings::{Cors, HgServer, Sessions, Settings};
+pub use smoosh::{Channel, Priority, Smoosh, Window};
 
 /// Bodies for fuzzing; see the crate's tests for saved inputs.
 pub mod fuzzing {

@@ -1,6 +1,6 @@
 //! What a server needs to know, typed and checked as a whole before anything starts.
 
-use crate::{ConfigError, Ini, Setting, known};
+use crate::{ConfigError, Ini, Setting, Smoosh, known, smoosh};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub struct Settings {
     pub max_attachment_size: u64,
     /// `[couchdb] uuid`: the server's identity.
     pub uuid: Option<String>,
+    /// `[smoosh]`: when databases are compacted by themselves.
+    pub smoosh: Smoosh,
     /// `[admins]`: name and password, plain or hashed, each with its place.
     pub admins: Vec<Setting>,
     /// Cookies.
@@ -98,6 +100,7 @@ impl Settings {
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
+            smoosh: smoosh::read(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions(ini)?,
             cors: cors(ini)?,

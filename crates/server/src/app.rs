@@ -1,7 +1,7 @@
 //! What all requests share.
 
 use crate::auth::{Auth, UserContext};
-use crate::couch::Databases;
+use crate::couch::{Compactor, Databases};
 use crate::folder::{DATABASES, Folder};
 use crate::hg::{Keeper, OpenRepository};
 use crate::node::{NodeConfig, Uuids};
@@ -38,6 +38,7 @@ pub struct App {
     /// Makes clone bundles.
     pub(crate) keeper: Keeper,
     pub(crate) databases: Databases,
+    pub(crate) compactor: Compactor,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
     report: fn(&str),
@@ -68,6 +69,7 @@ impl App {
             tasks: Tasks::default(),
             repositories: Registry::new(IDLE_REPOSITORIES),
             keeper: Keeper::default(),
+            compactor: Compactor::default(),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             folder,
@@ -132,6 +134,8 @@ impl App {
     pub(crate) fn stop(&self) {
         self.stopping.send_replace(true);
         self.keeper.stop();
+        self.compactor.stop();
+        self.databases.noticed().end();
     }
 
     /// Bytes that a request of this user may have as its body.

@@ -116,6 +116,7 @@ impl Server {
     pub fn run_until(self, stop: impl Future<Output = ()>) {
         let serving = http::serve((self.listener, self.tls), Arc::clone(&self.app), stop);
         self.runtime.block_on(serving);
+        self.app.compactor.wait_for_end(UNDONE_WITHIN);
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.
         self.runtime.shutdown_timeout(UNDONE_WITHIN);

@@ -17,6 +17,8 @@ pub struct Tasks {
 #[derive(Debug)]
 struct Task {
     fields: Object,
+    /// The name of the step, if the task shows it.
+    phase: Option<Mutex<String>>,
     started: u64,
     done: AtomicU64,
     total: AtomicU64,
@@ -35,6 +37,20 @@ impl Tasks {
     /// Lists a task from now on. `kind` is CouchDB's word, such as `indexer`; `fields` are further
     /// members such as `database`.
     pub fn start(&self, kind: &str, fields: &[(&str, &str)]) -> RunningTask {
+        self.list_task(kind, fields, None)
+    }
+
+    /// The same for a task that shows the name of its step as `phase`.
+    pub fn start_in_phases(&self, kind: &str, fields: &[(&str, &str)]) -> RunningTask {
+        self.list_task(kind, fields, Some(Mutex::default()))
+    }
+
+    fn list_task(
+        &self,
+        kind: &str,
+        fields: &[(&str, &str)],
+        phase: Option<Mutex<String>>,
+    ) -> RunningTask {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let mut members = Object::new();
         members.insert("node", crate::node::NODE_NAME);
@@ -46,6 +62,7 @@ impl Tasks {
         let now = auth::now();
         let task = Arc::new(Task {
             fields: members,
+            phase,
             started: now,
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -73,6 +90,10 @@ impl Task {
         let done = self.done.load(Ordering::Relaxed);
         let total = self.total.load(Ordering::Relaxed);
         let mut members = self.fields.clone();
+        if let Some(phase) = &self.phase {
+            let phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
+            members.insert("phase", phase.as_str());
+        }
         members.insert("changes_done", done);
         members.insert("total_changes", total);
         let percent = (100 * done.min(total)).checked_div(total);
@@ -84,7 +105,11 @@ impl Task {
 }
 
 impl Progress for RunningTask {
-    fn begin(&self, _step: &str, _unit: Unit, total: Option<u64>) {
+    fn begin(&self, step: &str, _unit: Unit, total: Option<u64>) {
+        if let Some(phase) = &self.task.phase {
+            let mut phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
+            step.clone_into(&mut phase);
+        }
         self.task.done.store(0, Ordering::Relaxed);
         self.task.total.store(total.unwrap_or(0), Ordering::Relaxed);
     }

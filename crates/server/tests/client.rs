@@ -23,8 +23,14 @@ pub struct Running {
 impl Running {
     /// Serves a new folder.
     pub fn start() -> Running {
+        Running::start_with("")
+    }
+
+    /// Serves a new folder with further settings.
+    pub fn start_with(settings: &str) -> Running {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("varve.ini"), SETTINGS).unwrap();
+        let settings = format!("{SETTINGS}{settings}");
+        std::fs::write(folder.path().join("varve.ini"), settings).unwrap();
         let options = ServeOptions {
             folder: folder.path().to_owned(),
             address: None,
@@ -60,12 +66,19 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
+impl Running {
+    /// Stops serving; the folder stays until this is dropped.
+    pub fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -6,6 +6,7 @@
 )]
 
 mod client;
+mod compaction;
 mod feeds;
 mod hg;
 mod node;

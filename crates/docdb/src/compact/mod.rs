@@ -139,6 +139,16 @@ impl Database {
         compaction.finish(stop)
     }
 
+    /// Checks that the disk has room for a compacted copy.
+    ///
+    /// # Errors
+    /// [`DocdbError::NoRoom`].
+    pub fn check_room(&self) -> Result<(), DocdbError> {
+        let setting = self.setting();
+        let recoding = Recoding::new(self.snapshot().header().setting, setting);
+        check_room(self, recoding, setting)
+    }
+
     /// Begins a compaction; there is one at a time. Checks that the disk has room for the copy.
     ///
     /// # Errors
@@ -166,7 +176,7 @@ impl Compaction {
         let setting = database.setting();
         let recoding = Recoding::new(snapshot.header().setting, setting);
         remove_rests(storage, path)?;
-        check_room(database, recoding, setting)?;
+        database.check_room()?;
         let copier = Copier::new(recoding)?;
         let header = Header {
             security: None,

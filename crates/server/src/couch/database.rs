@@ -84,9 +84,11 @@ fn info(call: &Call) -> Result<Answer, Failure> {
         body.extend_from_slice(name);
         write_number(number, &mut body);
     }
-    body.extend_from_slice(
-        b",\"compact_running\":false,\"cluster\":{\"q\":1,\"n\":1,\"w\":1,\"r\":1}}\n",
-    );
+    body.extend_from_slice(match call.app.compactor.has(&call.database) {
+        true => b",\"compact_running\":true",
+        false => b",\"compact_running\":false",
+    });
+    body.extend_from_slice(b",\"cluster\":{\"q\":1,\"n\":1,\"w\":1,\"r\":1}}\n");
     Ok(Answer::json(StatusCode::OK, body))
 }
 
@@ -145,11 +147,11 @@ pub fn ensure_full_commit(call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::CREATED, body))
 }
 
-/// Answers `POST /{db}/_compact`.
+/// Answers `POST /{db}/_compact/{ddoc}`.
 ///
 /// # Errors
 /// 415 for another type than JSON, 401 or 403 for all but the database's admins.
-pub fn compact(call: &Call) -> Result<Answer, Failure> {
+pub fn compact_views(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;
     Ok(Answer::ok(StatusCode::ACCEPTED))
@@ -158,7 +160,7 @@ pub fn compact(call: &Call) -> Result<Answer, Failure> {
 /// Answers `POST /{db}/_view_cleanup`.
 ///
 /// # Errors
-/// As [`compact`].
+/// As [`compact_views`].
 pub fn view_cleanup(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;

@@ -12,6 +12,9 @@ impl From<DocdbError> for Failure {
     fn from(error: DocdbError) -> Failure {
         match error {
             DocdbError::Deleted { .. } => missing_database(),
+            DocdbError::NoRoom { .. } => {
+                Failure::new(507, "insufficient_storage", error.to_string())
+            }
             other => Failure::internal(other),
         }
     }

@@ -9,6 +9,7 @@ mod bulk;
 mod bulk_get;
 mod call;
 mod changes;
+mod compaction;
 mod database;
 mod document;
 pub(crate) mod etag;
@@ -32,6 +33,7 @@ use hyper::Method;
 use crate::http::range;
 use crate::{Answer, App, Failure, Request, UserContext};
 use call::Call;
+pub(crate) use compaction::Compactor;
 use failures::missing_database;
 pub use open::Databases;
 pub(crate) use sequence::parse_since;
@@ -52,6 +54,7 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
         if !names::is_legal(&name) {
             return Err(missing_database());
         }
+        compaction::watch(&app);
         let call = Call::open(app, request, user, &name)?;
         target.check_method(&call.request.method)?;
         match target {
@@ -93,7 +96,8 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::Security => database::security(&call),
         Target::RevsLimit => database::revs_limit(&call),
         Target::EnsureFullCommit => database::ensure_full_commit(&call),
-        Target::Compact(_) => database::compact(&call),
+        Target::Compact(None) => compaction::answer(&call),
+        Target::Compact(Some(_)) => database::compact_views(&call),
         Target::ViewCleanup => database::view_cleanup(&call),
         Target::TempView => Err(Failure::new(
             410,

@@ -1,13 +1,14 @@
 //! Databases that are open, shared by all requests.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
 use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 
+use super::compaction::Noticed;
 use super::failures::missing_database;
 use super::validate::Validators;
 use super::views::indexes::{Indexes, folder_of};
@@ -33,6 +34,8 @@ pub struct OpenDatabase {
     /// The number of the last update, told after each commit; feeds wait for it.
     commits: watch::Sender<u64>,
     used: AtomicU64,
+    /// Whether it waits for somebody who sees whether it should be compacted.
+    pub is_noticed: Arc<AtomicBool>,
     validators: Mutex<Arc<Validators>>,
     /// Its views.
     pub indexes: Indexes,
@@ -40,12 +43,25 @@ pub struct OpenDatabase {
 }
 
 impl OpenDatabase {
-    fn new(name: &str, documents: Database) -> Result<OpenDatabase, Failure> {
+    fn new(
+        name: &str,
+        documents: Database,
+        noticed: &Arc<Noticed>,
+    ) -> Result<OpenDatabase, Failure> {
         let info = documents.snapshot().info()?;
         let commits = watch::Sender::new(info.update_seq);
         let told = commits.clone();
+        let is_noticed = Arc::new(AtomicBool::new(false));
+        noticed.tell(name, &is_noticed);
+        let tell = (
+            name.to_owned(),
+            Arc::clone(noticed),
+            Arc::clone(&is_noticed),
+        );
         let told = documents.on_commit(move |update| {
             told.send_replace(update);
+            let (name, noticed, is_noticed) = &tell;
+            noticed.tell(name, is_noticed);
         });
         Ok(OpenDatabase {
             name: name.to_owned(),
@@ -53,6 +69,7 @@ impl OpenDatabase {
             documents,
             commits,
             used: AtomicU64::new(0),
+            is_noticed,
             validators: Mutex::default(),
             indexes: Indexes::default(),
             _told: told,
@@ -87,6 +104,7 @@ pub struct Databases {
     /// Held while a file is opened, made or removed, so that no file is ever open twice.
     changing: Mutex<()>,
     clock: AtomicU64,
+    noticed: Arc<Noticed>,
     /// Bounds how many feeds read at the same time: one commit may wake thousands of them.
     feed_reads: Semaphore,
 }
@@ -101,6 +119,7 @@ impl Databases {
             open: Mutex::default(),
             changing: Mutex::default(),
             clock: AtomicU64::new(0),
+            noticed: Arc::default(),
             feed_reads: Semaphore::new(FEED_READS),
         }
     }
@@ -108,6 +127,16 @@ impl Databases {
     /// How databases are kept.
     pub fn options(&self) -> &DatabaseOptions {
         &self.options
+    }
+
+    /// Databases in which something happened.
+    pub(crate) fn noticed(&self) -> &Noticed {
+        &self.noticed
+    }
+
+    /// The database, if it is open.
+    pub(crate) fn if_open(&self, name: &str) -> Option<Arc<OpenDatabase>> {
+        lock(&self.open).get(name).cloned()
     }
 
     /// What a feed holds while it reads.
@@ -189,7 +218,7 @@ impl Databases {
     }
 
     fn keep(&self, name: &str, documents: Database) -> Result<Arc<OpenDatabase>, Failure> {
-        let database = Arc::new(OpenDatabase::new(name, documents)?);
+        let database = Arc::new(OpenDatabase::new(name, documents, &self.noticed)?);
         database.used.store(self.tick(), Ordering::Relaxed);
         let mut open = lock(&self.open);
         if open.len() >= KEPT_OPEN {

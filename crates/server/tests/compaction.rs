@@ -1,0 +1,223 @@
+//! Compaction as a client sees it.
+
+use crate::client::{ADMIN, Connection, Running};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+/// Far more than any of this takes.
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn call(connection: &mut Connection, method: &str, path: &str, body: &Value) -> Value {
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    let reply = connection.send(method, path, &[ADMIN, JSON], &body);
+    assert!(
+        reply.status < 300,
+        "{method} {path}: {} {}",
+        reply.status,
+        reply.body
+    );
+    serde_json::from_str(&reply.body).unwrap()
+}
+
+/// A database whose documents were updated `updates` times, with a view.
+fn fill(connection: &mut Connection, documents: usize, updates: usize) {
+    call(connection, "PUT", "/db", &Value::Null);
+    let map = "function (doc) { emit(doc.n, doc.round); }";
+    let design = json!({"views": {"v": {"map": map, "reduce": "_sum"}}});
+    call(connection, "PUT", "/db/_design/d", &design);
+    let mut revs = vec![None; documents];
+    for round in 0..=updates {
+        let docs = revs.iter().enumerate().map(|(number, rev)| {
+            let text = format!("{number} in round {round} ").repeat(20);
+            let mut doc =
+                json!({"_id": format!("{number:06}"), "n": number, "round": round, "text": text});
+            if let Some(rev) = rev {
+                doc["_rev"] = json!(rev);
+            }
+            doc
+        });
+        let docs: Vec<_> = docs.collect();
+        let answer = call(connection, "POST", "/db/_bulk_docs", &json!({"docs": docs}));
+        for (rev, item) in revs.iter_mut().zip(answer.as_array().unwrap()) {
+            *rev = Some(item["rev"].as_str().unwrap().to_owned());
+        }
+    }
+}
+
+fn info(connection: &mut Connection) -> Value {
+    call(connection, "GET", "/db", &Value::Null)
+}
+
+/// Asks until the answer is as wished.
+fn until(connection: &mut Connection, path: &str, wish: impl Fn(&Value) -> bool) -> Value {
+    let begin = Instant::now();
+    loop {
+        let answer = call(connection, "GET", path, &Value::Null);
+        if wish(&answer) {
+            return answer;
+        }
+        assert!(begin.elapsed() < LIMIT, "{path}: {answer}");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+fn all(connection: &mut Connection) -> [Value; 4] {
+    [
+        "/db/_all_docs?include_docs=true&conflicts=true",
+        "/db/_changes?style=all_docs&include_docs=true",
+        "/db/_local_docs?include_docs=true",
+        "/db/_design/d/_view/v?reduce=false",
+    ]
+    .map(|path| call(connection, "GET", path, &Value::Null))
+}
+
+fn names(server: &Running) -> Vec<String> {
+    let entries = std::fs::read_dir(server.folder.path().join("databases")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+#[test]
+fn a_database_is_smaller_afterwards_and_says_the_same() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    fill(&mut connection, 200, 10);
+    call(
+        &mut connection,
+        "PUT",
+        "/db/_local/l",
+        &json!({"here": true}),
+    );
+    let before = (all(&mut connection), info(&mut connection));
+    let index = call(&mut connection, "GET", "/db/_design/d/_info", &Value::Null);
+    let asked = connection.send("POST", "/db/_compact", &[ADMIN, JSON], "");
+    assert_eq!(
+        (asked.status, asked.body.as_str()),
+        (202, "{\"ok\":true}\n")
+    );
+    until(&mut connection, "/db", |info| {
+        info["compact_running"] == false
+    });
+    let after = (all(&mut connection), info(&mut connection));
+    assert_eq!(after.0, before.0);
+    let index_after = call(&mut connection, "GET", "/db/_design/d/_info", &Value::Null);
+    assert_eq!(index_after, index, "the index needs nothing done");
+    let sizes = |info: &Value, name: &str| info["sizes"][name].as_u64().unwrap();
+    let (old, new) = (sizes(&before.1, "file"), sizes(&after.1, "file"));
+    assert!(new * 3 < old, "{old} bytes, then {new}");
+    assert!(sizes(&after.1, "active") <= new && sizes(&after.1, "active") * 2 > new);
+    for name in [
+        "update_seq",
+        "purge_seq",
+        "doc_count",
+        "instance_start_time",
+    ] {
+        assert_eq!(after.1[name], before.1[name], "{name}");
+    }
+    assert_eq!(sizes(&after.1, "external"), sizes(&before.1, "external"));
+    assert_eq!(names(&server), ["db.varve"]);
+    let old = call(
+        &mut connection,
+        "GET",
+        "/db/000007?revs_info=true",
+        &Value::Null,
+    );
+    let revisions = old["_revs_info"].as_array().unwrap();
+    assert_eq!(revisions[0]["status"], "available");
+    assert_eq!(
+        (revisions.len(), &revisions[1]["status"]),
+        (11, &json!("missing"))
+    );
+}
+
+#[test]
+fn only_admins_may_ask_and_only_in_json() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let security = json!({"members": {"roles": []}, "admins": {"roles": ["_admin"]}});
+    call(&mut connection, "PUT", "/db/_security", &security);
+    let status =
+        |headers: &[(&str, &str)], path: &str| server.send("POST", path, headers, "").status;
+    assert_eq!(status(&[JSON], "/db/_compact"), 401);
+    assert_eq!(status(&[ADMIN], "/db/_compact"), 415);
+    assert_eq!(
+        status(&[ADMIN, ("content-type", "text/plain")], "/db/_compact"),
+        415
+    );
+    assert_eq!(status(&[ADMIN, JSON], "/none/_compact"), 404);
+    assert_eq!(status(&[ADMIN, JSON], "/db/_compact"), 202);
+    let wrong = server.send("GET", "/db/_compact", &[ADMIN], "");
+    assert_eq!((wrong.status, wrong.header("allow")), (405, Some("POST")));
+}
+
+#[test]
+fn a_running_compaction_is_a_task() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    fill(&mut connection, 8000, 1);
+    // It is quick, so it may have to be caught several times.
+    for _ in 0..50 {
+        call(&mut connection, "POST", "/db/_compact", &Value::Null);
+        assert_eq!(info(&mut connection)["db_name"], "db");
+        let mut tasks = Vec::new();
+        while info(&mut connection)["compact_running"] == true {
+            let listed = call(&mut connection, "GET", "/_active_tasks", &Value::Null);
+            tasks.extend(listed.as_array().unwrap().clone());
+        }
+        let Some(task) = tasks.last() else { continue };
+        assert_eq!(task["type"], "database_compaction");
+        assert_eq!(task["database"], "db");
+        let phases = ["document_copy", "docid_sort", "docid_copy"];
+        assert!(phases.iter().any(|phase| task["phase"] == *phase), "{task}");
+        for name in [
+            "changes_done",
+            "total_changes",
+            "progress",
+            "started_on",
+            "updated_on",
+        ] {
+            assert!(task[name].is_u64(), "{name}: {task}");
+        }
+        return;
+    }
+    panic!("no task was ever seen");
+}
+
+#[test]
+fn a_server_that_stops_leaves_no_half_copy() {
+    let mut server = Running::start();
+    let mut connection = Connection::open(server.address);
+    fill(&mut connection, 8000, 1);
+    call(&mut connection, "POST", "/db/_compact", &Value::Null);
+    drop(connection);
+    server.stop();
+    assert_eq!(names(&server), ["db.varve"]);
+}
+
+#[test]
+fn databases_are_compacted_by_themselves() {
+    let settings = "[smoosh]\nwait_secs = 0\n[smoosh.ratio_dbs]\nmin_size = 20000\n";
+    let server = Running::start_with(settings);
+    let mut connection = Connection::open(server.address);
+    fill(&mut connection, 100, 30);
+    let small = |info: &Value| {
+        let size = |name: &str| info["sizes"][name].as_u64().unwrap();
+        size("file") < 2 * size("active") && info["compact_running"] == false
+    };
+    until(&mut connection, "/db", small);
+    let rows = call(&mut connection, "GET", "/db/_all_docs", &Value::Null);
+    assert_eq!(rows["total_rows"], 101);
+    assert_eq!(names(&server), ["db.varve"]);
+
+    let server = Running::start_with("[smoosh]\nwait_secs = 0\ndb_channels = none\n");
+    let mut connection = Connection::open(server.address);
+    fill(&mut connection, 100, 30);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!small(&info(&mut connection)), "it was switched off");
+}
