@@ -85,10 +85,25 @@ fn put_attachment(client: &mut Client, name: &str, done: &mut Acknowledged) -> s
     Ok(())
 }
 
-fn one_round(server: Server, round: u32) -> Acknowledged {
+/// Has the database compacted again and again until the server is gone.
+fn compact_until_killed(address: &str, killed: &AtomicBool) {
+    let mut client = Client::new(address).with_basic(ADMIN, PASSWORD);
+    let json = [("Content-Type", "application/json")];
+    while !killed.load(Ordering::SeqCst) {
+        if let Ok(answer) = client.request("POST", "/ledger/_compact", &json, b"") {
+            assert_eq!(answer.status, 202, "{}", answer.text());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn one_round(server: Server, round: u32, compacts: bool) -> Acknowledged {
     let killed = AtomicBool::new(false);
     let address = server.address().to_owned();
     std::thread::scope(|scope| {
+        if compacts {
+            scope.spawn(|| compact_until_killed(&address, &killed));
+        }
         let start = |writer| {
             let (address, killed) = (&address, &killed);
             scope.spawn(move || write_until_killed(address, writer, round, killed))
@@ -141,7 +156,7 @@ fn nothing_acknowledged_is_lost_by_kills() {
         .expect_status(201);
     let mut acknowledged = Acknowledged::new();
     for round in 0..ROUNDS {
-        acknowledged.extend(one_round(server, round));
+        acknowledged.extend(one_round(server, round, false));
         server = site.serve();
         check(&server, &acknowledged);
     }
@@ -150,6 +165,34 @@ fn nothing_acknowledged_is_lost_by_kills() {
         "only {} writes",
         acknowledged.len()
     );
+}
+
+/// Names of the files that the databases have.
+fn files(site: &Site) -> Vec<String> {
+    let entries = std::fs::read_dir(site.path().join("databases")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+#[test]
+fn nothing_is_lost_by_kills_in_the_middle_of_compactions() {
+    let site = Site::new();
+    let mut server = site.serve();
+    server
+        .admin()
+        .put("/ledger", &Value::Null)
+        .expect_status(201);
+    let (mut acknowledged, mut cut) = (Acknowledged::new(), 0);
+    for round in 0..ROUNDS {
+        acknowledged.extend(one_round(server, round, true));
+        cut += usize::from(files(&site).len() > 1);
+        server = site.serve();
+        check(&server, &acknowledged);
+        assert_eq!(files(&site), ["ledger.varve"], "round {round}");
+    }
+    assert!(cut >= 3, "only {cut} kills hit a compaction");
+    let many = acknowledged.len();
+    assert!(many > 500, "only {many} writes");
 }
 
 #[test]
