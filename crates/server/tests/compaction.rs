@@ -136,6 +136,51 @@ fn a_database_is_smaller_afterwards_and_says_the_same() {
 }
 
 #[test]
+fn an_index_is_compacted_on_its_own() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    fill(&mut connection, 100, 0);
+    let rows = "/db/_design/d/_view/v?reduce=false";
+    for round in 1..20 {
+        let docs = call(
+            &mut connection,
+            "GET",
+            "/db/_all_docs?include_docs=true&limit=100",
+            &Value::Null,
+        );
+        let docs = docs["rows"].as_array().unwrap().iter().map(|row| {
+            let mut doc = row["doc"].clone();
+            doc["n"] = json!(round * 1000);
+            doc
+        });
+        let docs: Vec<_> = docs.collect();
+        call(
+            &mut connection,
+            "POST",
+            "/db/_bulk_docs",
+            &json!({"docs": docs}),
+        );
+        call(&mut connection, "GET", rows, &Value::Null);
+    }
+    let before = call(&mut connection, "GET", rows, &Value::Null);
+    let info = |connection: &mut Connection| {
+        let path = "/db/_design/d/_info";
+        let found = until(connection, path, |it| {
+            it["view_index"]["compact_running"] == false
+        });
+        found["view_index"]["sizes"]["file"].as_u64().unwrap()
+    };
+    let old = info(&mut connection);
+    let asked = call(&mut connection, "POST", "/db/_compact/d", &Value::Null);
+    assert_eq!(asked, json!({"ok": true}));
+    let new = info(&mut connection);
+    assert!(new * 3 < old, "{old} bytes, then {new}");
+    assert_eq!(call(&mut connection, "GET", rows, &Value::Null), before);
+    let none = connection.send("POST", "/db/_compact/none", &[ADMIN, JSON], "");
+    assert_eq!(none.status, 404);
+}
+
+#[test]
 fn only_admins_may_ask_and_only_in_json() {
     let server = Running::start();
     let mut connection = Connection::open(server.address);
@@ -145,6 +190,7 @@ fn only_admins_may_ask_and_only_in_json() {
     let status =
         |headers: &[(&str, &str)], path: &str| server.send("POST", path, headers, "").status;
     assert_eq!(status(&[JSON], "/db/_compact"), 401);
+    assert_eq!(status(&[JSON], "/db/_compact/d"), 401);
     assert_eq!(status(&[ADMIN], "/db/_compact"), 415);
     assert_eq!(
         status(&[ADMIN, ("content-type", "text/plain")], "/db/_compact"),

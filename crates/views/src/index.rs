@@ -37,15 +37,16 @@ pub struct IndexOptions {
 
 /// An open index. Share it behind an [`Arc`]; all calls may come from any thread.
 pub struct ViewIndex {
-    storage: Arc<dyn Storage>,
-    path: PathBuf,
-    group: Arc<ViewGroup>,
-    options: IndexOptions,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) path: PathBuf,
+    pub(crate) group: Arc<ViewGroup>,
+    pub(crate) options: IndexOptions,
     file: RwLock<Arc<TreeFile>>,
     /// Held by the one that builds; the others wait and find its work done.
     building: Mutex<()>,
     /// Whether the file, as it was found, was compared with the database.
     compared: AtomicBool,
+    pub(crate) is_compacting: AtomicBool,
 }
 
 impl std::fmt::Debug for ViewIndex {
@@ -83,6 +84,7 @@ impl ViewIndex {
     ) -> Result<Self, ViewError> {
         storage.create_folder(folder)?;
         let path = folder.join(file_name(group.signature()));
+        remove_rest(&*storage, &copy_path(&path))?;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
             Ok(file) => file,
             Err(TreeError::Storage(error)) if error.is_not_found() => {
@@ -99,6 +101,7 @@ impl ViewIndex {
             file: RwLock::new(Arc::new(file)),
             building: Mutex::new(()),
             compared: AtomicBool::new(false),
+            is_compacting: AtomicBool::new(false),
         })
     }
 
@@ -107,7 +110,7 @@ impl ViewIndex {
         &self.group
     }
 
-    fn file(&self) -> Arc<TreeFile> {
+    pub(crate) fn file(&self) -> Arc<TreeFile> {
         let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&file)
     }
@@ -155,7 +158,7 @@ impl ViewIndex {
         self.build(documents, context)
     }
 
-    fn lock(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ()> {
         self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -209,10 +212,16 @@ impl ViewIndex {
     /// Puts an empty file in the place of the present one. Who reads the old one goes on.
     fn replace(&self) -> Result<Arc<TreeFile>, ViewError> {
         let made = create_anew(&*self.storage, &self.path, &self.group, &self.options)?;
+        let file = self.put(made);
+        self.compared.store(true, Ordering::Release);
+        Ok(file)
+    }
+
+    /// Makes a file the one that is used from now on.
+    pub(crate) fn put(&self, made: TreeFile) -> Arc<TreeFile> {
         let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
         *file = Arc::new(made);
-        self.compared.store(true, Ordering::Release);
-        Ok(Arc::clone(&file))
+        Arc::clone(&file)
     }
 
     /// Puts an empty index in the place of one that answered with damage.
@@ -256,7 +265,7 @@ fn create_anew(
     )?)
 }
 
-fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options {
+pub(crate) fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options {
     let mut reducers: Vec<Arc<dyn Reducer>> = vec![Arc::new(NoReduction)];
     for map in group.maps() {
         reducers.push(MapReducer::shared(&map.reductions, options.limits));
@@ -271,6 +280,23 @@ fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options {
 
 /// What follows the signature in the name of an index file.
 const EXTENSION: &str = "view";
+/// What follows that in the name of a compacted copy.
+const COPY: &str = ".compact";
+
+/// Where the copy stands while the index is compacted.
+pub(crate) fn copy_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(COPY);
+    path.with_file_name(name)
+}
+
+/// Removes a file that need not be there.
+pub(crate) fn remove_rest(storage: &dyn Storage, path: &Path) -> Result<(), ViewError> {
+    match storage.remove(path) {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
 
 /// The name of a group's file within its folder.
 pub(crate) fn file_name(signature: Signature) -> String {
@@ -296,8 +322,10 @@ pub fn remove_stale(
         let Some(name) = entry.name.to_str() else {
             continue;
         };
-        let is_index = name.ends_with(&format!(".{EXTENSION}"));
-        if is_index && !kept.iter().any(|kept| kept == name) {
+        // A copy goes and stays with its index.
+        let index = name.strip_suffix(COPY).unwrap_or(name);
+        let is_index = index.ends_with(&format!(".{EXTENSION}"));
+        if is_index && !kept.iter().any(|kept| kept == index) {
             storage.remove(&folder.join(name))?;
             removed += 1;
         }

@@ -6,6 +6,7 @@
 //! format is described in `docs/formats/view-index.md`.
 
 mod build;
+mod compact;
 mod design;
 mod error;
 pub mod fuzzing;

@@ -4,6 +4,7 @@
 mod build;
 mod collation;
 mod common;
+mod compaction;
 mod crash;
 mod model;
 mod query;

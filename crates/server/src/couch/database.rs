@@ -147,20 +147,10 @@ pub fn ensure_full_commit(call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::CREATED, body))
 }
 
-/// Answers `POST /{db}/_compact/{ddoc}`.
-///
-/// # Errors
-/// 415 for another type than JSON, 401 or 403 for all but the database's admins.
-pub fn compact_views(call: &Call) -> Result<Answer, Failure> {
-    call.request.require_json()?;
-    call.check_admin()?;
-    Ok(Answer::ok(StatusCode::ACCEPTED))
-}
-
 /// Answers `POST /{db}/_view_cleanup`.
 ///
 /// # Errors
-/// As [`compact_views`].
+/// 415 for another type than JSON, 401 or 403 for all but the database's admins.
 pub fn view_cleanup(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;

@@ -97,7 +97,7 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::RevsLimit => database::revs_limit(&call),
         Target::EnsureFullCommit => database::ensure_full_commit(&call),
         Target::Compact(None) => compaction::answer(&call),
-        Target::Compact(Some(_)) => database::compact_views(&call),
+        Target::Compact(Some(design)) => compaction::answer_views(&call, &design),
         Target::ViewCleanup => database::view_cleanup(&call),
         Target::TempView => Err(Failure::new(
             410,

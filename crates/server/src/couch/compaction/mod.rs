@@ -10,16 +10,20 @@ pub(crate) use smoosh::{Noticed, watch};
 
 use super::call::Call;
 use super::open::OpenDatabase;
+use super::views;
 use crate::{Answer, App, Failure};
 use hyper::StatusCode;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use varve_base::{Interrupt, Progress};
-use varve_docdb::DocdbError;
+use varve_docdb::{DESIGN_PREFIX, DocdbError};
+use varve_views::{ViewError, ViewIndex};
 
 /// Name of the task.
 const TASK: &str = "database_compaction";
+/// Name of the task for an index.
+const VIEW_TASK: &str = "view_compaction";
 
 /// Niceness of the threads that copy: requests come first, but do not get everything.
 const NICENESS: i32 = 10;
@@ -35,12 +39,58 @@ pub(crate) struct Compactor {
 
 #[derive(Debug, Default)]
 struct Work {
-    waiting: VecDeque<Arc<OpenDatabase>>,
+    waiting: VecDeque<Job>,
     /// Whether there is a thread for what is waiting.
     runs: bool,
     /// Whether there is one that watches, or was.
     watches: bool,
     threads: usize,
+}
+
+/// What somebody asked for.
+#[derive(Clone, Debug)]
+struct Job {
+    database: Arc<OpenDatabase>,
+    /// The index of a design document, if that is to be compacted and not the database.
+    index: Option<(String, Arc<ViewIndex>)>,
+}
+
+impl Job {
+    fn is_same(&self, other: &Job) -> bool {
+        let index = |job: &Job| job.index.as_ref().map(|(_, index)| Arc::as_ptr(index));
+        Arc::ptr_eq(&self.database, &other.database) && index(self) == index(other)
+    }
+
+    fn run(&self, app: &App) -> Result<(), Failed> {
+        let stop = &app.compactor.stop;
+        match &self.index {
+            None => Ok(compact(app, &self.database, stop, &|| {})?),
+            Some((design, index)) => Ok(compact_index(app, &self.database, design, index, stop)?),
+        }
+    }
+}
+
+/// Why something was not compacted.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error(transparent)]
+    Database(#[from] DocdbError),
+    #[error(transparent)]
+    Index(#[from] ViewError),
+}
+
+impl Failed {
+    /// Whether the operator should hear of it.
+    fn is_news(&self) -> bool {
+        !matches!(
+            self,
+            Failed::Database(
+                DocdbError::Interrupted
+                    | DocdbError::Deleted { .. }
+                    | DocdbError::CompactionRuns { .. }
+            ) | Failed::Index(ViewError::Interrupted(_))
+        )
+    }
 }
 
 impl Compactor {
@@ -50,8 +100,17 @@ impl Compactor {
 
     /// Whether a database is being compacted or is to be, because somebody asked for it.
     pub(crate) fn has(&self, database: &OpenDatabase) -> bool {
-        let waits = |other: &Arc<OpenDatabase>| other.name == database.name;
+        let waits = |job: &Job| job.index.is_none() && job.database.name == database.name;
         database.documents.is_compacting() || self.work().waiting.iter().any(waits)
+    }
+
+    /// Whether an index is being compacted or is to be.
+    pub(crate) fn has_index(&self, index: &Arc<ViewIndex>) -> bool {
+        let waits = |job: &Job| {
+            let of = job.index.as_ref();
+            of.is_some_and(|(_, other)| Arc::ptr_eq(other, index))
+        };
+        index.is_compacting() || self.work().waiting.iter().any(waits)
     }
 
     /// Ends what runs, without damage, and begins nothing more.
@@ -114,17 +173,44 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;
     call.database.documents.check_room()?;
-    ask(&call.app, &call.database);
+    let database = Arc::clone(&call.database);
+    ask(
+        &call.app,
+        Job {
+            database,
+            index: None,
+        },
+    );
     Ok(Answer::ok(StatusCode::ACCEPTED))
 }
 
-/// Has a database compacted, unless that is to be done already.
-fn ask(app: &Arc<App>, database: &Arc<OpenDatabase>) {
-    if app.compactor.stop.is_raised() || app.compactor.has(database) {
+/// Answers `POST /{db}/_compact/{ddoc}`.
+///
+/// # Errors
+/// As [`answer`]; 404 without such a design document.
+pub fn answer_views(call: &Call, design: &str) -> Result<Answer, Failure> {
+    call.request.require_json()?;
+    call.check_admin()?;
+    let index = views::index_named(call, design)?;
+    let database = Arc::clone(&call.database);
+    ask(
+        &call.app,
+        Job {
+            database,
+            index: Some((design.to_owned(), index)),
+        },
+    );
+    Ok(Answer::ok(StatusCode::ACCEPTED))
+}
+
+/// Has something compacted, unless that is to be done already.
+fn ask(app: &Arc<App>, job: Job) {
+    let mut work = app.compactor.work();
+    let is_known = work.waiting.iter().any(|other| other.is_same(&job));
+    if is_known || app.compactor.stop.is_raised() {
         return;
     }
-    let mut work = app.compactor.work();
-    work.waiting.push_back(Arc::clone(database));
+    work.waiting.push_back(job);
     if !work.runs {
         work.runs = Compactor::spawn(app, &mut work, "compaction", run);
     }
@@ -140,24 +226,37 @@ fn run(app: &Arc<App>) {
             work.runs = next.is_some();
             next
         };
-        let Some(database) = next else { return };
-        let done = compact(app, &database, &app.compactor.stop, &|| {});
+        let Some(job) = next else { return };
+        let done = job.run(app);
         app.compactor.work().waiting.pop_front();
-        if let Err(error) = done {
-            report(app, &database, &error);
+        if let Err(failed) = done {
+            report(app, &job.database, &failed);
         }
     }
 }
 
 /// Tells the operator why a compaction did not come to its end, if that is news.
-fn report(app: &App, database: &OpenDatabase, error: &DocdbError) {
-    let is_news = !matches!(
-        error,
-        DocdbError::Interrupted | DocdbError::Deleted { .. } | DocdbError::CompactionRuns { .. }
-    );
-    if is_news {
-        app.report(&format!("compaction of {}: {error}", database.name));
+fn report(app: &App, database: &OpenDatabase, failed: &Failed) {
+    if failed.is_news() {
+        app.report(&format!("compaction of {}: {failed}", database.name));
     }
+}
+
+/// Compacts the index of a design document.
+fn compact_index(
+    app: &App,
+    database: &OpenDatabase,
+    design: &str,
+    index: &ViewIndex,
+    stop: &Interrupt,
+) -> Result<(), ViewError> {
+    let document = format!("{DESIGN_PREFIX}{design}");
+    let fields = [
+        ("database", database.name.as_str()),
+        ("design_document", &document),
+    ];
+    let task = app.tasks.start(VIEW_TASK, &fields);
+    index.compact(&task, stop)
 }
 
 /// Compacts a database; `look` is called now and then.

@@ -224,7 +224,7 @@ impl Chosen<'_> {
                 noticed.tell(&self.database.name, &self.database.is_noticed);
             }
             Err(error) => {
-                report(app, &self.database, &error);
+                report(app, &self.database, &error.into());
                 past.failed = Some((Instant::now(), sizes.file));
             }
         }

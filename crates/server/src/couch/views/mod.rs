@@ -80,11 +80,21 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
     }
     let signature = asked.index.group().signature();
     body.extend_from_slice(format!("}},\"signature\":\"{signature}\"").as_bytes());
-    body.extend_from_slice(
-        b",\"purge_seq\":0,\"language\":\"javascript\",\"compact_running\":false,\
-          \"collator_versions\":[]}}\n",
-    );
+    body.extend_from_slice(b",\"purge_seq\":0,\"language\":\"javascript\",\"compact_running\":");
+    body.extend_from_slice(match call.app.compactor.has_index(&asked.index) {
+        true => b"true",
+        false => b"false",
+    });
+    body.extend_from_slice(b",\"collator_versions\":[]}}\n");
     Ok(Answer::json(StatusCode::OK, body))
+}
+
+/// The index of the design document of that name.
+///
+/// # Errors
+/// 404 if there is no such design document.
+pub fn index_named(call: &Call, design: &str) -> Result<Arc<ViewIndex>, Failure> {
+    Ok(Asked::of(call, design)?.index)
 }
 
 /// The index of a design document, and the moment of the database that is asked about.
