@@ -157,7 +157,9 @@ pub fn collected(response: WireResponse) -> (&'static str, Vec<u8>) {
         WireResponse::Whole { body, .. } => {
             panic!("no stream but {:?}", String::from_utf8_lossy(&body))
         }
-        WireResponse::Stream { content_type, body } => {
+        WireResponse::Stream {
+            content_type, body, ..
+        } => {
             let mut bytes = Vec::new();
             body(&mut bytes).unwrap();
             (content_type, bytes)

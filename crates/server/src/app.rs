@@ -3,7 +3,7 @@
 use crate::auth::{Auth, UserContext};
 use crate::couch::{Compactor, Databases};
 use crate::folder::{DATABASES, Folder};
-use crate::hg::{Keeper, OpenRepository};
+use crate::hg::{Keeper, OpenRepository, SharedAnswers};
 use crate::node::{NodeConfig, Uuids};
 use crate::tasks::Tasks;
 use crate::{Failure, Registry, ServerError, databases};
@@ -35,6 +35,8 @@ pub struct App {
     /// What runs for longer.
     pub tasks: Tasks,
     pub(crate) repositories: Registry<OpenRepository>,
+    /// Answers that several clients get at the moment.
+    pub(crate) shared: SharedAnswers,
     /// Makes clone bundles.
     pub(crate) keeper: Keeper,
     pub(crate) databases: Databases,
@@ -70,6 +72,7 @@ impl App {
             repositories: Registry::new(IDLE_REPOSITORIES),
             keeper: Keeper::default(),
             compactor: Compactor::default(),
+            shared: SharedAnswers::new(&folder.path),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             folder,

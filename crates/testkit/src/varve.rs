@@ -122,6 +122,18 @@ impl Server {
         Client::new(&self.address).with_basic(ADMIN, PASSWORD)
     }
 
+    /// Files that it has open, by their names; those without one are called as they were once.
+    #[track_caller]
+    pub fn open_files(&self) -> Vec<PathBuf> {
+        let folder = format!("/proc/{}/fd", self.child.id());
+        let entries = std::fs::read_dir(folder).expect("a running process has a folder there");
+        let links = entries.map(|entry| entry.expect("the folder can be listed").path());
+        // Files that have been closed meanwhile have none.
+        links
+            .filter_map(|link| std::fs::read_link(link).ok())
+            .collect()
+    }
+
     /// What it has printed so far.
     pub fn printed(&self) -> String {
         let printed = self.printed.lock();

@@ -1,4 +1,5 @@
 mod clone_bundles;
+mod clones_at_once;
 mod compression;
 mod corpus;
 mod damage;

@@ -45,6 +45,7 @@ pub(super) fn send(
     let media = request.accepts.uncompressed();
     let settings = settings.clone();
     Ok(WireResponse::Stream {
+        again: None,
         content_type: media.content_type,
         body: Box::new(move |sink| {
             if media.codec == CodecId::None {

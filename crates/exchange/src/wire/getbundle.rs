@@ -3,16 +3,18 @@
 use super::answers::{encode_keys, list_keys, visible_rev};
 use super::bundle_caps::{self, BundleCaps};
 use super::phase_heads::encode_phase_heads;
+use super::repeatable::Repeatable;
 use super::request::WireRequest;
 use super::{WireResponse, WireSettings, with_causes};
 use crate::ExchangeError;
 use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
 use crate::changegroup::{Selection, Version, write_changegroup};
 use crate::pushed::failure;
-use crate::sink::CompressedWriter;
+use crate::sink::{ChunkSink, CompressedWriter};
 use crate::stream::StreamClone;
 use std::io::Write;
 use std::sync::Arc;
+use varve_codec::CodecId;
 use varve_repo::{RepoView, Repository};
 use varve_revlog::{Node, Rev};
 
@@ -34,6 +36,7 @@ pub(super) fn respond(
         let media = request.accepts.uncompressed();
         let settings = settings.clone();
         return Ok(WireResponse::Stream {
+            again: None,
             content_type: media.content_type,
             body: Box::new(move |sink| clone.send_bundle(media, &settings, &parts, sink)),
         });
@@ -42,19 +45,33 @@ pub(super) fn respond(
         return Err(ExchangeError::Bundle2Required);
     }
     let media = request.accepts.compressed(&settings.engines);
-    let settings = settings.clone();
-    let bundle = Bundle::plan(view, request, caps, &settings)?;
+    let bundle = Bundle::plan(Arc::clone(&view), request, caps, settings)?;
+    let is_clone = bundle.is_clone;
+    let used = settings.clone();
+    let write = move |sink: &mut dyn ChunkSink| {
+        let mut out = CompressedWriter::new(media, &used, sink)?;
+        let told = bundle.write(&mut out)?;
+        out.finish()?;
+        if let Some(error) = told {
+            sink.broke_off(&error);
+        }
+        Ok(())
+    };
+    let content_type = media.content_type;
+    // What is not compressed is made as fast as it would be read again.
+    if !is_clone || media.codec == CodecId::None {
+        return Ok(WireResponse::Stream {
+            content_type,
+            body: Box::new(write),
+            again: None,
+        });
+    }
+    let again = Repeatable::new(view, request, settings, Arc::new(write));
+    let twin = again.clone();
     Ok(WireResponse::Stream {
-        content_type: media.content_type,
-        body: Box::new(move |sink| {
-            let mut out = CompressedWriter::new(media, &settings, sink)?;
-            let told = bundle.write(&mut out)?;
-            out.finish()?;
-            if let Some(error) = told {
-                sink.broke_off(&error);
-            }
-            Ok(())
-        }),
+        content_type,
+        body: Box::new(move |sink| twin.write(sink)),
+        again: Some(again),
     })
 }
 
@@ -71,6 +88,7 @@ pub(super) fn refusal(
     let settings = WireSettings::default();
     let bundle = failure(error)?;
     Ok(WireResponse::Stream {
+        again: None,
         content_type: media.content_type,
         body: Box::new(move |sink| {
             let mut out = CompressedWriter::new(media, &settings, sink)?;
@@ -83,6 +101,8 @@ pub(super) fn refusal(
 /// A bundle that is ready to be written.
 struct Bundle {
     view: Arc<RepoView>,
+    /// Whether the client has nothing yet.
+    is_clone: bool,
     selection: Selection,
     /// `None` for a client that reads only bundle1: then nothing but a changegroup is sent.
     parts: Option<Parts>,
@@ -117,6 +137,7 @@ impl Bundle {
         };
         Ok(Bundle {
             view,
+            is_clone: common.is_empty(),
             selection,
             parts,
         })

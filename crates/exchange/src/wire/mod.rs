@@ -9,6 +9,7 @@ mod clonebundles;
 mod getbundle;
 mod media;
 mod phase_heads;
+mod repeatable;
 mod request;
 
 use crate::stream::StreamClone;
@@ -21,6 +22,7 @@ pub(crate) use answers::QUOTED;
 pub(crate) use batch::{escape, unescape};
 pub(crate) use media::StreamMedia;
 pub use media::{ClientMedia, TYPE_01, TYPE_02, TYPE_ERROR};
+pub use repeatable::Repeatable;
 pub use request::{Args, WireRequest};
 pub(crate) use request::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS};
 
@@ -108,6 +110,8 @@ pub enum WireResponse {
         content_type: &'static str,
         /// Makes the body.
         body: StreamBody,
+        /// The same once more, if others may ask for just this meanwhile.
+        again: Option<Repeatable>,
     },
 }
 
@@ -182,6 +186,7 @@ fn dispatch(
             Err(ExchangeError::NoStreamClone) => Ok(WireResponse::plain(b"1\n".to_vec())),
             Err(error) => Err(error),
             Ok(clone) => Ok(WireResponse::Stream {
+                again: None,
                 content_type: TYPE_01,
                 body: Box::new(move |sink| clone.send_v1(sink)),
             }),

@@ -13,6 +13,7 @@ mod page;
 mod push;
 mod rights;
 mod settings;
+mod shared;
 
 use crate::auth::UserContext;
 use crate::{Answer, App, Failure, Request};
@@ -22,6 +23,7 @@ use hyper::{Method, StatusCode, Uri};
 pub(crate) use keeper::Keeper;
 use page::Summary;
 use rights::Asked;
+pub(crate) use shared::SharedAnswers;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::StorageFile;
@@ -181,14 +183,25 @@ fn send(
         WireResponse::Whole { content_type, body } => {
             Answer::whole(StatusCode::OK, content_type, body)
         }
-        WireResponse::Stream { content_type, body } => {
-            stream(content_type, body, reporter(app, request))
+        WireResponse::Stream {
+            content_type,
+            body,
+            again,
+        } => {
+            let report = reporter(app, request);
+            let join = |again| app.shared.join(again, Box::new(reporter(app, request)));
+            let body = match again.map(join) {
+                Some(Ok(part)) => Box::new(move |sink: &mut dyn ChunkSink| part.send(sink)),
+                // Where there cannot be a file for all, each gets an answer of its own.
+                None | Some(Err(_)) => body,
+            };
+            stream(content_type, body, report)
         }
     }
 }
 
 /// Tells the operator why an answer broke off.
-fn reporter(app: &Arc<App>, request: &Request) -> impl Fn(&ExchangeError) + Send + use<> {
+fn reporter(app: &Arc<App>, request: &Request) -> impl Fn(&ExchangeError) + Send + Sync + use<> {
     let app = Arc::clone(app);
     let asked = format!("{} {}", request.method, request.raw_path);
     move |error| app.report(&format!("{asked}: {error}"))
