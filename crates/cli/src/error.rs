@@ -2,6 +2,7 @@
 
 use crate::demo::DemoError;
 use std::io;
+use std::path::PathBuf;
 use varve_bench::BenchError;
 use varve_server::ServerError;
 
@@ -14,6 +15,20 @@ pub(crate) enum CliError {
     /// The server did not start.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// A file that the server writes could not be made.
+    #[error("cannot write {file}: {source}", file = file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The server in the background has ended already, and has said why.
+    #[error("the server in the background has not started")]
+    Daemon {
+        /// The code that it ended with.
+        code: u8,
+    },
     /// The demo could not be made.
     #[error(transparent)]
     Demo(#[from] DemoError),
@@ -35,9 +50,12 @@ impl CliError {
                 WRONG_INPUT
             }
             CliError::Bench(BenchError::NoSource { .. } | BenchError::Nothing) => WRONG_INPUT,
-            CliError::Output(_) | CliError::Server(_) | CliError::Bench(_) | CliError::Demo(_) => {
-                FAILED
-            }
+            CliError::Daemon { code } => *code,
+            CliError::Output(_)
+            | CliError::Server(_)
+            | CliError::File { .. }
+            | CliError::Bench(_)
+            | CliError::Demo(_) => FAILED,
         }
     }
 

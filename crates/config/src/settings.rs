@@ -82,6 +82,18 @@ pub struct HgServer {
     pub zstd_level: i32,
 }
 
+impl Default for HgServer {
+    fn default() -> HgServer {
+        HgServer {
+            uncompressed: true,
+            uncompressed_allow_secret: false,
+            compression_engines: Vec::new(),
+            zlib_level: -1,
+            zstd_level: 3,
+        }
+    }
+}
+
 impl Settings {
     /// Types and checks everything in the file.
     ///
@@ -174,12 +186,17 @@ fn cors(ini: &Ini) -> Result<Option<Cors>, ConfigError> {
 fn hg_server(ini: &Ini) -> Result<HgServer, ConfigError> {
     let server = |key| ini.get("server", key);
     let engines = server("compressionengines");
+    let usual = HgServer::default();
+    let switch = |key, usual| or(server(key), Setting::boolean, usual);
     Ok(HgServer {
-        uncompressed: or(server("uncompressed"), Setting::boolean, true)?,
-        uncompressed_allow_secret: or(server("uncompressedallowsecret"), Setting::boolean, false)?,
+        uncompressed: switch("uncompressed", usual.uncompressed)?,
+        uncompressed_allow_secret: switch(
+            "uncompressedallowsecret",
+            usual.uncompressed_allow_secret,
+        )?,
         compression_engines: or(engines, known_engines, Vec::new())?,
-        zlib_level: level(server("zliblevel"), -1, 9)?.unwrap_or(-1),
-        zstd_level: level(server("zstdlevel"), 1, 22)?.unwrap_or(3),
+        zlib_level: level(server("zliblevel"), -1, 9)?.unwrap_or(usual.zlib_level),
+        zstd_level: level(server("zstdlevel"), 1, 22)?.unwrap_or(usual.zstd_level),
     })
 }
 

@@ -1,61 +1,52 @@
-//! What all requests share.
+//! What all requests to a served folder share.
 
-use crate::auth::{Auth, UserContext};
+use crate::auth::Auth;
 use crate::couch::{Compactor, Databases};
 use crate::folder::{DATABASES, Folder};
-use crate::hg::{Keeper, OpenRepository, SharedAnswers};
+use crate::hg::Shelf;
+use crate::house::{House, Report};
 use crate::node::{NodeConfig, Uuids};
-use crate::tasks::Tasks;
-use crate::{Failure, Registry, ServerError, databases};
+use crate::{Failure, ServerError, Tasks, databases};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
-use varve_base::{Interrupt, Storage};
+use varve_base::Storage;
 use varve_btree::NodeCache;
 use varve_config::Settings;
 use varve_docdb::{DatabaseOptions, Limits};
 
-/// Largest body that a request without a login may send: arguments of reads, no data.
-const ANONYMOUS_BODY: u64 = 8 << 20;
-
-/// Repositories that stay open although nobody asks for them at the moment.
-const IDLE_REPOSITORIES: usize = 64;
-
 /// Memory for decoded nodes of all databases and indexes.
 const NODE_CACHE: usize = 256 << 20;
 
-/// One running server.
+/// One running server of a folder.
 #[derive(Debug)]
 pub struct App {
     /// The served folder, locked for this process.
     pub folder: Folder,
     /// Users and sessions.
     pub auth: Auth,
-    /// What runs for longer.
-    pub tasks: Tasks,
-    pub(crate) repositories: Registry<OpenRepository>,
-    /// Answers that several clients get at the moment.
-    pub(crate) shared: SharedAnswers,
-    /// Makes clone bundles.
-    pub(crate) keeper: Keeper,
+    /// What every server has.
+    pub(crate) house: Arc<House>,
+    /// The folder's repositories.
+    pub(crate) hg: Arc<Shelf>,
     pub(crate) databases: Databases,
     pub(crate) compactor: Compactor,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
-    report: fn(&str),
-    stopping: watch::Sender<bool>,
-    /// Raised when what still runs has no more time.
-    pub(crate) hurry: Interrupt,
-    requests: AtomicU64,
 }
 
 impl App {
-    /// Serves a folder; nothing below it is read before somebody asks for it.
+    /// Serves a folder; nothing below it is read before somebody asks for it. `title` stands above
+    /// the list of repositories.
     ///
     /// # Errors
     /// [`ServerError::Random`].
-    pub(crate) fn new(folder: Folder, report: fn(&str)) -> Result<App, ServerError> {
+    pub(crate) fn new(
+        folder: Folder,
+        house: House,
+        title: Option<String>,
+        report: &Report,
+    ) -> Result<App, ServerError> {
         let options = DatabaseOptions {
             setting: folder.compression,
             cache: NodeCache::new(NODE_CACHE),
@@ -64,22 +55,17 @@ impl App {
                 attachment: folder.settings.max_attachment_size,
             },
         };
+        let house = Arc::new(house);
         let storage = Arc::clone(&folder.storage);
         Ok(App {
-            databases: Databases::new(storage, options, report),
+            databases: Databases::new(storage, options, report.clone()),
             auth: Auth::new(&folder.settings)?,
-            tasks: Tasks::default(),
-            repositories: Registry::new(IDLE_REPOSITORIES),
-            keeper: Keeper::default(),
+            hg: Arc::new(Shelf::of_folder(&folder, Arc::clone(&house), title)),
             compactor: Compactor::default(),
-            shared: SharedAnswers::new(&folder.path),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
+            house,
             folder,
-            report,
-            stopping: watch::Sender::new(false),
-            hurry: Interrupt::default(),
-            requests: AtomicU64::new(0),
         })
     }
 
@@ -126,33 +112,23 @@ impl App {
 
     /// Becomes `true` when the server stops: feeds then end.
     pub fn stopping(&self) -> watch::Receiver<bool> {
-        self.stopping.subscribe()
+        self.house.stopping()
     }
 
     /// Tells the operator what went wrong.
     pub(crate) fn report(&self, line: &str) {
-        (self.report)(line);
+        self.house.report(line);
     }
 
+    /// Ends what works in the background.
     pub(crate) fn stop(&self) {
-        self.stopping.send_replace(true);
-        self.keeper.stop();
+        self.hg.stop();
         self.compactor.stop();
         self.databases.noticed().end();
     }
 
-    /// Bytes that a request of this user may have as its body.
-    pub(crate) fn body_limit(&self, user: &UserContext) -> u64 {
-        let limit = self.settings().max_request_size;
-        match user.name {
-            Some(_) => limit,
-            None => limit.min(ANONYMOUS_BODY),
-        }
-    }
-
-    /// Ten hexadecimal digits that tell this request from others in the log.
-    pub(crate) fn next_request_id(&self) -> String {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed);
-        format!("{:010x}", number & 0xff_ffff_ffff)
+    /// What runs for longer.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.house.tasks
     }
 }

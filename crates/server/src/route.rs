@@ -2,23 +2,30 @@
 
 use crate::auth::Login;
 use crate::http::cors;
+use crate::site::Site;
 use crate::{Answer, App, Failure, Request, couch, hg, node};
 use std::sync::Arc;
 
 /// Answers any request; failures become error answers here and nowhere else.
-pub(crate) async fn answer(app: Arc<App>, request: Request, login: Login) -> Answer {
-    let shared = Arc::clone(&app);
-    let granted = cors::grant(shared.settings().cors.as_ref(), &request);
+pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answer {
+    let settings = match site {
+        Site::Folder(app) => app.settings().cors.as_ref(),
+        Site::Repository(_) => None,
+    };
+    let granted = cors::grant(settings, &request);
     if let Some(answer) = granted.as_ref().and_then(|g| g.preflight(&request)) {
         return answer;
     }
     let refreshed = login.refreshed.clone();
     let asked = format!("{} {}", request.method, request.raw_path);
-    let answered = dispatch(app, request, login).await;
+    let answered = match site {
+        Site::Folder(app) => dispatch(Arc::clone(app), request, login).await,
+        Site::Repository(shelf) => hg::route(Arc::clone(shelf), request, login.user).await,
+    };
     if let Err(failure) = &answered
         && failure.status >= 500
     {
-        shared.report(&format!("{asked}: {failure}"));
+        site.house().report(&format!("{asked}: {failure}"));
     }
     let mut answer = answered.unwrap_or_else(Answer::from);
     if let Some(cookie) = refreshed
@@ -38,8 +45,8 @@ async fn dispatch(app: Arc<App>, request: Request, login: Login) -> Result<Answe
         // Clients such as hg ask their user for a password only if they are told how to send it.
         return Err(refused.with_header("www-authenticate", "Basic realm=\"varve\""));
     }
-    if hg::claims(&request) {
-        return hg::route(app, request, login.user).await;
+    if hg::claims(&request.raw_path) {
+        return hg::route(Arc::clone(&app.hg), request, login.user).await;
     }
     if node::claims(&request) {
         return node::route(app, request, login).await;

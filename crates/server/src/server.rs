@@ -1,36 +1,64 @@
 //! Starting and stopping: threads, the listening socket, signals.
 
 use crate::folder::Folder;
-use crate::http::{self, Tls};
-use crate::{App, ServerError};
-use std::net::{IpAddr, SocketAddr};
+use crate::hg::Shelf;
+use crate::house::{House, Report};
+use crate::http::{self, AccessLog, Mount, Tls};
+use crate::site::Site;
+use crate::{App, LoneRepository, ServerError};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use varve_base::Interrupt;
 
 /// Stack of every thread: nested JSON and deep trees are read by recursion within limits that
 /// this covers.
 const STACK: usize = 8 << 20;
 
+/// Where one repository is served unless somebody says otherwise, as `hg serve` has it.
+const PORT: u16 = 8000;
+
+/// How often it is looked whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// When the server stops, what cannot end any more has this long to be undone.
 const UNDONE_WITHIN: Duration = Duration::from_secs(5);
 
-/// What to serve, and where.
+/// What to serve.
 #[derive(Clone, Debug)]
+pub enum Served {
+    /// The repositories and databases of a folder; above the list of repositories stands the title.
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The title; there is one already.
+        title: Option<String>,
+    },
+    /// One repository, with nothing beside it.
+    Repository(LoneRepository),
+}
+
+/// What to serve, and where.
+#[derive(Debug)]
 pub struct ServeOptions {
-    /// The served folder.
-    pub folder: PathBuf,
-    /// Takes the place of `[chttpd] bind_address`.
+    /// What.
+    pub served: Served,
+    /// Takes the place of `[chttpd] bind_address`; without both, all of this machine's.
     pub address: Option<IpAddr>,
     /// Takes the place of `[chttpd] port`; 0 takes any free one.
     pub port: Option<u16>,
+    /// The path below which everything is.
+    pub prefix: String,
     /// A file in PEM with a certificate and its key: with it, all connections are TLS.
     pub certificate: Option<PathBuf>,
+    /// Where requests are noted.
+    pub access: Option<AccessLog>,
     /// Is told what went wrong with a request through no fault of its client's, one line each.
-    pub report: fn(&str),
+    pub report: Report,
 }
 
 /// A server that listens already.
@@ -40,27 +68,39 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<Tls>,
-    app: Arc<App>,
+    site: Site,
 }
 
 impl Server {
-    /// Takes the folder and listens; connections wait until [`Server::run_until`].
+    /// Takes what is to be served and listens; connections wait until [`Server::run_until`].
     ///
     /// # Errors
     /// Any [`ServerError`].
-    pub fn bind(options: &ServeOptions) -> Result<Server, ServerError> {
+    pub fn bind(options: ServeOptions) -> Result<Server, ServerError> {
         let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
-        let folder = Folder::open(&options.folder)?;
-        let ip = options.address.unwrap_or(folder.settings.bind_address);
-        let port = options.port.unwrap_or(folder.settings.port);
-        let address = SocketAddr::new(ip, port);
+        let mount = Mount::parse(&options.prefix);
+        let house = House::new(mount, options.access, options.report.clone());
+        let (site, ip, port) = match options.served {
+            Served::Folder { path, title } => {
+                let folder = Folder::open(&path)?;
+                let (ip, port) = (folder.settings.bind_address, folder.settings.port);
+                let app = App::new(folder, house, title, &options.report)?;
+                (Site::Folder(Arc::new(app)), ip, port)
+            }
+            Served::Repository(one) => {
+                let shelf = Shelf::of_one(one, Arc::new(house));
+                let anywhere = Ipv4Addr::UNSPECIFIED.into();
+                (Site::Repository(Arc::new(shelf)), anywhere, PORT)
+            }
+        };
+        let ip = options.address.unwrap_or(ip);
+        let address = SocketAddr::new(ip, options.port.unwrap_or(port));
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_stack_size(STACK)
             .thread_name("varve")
             .build()
             .map_err(|source| ServerError::Threads { source })?;
-        let app = Arc::new(App::new(folder, options.report)?);
         let refused = |source| ServerError::Listen { address, source };
         let listener = runtime
             .block_on(TcpListener::bind(address))
@@ -71,7 +111,7 @@ impl Server {
             listener,
             address,
             tls,
-            app,
+            site,
         })
     }
 
@@ -88,9 +128,17 @@ impl Server {
         }
     }
 
-    /// What its requests share.
-    pub fn app(&self) -> &Arc<App> {
-        &self.app
+    /// The path below which everything is: nothing, or `/a/b`.
+    pub fn prefix(&self) -> String {
+        self.site.house().mount.path()
+    }
+
+    /// The folder, if one is served.
+    pub fn folder(&self) -> Option<&Folder> {
+        match &self.site {
+            Site::Folder(app) => Some(&app.folder),
+            Site::Repository(_) => None,
+        }
     }
 
     /// Completes at Ctrl-C or SIGTERM. The signals are caught from this call on, so it belongs
@@ -114,11 +162,24 @@ impl Server {
     /// Answers requests until `stop` completes, such as [`Server::stop_signal`]; returns after
     /// running ones have finished.
     pub fn run_until(self, stop: impl Future<Output = ()>) {
-        let serving = http::serve((self.listener, self.tls), Arc::clone(&self.app), stop);
+        let site = self.site.clone();
+        let serving = http::serve((self.listener, self.tls), self.site, stop);
         self.runtime.block_on(serving);
-        self.app.compactor.wait_for_end(UNDONE_WITHIN);
+        site.wait_for_end(UNDONE_WITHIN);
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.
         self.runtime.shutdown_timeout(UNDONE_WITHIN);
+        if let Some(log) = &site.house().access {
+            log.end();
+        }
+    }
+
+    /// [`Server::run_until`] somebody raises `stop`.
+    pub fn run_until_raised(self, stop: &Interrupt) {
+        self.run_until(async {
+            while !stop.is_raised() {
+                tokio::time::sleep(LOOK).await;
+            }
+        });
     }
 }

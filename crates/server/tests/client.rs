@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
-use varve_server::{ServeOptions, Server};
+use varve_server::{Report, ServeOptions, Served, Server};
 
 /// One admin, whose password is quickly checked.
 const SETTINGS: &str = "[admins]\nadm = pass\n[chttpd_auth]\niterations = 2\n";
@@ -32,13 +32,18 @@ impl Running {
         let settings = format!("{SETTINGS}{settings}");
         std::fs::write(folder.path().join("varve.ini"), settings).unwrap();
         let options = ServeOptions {
-            folder: folder.path().to_owned(),
+            served: Served::Folder {
+                path: folder.path().to_owned(),
+                title: None,
+            },
             address: None,
-            certificate: None,
             port: Some(0),
-            report: |line| eprintln!("{line}"),
+            prefix: String::new(),
+            certificate: None,
+            access: None,
+            report: Report::new(|line| eprintln!("{line}")),
         };
-        let server = Server::bind(&options).unwrap();
+        let server = Server::bind(options).unwrap();
         let address = server.address();
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {

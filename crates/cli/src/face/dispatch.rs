@@ -125,6 +125,7 @@ fn begin(program: &str, early: &Early) -> Result<(Session, Option<Hgrc>), Abort>
     for argument in &early.config {
         layers.arguments.add_argument(argument)?;
     }
+    let started_in = std::env::current_dir().ok();
     let cwd = change_folder(early.cwd.as_deref())?;
     let mut config = layers.user.clone();
     config.add_all(&layers.arguments);
@@ -133,6 +134,7 @@ fn begin(program: &str, early: &Early) -> Result<(Session, Option<Hgrc>), Abort>
     let layered = layers.with(place.root())?;
     let mut session = Session::new(program, cwd, layers, place);
     session.files_read = files_read;
+    session.started_in = started_in;
     tell_strangers(&mut session, &layered, early.repository.as_deref())?;
     session.config = Arc::new(layered.config);
     session.strangers = layered.strangers;

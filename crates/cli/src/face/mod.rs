@@ -39,7 +39,7 @@ pub(crate) mod signals;
 pub(crate) mod target;
 pub(crate) mod template;
 pub(crate) mod usage;
-mod user;
+pub(crate) mod user;
 pub(crate) mod working;
 
 pub(crate) use abort::{Abort, FAILED, system_words};

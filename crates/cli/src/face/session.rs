@@ -38,6 +38,8 @@ pub(crate) struct Session {
     pub(crate) verbosity: Verbosity,
     /// The folder that paths are relative to.
     pub(crate) cwd: PathBuf,
+    /// The folder that the process was started in, if `--cwd` has left it.
+    pub(crate) started_in: Option<PathBuf>,
     /// All layers of configuration.
     pub(crate) config: Arc<Hgrc>,
     /// The same one by one, without that of a repository.
@@ -86,6 +88,7 @@ impl Session {
             out: BufWriter::with_capacity(OUTPUT_BUFFER, Box::new(io::stdout())),
             verbosity: Verbosity::default(),
             cwd,
+            started_in: None,
             config: Arc::default(),
             layers,
             strangers: Vec::new(),

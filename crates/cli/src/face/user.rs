@@ -29,7 +29,7 @@ impl Session {
         let user = match user {
             Some(user) => user,
             None => {
-                let guess = format!("{}@{}", login(), host());
+                let guess = format!("{}@{}", login(), host(""));
                 self.warn(format!("no username found, using '{guess}' instead\n"))?;
                 guess.into_bytes()
             }
@@ -152,10 +152,18 @@ fn name_of_owner() -> Option<String> {
     Some((*found.first()?).to_owned())
 }
 
-/// The name of this machine: one with a dot, if it is known under several.
-fn host() -> String {
-    let name = std::fs::read_to_string(HOST).unwrap_or_default();
-    let name = name.trim();
+/// The name of a machine, of this one if it is called nothing: one with a dot, if it is known under
+/// several.
+pub(crate) fn host(called: &str) -> String {
+    let mut own = String::new();
+    if called.is_empty() {
+        own = std::fs::read_to_string(HOST).unwrap_or_default();
+    }
+    let name = if called.is_empty() {
+        own.trim()
+    } else {
+        called
+    };
     let addresses: Vec<IpAddr> = (name, 0)
         .to_socket_addrs()
         .map(|found| found.map(|address| address.ip()).collect())

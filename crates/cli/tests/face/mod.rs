@@ -41,6 +41,7 @@ mod recompress;
 mod revert;
 mod revlogs;
 mod root;
+mod serving;
 mod signals;
 mod state;
 mod status;

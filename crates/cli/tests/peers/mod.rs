@@ -7,6 +7,7 @@ mod durability;
 mod hg_clone;
 mod hg_edges;
 mod npm;
+mod prefix;
 mod push;
 mod ssh;
 mod start;

@@ -77,6 +77,6 @@ impl Call {
     pub fn location(&self, id: &str) -> String {
         let database = super::names::escape(&self.database.name);
         let document = super::names::escape(id);
-        format!("{}/{database}/{document}", self.request.origin())
+        format!("{}/{database}/{document}", self.request.base())
     }
 }

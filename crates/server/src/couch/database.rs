@@ -28,7 +28,7 @@ pub fn create(
     user.require_admin()?;
     names::check_database_name(name)?;
     app.databases.create(name)?;
-    let location = format!("{}/{}", request.origin(), names::escape(name));
+    let location = format!("{}/{}", request.base(), names::escape(name));
     Ok(Answer::ok(StatusCode::CREATED).with_header("location", &location))
 }
 

@@ -12,8 +12,8 @@ use super::compaction::Noticed;
 use super::failures::missing_database;
 use super::validate::Validators;
 use super::views::indexes::{Indexes, folder_of};
-use crate::Failure;
 use crate::databases::file_of;
+use crate::{Failure, Report};
 
 /// More open databases than this make the longest unused one close, if nobody uses it.
 const KEPT_OPEN: usize = 500;
@@ -99,7 +99,7 @@ pub struct Databases {
     storage: Arc<dyn Storage>,
     options: DatabaseOptions,
     /// Tells the operator.
-    report: fn(&str),
+    report: Report,
     open: Mutex<HashMap<String, Arc<OpenDatabase>>>,
     /// Held while a file is opened, made or removed, so that no file is ever open twice.
     changing: Mutex<()>,
@@ -111,7 +111,7 @@ pub struct Databases {
 
 impl Databases {
     /// Databases in the storage's folder of databases; new ones are made with these options.
-    pub fn new(storage: Arc<dyn Storage>, options: DatabaseOptions, report: fn(&str)) -> Databases {
+    pub fn new(storage: Arc<dyn Storage>, options: DatabaseOptions, report: Report) -> Databases {
         Databases {
             storage,
             options,
@@ -203,7 +203,7 @@ impl Databases {
         if ignored > 0 {
             let file = file_of(name);
             let file = file.display();
-            (self.report)(&format!(
+            self.report.tell(&format!(
                 "{file} was opened at its newest whole commit; the last {ignored} bytes, an \
                  unfinished commit or damage, are left out"
             ));

@@ -1,10 +1,10 @@
 //! Clone bundles as files: served below the repository's URL, in ranges too.
 
-use super::OpenError;
 use super::find::Found;
+use super::{OpenError, Shelf};
 use crate::http::BodyWriter;
 use crate::http::range::{Part, parse_range};
-use crate::{Answer, App, Request};
+use crate::{Answer, Request};
 use hyper::StatusCode;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const TYPE: &str = "application/octet-stream";
 
 /// Where the repository's bundles are served.
 pub(super) fn location(found: &Found, request: &Request) -> String {
-    format!("{}{}/{SEGMENT}", request.origin(), found.path())
+    format!("{}{}/{SEGMENT}", request.base(), found.path())
 }
 
 /// The bundle that the segments behind a repository name, if they do.
@@ -34,7 +34,7 @@ pub(super) fn named<'a>(found: &Found, segments: &'a [String]) -> Option<&'a str
 
 /// Sends a bundle, or the part of it that was asked for.
 pub(super) fn send(
-    app: &Arc<App>,
+    shelf: &Arc<Shelf>,
     repository: &Repository,
     request: &Request,
     name: &str,
@@ -72,7 +72,7 @@ pub(super) fn send(
     let count = range.end - range.start;
     let mut answer = match request.method == hyper::Method::HEAD {
         true => Answer::whole(status, TYPE, Vec::new()),
-        false => body(app, request, file, range.start, count),
+        false => body(shelf, request, file, range.start, count),
     };
     answer.status = status;
     if status == StatusCode::PARTIAL_CONTENT {
@@ -85,13 +85,13 @@ pub(super) fn send(
 }
 
 fn body(
-    app: &Arc<App>,
+    shelf: &Arc<Shelf>,
     request: &Request,
     file: Arc<dyn StorageFile>,
     start: u64,
     count: u64,
 ) -> Answer {
-    let report = super::reporter(app, request);
+    let report = super::reporter(shelf, request);
     Answer::stream(
         TYPE,
         move |writer: &mut BodyWriter| -> Result<(), ExchangeError> {

@@ -4,8 +4,8 @@
 //! are not followed, neither on the way nor at the end: a working copy may hold links that its
 //! committers chose.
 
-use super::page::IN_PATH;
 use crate::folder::REPOSITORIES;
+use crate::http::IN_PATH;
 use percent_encoding::utf8_percent_encode;
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
@@ -19,21 +19,29 @@ const LISTED: usize = 10_000;
 /// A repository's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Its path below `repos/`, with slashes.
+    /// Its path below `repos/`, with slashes; or how it is called.
     pub(super) name: String,
     /// Its folder, relative to the served one.
     pub(super) folder: PathBuf,
+    /// Whether it is all that is served, and has no path of its own.
+    pub(super) is_lone: bool,
 }
 
 impl Found {
-    /// The path of its URL, without a slash at its end.
+    /// The path of its URL behind that of the server, without a slash at its end.
     pub(super) fn path(&self) -> String {
-        format!("/hg/{}", utf8_percent_encode(&self.name, IN_PATH))
+        match self.is_lone {
+            true => String::new(),
+            false => format!("/hg/{}", utf8_percent_encode(&self.name, IN_PATH)),
+        }
     }
 
     /// How many segments behind `/hg/` it takes.
     pub(super) fn depth(&self) -> usize {
-        self.name.split('/').count()
+        match self.is_lone {
+            true => 0,
+            false => self.name.split('/').count(),
+        }
     }
 }
 
@@ -59,6 +67,7 @@ pub(super) fn find(
             found = Some(Found {
                 name: segments[..=index].join("/"),
                 folder: folder.clone(),
+                is_lone: false,
             });
         }
     }

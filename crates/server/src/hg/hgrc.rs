@@ -1,13 +1,14 @@
-//! What a repository's own `.hg/hgrc` says.
+//! What is configured for a repository.
 //!
-//! Files that it includes are not read, so that a repository cannot name files of the server; such
+//! In a folder of repositories that is what its own `.hg/hgrc` says. Files that it includes are not
+//! read, so that a repository cannot name files of the server; such
 //! a repository is only read from, and its drafts stay drafts, because what is not known may be what
 //! keeps others away. Hooks are run only if the file belongs to who runs the server: they are
-//! programs.
+//! programs. For a repository that is served alone, all of the configuration of who serves it counts.
 
-use super::OpenError;
 use super::find::Found;
-use crate::App;
+use super::shelf::Holds;
+use super::{OpenError, Shelf};
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io;
@@ -15,34 +16,59 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use varve_base::storage::read_if_there;
-use varve_config::hgrc::{Files, Hgrc};
+use varve_config::hgrc::{Files, Hgrc, HgrcError};
 use varve_repo::Evolution;
+use varve_repo::hooks::{HookSet, Script};
 
 /// The configuration of one repository.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RepositoryConfig {
     pub(super) values: Hgrc,
     /// Whether the values are all there are: no other file is included.
     pub(super) is_whole: bool,
     /// Whether the file belongs to who runs the server.
     pub(super) is_trusted: bool,
+    /// The values with those of strangers, whose hooks are known but not run.
+    pub(super) with_strangers: Option<Hgrc>,
 }
 
 impl RepositoryConfig {
     /// Reads it. A file that cannot be read is refused rather than passed over: it may be what keeps
     /// drafts from being published.
-    pub(super) fn read(app: &App, found: &Found) -> Result<RepositoryConfig, OpenError> {
+    pub(super) fn read(shelf: &Shelf, found: &Found) -> Result<RepositoryConfig, OpenError> {
+        if let Holds::Lone(one) = shelf.holds() {
+            let config = (one.configuration)()?;
+            return Ok(RepositoryConfig {
+                values: config.values,
+                is_whole: true,
+                is_trusted: true,
+                with_strangers: config.with_strangers,
+            });
+        }
         let path = found.folder.join(".hg/hgrc");
-        let text = read_if_there(app.storage().as_ref(), &path)?.unwrap_or_default();
+        let text = read_if_there(shelf.storage().as_ref(), &path)?.unwrap_or_default();
         let included = NothingIncluded::default();
         let mut values = Hgrc::default();
         values.add_text(&included, &path, &text)?;
-        let owner = std::fs::metadata(app.folder.path.join(&path)).map(|found| found.uid());
+        let owner = std::fs::metadata(shelf.path(&path)).map(|found| found.uid());
         Ok(RepositoryConfig {
             values,
             is_whole: !included.asked.get(),
             is_trusted: owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw()),
+            with_strangers: None,
         })
+    }
+
+    /// The hooks that there are, also those that are not run.
+    pub(super) fn hooks(&self) -> Result<HookSet, HgrcError> {
+        HookSet::read(self.with_strangers.as_ref().unwrap_or(&self.values))
+    }
+
+    /// Whether the hook may be run.
+    pub(super) fn trusts(&self, script: &Script) -> bool {
+        let mut known = self.values.section("hooks").iter();
+        self.is_trusted
+            && known.any(|item| (&item.key, &item.value) == (&script.name, &script.command))
     }
 
     /// Whether what is pulled or pushed becomes public.

@@ -17,7 +17,7 @@ const HEARD: u64 = 1 << 20;
 #[derive(Debug)]
 pub(super) struct PushHooks {
     set: HookSet,
-    is_trusted: bool,
+    config: RepositoryConfig,
     /// The repository, where hooks run.
     folder: PathBuf,
     words: Arc<PushWords>,
@@ -34,8 +34,8 @@ impl PushHooks {
         words: &Arc<PushWords>,
     ) -> Result<PushHooks, HgrcError> {
         Ok(PushHooks {
-            set: HookSet::read(&config.values)?,
-            is_trusted: config.is_trusted,
+            set: config.hooks()?,
+            config: config.clone(),
             folder,
             words: Arc::clone(words),
             later: Mutex::default(),
@@ -71,7 +71,7 @@ impl PushHooks {
     }
 
     fn run(&self, kind: &str, script: &Script, facts: &Facts, pending: bool) -> Result<(), String> {
-        if !self.is_trusted {
+        if !self.config.trusts(script) {
             let name = String::from_utf8_lossy(&script.name);
             return Err(format!("untrusted hook {name} not executed"));
         }

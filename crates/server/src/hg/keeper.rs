@@ -13,8 +13,7 @@
 
 use super::find::Found;
 use super::hgrc::RepositoryConfig;
-use super::{OpenError, open};
-use crate::App;
+use super::{OpenError, Shelf, open};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_base::Interrupt;
@@ -80,19 +79,19 @@ impl Keeper {
 
 /// Has bundles made if the repository wants them and the ones that are there are too old.
 pub(super) fn consider(
-    app: &Arc<App>,
+    shelf: &Arc<Shelf>,
     found: &Found,
     repository: &Repository,
     config: &RepositoryConfig,
 ) -> Result<(), OpenError> {
-    if !is_on(config)? || app.keeper.stop.is_raised() {
+    if !is_on(config)? || shelf.keeper.stop.is_raised() {
         return Ok(());
     }
     let view = repository.view()?;
     let Some(seen) = due(repository, &view, config)? else {
         return Ok(());
     };
-    let mut work = app.keeper.work();
+    let mut work = shelf.keeper.work();
     if work.begun.get(&found.name) == Some(&seen) {
         return Ok(());
     }
@@ -104,9 +103,9 @@ pub(super) fn consider(
         publishing: config.publishing()?,
     });
     if !work.runs {
-        let app = Arc::clone(app);
+        let shelf = Arc::clone(shelf);
         let started = std::thread::Builder::new().name("bundles".to_owned());
-        let started = started.spawn(move || run(&app));
+        let started = started.spawn(move || run(&shelf));
         work.runs = started.is_ok();
     }
     Ok(())
@@ -193,30 +192,33 @@ fn is_behind(
 }
 
 /// Works until nothing waits.
-fn run(app: &Arc<App>) {
+fn run(shelf: &Arc<Shelf>) {
     // Requests come first. Where that cannot be had, bundles are made all the same.
     let _ = rustix::process::setpriority_process(None, 19);
     loop {
         let job = {
-            let mut work = app.keeper.work();
+            let mut work = shelf.keeper.work();
             let job = work.waiting.pop_front();
-            let job = job.filter(|_| !app.keeper.stop.is_raised());
+            let job = job.filter(|_| !shelf.keeper.stop.is_raised());
             work.runs = job.is_some();
             job
         };
         let Some(job) = job else { return };
-        match make(app, &job) {
+        match make(shelf, &job) {
             // Whoever makes them looks at what is there now, or soon.
             Ok(()) | Err(OpenError::Exchange(ExchangeError::BeingBundled)) => {}
-            Err(_) if app.keeper.stop.is_raised() => {}
-            Err(error) => app.report(&format!("clone bundles of {}: {error}", job.found.name)),
+            Err(_) if shelf.keeper.stop.is_raised() => {}
+            Err(error) => shelf
+                .house()
+                .report(&format!("clone bundles of {}: {error}", job.found.name)),
         }
     }
 }
 
-fn make(app: &App, job: &Job) -> Result<(), OpenError> {
-    let opened = open(app, &job.found)?;
-    let task = app
+fn make(shelf: &Shelf, job: &Job) -> Result<(), OpenError> {
+    let opened = open(shelf, &job.found)?;
+    let house = shelf.house();
+    let task = house
         .tasks
         .start("clonebundle", &[("repository", &job.found.name)]);
     let recipe = CloneBundleRecipe {
@@ -224,7 +226,7 @@ fn make(app: &App, job: &Job) -> Result<(), OpenError> {
         replaces_foreign: false,
         publishing: job.publishing,
         progress: &task,
-        stop: &app.keeper.stop,
+        stop: &shelf.keeper.stop,
     };
     make_clone_bundles(&opened.repository, &recipe)?;
     Ok(())

@@ -14,16 +14,20 @@ mod push;
 mod rights;
 mod settings;
 mod shared;
+mod shelf;
 
 use crate::auth::UserContext;
 use crate::{Answer, App, Failure, Request};
 use find::Found;
 use hgrc::RepositoryConfig;
-use hyper::{Method, StatusCode, Uri};
-pub(crate) use keeper::Keeper;
+use hyper::{Method, StatusCode};
+use keeper::Keeper;
 use page::Summary;
 use rights::Asked;
-pub(crate) use shared::SharedAnswers;
+use shared::SharedAnswers;
+use shelf::Holds;
+pub(crate) use shelf::Shelf;
+pub use shelf::{LoneConfig, LoneRepository};
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::StorageFile;
@@ -36,14 +40,14 @@ use varve_repo::Repository;
 use crate::http::{BodyWriter, FilePiece, Upload, UploadReader};
 
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
-pub(crate) fn claims(request: &Request) -> bool {
-    request.raw_path == "/hg" || request.raw_path.starts_with("/hg/")
+pub(crate) fn claims(path: &str) -> bool {
+    path == "/hg" || path.starts_with("/hg/")
 }
 
-/// Whether the request's body is to be read as it arrives, because it may be of any length.
-pub(crate) fn reads_while_arriving(uri: &Uri) -> bool {
-    let mut pairs = uri.query().unwrap_or("").split('&');
-    uri.path().starts_with("/hg/") && pairs.any(|pair| pair == "cmd=unbundle")
+/// Whether a request with this query has a body that is to be read as it arrives, because it may be
+/// of any length.
+pub(crate) fn reads_while_arriving(query: &str) -> bool {
+    query.split('&').any(|pair| pair == "cmd=unbundle")
 }
 
 /// A repository that is kept open.
@@ -55,9 +59,9 @@ pub(crate) struct OpenRepository {
     requires: Option<Vec<u8>>,
 }
 
-/// Answers everything below `/hg`.
+/// Answers everything below `/hg`, or all there is where a repository is served alone.
 pub(crate) async fn route(
-    app: Arc<App>,
+    shelf: Arc<Shelf>,
     request: Request,
     user: UserContext,
 ) -> Result<Answer, Failure> {
@@ -66,33 +70,33 @@ pub(crate) async fn route(
     }
     // From here on it is read, by somebody or by nobody.
     let upload = request.upload.as_ref().map(Upload::reader);
-    App::blocking(move || answer(&app, &request, &user, upload)).await
+    App::blocking(move || answer(&shelf, &request, &user, upload)).await
 }
 
 fn answer(
-    app: &Arc<App>,
+    shelf: &Arc<Shelf>,
     request: &Request,
     user: &UserContext,
     upload: Option<UploadReader>,
 ) -> Result<Answer, Failure> {
-    let storage = app.storage().as_ref();
-    let segments = &request.segments[1..];
-    if segments.is_empty() {
-        let names = find::list(storage).map_err(Failure::internal)?;
-        return Ok(page::index(&names));
+    let segments = shelf.segments(&request.segments);
+    if let (Holds::Folder { title, .. }, []) = (shelf.holds(), segments) {
+        let names = find::list(shelf.storage().as_ref()).map_err(Failure::internal)?;
+        return Ok(page::index(title, &names, &request.mount));
     }
-    let found = find::find(storage, segments).map_err(Failure::internal)?;
+    let found = shelf.find(segments).map_err(Failure::internal)?;
     let Some(found) = found else {
         let missing = format!("there is no repository {:?}\n", segments.join("/"));
         return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
     };
     let opened =
-        open(app, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(app, &found)?)));
+        open(shelf, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(shelf, &found)?)));
     let (repository, config) = match opened {
         Ok(opened) => opened,
         Err(error) => return Ok(refuse(&error.to_string())),
     };
     let mut asked = Asked::of(request, user);
+    asked.has_users = !found.is_lone;
     let bundle = bundles::named(&found, segments);
     if bundle.is_some() {
         // Who may not pull may not fetch the same from here.
@@ -102,34 +106,36 @@ fn answer(
         return Ok(refusal.into());
     }
     if let Some(name) = bundle {
-        let sent = bundles::send(app, &repository.repository, request, name);
+        let sent = bundles::send(shelf, &repository.repository, request, name);
         return Ok(sent.unwrap_or_else(|error| refuse(&error.to_string())));
     }
     if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
         return browse(&repository.repository, &found, request);
     }
     let answered = match asked.writes() {
-        true => push::receive(app, &found, &config, (request, &asked), upload),
-        false => respond(app, &found, &repository.repository, request, &config),
+        true => push::receive(shelf, &found, &config, (request, &asked), upload),
+        false => respond(shelf, &found, &repository.repository, request, &config),
     };
     if (asked.writes() || asked.command == "capabilities")
-        && let Err(error) = keeper::consider(app, &found, &repository.repository, &config)
+        && let Err(error) = keeper::consider(shelf, &found, &repository.repository, &config)
     {
-        app.report(&format!("clone bundles of {}: {error}", found.name));
+        shelf
+            .house()
+            .report(&format!("clone bundles of {}: {error}", found.name));
     }
     Ok(answered.unwrap_or_else(|error| refuse(&error.to_string())))
 }
 
 /// The repository, opened anew if another one stands in its place.
-fn open(app: &App, found: &Found) -> Result<Arc<OpenRepository>, OpenError> {
-    let requires = read_if_there(app.storage().as_ref(), &found.folder.join(".hg/requires"))?;
-    if let Some(known) = app.repositories.get(&found.name)
+fn open(shelf: &Shelf, found: &Found) -> Result<Arc<OpenRepository>, OpenError> {
+    let requires = read_if_there(shelf.storage().as_ref(), &found.folder.join(".hg/requires"))?;
+    if let Some(known) = shelf.repositories.get(&found.name)
         && known.requires != requires
     {
-        app.repositories.forget(&found.name);
+        shelf.repositories.forget(&found.name);
     }
-    app.repositories.get_or_open(&found.name, || {
-        let repository = Repository::open(Arc::clone(app.storage()), Path::new(&found.folder))?;
+    shelf.repositories.get_or_open(&found.name, || {
+        let repository = Repository::open(Arc::clone(shelf.storage()), Path::new(&found.folder))?;
         Ok(OpenRepository {
             repository,
             requires,
@@ -153,7 +159,7 @@ enum OpenError {
 }
 
 fn respond(
-    app: &Arc<App>,
+    shelf: &Arc<Shelf>,
     found: &Found,
     repository: &Repository,
     request: &Request,
@@ -161,10 +167,10 @@ fn respond(
 ) -> Result<Answer, OpenError> {
     let general_delta = repository.requirements().has("generaldelta");
     let bundles = bundles::location(found, request);
-    let settings = settings::wire(config, app, bundles, general_delta)?;
+    let settings = settings::wire(config, shelf, bundles, general_delta)?;
     let response =
         wire_request(request).and_then(|wire| wire::respond(repository, &wire, &settings));
-    Ok(send(app, request, response))
+    Ok(send(shelf, request, response))
 }
 
 /// The command that a request has.
@@ -175,7 +181,7 @@ fn wire_request(request: &Request) -> Result<WireRequest, ExchangeError> {
 }
 
 fn send(
-    app: &Arc<App>,
+    shelf: &Arc<Shelf>,
     request: &Request,
     response: Result<WireResponse, ExchangeError>,
 ) -> Answer {
@@ -188,8 +194,8 @@ fn send(
             body,
             again,
         } => {
-            let report = reporter(app, request);
-            let join = |again| app.shared.join(again, Box::new(reporter(app, request)));
+            let report = reporter(shelf, request);
+            let join = |again| shelf.shared.join(again, Box::new(reporter(shelf, request)));
             let body = match again.map(join) {
                 Some(Ok(part)) => Box::new(move |sink: &mut dyn ChunkSink| part.send(sink)),
                 // Where there cannot be a file for all, each gets an answer of its own.
@@ -201,10 +207,13 @@ fn send(
 }
 
 /// Tells the operator why an answer broke off.
-fn reporter(app: &Arc<App>, request: &Request) -> impl Fn(&ExchangeError) + Send + Sync + use<> {
-    let app = Arc::clone(app);
+fn reporter(
+    shelf: &Arc<Shelf>,
+    request: &Request,
+) -> impl Fn(&ExchangeError) + Send + Sync + use<> {
+    let shelf = Arc::clone(shelf);
     let asked = format!("{} {}", request.method, request.raw_path);
-    move |error| app.report(&format!("{asked}: {error}"))
+    move |error| shelf.house().report(&format!("{asked}: {error}"))
 }
 
 fn stream(
@@ -266,7 +275,8 @@ fn browse(repository: &Repository, found: &Found, request: &Request) -> Result<A
     let tip = view.tip().map(|rev| format!("{}", changelog.node(rev)));
     let summary = Summary {
         name: found.name.clone(),
-        origin: request.origin(),
+        url: format!("{}{}", request.base(), found.path()),
+        index: (!found.is_lone).then(|| format!("{}/hg", request.mount)),
         changesets: changelog.len(),
         tip,
     };

@@ -1,23 +1,18 @@
 //! What a browser sees below `/hg`: plain pages that say how to clone.
 
 use crate::Answer;
+use crate::http::IN_PATH;
 use hyper::StatusCode;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-/// What stays as it is in the path of a link.
-pub(super) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'/')
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+use percent_encoding::utf8_percent_encode;
 
 /// What a repository's page says.
 #[derive(Clone, Debug)]
 pub(super) struct Summary {
     pub(super) name: String,
-    /// `http://HOST`.
-    pub(super) origin: String,
+    /// Its URL.
+    pub(super) url: String,
+    /// The path of the list of all, if there is one.
+    pub(super) index: Option<String>,
     pub(super) changesets: usize,
     /// The tip's number and node in hexadecimal, if there is any changeset.
     pub(super) tip: Option<String>,
@@ -27,11 +22,15 @@ pub(super) struct Summary {
 pub(super) fn repository(summary: &Summary) -> Answer {
     let Summary {
         name,
-        origin,
+        url,
+        index,
         changesets,
         tip,
     } = summary;
-    let path = utf8_percent_encode(name, IN_PATH);
+    let index = index.as_deref().map(|path| {
+        let path = escape(path);
+        format!("<p><a href=\"{path}\">All repositories</a></p>\n")
+    });
     let tip = tip
         .as_deref()
         .map(|tip| format!("<p>Tip: <code>{tip}</code></p>\n"));
@@ -40,24 +39,26 @@ pub(super) fn repository(summary: &Summary) -> Answer {
         &title,
         &format!(
             "<h1>{title}</h1>\n<p>{changesets} changesets</p>\n{tip}\
-             <pre>hg clone {origin}/hg/{path}</pre>\n<p><a href=\"/hg\">All repositories</a></p>\n",
+             <pre>hg clone {url}</pre>\n{index}",
             tip = tip.unwrap_or_default(),
-            origin = escape(origin),
+            url = escape(url),
+            index = index.unwrap_or_default(),
         ),
     )
 }
 
-/// The list of all repositories.
-pub(super) fn index(names: &[String]) -> Answer {
+/// The list of all repositories; `mount` is the path below which the server has everything.
+pub(super) fn index(title: &str, names: &[String], mount: &str) -> Answer {
+    let (title, mount) = (escape(title), escape(mount));
     let items = names.iter().map(|name| {
         let path = utf8_percent_encode(name, IN_PATH);
-        format!("<li><a href=\"/hg/{path}\">{}</a></li>\n", escape(name))
+        format!(
+            "<li><a href=\"{mount}/hg/{path}\">{}</a></li>\n",
+            escape(name)
+        )
     });
     let items: String = items.collect();
-    html(
-        "Repositories",
-        &format!("<h1>Repositories</h1>\n<ul>\n{items}</ul>\n"),
-    )
+    html(&title, &format!("<h1>{title}</h1>\n<ul>\n{items}</ul>\n"))
 }
 
 fn html(title: &str, body: &str) -> Answer {
@@ -89,21 +90,24 @@ mod tests {
     fn names_cannot_become_markup() {
         let summary = Summary {
             name: "a b/<script>\"".into(),
-            origin: "http://h\"<".into(),
+            url: "http://h\"</hg/a%20b".into(),
+            index: Some("/\"/hg".into()),
             changesets: 3,
             tip: Some("2:abc".into()),
         };
         let answer = repository(&summary);
         let page = std::str::from_utf8(answer.whole_body().unwrap()).unwrap();
         assert!(
-            page.contains("hg clone http://h&quot;&lt;/hg/a%20b/%3Cscript%3E%22<"),
+            page.contains("hg clone http://h&quot;&lt;/hg/a%20b<")
+                && page.contains("<a href=\"/&quot;/hg\">"),
             "{page}"
         );
         assert!(!page.contains("<script"), "{page}");
-        let answer = index(&["x/<i>".into()]);
+        let answer = index("<b>", &["x/<i>".into()], "/\"");
         let page = std::str::from_utf8(answer.whole_body().unwrap()).unwrap();
         assert!(
-            page.contains("<a href=\"/hg/x/%3Ci%3E\">x/&lt;i&gt;</a>"),
+            page.contains("<a href=\"/&quot;/hg/x/%3Ci%3E\">x/&lt;i&gt;</a>")
+                && page.contains("<h1>&lt;b&gt;</h1>"),
             "{page}"
         );
     }

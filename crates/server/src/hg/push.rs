@@ -4,9 +4,9 @@ use super::find::Found;
 use super::hgrc::RepositoryConfig;
 use super::hooks::PushHooks;
 use super::rights::Asked;
-use super::{OpenError, send, wire_request};
+use super::{OpenError, Shelf, send, wire_request};
 use crate::http::UploadReader;
-use crate::{Answer, App, Request};
+use crate::{Answer, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io;
 use std::path::Path;
@@ -20,21 +20,21 @@ const TIMEOUT: i64 = 600;
 
 /// Takes a push in.
 pub(super) fn receive(
-    app: &Arc<App>,
+    shelf: &Arc<Shelf>,
     found: &Found,
     config: &RepositoryConfig,
     (request, asked): (&Request, &Asked<'_>),
     upload: Option<UploadReader>,
 ) -> Result<Answer, OpenError> {
     let words = Arc::new(PushWords::default());
-    let folder = app.folder.path.join(&found.folder);
+    let folder = shelf.path(&found.folder);
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let hooks = Arc::new(PushHooks::new(config, folder, &words)?);
     let opening = Opening {
         hooks: Some(hooks.clone()),
         pending: false,
     };
-    let storage = Arc::clone(app.storage());
+    let storage = Arc::clone(shelf.storage());
     let repository = Repository::open_as(storage, Path::new(&found.folder), opening)?;
     let lookup = |section: &str, name: &str| config.values.text(section, name);
     let settings = StorageSettings::read(&lookup)?;
@@ -51,7 +51,7 @@ pub(super) fn receive(
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
             silent: Duration::MAX,
             tell: &|_| {},
-            stop: &app.hurry,
+            stop: &shelf.house().hurry,
         },
         words: &words,
         hooks: hooks.as_ref(),
@@ -62,7 +62,7 @@ pub(super) fn receive(
         (_, Some(upload)) => push.unbundle(&wire, upload),
         (_, None) => push.unbundle(&wire, io::empty()),
     });
-    Ok(send(app, request, response))
+    Ok(send(shelf, request, response))
 }
 
 /// Who pushes, in the form that hooks know.

@@ -25,6 +25,8 @@ pub(super) struct Asked<'a> {
     pub(super) command: &'a str,
     /// The login, if there is one.
     pub(super) user: Option<&'a str>,
+    /// Whether there are users who could log in.
+    pub(super) has_users: bool,
     is_post: bool,
     /// Whether it came by way of TLS.
     pub(super) is_secure: bool,
@@ -35,6 +37,7 @@ impl<'a> Asked<'a> {
         Asked {
             command: request.query("cmd").unwrap_or_default(),
             user: user.name.as_deref(),
+            has_users: true,
             is_post: request.method == Method::POST,
             is_secure: request.is_secure(),
         }
@@ -76,7 +79,7 @@ pub(super) fn check(config: &RepositoryConfig, asked: &Asked<'_>) -> Result<(), 
         Err(Refusal {
             status: StatusCode::UNAUTHORIZED,
             words,
-            ask_for_login: asked.user.is_none() && by.has_names(),
+            ask_for_login: asked.has_users && asked.user.is_none() && by.has_names(),
         })
     };
     let (deny, allow) = (list(&["deny_read"]), list(&["allow_read"]));
@@ -162,10 +165,12 @@ mod tests {
             values,
             is_whole: true,
             is_trusted: true,
+            with_strangers: None,
         };
         let asked = Asked {
             command,
             user,
+            has_users: true,
             is_post: true,
             is_secure: false,
         };

@@ -1,10 +1,9 @@
 //! `[server]` of a repository's `.hg/hgrc`, in front of that of `varve.ini`: how answers are
 //! compressed, and what is not answered at all.
 
-use super::OpenError;
 use super::hgrc::RepositoryConfig;
 use super::keeper::serves_inline;
-use crate::App;
+use super::{OpenError, Shelf};
 use std::ops::RangeInclusive;
 use varve_codec::CodecId;
 use varve_config::hgrc::HgrcError;
@@ -20,20 +19,19 @@ const BUNDLE1: [&str; 4] = ["bundle1gd.pull", "bundle1gd", "bundle1.pull", "bund
 /// bundles are served.
 pub(super) fn wire(
     config: &RepositoryConfig,
-    app: &App,
+    shelf: &Shelf,
     bundles: String,
     general_delta: bool,
 ) -> Result<WireSettings, OpenError> {
-    let hg = &app.settings().hg;
+    let hg = shelf.settings();
     let switch = |key, usual| config.values.boolean(SECTION, key, usual);
     let inline = serves_inline(config)?;
-    let named: Vec<String> = hg.compression_engines.clone();
     Ok(WireSettings {
         stream_clones: switch("uncompressed", hg.uncompressed)?,
         streams_secret: switch("uncompressedallowsecret", hg.uncompressed_allow_secret)?,
         carrier: Carrier::Http,
         bundle1: bundle1(config, general_delta)?,
-        engines: engines(config, &named)?,
+        engines: engines(config, &hg.compression_engines)?,
         clone_bundles_at: Some(bundles).filter(|_| !inline),
         zlib_level: level(config, "zliblevel", -1..=9)?.unwrap_or(hg.zlib_level),
         zstd_level: level(config, "zstdlevel", 1..=22)?.unwrap_or(hg.zstd_level),

@@ -1,10 +1,12 @@
 //! Accepting connections, and ending them cleanly when the server stops.
 
+use super::access::Asked;
 use super::quotes::{QuoteStream, Quoted};
 use super::sendfile::{self, FileQueue, SendfileStream};
 use super::tls::Tls;
 use super::{Answer, Body, Request, Upload, body::BodyReceiver, read_body};
-use crate::{App, Failure, hg, route};
+use crate::site::Site;
+use crate::{Failure, hg, route};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
@@ -16,7 +18,6 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::error::Error;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -38,7 +39,7 @@ type Outgoing = Either<Full<Bytes>, BodyReceiver>;
 /// Answers requests until `stop` completes, then lets running ones finish.
 pub(crate) async fn serve(
     (listener, tls): (TcpListener, Option<Tls>),
-    app: Arc<App>,
+    site: Site,
     stop: impl Future<Output = ()>,
 ) {
     let graceful = GracefulShutdown::new();
@@ -46,17 +47,17 @@ pub(crate) async fn serve(
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => connect((stream, peer.ip()), tls.clone(), &app, &graceful),
+                Ok((stream, peer)) => connect((stream, peer.ip()), tls.clone(), &site, &graceful),
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
             () = &mut stop => break,
         }
     }
     drop(listener);
-    app.stop();
+    site.stop();
     // Whoever has not finished by then is cut; nothing that was acknowledged can be lost by it.
     let _ = tokio::time::timeout(FINISH_WITHIN, graceful.shutdown()).await;
-    app.hurry.raise();
+    site.house().hurry.raise();
 }
 
 /// What all requests of one connection share.
@@ -71,12 +72,12 @@ struct Way {
 fn connect(
     (stream, peer): (TcpStream, IpAddr),
     tls: Option<Tls>,
-    app: &Arc<App>,
+    site: &Site,
     graceful: &GracefulShutdown,
 ) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
-    let app = Arc::clone(app);
+    let site = site.clone();
     let watcher = graceful.watcher();
     let is_encrypted = tls.is_some();
     let files = (!is_encrypted).then(FileQueue::default);
@@ -90,11 +91,11 @@ fn connect(
             let greeting = tls.acceptor().accept(stream);
             // Whoever does not trust the certificate leaves here, which concerns nobody else.
             if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIMEOUT, greeting).await {
-                converse(stream, way, app, watcher).await;
+                converse(stream, way, site, watcher).await;
             }
         } else {
             let stream = SendfileStream::new(stream, files.unwrap_or_default());
-            converse(stream, way, app, watcher).await;
+            converse(stream, way, site, watcher).await;
         }
     });
 }
@@ -103,10 +104,10 @@ fn connect(
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     way: Way,
-    app: Arc<App>,
+    site: Site,
     watcher: Watcher,
 ) {
-    let shared = Arc::clone(&app);
+    let shared = site.clone();
     let quoted = Quoted::default();
     let stream = QuoteStream::new(stream, quoted.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -114,7 +115,7 @@ async fn converse(
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle(Arc::clone(&shared), way.clone(), request)
+        handle(shared.clone(), way.clone(), request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -128,24 +129,27 @@ async fn converse(
         && (error.is_user() || sendfile::is_cut(&error))
     {
         let cause = error.source().map(ToString::to_string);
-        app.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
+        let house = site.house();
+        house.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
     }
 }
 
 async fn handle(
-    app: Arc<App>,
+    site: Site,
     way: Way,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
-    let request_id = app.next_request_id();
+    let log = site.house().access.as_ref();
+    let noted = log.map(|log| (log, Asked::of(way.peer, &request)));
+    let request_id = site.house().next_request_id();
     let begun = Instant::now();
-    let taken = take_in(&app, &way, request).await;
+    let taken = take_in(&site, &way, request).await;
     let body_time = begun.elapsed();
     let mut answer = match taken {
         Ok((request, login)) => {
             let upload = request.upload.clone();
-            let answer = route::answer(app, request, login).await;
+            let answer = route::answer(&site, request, login).await;
             if let Some(upload) = upload {
                 upload.discard().await;
             }
@@ -153,27 +157,39 @@ async fn handle(
         }
         Err(failure) => failure.into(),
     };
-    answer.set_header("x-couch-request-id", &request_id);
-    answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
+    if matches!(site, Site::Folder(_)) {
+        answer.set_header("x-couch-request-id", &request_id);
+        answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
+    }
+    if let Some((log, asked)) = noted {
+        log.note(&asked, answer.status);
+    }
     Ok(outgoing(answer, head_only, way.files))
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
 async fn take_in(
-    app: &Arc<App>,
+    site: &Site,
     way: &Way,
     request: hyper::Request<Incoming>,
 ) -> Result<(Request, crate::auth::Login), Failure> {
     let (parts, incoming) = request.into_parts();
-    let login = app.auth.login(&parts.headers).await?;
+    let mount = &site.house().mount;
+    let Some(uri) = mount.strip(&parts.uri) else {
+        return Err(Failure::not_found("Not Found"));
+    };
+    let login = site.login(&parts.headers).await?;
     let (mut body, mut upload) = (Vec::new(), None);
-    if hg::reads_while_arriving(&parts.uri) {
+    let is_upload =
+        site.is_about_hg(uri.path()) && hg::reads_while_arriving(uri.query().unwrap_or_default());
+    if is_upload {
         upload = Some(Upload::new(incoming));
     } else {
-        let limit = app.body_limit(&login.user);
+        let limit = site.body_limit(&login.user);
         body = read_body(incoming, &parts.headers, limit).await?;
     }
-    let mut request = Request::new(parts.method, &parts.uri, parts.headers, body)?;
+    let mut request = Request::new(parts.method, &uri, parts.headers, body)?;
+    request.mount = mount.path();
     request.upload = upload;
     request.peer = Some(way.peer);
     request.is_encrypted = way.is_encrypted;

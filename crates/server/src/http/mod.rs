@@ -1,10 +1,12 @@
 //! HTTP/1.1: the listener, requests as handlers see them, and answers whole or streamed.
 
+mod access;
 mod answer;
 mod body;
 pub(crate) mod cors;
 mod intake;
 mod listener;
+mod mount;
 mod quotes;
 pub(crate) mod range;
 mod request;
@@ -12,10 +14,13 @@ mod sendfile;
 mod tls;
 mod upload;
 
+pub use access::AccessLog;
 pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
 pub(crate) use intake::read_body;
 pub(crate) use listener::serve;
+pub(crate) use mount::Mount;
+pub(crate) use request::IN_PATH;
 pub use request::{Request, parse_query};
 pub(crate) use sendfile::FilePiece;
 pub(crate) use tls::Tls;

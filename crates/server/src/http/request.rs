@@ -4,8 +4,16 @@ use super::Upload;
 use crate::Failure;
 use hyper::header::HeaderMap;
 use hyper::{Method, Uri};
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};
 use std::net::IpAddr;
+
+/// What stays as it is in the path of a link.
+pub(crate) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// One request. The body is complete and already free of any `Content-Encoding`, but for uploads.
 #[derive(Clone, Debug)]
@@ -30,6 +38,8 @@ pub struct Request {
     pub peer: Option<IpAddr>,
     /// Whether it came over TLS of this server's own.
     pub is_encrypted: bool,
+    /// The path below which the server has everything, escaped; it is no part of the paths here.
+    pub mount: String,
 }
 
 impl Request {
@@ -63,6 +73,7 @@ impl Request {
             upload: None,
             peer: None,
             is_encrypted: false,
+            mount: String::new(),
         })
     }
 
@@ -93,7 +104,13 @@ impl Request {
         self.is_encrypted || self.header("x-forwarded-proto") == Some("https")
     }
 
-    /// `http://HOST` as the client addressed this server, for `Location` headers.
+    /// Where this server has everything, as the client addressed it, without a slash at the end:
+    /// for `Location` headers.
+    pub fn base(&self) -> String {
+        format!("{}{}", self.origin(), self.mount)
+    }
+
+    /// `http://HOST` as the client addressed this server.
     pub fn origin(&self) -> String {
         let host = self.header("x-forwarded-host").or(self.header("host"));
         let scheme = if self.is_secure() { "https" } else { "http" };

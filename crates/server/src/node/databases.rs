@@ -94,6 +94,7 @@ async fn describe(
         upload: None,
         peer: None,
         is_encrypted: false,
+        mount: String::new(),
     };
     match couch::route(Arc::clone(app), question, user.clone()).await {
         Ok(answer) => {

@@ -53,7 +53,7 @@ pub(crate) async fn route(
         ["_active_tasks"] => {
             read_only(&request)?;
             login.user.require_admin()?;
-            Ok(json(&app.tasks.list()))
+            Ok(json(&app.tasks().list()))
         }
         ["_membership"] => {
             read_only(&request)?;

@@ -100,7 +100,7 @@ fn redirect(request: &Request) -> Result<Option<Answer>, Failure> {
     let answer = Answer::ok(StatusCode::FOUND);
     Ok(Some(answer.with_header(
         "location",
-        &format!("{}{next}", request.origin()),
+        &format!("{}{next}", request.base()),
     )))
 }
 

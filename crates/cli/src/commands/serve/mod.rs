@@ -1,5 +1,9 @@
 //! `serve`: repositories and databases below one folder, on one port; and one repository alone.
 
+mod alone;
+mod daemon;
+mod listening;
+mod logs;
 mod repository;
 mod stdio;
 
@@ -9,11 +13,13 @@ pub(crate) use stdio::check_form;
 use crate::context::Context;
 use crate::demo;
 use crate::error::CliError;
+use daemon::{Daemon, Started};
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use varve_server::folder::CONFIG;
-use varve_server::{ServeOptions, Server};
+use varve_server::{ServeOptions, Served, Server};
 
 /// Serve the repositories and databases of a folder
 ///
@@ -35,34 +41,98 @@ pub(crate) struct ServeArgs {
     /// Certificate and key in PEM: with it all connections are TLS
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
+    /// Path below which everything is, as behind a proxy [default: the root]
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
+    prefix: String,
+    /// Title of the list of repositories
+    #[arg(short, long)]
+    name: Option<String>,
+    /// Serve in the background; ends when the server listens
+    #[arg(short, long)]
+    daemon: bool,
+    /// Write the number of the server's process here
+    #[arg(long, value_name = "FILE")]
+    pid_file: Option<PathBuf>,
+    /// Note requests here; - is the standard output
+    #[arg(short = 'A', long, value_name = "FILE")]
+    accesslog: Option<PathBuf>,
+    /// Write faults of the server here instead of on the standard error
+    #[arg(short = 'E', long, value_name = "FILE")]
+    errorlog: Option<PathBuf>,
 }
 
 /// Runs until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), CliError> {
+    let daemon = Daemon::here()?;
+    if args.daemon && daemon.is_none() {
+        return match daemon::start(None)? {
+            Started::Ready => Ok(()),
+            Started::Told => Err(CliError::Daemon { code: 1 }),
+            Started::Failed(code) => Err(CliError::Daemon { code }),
+        };
+    }
+    let errors = open(args.errorlog.as_deref())?;
+    let report = logs::report(errors.as_ref())?;
+    let access = match &args.accesslog {
+        Some(path) => Some(logs::access(open(Some(path))?, &report)?),
+        None => None,
+    };
     if !args.folder.exists() {
         demo::make(&args.folder, context)?;
     }
-    let server = Server::bind(&ServeOptions {
-        folder: args.folder.clone(),
+    let server = Server::bind(ServeOptions {
+        served: Served::Folder {
+            path: args.folder.clone(),
+            title: args.name.clone(),
+        },
         address: args.address,
         port: args.port,
+        prefix: args.prefix.clone(),
         certificate: args.certificate.clone(),
-        report: |line| {
-            // The server goes on, also when nobody listens to its complaints.
-            let _ = writeln!(io::stderr(), "varve: {line}");
-        },
+        access,
+        report,
     })?;
     let stop = server.stop_signal()?;
     greet(&server, context.out)?;
+    if let Some(file) = &args.pid_file {
+        let failed = |source| cannot_write(file, source);
+        logs::write_pid(file).map_err(failed)?;
+    }
+    if let Some(daemon) = daemon {
+        daemon.detach(errors.as_ref())?;
+    }
     server.run_until(stop);
     Ok(())
 }
 
+fn open(log: Option<&Path>) -> Result<Option<File>, CliError> {
+    logs::open(log).map_err(|source| cannot_write(log.unwrap_or(Path::new("")), source))
+}
+
+fn cannot_write(file: &Path, source: io::Error) -> CliError {
+    CliError::File {
+        file: file.to_owned(),
+        source,
+    }
+}
+
 /// The first line is for programs that wait for it, the rest for people.
 fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
-    let base = format!("{}://{}", server.scheme(), server.address());
+    let base = format!(
+        "{}://{}{}",
+        server.scheme(),
+        server.address(),
+        server.prefix()
+    );
     writeln!(out, "listening on {base}/")?;
-    let folder = &server.app().folder;
+    let Some(folder) = server.folder() else {
+        return out.flush();
+    };
     let login = match (&folder.made_admin, folder.settings.admins.first()) {
         (Some(made), _) => {
             writeln!(out, "\nadmin name:     {}", made.name)?;

@@ -1,32 +1,89 @@
 //! `serve` as Mercurial's users call it: about one repository.
 
-use super::stdio;
+use super::{alone, stdio};
 use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::os::unix::ffi::OsStringExt;
+
+/// Options, among them those of Mercurial that are refused by name.
+const OPTIONS: &[Flag] = &[
+    Flag::value('A', "accesslog", "FILE", "write the log of requests here"),
+    Flag::flag('d', "daemon", "serve in the background"),
+    Flag::long_list("daemon-postexec", "VALUE", "(not supported)"),
+    Flag::value('E', "errorlog", "FILE", "write faults of the server here"),
+    Flag::value(
+        'p',
+        "port",
+        "PORT",
+        "listen on this port; usually 8000, 0 for any free one",
+    ),
+    Flag::value(
+        'a',
+        "address",
+        "ADDR",
+        "listen on this address; usually on all of them",
+    ),
+    Flag::long_value(
+        "prefix",
+        "PREFIX",
+        "path below which the repository is; usually the root",
+    ),
+    Flag::value(
+        'n',
+        "name",
+        "NAME",
+        "what pages call the repository; usually as its folder",
+    ),
+    Flag::long_value("web-conf", "FILE", "(not supported: see 'varve serve DIR')"),
+    Flag::long_value("webdir-conf", "FILE", "(not supported)"),
+    Flag::long_value(
+        "pid-file",
+        "FILE",
+        "write the number of the server's process here",
+    ),
+    Flag::long_flag(
+        "stdio",
+        "talk to a client over the standard streams, as ssh connects them",
+    ),
+    Flag::long_value("cmdserver", "MODE", "(not supported)"),
+    Flag::value('t', "templates", "TEMPLATE", "(not supported)"),
+    Flag::long_value("style", "STYLE", "(not supported)"),
+    Flag::flag('6', "ipv6", "listen with IPv6 instead of IPv4"),
+    Flag::long_value(
+        "certificate",
+        "FILE",
+        "certificate and key in PEM: with it all is TLS",
+    ),
+    Flag::long_flag("print-url", "print the URL and nothing else"),
+    Flag::flag('S', "subrepos", "(not supported)"),
+];
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["serve"],
-    options: &[Flag::long_flag(
-        "stdio",
-        "talk to a client over the standard streams, as ssh connects them",
-    )],
+    options: OPTIONS,
     arguments: 0..=0,
     synopsis: "[OPTION]...",
     summary: "let others read and write a repository",
-    help: "With --stdio a client of Mercurial is answered over the standard input and output, until \
+    help: "Serves the repository over HTTP until Ctrl-C or SIGTERM. Everybody may read it, and nobody \
+           may push to it, unless 'web.allow-push' and the other settings of [web] say otherwise; \
+           who asks has no name here, so that settings which name users let nobody in. The \
+           settings 'web.port', 'web.address', 'web.ipv6', 'web.prefix', 'web.name', \
+           'web.accesslog', 'web.errorlog' and 'web.certificate' stand for the options.\n\n\
+           Requests are noted on the standard output, faults on the standard error, unless files \
+           are named for them. In the background only files are written. The address is printed \
+           with port 0 or with --verbose.\n\n\
+           With --stdio a client of Mercurial is answered over the standard input and output, until \
            it goes. Clients start this over ssh, just in the form 'hg -R PATH serve --stdio'; any \
            other form is refused.\n\n\
-           A folder with many repositories is served over HTTP by 'varve serve DIR'.\n\n\
-           Ends with 0.",
+           A folder with many repositories is served by 'varve serve DIR'.\n\n\
+           Ends with 0, or with 255 when a signal ends it.",
     category: Some(Category::Exchange),
     run,
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if !matches.flag("stdio") {
-        return Err(Abort::new("serve without --stdio is not supported")
-            .hint("use 'varve serve DIR' for HTTP"));
+        return alone::run(session, matches);
     }
     let typed = std::env::args_os().skip(1).map(OsStringExt::into_vec);
     // An alias may lead here, too.

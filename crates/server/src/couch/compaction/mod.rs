@@ -255,7 +255,7 @@ fn compact_index(
         ("database", database.name.as_str()),
         ("design_document", &document),
     ];
-    let task = app.tasks.start(VIEW_TASK, &fields);
+    let task = app.tasks().start(VIEW_TASK, &fields);
     index.compact(&task, stop)
 }
 
@@ -268,7 +268,7 @@ fn compact(
 ) -> Result<(), DocdbError> {
     let mut compaction = database.documents.begin_compaction()?;
     let fields = [("database", database.name.as_str())];
-    let task = app.tasks.start_in_phases(TASK, &fields);
+    let task = app.tasks().start_in_phases(TASK, &fields);
     let watched = Watched { task: &task, look };
     let copied = std::thread::scope(|scope| {
         let copying = std::thread::Builder::new().name("copying".to_owned());

@@ -147,7 +147,7 @@ impl Refresh {
             ("database", self.database.name.as_str()),
             ("design_document", self.design.as_str()),
         ];
-        let task = self.app.tasks.start("indexer", &fields);
+        let task = self.app.tasks().start("indexer", &fields);
         let context = BuildContext {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),

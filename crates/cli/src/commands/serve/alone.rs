@@ -1,0 +1,180 @@
+//! `hg serve`: one repository over HTTP.
+
+use super::daemon::{self, Daemon, Started};
+use super::listening::{Listening, shown};
+use super::logs;
+use crate::face::{Abort, FAILED, Matches, Place, Session, system_words};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_server::{LoneConfig, LoneRepository, ServeOptions, Served, Server, ServerError};
+
+/// Options of Mercurial that are known by name only.
+const NOT_THERE: &[&str] = &[
+    "cmdserver",
+    "daemon-postexec",
+    "style",
+    "subrepos",
+    "templates",
+    "web-conf",
+    "webdir-conf",
+];
+
+/// Serves until it is told to stop.
+pub(super) fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    check(session, matches)?;
+    let listening = Listening::read(session, matches)?;
+    let daemon = Daemon::here()?;
+    if matches.flag("daemon") && daemon.is_none() {
+        session.out.flush()?;
+        return match daemon::start(session.started_in.as_deref())? {
+            Started::Ready => Ok(0),
+            Started::Told => Ok(FAILED),
+            Started::Failed(_) => Err(Abort::new("child process failed to start")),
+        };
+    }
+    let (server, errors) = bind(session, matches, &listening)?;
+    announce(session, matches, &server, &listening)?;
+    if let Some(path) = file(session, matches, "pid-file", None)
+        && let Err(error) = logs::write_pid(&path)
+    {
+        if let Some(daemon) = daemon {
+            daemon.give_up();
+        }
+        return Err(Abort::file(&error, path));
+    }
+    if let Some(daemon) = daemon {
+        daemon.detach(errors.as_ref())?;
+    }
+    // A signal lets running requests end.
+    session.guard.writes();
+    server.run_until_raised(&session.stop);
+    Err(Abort::Stopped(session.guard.words().unwrap_or("killed!")))
+}
+
+/// Refuses what is not there, and what cannot be together.
+fn check(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
+    for name in NOT_THERE {
+        if matches.flag(name) || matches.value(name).is_some_and(|value| !value.is_empty()) {
+            let hint = match *name {
+                "web-conf" | "webdir-conf" => "use 'varve serve DIR' for many repositories",
+                _ => "see 'hg help serve' for what is",
+            };
+            let message = format!("serve --{name} is not supported");
+            return Err(Abort::new(message).hint(hint));
+        }
+    }
+    if matches.flag("print-url") && session.verbosity.verbose {
+        return Err(Abort::new("cannot use --print-url with --verbose"));
+    }
+    if matches!(session.place(), Place::Nowhere) {
+        return Err(Abort::new(
+            "there is no Mercurial repository here (.hg not found)",
+        ));
+    }
+    if session.is_bundle() {
+        return Err(Abort::new("serve does not serve bundles"));
+    }
+    // What cannot be opened is not served.
+    session.repository().map(drop)
+}
+
+/// Listens; gives the log of errors, too.
+fn bind(
+    session: &mut Session,
+    matches: &Matches,
+    listening: &Listening,
+) -> Result<(Server, Option<File>), Abort> {
+    let certificate = file(session, matches, "certificate", Some("certificate"));
+    if let Some(path) = certificate.as_ref().filter(|path| !path.exists()) {
+        let path = path.display();
+        let message = format!("referenced certificate file ({path}) does not exist");
+        return Err(Abort::new(message));
+    }
+    let refused = |error: io::Error| listening.refused(&system_words(&error));
+    let errors = file(session, matches, "errorlog", Some("errorlog"));
+    let errors = logs::open(errors.as_deref()).map_err(refused)?;
+    let report = logs::report(errors.as_ref()).map_err(refused)?;
+    let requests = file(session, matches, "accesslog", Some("accesslog"));
+    let requests = logs::open(requests.as_deref()).map_err(refused)?;
+    let failed = |error: ServerError| match error {
+        ServerError::Listen { source, .. } => refused(source),
+        ServerError::Certificate { reason, .. } => listening.refused(&reason),
+        other => Abort::new(other.to_string()),
+    };
+    let access = match matches.flag("daemon") && requests.is_none() {
+        // Its standard output is nowhere.
+        true => None,
+        false => Some(logs::access(requests, &report).map_err(failed)?),
+    };
+    session.out.flush()?;
+    let options = ServeOptions {
+        served: Served::Repository(repository(session, matches)?),
+        address: Some(listening.address()?),
+        port: Some(listening.port),
+        prefix: setting(session, matches, "prefix"),
+        certificate,
+        access,
+        report,
+    };
+    Ok((Server::bind(options).map_err(failed)?, errors))
+}
+
+/// The repository, with its configuration as it is whenever somebody asks.
+fn repository(session: &Session, matches: &Matches) -> Result<LoneRepository, Abort> {
+    let root = session.root()?.to_owned();
+    let mut name = setting(session, matches, "name");
+    if name.is_empty() {
+        let folder = root.file_name().unwrap_or(root.as_os_str());
+        name = folder.to_string_lossy().into_owned();
+    }
+    let (layers, folder) = (session.layers.clone(), root.clone());
+    let configuration = Arc::new(move || {
+        let layered = layers.with(Some(&folder))?;
+        Ok(LoneConfig {
+            values: layered.config,
+            with_strangers: layered.with_strangers,
+        })
+    });
+    Ok(LoneRepository {
+        root,
+        name,
+        configuration,
+    })
+}
+
+/// Says where it listens, if that is asked for or cannot be known.
+fn announce(
+    session: &mut Session,
+    matches: &Matches,
+    server: &Server,
+    listening: &Listening,
+) -> Result<(), Abort> {
+    let bound = server.address();
+    let url = listening.url(bound, &setting(session, matches, "prefix"));
+    if matches.flag("print-url") {
+        session.write(format!("{url}\n"))?;
+    } else if session.verbosity.verbose || listening.port == 0 {
+        let bound = shown(bound);
+        session.write(format!("listening at {url} (bound to {bound})\n"))?;
+    }
+    Ok(session.out.flush()?)
+}
+
+/// What an option says, or else its namesake in `[web]`.
+pub(super) fn setting(session: &Session, matches: &Matches, name: &str) -> String {
+    let typed = matches.value(name).filter(|value| !value.is_empty());
+    let value = typed.or_else(|| session.config.get("web", name));
+    String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
+}
+
+/// The file that an option names, or else a key of `[web]`.
+fn file(session: &Session, matches: &Matches, option: &str, key: Option<&str>) -> Option<PathBuf> {
+    let typed = matches.value(option).filter(|value| !value.is_empty());
+    let value = typed.or_else(|| session.config.get("web", key?));
+    let value = value.filter(|value| !value.is_empty())?;
+    Some(Path::new(OsStr::from_bytes(value)).to_owned())
+}

@@ -1,0 +1,226 @@
+//! The log of requests, in the form of `hg serve`:
+//!
+//! ```text
+//! PEER - - [DAY/MONTH/YEAR HOUR:MINUTE:SECOND] "METHOD TARGET VERSION" STATUS - HEADER:VALUE …
+//! ```
+//! with those headers whose names begin with `x-`, sorted. Lines are written by a thread of their
+//! own, so that no request waits for a disk or a pipe. If so many wait that no more may, lines are
+//! lost, and their number is told when there is room again.
+
+use crate::{Report, ServerError};
+use hyper::StatusCode;
+use hyper::header::HeaderMap;
+use std::io::Write;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+use varve_repo::date::{Date, Zone};
+
+/// Lines that may wait; with what clients usually send that is a few MiB.
+const WAITING: usize = 10_000;
+/// Lines that wait are written together up to so many bytes.
+const TOGETHER: usize = 64 << 10;
+
+/// Where requests are noted.
+#[derive(Debug)]
+pub struct AccessLog {
+    sender: SyncSender<Note>,
+    lost: Arc<AtomicU64>,
+    zone: Zone,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+enum Note {
+    Line(Vec<u8>),
+    End,
+}
+
+/// A request whose answer is not known yet.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    peer: IpAddr,
+    line: String,
+    headers: String,
+}
+
+impl Asked {
+    pub(crate) fn of<B>(peer: IpAddr, request: &hyper::Request<B>) -> Asked {
+        let (method, target) = (request.method(), request.uri());
+        let line = format!("{method} {target} {:?}", request.version());
+        Asked {
+            peer,
+            line: line.bytes().map(char::from).collect(),
+            headers: extras(request.headers()),
+        }
+    }
+}
+
+/// The headers that are noted. Bytes are taken for Latin-1, as Mercurial takes them.
+fn extras(headers: &HeaderMap) -> String {
+    let extras = headers
+        .iter()
+        .filter(|(name, _)| name.as_str().starts_with("x-"));
+    let mut extras: Vec<_> = extras.collect();
+    extras.sort_by_key(|(name, _)| name.as_str());
+    let mut text = String::new();
+    for (name, value) in extras {
+        text.push_str(&format!(" {name}:"));
+        text.extend(value.as_bytes().iter().copied().map(char::from));
+    }
+    text
+}
+
+impl AccessLog {
+    /// Writes to `out`, with times as clocks in `zone` show them; what goes wrong is told to
+    /// `report`.
+    ///
+    /// # Errors
+    /// [`ServerError::Threads`].
+    pub fn start(
+        out: impl Write + Send + 'static,
+        zone: Zone,
+        report: Report,
+    ) -> Result<AccessLog, ServerError> {
+        let (sender, receiver) = sync_channel(WAITING);
+        let lost = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&lost);
+        let writer = std::thread::Builder::new().name("access log".to_owned());
+        let writer = writer.spawn(move || write(&receiver, out, &counted, &report));
+        let writer = writer.map_err(|source| ServerError::Threads { source })?;
+        Ok(AccessLog {
+            sender,
+            lost,
+            zone,
+            writer: Mutex::new(Some(writer)),
+        })
+    }
+
+    /// Notes a request whose answer begins now.
+    pub(crate) fn note(&self, asked: &Asked, status: StatusCode) {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let time = since.map_or(0, |since| {
+            i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+        });
+        let zone = self.zone.west_at(time);
+        let date = Date { time, zone }.format("%d/%b/%Y %H:%M:%S");
+        let Asked {
+            peer,
+            line,
+            headers,
+        } = asked;
+        let status = status.as_u16();
+        let line = format!("{peer} - - [{date}] \"{line}\" {status} -{headers}\n");
+        if self.sender.try_send(Note::Line(line.into_bytes())).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes what still waits; what is noted later is lost.
+    pub(crate) fn end(&self) {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = writer.take() {
+            // Both fail only if the writer is gone already.
+            let _ = self.sender.send(Note::End);
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Writes lines until the end, or until nothing can be written any more.
+fn write(receiver: &Receiver<Note>, mut out: impl Write, lost: &AtomicU64, report: &Report) {
+    while let Ok(Note::Line(mut lines)) = receiver.recv() {
+        let mut ended = false;
+        while lines.len() < TOGETHER && !ended {
+            match receiver.try_recv() {
+                Ok(Note::Line(line)) => lines.extend_from_slice(&line),
+                Ok(Note::End) => ended = true,
+                Err(_) => break,
+            }
+        }
+        if let Err(error) = out.write_all(&lines).and_then(|()| out.flush()) {
+            report.tell(&format!("the access log ends here: {error}"));
+            return;
+        }
+        let missing = lost.swap(0, Ordering::Relaxed);
+        if missing > 0 {
+            report.tell(&format!("{missing} lines of the access log are lost"));
+        }
+        if ended {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands on what is written, whenever the other side takes it.
+    struct Slow(SyncSender<Vec<u8>>);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let sent = self.0.send(bytes.to_vec());
+            sent.map_err(|_| std::io::ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn asked() -> Asked {
+        let request = hyper::Request::get("/hg/a?cmd=heads")
+            .header("X-HgProto-1", "0.1")
+            .header("accept", "x")
+            .header("x-hgarg-1", &b"a=\xe9"[..])
+            .body(())
+            .unwrap();
+        Asked::of("::1".parse().unwrap(), &request)
+    }
+
+    #[test]
+    fn a_line_has_what_mercurial_writes() {
+        let (sender, receiver) = sync_channel(1);
+        let log = AccessLog::start(Slow(sender), Zone::fixed_east(3600), Report::new(|_| {}));
+        let log = log.unwrap();
+        log.note(&asked(), StatusCode::NOT_FOUND);
+        let line = String::from_utf8(receiver.recv().unwrap()).unwrap();
+        let (begin, rest) = line.split_once('[').unwrap();
+        let (date, rest) = rest.split_once("] ").unwrap();
+        assert_eq!(begin, "::1 - - ");
+        assert!(date.len() == 20 && date.contains("/20"), "{date}");
+        let words = "\"GET /hg/a?cmd=heads HTTP/1.1\" 404 - x-hgarg-1:a=\u{e9} x-hgproto-1:0.1\n";
+        assert_eq!(rest, words);
+        log.end();
+    }
+
+    #[test]
+    fn nobody_waits_for_a_slow_disk_and_what_is_lost_is_told() {
+        let (sender, receiver) = sync_channel(0);
+        let (told, hears) = std::sync::mpsc::channel();
+        let report = Report::new(move |line| {
+            // Nobody may listen any more.
+            let _ = told.send(line.to_owned());
+        });
+        let log = AccessLog::start(Slow(sender), Zone::default(), report).unwrap();
+        for _ in 0..2 * WAITING {
+            log.note(&asked(), StatusCode::OK);
+        }
+        let reader = std::thread::spawn(move || receiver.iter().map(|lines| lines.len()).sum());
+        let told = hears.recv().unwrap();
+        let (lost, words) = told.split_once(' ').unwrap();
+        assert_eq!(words, "lines of the access log are lost");
+        log.end();
+        drop(log);
+        let written: usize = reader.join().unwrap();
+        let one = "::1 - - [22/Nov/2026 05:26:00] \"GET /hg/a?cmd=heads HTTP/1.1\" 200 -".len()
+            + " x-hgarg-1:a=\u{e9} x-hgproto-1:0.1\n".len();
+        assert_eq!(written / one + lost.parse::<usize>().unwrap(), 2 * WAITING);
+    }
+}
