@@ -8,7 +8,7 @@ use super::system_words;
 use varve_config::hgrc::{Files, Hgrc};
 
 /// Extensions of Mercurial that only add commands, options or hooks' functions, or that are part
-/// of every Mercurial now.
+/// of every Mercurial now, or of this program.
 const PASSED_OVER: &[&str] = &[
     "absorb",
     "acl",
@@ -17,6 +17,7 @@ const PASSED_OVER: &[&str] = &[
     "bugzilla",
     "children",
     "churn",
+    "clonebundles",
     "closehead",
     "color",
     "convert",
@@ -60,7 +61,6 @@ const MISSING: &[&str] = &[
     "beautifygraph",
     "blackbox",
     "censor",
-    "clonebundles",
     "commitextras",
     "eol",
     "fsmonitor",

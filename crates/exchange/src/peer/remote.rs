@@ -345,7 +345,12 @@ fn read_varint(from: &mut impl Read) -> Result<u64, ExchangeError> {
     let mut number = 0;
     for shift in (0..63).step_by(7) {
         let mut byte = [0];
-        from.read_exact(&mut byte).map_err(ExchangeError::Broken)?;
+        if from.read(&mut byte).map_err(ExchangeError::Broken)? == 0 {
+            return Err(ExchangeError::StreamEnded {
+                got: 0,
+                expected: 1,
+            });
+        }
         number |= u64::from(byte[0] & 0x7f) << shift;
         if byte[0] < 0x80 {
             break;

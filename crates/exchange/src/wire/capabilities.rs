@@ -40,9 +40,9 @@ pub(super) fn capabilities(
     if settings.carrier == Carrier::Http {
         let engines: Vec<&str> = settings.engines.iter().map(|codec| codec.name()).collect();
         words.push_str(&format!(" compression={}", engines.join(",")));
-        if offered_manifest(repo, view)?.is_some() {
-            words.push_str(" clonebundles clonebundles_manifest");
-        }
+    }
+    if offered_manifest(repo, view)?.is_some() {
+        words.push_str(" clonebundles clonebundles_manifest");
     }
     Ok(words)
 }

@@ -1,7 +1,7 @@
 //! Clones that begin with a bundle that was made before, see `hg help -e clonebundles`.
 
 use crate::face::{Abort, Session, Source};
-use std::io::Read;
+use std::io::{self, Read};
 use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
 use varve_exchange::clonebundles::{Candidates, INLINE, Wishes};
@@ -20,7 +20,7 @@ pub(super) fn begin(
     streamed: bool,
 ) -> Result<bool, Abort> {
     let wanted = session.config.boolean("ui", "clonebundles", true);
-    if !source.is_http() || !wanted.map_err(Abort::Setting)? {
+    if !source.is_elsewhere() || !wanted.map_err(Abort::Setting)? {
         return Ok(false);
     }
     let Some(manifest) = remote.clone_bundles()? else {
@@ -78,8 +78,10 @@ fn take(
         None => fetch(session, source, url)?,
     };
     match fetched {
-        Ok(bytes) => {
-            apply(session, url, bytes)?;
+        Ok(mut bytes) => {
+            apply(session, url, &mut bytes)?;
+            // Over ssh the next answer stands behind it.
+            io::copy(&mut bytes, &mut io::sink()).map_err(ExchangeError::Read)?;
             session.status("finished applying clone bundle\n")?;
             return Ok(true);
         }
@@ -135,7 +137,7 @@ fn origin(url: &str) -> Option<(&str, &str)> {
     Some((scheme, host.rsplit('@').next()?))
 }
 
-fn apply(session: &mut Session, url: &str, bytes: Box<dyn Read + Send>) -> Result<(), Abort> {
+fn apply(session: &mut Session, url: &str, bytes: &mut (dyn Read + Send)) -> Result<(), Abort> {
     let failed = |error: ExchangeError| Abort::of_bundle(error, b"stream");
     let lock = session.lock(Locked::Store)?;
     let bundle = open_bundle(bytes, BundleLimits::default()).map_err(failed)?;

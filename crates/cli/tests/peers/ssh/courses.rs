@@ -1,6 +1,7 @@
 //! Clones, pulls and pushes that go well, and some that are refused.
 
-use super::{Talk, all_same, rich, write_rc};
+use super::{Side, Talk, all_same, rich, write_rc};
+use varve_testkit::repos;
 
 #[test]
 fn clones() {
@@ -29,6 +30,29 @@ fn streams() {
         write_rc(&talk.path("src"), "[server]\nuncompressed = no\n");
         talk.says("", "clone --stream SRC d");
         talk.state("d");
+    });
+}
+
+#[test]
+fn clones_begin_with_a_bundle_made_before() {
+    all_same(|talk| {
+        rich(talk);
+        let mut command = talk.command(Side::Varve, "src", &["clonebundle", "."]);
+        assert!(command.output().unwrap().status.success());
+        talk.commit("src", "later");
+        write_rc(&talk.path("src"), "[extensions]\nclonebundles =\n");
+        talk.says("", "clone SRC all");
+        talk.state("all");
+        talk.says("", "clone --config ui.clonebundles=no SRC without");
+        talk.says("", "clone --stream -U SRC streamed");
+        talk.state("streamed");
+        let list = ".hg/clonebundles.manifest";
+        repos::write(
+            &talk.path("src"),
+            list,
+            b"peer-bundle-cache://none.hg BUNDLESPEC=zstd-v2\n",
+        );
+        talk.says("", "clone SRC gone");
     });
 }
 
