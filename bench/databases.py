@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""databases.py: loading documents and building a view, against the figures of CouchDB 3.5.
+"""databases.py: loading documents, compacting, building a view, against the figures of CouchDB 3.5.
 
 CouchDB is not on the package registries, so its figures are the recorded ones (see
 docs/benchmarks.md): they were measured on a machine of the same size. Documents come from
@@ -45,6 +45,15 @@ def load(server, database, bodies):
     return time.monotonic() - start
 
 
+def compact(server, database):
+    """Compacts to the end; gives wall seconds."""
+    start = time.monotonic()
+    server.request("POST", f"/{database}/_compact", b"")
+    while json.loads(server.request("GET", f"/{database}"))["compact_running"]:
+        time.sleep(0.005)
+    return time.monotonic() - start
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--varve", default="target/release/varve")
@@ -53,7 +62,8 @@ def main():
     results = measure.Results("databases")
     bodies = list(make_docs.bodies(options.count, 1000))
     design = json.dumps({"views": {"v": {"map": MAP}}}).encode()
-    figures = {"rate": [], "cpu": [], "view": [], "wall": [], "file": [], "index": [], "memory": []}
+    figures = {"rate": [], "cpu": [], "view": [], "wall": [], "file": [], "index": [], "memory": [],
+               "compaction": [], "compacted": []}
     for _ in range(3):
         temp = tempfile.mkdtemp()
         server = measure.varve(temp, options.varve)
@@ -65,6 +75,9 @@ def main():
         info = json.loads(server.request("GET", "/bench"))
         assert info["doc_count"] == options.count, info
         figures["file"].append(info["sizes"]["file"] / 1e6)
+        figures["compaction"].append(compact(server, "bench"))
+        info = json.loads(server.request("GET", "/bench"))
+        figures["compacted"].append(info["sizes"]["file"] / 1e6)
         server.request("PUT", "/bench/_design/v", design)
         before, start = server.cpu(), time.monotonic()
         answer = json.loads(server.request("GET", "/bench/_design/v/_view/v?limit=1"))
@@ -82,6 +95,10 @@ def main():
     results.add(f"{name}/cpu", "varve", "CPU microseconds per document", figures["cpu"])
     results.absolute(f"{name}/cpu", "varve", 40)
     results.add(f"{name}/file", "varve", "MB", figures["file"])
+    name = f"compaction/{options.count}x1KB"
+    results.add(name, "varve", "seconds", figures["compaction"])
+    results.absolute(name, "varve", 0.92 * options.count / 100_000)
+    results.add(f"{name}/file", "varve", "MB", figures["compacted"])
     name = f"view build/{options.count}x1KB"
     results.add(f"{name}/cpu", "varve", "CPU seconds", figures["view"])
     results.absolute(f"{name}/cpu", "varve", 6 * options.count / 100_000)

@@ -266,6 +266,24 @@ impl TreeFile {
         txn.sync_base()
     }
 
+    /// Length of the file with what a transaction under way has appended so far.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn appended(&self) -> Result<u64, TreeError> {
+        Ok(self.pages.file.len()?)
+    }
+
+    /// Has the disk write what a long transaction has appended so far, so that less is left for
+    /// its commit. After a failure the transaction must not be committed: the next sync may say
+    /// nothing of what was lost.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn flush(&self) -> Result<(), TreeError> {
+        Ok(self.pages.file.sync()?)
+    }
+
     /// Removes what a failed transaction left. After a failed sync the system may have dropped
     /// bytes that it still shows, so commits that were not synced before are written once more.
     fn repair(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<(), TreeError> {

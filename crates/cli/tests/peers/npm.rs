@@ -41,6 +41,11 @@ fn pouchdb_queries_views() {
 }
 
 #[test]
+fn pouchdb_has_databases_compacted() {
+    run("compaction.js");
+}
+
+#[test]
 fn nano_does_its_work() {
     run("nano.js");
 }

@@ -16,6 +16,7 @@
 mod attachments;
 mod catch_up;
 mod copier;
+mod flush;
 mod pipeline;
 mod sort;
 mod whole;
@@ -211,7 +212,9 @@ impl Compaction {
         let sorted = sort_path(database.path());
         let moved = Sorter::new(storage.as_ref(), sorted.clone(), sort::MEMORY);
         let mut txn = self.new.begin()?;
-        whole::copy(&first, &mut txn, &mut self.copier, moved, &watch)?;
+        flush::while_flushing(&self.new, || {
+            whole::copy(&first, &mut txn, &mut self.copier, moved, &watch)
+        })?;
         self.security = match first.header().security {
             Some(at) => Some(self.copier.chunk(&first, &mut txn, at)?),
             None => None,

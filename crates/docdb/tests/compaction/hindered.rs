@@ -18,6 +18,10 @@ enum Refuses {
     Openings,
     /// Long files.
     Appends,
+    Syncs,
+    /// Nothing, but renames take long, and [`Refuses::Writing`] says that one is under way.
+    Haste,
+    Writing,
 }
 
 /// Memory that refuses, and says how much room it has.
@@ -80,6 +84,7 @@ impl StorageFile for OnDisk {
         self.inner.truncate(len)
     }
     fn sync(&self) -> Result<(), StorageError> {
+        self.disk.check(Refuses::Syncs, "sync", self.path())?;
         self.inner.sync()
     }
 }
@@ -110,6 +115,10 @@ impl Storage for Disk {
     }
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
         self.check(Refuses::Renames, "rename", from)?;
+        if *self.refuses.lock().unwrap() == Refuses::Haste {
+            self.refuse(Refuses::Writing);
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
         self.memory.rename(from, to)
     }
     fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
@@ -182,7 +191,7 @@ fn a_disk_without_room_is_told_of_before_anything_is_done() {
 
 #[test]
 fn what_the_disk_refuses_leaves_the_old_file() {
-    for what in [Refuses::Renames, Refuses::Appends] {
+    for what in [Refuses::Renames, Refuses::Appends, Refuses::Syncs] {
         let disk = Disk::new(Some(1 << 40));
         let db = filled(disk.clone());
         let before = answers(&db.snapshot());
@@ -232,6 +241,27 @@ fn nothing_is_acknowledged_while_the_new_name_is_in_doubt() {
     compact(&db);
     assert_eq!(db.snapshot().update_seq(), 201);
     assert_eq!(names(&disk), [PATH]);
+}
+
+#[test]
+fn a_writer_that_waits_for_the_swap_writes_to_the_new_file() {
+    let disk = Disk::new(None);
+    let db = filled(disk.clone());
+    disk.refuse(Refuses::Haste);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while *disk.refuses.lock().unwrap() != Refuses::Writing {
+                std::thread::yield_now();
+            }
+            put_rev(&db, r#"{"_id":"waited"}"#);
+        });
+        compact(&db);
+    });
+    assert_eq!(db.snapshot().update_seq(), 201);
+    let now = answers(&db.snapshot());
+    drop(db);
+    let again = Database::open(Arc::new(disk), Path::new(PATH), &options()).unwrap();
+    assert_eq!(answers(&again.snapshot()), now);
 }
 
 #[test]
