@@ -22,32 +22,40 @@ enum Mark {
 
 type Pieces = Arc<[ChunkRef]>;
 
+/// Where an attachment stands in the old file, and where in the new one.
+#[derive(Clone)]
+struct Copied {
+    old: Pieces,
+    new: Pieces,
+}
+
 /// Attachments that are in the new file already.
 #[derive(Default)]
 pub(super) struct Known {
-    newer: HashMap<Mark, Pieces>,
-    older: HashMap<Mark, Pieces>,
+    newer: HashMap<Mark, Copied>,
+    older: HashMap<Mark, Copied>,
     /// Of the newer ones.
     size: usize,
 }
 
 impl Known {
-    fn get(&mut self, mark: Mark) -> Option<Pieces> {
-        if let Some(pieces) = self.newer.get(&mark) {
-            return Some(Arc::clone(pieces));
+    fn get(&mut self, mark: Mark) -> Option<Copied> {
+        if let Some(copied) = self.newer.get(&mark) {
+            return Some(copied.clone());
         }
-        let pieces = self.older.get(&mark).cloned()?;
-        self.put(mark, &pieces);
-        Some(pieces)
+        let copied = self.older.get(&mark).cloned()?;
+        self.put(mark, &copied);
+        Some(copied)
     }
 
-    fn put(&mut self, mark: Mark, pieces: &Pieces) {
-        self.size += 1 + pieces.len();
+    fn put(&mut self, mark: Mark, copied: &Copied) {
+        let size = 1 + copied.old.len();
+        self.size += size;
         if self.size > REMEMBERED / 2 {
             self.older = std::mem::take(&mut self.newer);
-            self.size = 1 + pieces.len();
+            self.size = size;
         }
-        self.newer.insert(mark, Arc::clone(pieces));
+        self.newer.insert(mark, copied.clone());
     }
 }
 
@@ -86,33 +94,28 @@ impl Copier {
             return Ok(Pieces::from([]));
         };
         let place = Mark::Place(first.offset);
-        if let Some(pieces) = self.known.get(place)
-            && pieces.len() == record.chunks.len()
+        if let Some(copied) = self.known.get(place)
+            && copied.old[..] == record.chunks[..]
         {
-            return Ok(pieces);
+            return Ok(copied.new);
         }
         let content = Mark::Content(record.md5, record.stored_length);
-        let mut pieces = self.known.get(content);
-        if let Some(found) = &pieces
-            && !is_same_data(from, txn, &record.chunks, found)?
-        {
-            // Whoever can make two texts with one MD5 gets both of them back.
-            pieces = None;
-        }
-        let pieces = match pieces {
-            Some(pieces) => pieces,
-            None => {
-                let mut copied = Vec::with_capacity(record.chunks.len());
+        let old = Pieces::from(&record.chunks[..]);
+        // Whoever can make two texts with one MD5 gets both of them back.
+        let new = match self.known.get(content) {
+            Some(copied) if is_same_data(from, txn, &old, &copied.new)? => copied.new,
+            _ => {
+                let mut pieces = Vec::with_capacity(old.len());
                 for piece in &record.chunks {
-                    copied.push(txn.append_chunk(&from.tree().stored_chunk(*piece)?)?);
+                    pieces.push(txn.append_chunk(&from.tree().stored_chunk(*piece)?)?);
                 }
-                let copied = Pieces::from(copied);
-                self.known.put(content, &copied);
-                copied
+                Pieces::from(pieces)
             }
         };
-        self.known.put(place, &pieces);
-        Ok(pieces)
+        let copied = Copied { old, new };
+        self.known.put(content, &copied);
+        self.known.put(place, &copied);
+        Ok(copied.new)
     }
 }
 

@@ -16,6 +16,7 @@
 mod attachments;
 mod catch_up;
 mod copier;
+mod files;
 mod flush;
 mod pipeline;
 mod sort;
@@ -24,12 +25,12 @@ mod whole;
 use crate::record::Header;
 use crate::{Database, DocdbError, Snapshot};
 use copier::{Copier, Recoding};
+pub(crate) use files::remove_rests;
+use files::{check_room, copy_path, sort_path};
 use sort::Sorter;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use varve_base::{Interrupt, Progress, Storage};
+use varve_base::{Interrupt, Progress};
 use varve_btree::{ChunkRef, TreeFile};
-use varve_codec::{CodecId, EngineSetting};
 
 /// Names of the steps, as CouchDB's tasks have them.
 pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy"];
@@ -38,32 +39,6 @@ pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy
 const SHORT: u64 = 2 << 20;
 /// Rounds after which the writer waits even for a longer one: it is faster than the copying.
 const ROUNDS: usize = 12;
-
-/// The copy's path.
-pub(crate) fn copy_path(path: &Path) -> PathBuf {
-    with_suffix(path, ".compact")
-}
-
-fn sort_path(path: &Path) -> PathBuf {
-    with_suffix(path, ".compact.sort")
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
-}
-
-/// Removes what a compaction that did not come to its end has left.
-pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
-    for rest in [sort_path(path), copy_path(path)] {
-        match storage.remove(&rest) {
-            Err(error) if !error.is_not_found() => return Err(error.into()),
-            _ => {}
-        }
-    }
-    Ok(())
-}
 
 /// What a compaction did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,45 +276,28 @@ impl Compaction {
         self.round(&last.uncached(), &watch)?;
         watch.check()?;
         let (storage, path) = (database.storage(), database.path());
-        let before = old.sizes().file;
+        let (before, after) = (old.sizes().file, self.new.sizes().file);
+        let newest = Snapshot::new(self.new.snapshot(), path)?;
         storage.rename(&copy_path(path), path)?;
+        // The new file is the database: whatever fails from here on, it is taken over.
         self.is_finished = true;
-        // Under its own name, so that messages say which file is meant. One that cannot be opened
-        // once more is used as it is.
-        let options = database.tree_options();
-        let renamed = TreeFile::open(storage.as_ref(), path, options);
-        let after = self.new.sizes().file;
-        let new = renamed.map_or_else(|_| Arc::clone(&self.new), Arc::new);
-        database.replace_file(new)?;
+        let (new, newest) = match reopen(&database, &newest) {
+            Some(reopened) => reopened,
+            None => (Arc::clone(&self.new), newest),
+        };
+        database.replace_file(new, newest)?;
         drop(writer);
         Ok(Compacted { before, after })
     }
 }
 
-/// Refuses if the disk is too full. What is needed is known roughly, unless everything is copied
-/// as it is.
-fn check_room(
-    database: &Database,
-    recoding: Recoding,
-    setting: EngineSetting,
-) -> Result<(), DocdbError> {
-    let path = database.path();
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let Some(free) = database.storage().free_bytes(folder)? else {
-        return Ok(());
-    };
-    let sizes = database.sizes()?;
-    let needed = match recoding.is_needless() {
-        true => sizes.active,
-        false if setting.codec() == CodecId::None => sizes.external.max(sizes.active),
-        false => sizes.active.saturating_add(sizes.active / 4),
-    };
-    if needed <= free {
-        return Ok(());
-    }
-    Err(DocdbError::NoRoom {
-        path: path.to_owned(),
-        needed,
-        free,
-    })
+/// The renamed file under its own name, so that messages say which file is meant. One that cannot
+/// be opened once more is used as it is.
+fn reopen(database: &Database, newest: &Snapshot) -> Option<(Arc<TreeFile>, Snapshot)> {
+    let (storage, path) = (database.storage(), database.path());
+    let file = TreeFile::open(storage.as_ref(), path, database.tree_options()).ok()?;
+    let found = Snapshot::new(file.snapshot(), path).ok()?;
+    let is_same = found.tree().is_same_file(newest.tree())
+        && found.tree().position() == newest.tree().position();
+    is_same.then(|| (Arc::new(file), found))
 }

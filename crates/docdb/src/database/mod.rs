@@ -1,5 +1,7 @@
 //! One open database.
 
+mod current;
+
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Preparer};
 use crate::record::{DocumentReducer, Header, TREES};
@@ -8,10 +10,10 @@ use crate::write::{Group, Job, Outcomes, commit};
 use crate::{DocdbError, Snapshot, Subscription};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use varve_base::{OpenMode, Storage};
-use varve_btree::{NoReduction, NodeCache, Options, Reducer, Transaction, TreeError, TreeFile};
+use varve_btree::{NoReduction, NodeCache, Options, Reducer, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
 /// What the header of a database's file says it is.
@@ -235,13 +237,6 @@ impl Database {
         current.newest.clone()
     }
 
-    /// The file as long as no compaction replaces it.
-    pub(crate) fn file(&self) -> Arc<TreeFile> {
-        let current = self.shared.current.read();
-        let current = current.unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&current.file)
-    }
-
     pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
         &self.shared.storage
     }
@@ -320,80 +315,6 @@ impl Database {
                 Ok(outcomes)
             })
         })
-    }
-
-    /// Calls `work` when nobody else writes or deletes.
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
-    ) -> Result<T, DocdbError> {
-        loop {
-            let file = self.file();
-            let txn = file.begin()?;
-            // While this one waited, a compaction may have put another file in the place.
-            if !Arc::ptr_eq(&file, &self.file()) {
-                continue;
-            }
-            if self.is_deleted() {
-                return Err(self.deleted());
-            }
-            self.settle_swap()?;
-            return work(&file, txn);
-        }
-    }
-
-    /// Makes a commit the newest one. The writer of its file is free again by then: if a compaction
-    /// was waiting for that, it has taken the commit over and shows it already.
-    fn publish(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
-        let current = self.shared.current.write();
-        let mut current = current.unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&current.file, file) {
-            current.newest = snapshot;
-        }
-    }
-
-    /// Puts a file that holds the same into the place of the one that nobody can write to now.
-    /// It has its name already.
-    pub(crate) fn replace_file(&self, file: Arc<TreeFile>) -> Result<(), DocdbError> {
-        let newest = Snapshot::new(file.snapshot(), &self.shared.path)?;
-        self.shared.is_swap_in_doubt.store(true, Ordering::Release);
-        {
-            let current = self.shared.current.write();
-            let mut current = current.unwrap_or_else(PoisonError::into_inner);
-            *current = Current { file, newest };
-        }
-        self.settle_swap()
-    }
-
-    /// Nothing may be committed into a file before its name is durable.
-    fn settle_swap(&self) -> Result<(), DocdbError> {
-        let shared = &self.shared;
-        if shared.is_swap_in_doubt.load(Ordering::Acquire) {
-            let folder = shared.path.parent().unwrap_or(Path::new(""));
-            shared.storage.sync_folder(folder)?;
-            shared.is_swap_in_doubt.store(false, Ordering::Release);
-        }
-        Ok(())
-    }
-
-    /// Whether a compaction is under way.
-    pub fn is_compacting(&self) -> bool {
-        *self.compacting()
-    }
-
-    fn compacting(&self) -> MutexGuard<'_, bool> {
-        let state = self.shared.is_compacting.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the caller may begin a compaction, and has to say when it ends.
-    pub(crate) fn claim_compaction(&self) -> bool {
-        !std::mem::replace(&mut *self.compacting(), true)
-    }
-
-    pub(crate) fn end_compaction(&self) {
-        *self.compacting() = false;
-        self.shared.compacted.notify_all();
     }
 
     /// An id for a document without one: ids that are made one after the other sort so too.

@@ -1,0 +1,61 @@
+//! The files of a compaction, and whether there is room for them.
+
+use super::copier::Recoding;
+use crate::{Database, DocdbError};
+use std::path::{Path, PathBuf};
+use varve_base::Storage;
+use varve_codec::{CodecId, EngineSetting};
+
+/// The copy's path.
+pub(super) fn copy_path(path: &Path) -> PathBuf {
+    with_suffix(path, ".compact")
+}
+
+pub(super) fn sort_path(path: &Path) -> PathBuf {
+    with_suffix(path, ".compact.sort")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Removes what a compaction that did not come to its end has left.
+pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
+    for rest in [sort_path(path), copy_path(path)] {
+        match storage.remove(&rest) {
+            Err(error) if !error.is_not_found() => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses if the disk is too full. What is needed is known roughly, unless everything is copied
+/// as it is.
+pub(super) fn check_room(
+    database: &Database,
+    recoding: Recoding,
+    setting: EngineSetting,
+) -> Result<(), DocdbError> {
+    let path = database.path();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let Some(free) = database.storage().free_bytes(folder)? else {
+        return Ok(());
+    };
+    let sizes = database.sizes()?;
+    let needed = match recoding.is_needless() {
+        true => sizes.active,
+        false if setting.codec() == CodecId::None => sizes.external.max(sizes.active),
+        false => sizes.active.saturating_add(sizes.active / 4),
+    };
+    if needed <= free {
+        return Ok(());
+    }
+    Err(DocdbError::NoRoom {
+        path: path.to_owned(),
+        needed,
+        free,
+    })
+}

@@ -1,0 +1,95 @@
+//! The file that a database is in at the moment, who may write to it, and how a compaction puts
+//! another one in its place.
+
+use super::{Current, Database};
+use crate::{DocdbError, Snapshot};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use varve_btree::{Transaction, TreeFile};
+
+impl Database {
+    /// The file as long as no compaction replaces it.
+    pub(crate) fn file(&self) -> Arc<TreeFile> {
+        let current = self.shared.current.read();
+        let current = current.unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current.file)
+    }
+
+    /// Calls `work` when nobody else writes or deletes.
+    pub(super) fn write<T>(
+        &self,
+        work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
+    ) -> Result<T, DocdbError> {
+        loop {
+            let file = self.file();
+            let txn = file.begin()?;
+            // While this one waited, a compaction may have put another file in the place.
+            if !Arc::ptr_eq(&file, &self.file()) {
+                continue;
+            }
+            if self.is_deleted() {
+                return Err(self.deleted());
+            }
+            self.settle_swap()?;
+            return work(&file, txn);
+        }
+    }
+
+    /// Makes a commit the newest one. The writer of its file is free again by then: if a compaction
+    /// was waiting for that, it has taken the commit over and shows it already.
+    pub(super) fn publish(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
+        let current = self.shared.current.write();
+        let mut current = current.unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&current.file, file) {
+            current.newest = snapshot;
+        }
+    }
+
+    /// Puts a file that holds the same into the place of the one that nobody can write to now.
+    /// It has its name already.
+    pub(crate) fn replace_file(
+        &self,
+        file: Arc<TreeFile>,
+        newest: Snapshot,
+    ) -> Result<(), DocdbError> {
+        self.shared.is_swap_in_doubt.store(true, Ordering::Release);
+        {
+            let current = self.shared.current.write();
+            let mut current = current.unwrap_or_else(PoisonError::into_inner);
+            *current = Current { file, newest };
+        }
+        self.settle_swap()
+    }
+
+    /// Nothing may be committed into a file before its name is durable.
+    fn settle_swap(&self) -> Result<(), DocdbError> {
+        let shared = &self.shared;
+        if shared.is_swap_in_doubt.load(Ordering::Acquire) {
+            let folder = shared.path.parent().unwrap_or(Path::new(""));
+            shared.storage.sync_folder(folder)?;
+            shared.is_swap_in_doubt.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Whether a compaction is under way.
+    pub fn is_compacting(&self) -> bool {
+        *self.compacting()
+    }
+
+    pub(super) fn compacting(&self) -> MutexGuard<'_, bool> {
+        let state = self.shared.is_compacting.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the caller may begin a compaction, and has to say when it ends.
+    pub(crate) fn claim_compaction(&self) -> bool {
+        !std::mem::replace(&mut *self.compacting(), true)
+    }
+
+    pub(crate) fn end_compaction(&self) {
+        *self.compacting() = false;
+        self.shared.compacted.notify_all();
+    }
+}
