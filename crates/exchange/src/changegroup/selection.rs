@@ -34,6 +34,11 @@ impl Selection {
         };
         mark(heads, State::Sent);
         mark(common, State::Common);
+        if !states.contains(&State::Sent) {
+            // A pull of nothing new, for which the rest of the history need not be looked at.
+            states.fill(State::Common);
+            return Selection { states, sent: 0 };
+        }
         // Parents come before children: one pass from the newest on reaches every ancestor.
         for rev in changelog.revs().rev() {
             let state = states[rev.index()];
