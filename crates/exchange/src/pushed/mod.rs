@@ -42,6 +42,8 @@ use varve_repo::{Lock, LockWait, Locked, ReceiveReport, RepoError, Repository, W
 const SOURCE: &str = "serve";
 /// What a bundle2 begins with.
 const BUNDLE2: &[u8] = b"HG20";
+/// What a bundle1 begins with.
+const BUNDLE1: &[u8] = b"HG10";
 /// To a client whose push is based on heads that are no longer the heads.
 const CHANGED: &str = "repository changed while preparing changes - please try again\n";
 
@@ -58,6 +60,8 @@ pub struct Push<'a> {
     pub takes_markers: bool,
     /// Whether changesets become public here.
     pub publishing: bool,
+    /// Whether a bundle1 may come.
+    pub takes_bundle1: bool,
     /// Whether its user may tell hooks something.
     pub takes_variables: bool,
     /// How the store's lock is waited for; also what stops the work.
@@ -115,6 +119,19 @@ impl Push<'_> {
         let mut beginning = bundle.by_ref().take(BUNDLE2.len() as u64);
         let read = beginning.read_to_end(&mut magic);
         read.map_err(ExchangeError::Read)?;
+        // Old clients over ssh send a bare changegroup, whose first length is below 16 MiB.
+        if magic.first() == Some(&0) {
+            magic = [BUNDLE1, b"UN", &magic].concat();
+        }
+        if magic.starts_with(BUNDLE1) && !self.takes_bundle1 {
+            let refused = ExchangeError::Bundle2Required;
+            if !self.words.are_heard() {
+                return Err(refused);
+            }
+            let line = format!("abort: {refused}\n");
+            self.words.say("", line.as_bytes());
+            return Ok(numbered(0, b""));
+        }
         let is_bundle2 = magic == BUNDLE2;
         self.words.of_bundle2(is_bundle2);
         let mut replies = Replies::default();

@@ -3,6 +3,7 @@
 mod answers;
 mod batch;
 mod between;
+mod bundle1;
 mod bundle_caps;
 mod capabilities;
 mod clonebundles;
@@ -20,6 +21,7 @@ use varve_repo::Repository;
 
 pub(crate) use answers::QUOTED;
 pub(crate) use batch::{escape, unescape};
+pub use bundle1::Bundle1;
 pub(crate) use media::StreamMedia;
 pub use media::{ClientMedia, TYPE_01, TYPE_02, TYPE_ERROR};
 pub use repeatable::Repeatable;

@@ -165,9 +165,8 @@ fn respond(
     request: &Request,
     config: &RepositoryConfig,
 ) -> Result<Answer, OpenError> {
-    let general_delta = repository.requirements().has("generaldelta");
     let bundles = bundles::location(found, request);
-    let settings = settings::wire(config, shelf, bundles, general_delta)?;
+    let settings = settings::wire(config, shelf, bundles, repository)?;
     let response =
         wire_request(request).and_then(|wire| wire::respond(repository, &wire, &settings));
     Ok(send(shelf, request, response))

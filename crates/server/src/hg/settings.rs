@@ -6,14 +6,10 @@ use super::keeper::serves_inline;
 use super::{OpenError, Shelf};
 use std::ops::RangeInclusive;
 use varve_codec::CodecId;
-use varve_config::hgrc::HgrcError;
-use varve_exchange::wire::{Carrier, WireSettings};
+use varve_exchange::wire::{Bundle1, Carrier, WireSettings};
+use varve_repo::Repository;
 
 const SECTION: &str = "server";
-
-/// Settings about clients without bundle2, the one that decides first; those with `gd` are about
-/// repositories with general deltas.
-const BUNDLE1: [&str; 4] = ["bundle1gd.pull", "bundle1gd", "bundle1.pull", "bundle1"];
 
 /// What the repository's and the server's settings say about answers; `bundles` is where clone
 /// bundles are served.
@@ -21,7 +17,7 @@ pub(super) fn wire(
     config: &RepositoryConfig,
     shelf: &Shelf,
     bundles: String,
-    general_delta: bool,
+    repository: &Repository,
 ) -> Result<WireSettings, OpenError> {
     let hg = shelf.settings();
     let switch = |key, usual| config.values.boolean(SECTION, key, usual);
@@ -30,7 +26,7 @@ pub(super) fn wire(
         stream_clones: switch("uncompressed", hg.uncompressed)?,
         streams_secret: switch("uncompressedallowsecret", hg.uncompressed_allow_secret)?,
         carrier: Carrier::Http,
-        bundle1: bundle1(config, general_delta)?,
+        bundle1: Bundle1::Pull.is_served(repository, &config.values)?,
         engines: engines(config, &hg.compression_engines)?,
         clone_bundles_at: Some(bundles).filter(|_| !inline),
         zlib_level: level(config, "zliblevel", -1..=9)?.unwrap_or(hg.zlib_level),
@@ -38,16 +34,6 @@ pub(super) fn wire(
         takes_markers: config.takes_markers()?,
         publishing: config.publishing()?,
     })
-}
-
-fn bundle1(config: &RepositoryConfig, general_delta: bool) -> Result<bool, HgrcError> {
-    for key in BUNDLE1 {
-        let concerned = general_delta || !key.contains("gd");
-        if concerned && config.values.get(SECTION, key).is_some() {
-            return config.values.boolean(SECTION, key, true);
-        }
-    }
-    Ok(true)
 }
 
 fn level(

@@ -10,7 +10,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use varve_base::Interrupt;
-use varve_exchange::wire::{Carrier, WireSettings};
+use varve_exchange::wire::{Bundle1, Carrier, WireSettings};
 use varve_exchange::{Conversation, ExchangeError, Push, PushWords};
 
 /// How often it is looked whether to stop while nothing comes.
@@ -53,13 +53,20 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
     let repository = session.repository()?;
     let storage = session.storage_settings()?;
     let evolution = evolution(session)?;
+    let publishing = session.is_publishing()?;
+    let bundle1 = |way: Bundle1| {
+        let served = way.is_served(&repository, &session.config);
+        served.map_err(Abort::Setting)
+    };
     let settings = WireSettings {
         stream_clones: session.config.boolean("server", "uncompressed", true)?,
         takes_markers: evolution.exchange,
-        publishing: session.is_publishing()?,
+        publishing,
         carrier: Carrier::Streams,
+        bundle1: bundle1(Bundle1::Pull)?,
         ..WireSettings::default()
     };
+    let takes_bundle1 = bundle1(Bundle1::Push)?;
     let words = PushWords::heard_by(|words| {
         // Nothing is left to do if even standard error is gone.
         let _ = io::stderr().write_all(words);
@@ -75,6 +82,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
             url: &client(),
             takes_markers: evolution.exchange,
             publishing: settings.publishing,
+            takes_bundle1,
             takes_variables: session.config.boolean("push", "pushvars.server", false)?,
             wait: session.lock_wait()?,
             words: &words,

@@ -188,3 +188,25 @@ fn old_clients_push() {
         pair.same();
     }
 }
+
+#[test]
+fn old_clients_are_refused_where_the_server_says_so() {
+    let hg = hg().with_config(&["devel.legacy.exchange=bundle1"]);
+    let mut pair = Pair::of(hg, OPEN, |hg, path| super::commit(hg, path, "a"));
+    pair.commit("b");
+    for line in ["bundle1 = no", "bundle1.push = no", "bundle1gd.push = no"] {
+        pair.configure(&format!("{OPEN}[server]\n{line}\n"));
+        let told = pair.push("");
+        assert!(told.stderr.contains("bundle2 required\n"), "{told}");
+    }
+    pair.same();
+    for (name, lines) in [
+        ("c", "bundle1gd.push = yes\nbundle1.push = no"),
+        ("d", "bundle1 = no\nbundle1.push = yes"),
+    ] {
+        pair.configure(&format!("{OPEN}[server]\n{lines}\n"));
+        pair.commit(name);
+        assert_eq!(pair.push("").code, Some(0), "{lines}");
+    }
+    pair.same();
+}

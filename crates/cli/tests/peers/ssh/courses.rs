@@ -158,3 +158,32 @@ fn hooks() {
         talk.state("src");
     });
 }
+
+#[test]
+fn old_clients_are_refused_where_the_server_says_so() {
+    let said = [Side::Hg, Side::Varve].map(|server| {
+        let mut talk = Talk::new((Side::Hg, server));
+        talk.stock("", "init src");
+        talk.commit("src", "a");
+        talk.stock("", "clone -q src c");
+        talk.commit("c", "b");
+        for lines in [
+            "bundle1 = no",
+            "bundle1.push = no",
+            "bundle1gd.push = no",
+            "bundle1gd = no\nbundle1gd.push = yes",
+        ] {
+            write_rc(&talk.path("src"), &format!("[server]\n{lines}\n"));
+            talk.says("c", "push --config devel.legacy.exchange=bundle1 SRC");
+        }
+        talk.state("src");
+        talk.said
+    });
+    assert_eq!(said[0], said[1]);
+    assert_eq!(
+        said[0].matches("bundle2 required").count(),
+        3,
+        "{}",
+        said[0]
+    );
+}
