@@ -38,6 +38,8 @@ fn noisy() -> Site {
 /// The path that asks for everything.
 fn everything(site: &Site) -> String {
     let tip = hg().ok(&site.repository("r"), &["log", "-r", "tip", "-T", "{node}"]);
+    // What has just come about may still change unseen, and is read anew by each who asks.
+    std::thread::sleep(Duration::from_millis(500));
     let caps = "HG20%2Cbundle2%3DHG20%250Achangegroup%253D01%252C02";
     format!(
         "/hg/r?cmd=getbundle&cg=1&bundlecaps={caps}&common={}&heads={tip}",
