@@ -11,8 +11,8 @@
 //! payload, seeded with the five bytes before it as a number. A payload that compression would
 //! not make shorter is stored with codec none.
 
-use crate::TreeError;
 use crate::error::check_len;
+use crate::{ChunkForm, TreeError};
 use std::path::Path;
 use varve_codec::{CodecId, Compressor, Expander};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -75,6 +75,11 @@ impl EncodedChunk {
         self.bytes.len()
     }
 
+    /// How its content is stored.
+    pub fn form(&self) -> ChunkForm {
+        form_of(&self.bytes)
+    }
+
     /// The bytes as they will stand in the file.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -104,7 +109,7 @@ pub(crate) fn encode_into(
     }
     // `raw` is at most MAX_RAW and the payload is not longer.
     let len = (out.len() - payload_at) as u32;
-    let tag = tag_of(codec);
+    let tag = ChunkForm::Plain(codec).tag();
     let checksum = xxh3_64_with_seed(&out[payload_at..], seed(len, tag));
     let head = &mut out[start..payload_at];
     head[at::LEN..at::CODEC].copy_from_slice(&len.to_le_bytes());
@@ -118,19 +123,11 @@ fn seed(len: u32, tag: u8) -> u64 {
     u64::from(len) | u64::from(tag) << 32
 }
 
-fn tag_of(codec: CodecId) -> u8 {
-    match codec {
-        CodecId::None => 0,
-        CodecId::Snappy => 1,
-        CodecId::Zlib => 2,
-        CodecId::Zstd => 3,
-    }
-}
-
-fn codec_of(tag: u8) -> Option<CodecId> {
-    [CodecId::None, CodecId::Snappy, CodecId::Zlib, CodecId::Zstd]
-        .into_iter()
-        .find(|&codec| tag_of(codec) == tag)
+/// The form of a chunk that this build made or has checked.
+pub(crate) fn form_of(stored: &[u8]) -> ChunkForm {
+    let tag = stored.get(at::CODEC).copied();
+    tag.and_then(ChunkForm::of_tag)
+        .unwrap_or(ChunkForm::Plain(CodecId::None))
 }
 
 /// Appends the content of the chunk `stored` to `out`. `path` and `offset` are for messages.
@@ -164,8 +161,9 @@ pub(crate) fn check<'s>(
     if head[at::CHECKSUM..] != checksum.to_le_bytes() {
         return Err(damaged("a chunk's checksum does not match"));
     }
-    let codec = codec_of(tag)
+    let form = ChunkForm::of_tag(tag)
         .ok_or_else(|| damaged("a chunk has a codec that this build does not know"))?;
+    let ChunkForm::Plain(codec) = form;
     Ok((codec, payload))
 }
 

@@ -23,6 +23,7 @@ mod recover;
 mod reducer;
 mod snapshot;
 mod stored;
+mod tally;
 mod transaction;
 
 pub use cache::NodeCache;
@@ -36,4 +37,5 @@ pub use range::{Bounds, Direction, Item, Range};
 pub use reducer::{NoReduction, Reducer};
 pub use snapshot::Snapshot;
 pub use stored::StoredChunk;
+pub use tally::{ChunkForm, Count, Tally};
 pub use transaction::Transaction;

@@ -19,7 +19,9 @@ mod watch;
 mod write;
 
 pub use compact::{Compacted, Compaction};
-pub use database::{DEFAULT_REVS_LIMIT, Database, DatabaseOptions, KIND, Limits, Sizes};
+pub use database::{
+    Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, KIND, Limits, Sizes,
+};
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};
 pub use read::{
@@ -29,5 +31,5 @@ pub use record::{Attachment, Change, Leaf};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};
 pub use rev::{Digest, Rev, RevError};
 pub use revtree::{Node, RevTree, Stored};
-pub use varve_btree::{Direction, NodeCache};
+pub use varve_btree::{ChunkForm, Count, Direction, NodeCache, Tally};
 pub use watch::Subscription;

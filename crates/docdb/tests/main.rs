@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod compaction;
+mod compression;
 mod crash;
 mod edits;
 mod reading;

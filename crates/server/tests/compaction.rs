@@ -4,11 +4,11 @@ use crate::client::{ADMIN, Connection, Running};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-const JSON: (&str, &str) = ("content-type", "application/json");
+pub const JSON: (&str, &str) = ("content-type", "application/json");
 /// Far more than any of this takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
-fn call(connection: &mut Connection, method: &str, path: &str, body: &Value) -> Value {
+pub fn call(connection: &mut Connection, method: &str, path: &str, body: &Value) -> Value {
     let body = if body.is_null() {
         String::new()
     } else {
@@ -54,7 +54,7 @@ fn info(connection: &mut Connection) -> Value {
 }
 
 /// Asks until the answer is as wished.
-fn until(connection: &mut Connection, path: &str, wish: impl Fn(&Value) -> bool) -> Value {
+pub fn until(connection: &mut Connection, path: &str, wish: impl Fn(&Value) -> bool) -> Value {
     let begin = Instant::now();
     loop {
         let answer = call(connection, "GET", path, &Value::Null);

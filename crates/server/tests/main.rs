@@ -7,6 +7,7 @@
 
 mod client;
 mod compaction;
+mod compression;
 mod feeds;
 mod hg;
 mod node;

@@ -2,7 +2,6 @@
 
 mod write;
 
-use crate::TreeError;
 use crate::chunk::{ChunkRef, EncodedChunk};
 use crate::commit::Root;
 use crate::edit::{self, Change};
@@ -13,9 +12,12 @@ use crate::pages::{NodeSource, Pages};
 use crate::range::Item;
 use crate::read;
 use crate::snapshot::{Snapshot, check_ascending};
+use crate::tally::{Count, Tally};
+use crate::{ChunkForm, TreeError};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
+use varve_codec::{Compressor, EngineSetting};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The next commit in the making; there is one at a time for a file. Dropping it aborts it.
@@ -33,6 +35,8 @@ pub struct Transaction<'f> {
     span: u64,
     /// Nodes written here that are still in the buffer.
     fresh: HashMap<u64, Arc<Node>>,
+    /// Chunks and nodes that were appended.
+    tally: Tally,
 }
 
 impl fmt::Debug for Transaction<'_> {
@@ -85,6 +89,7 @@ impl<'f> Transaction<'f> {
             hash: Xxh3::new(),
             span: base.state.end,
             fresh: HashMap::new(),
+            tally: Tally::default(),
             base,
         }
     }
@@ -99,6 +104,27 @@ impl<'f> Transaction<'f> {
         self.base.state.end + self.spilled + self.writer.buffer.len() as u64
     }
 
+    /// Chunks and nodes appended so far, by their form.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    fn count(&mut self, form: ChunkForm, len: u32) {
+        let bytes = u64::from(len);
+        self.tally.add(form, Count { chunks: 1, bytes });
+    }
+
+    /// Compresses nodes so from now on, also in transactions to come.
+    ///
+    /// # Errors
+    /// [`TreeError::Compress`] if the codec refuses.
+    pub fn compress_nodes_by(&mut self, setting: EngineSetting) -> Result<(), TreeError> {
+        if self.writer.compressor.setting() != setting {
+            self.writer.compressor = Compressor::new(setting).map_err(TreeError::Compress)?;
+        }
+        Ok(())
+    }
+
     /// Adds a chunk and returns where it will stand once committed.
     ///
     /// # Errors
@@ -108,6 +134,7 @@ impl<'f> Transaction<'f> {
         self.writer.buffer.extend_from_slice(chunk.bytes());
         // A chunk's payload is at most MAX_RAW.
         let len = chunk.stored_len() as u32;
+        self.count(chunk.form(), len);
         self.spill_if_long()?;
         Ok(ChunkRef { offset, len })
     }

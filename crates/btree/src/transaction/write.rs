@@ -68,7 +68,10 @@ impl Transaction<'_> {
         } = &mut *self.writer;
         raw.clear();
         node.encode(raw);
+        let start = buffer.len();
         let len = chunk::encode_into(compressor, raw, buffer)?;
+        let form = chunk::form_of(&buffer[start..]);
+        self.count(form, len);
         let reducer = &self.base.pages.reducers[tree];
         let mut entries = (0..node.len()).map(|index| (node.key(index), node.value(index)));
         let reduction = match node.level() {

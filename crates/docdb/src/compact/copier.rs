@@ -24,6 +24,10 @@ impl Recoding {
         }
     }
 
+    pub(super) fn setting(self) -> EngineSetting {
+        self.setting
+    }
+
     pub(super) fn is_needless(self) -> bool {
         self.is_needless
     }

@@ -30,7 +30,7 @@ use files::{check_room, copy_path, sort_path};
 use sort::Sorter;
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress};
-use varve_btree::{ChunkRef, TreeFile};
+use varve_btree::{ChunkRef, Tally, Transaction, TreeFile};
 
 /// Names of the steps, as CouchDB's tasks have them.
 pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy"];
@@ -156,6 +156,7 @@ impl Compaction {
         let copier = Copier::new(recoding)?;
         let header = Header {
             security: None,
+            tally: Some(Tally::default()),
             ..snapshot.header().clone()
         };
         let (copy, options) = (copy_path(path), database.tree_options());
@@ -194,8 +195,7 @@ impl Compaction {
             Some(at) => Some(self.copier.chunk(&first, &mut txn, at)?),
             None => None,
         };
-        txn.set_user_header(&self.header(&first).encode());
-        txn.commit()?;
+        self.commit(txn, &first)?;
         self.copied = Some(first);
         match storage.remove(&sorted) {
             Err(error) if !error.is_not_found() => return Err(error.into()),
@@ -239,18 +239,28 @@ impl Compaction {
                 None => None,
             };
         }
-        txn.set_user_header(&self.header(to).encode());
-        txn.commit()?;
+        self.commit(txn, to)?;
         self.copied = Some(to.clone());
         Ok(())
     }
 
-    fn header(&self, of: &Snapshot) -> Header {
-        Header {
+    /// Commits a copy of what `of` shows.
+    fn commit(&self, mut txn: Transaction<'_>, of: &Snapshot) -> Result<(), DocdbError> {
+        let before = Snapshot::new(txn.base().clone(), self.database.path())?;
+        let recoding = self.copier.recoding;
+        let header = Header {
             security: self.security,
-            setting: Some(self.database.setting()),
+            // What was copied as it is may have been written by another setting meanwhile.
+            setting: match recoding.is_needless() {
+                true => of.header().setting,
+                false => Some(recoding.setting()),
+            },
+            tally: before.header().tally.map(|tally| tally.plus(txn.tally())),
             ..of.header().clone()
-        }
+        };
+        txn.set_user_header(&header.encode());
+        txn.commit()?;
+        Ok(())
     }
 
     /// Copies what is missing while the writer waits, and puts the copy in the old file's place.

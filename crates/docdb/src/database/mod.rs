@@ -1,6 +1,9 @@
 //! One open database.
 
+mod compression;
 mod current;
+
+pub use compression::Compression;
 
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Preparer};
@@ -13,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use varve_base::{OpenMode, Storage};
-use varve_btree::{NoReduction, NodeCache, Options, Reducer, TreeError, TreeFile};
+use varve_btree::{NoReduction, NodeCache, Options, Reducer, Tally, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
 /// What the header of a database's file says it is.
@@ -118,7 +121,10 @@ fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
 }
 
 /// The header of a database that nothing was done to.
-fn first_header(setting: EngineSetting) -> Result<Header, DocdbError> {
+fn first_header(
+    setting: EngineSetting,
+    chosen: Option<EngineSetting>,
+) -> Result<Header, DocdbError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_micros());
     Ok(Header {
@@ -129,6 +135,8 @@ fn first_header(setting: EngineSetting) -> Result<Header, DocdbError> {
         revs_limit: DEFAULT_REVS_LIMIT,
         security: None,
         setting: Some(setting),
+        chosen,
+        tally: Some(Tally::default()),
     })
 }
 
@@ -155,7 +163,20 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
-        let header = first_header(wanted.setting)?.encode();
+        Database::create_compressed(storage, path, wanted, None)
+    }
+
+    /// Makes a new database that is compressed as `chosen` says, whatever the options do.
+    ///
+    /// # Errors
+    /// As [`Database::create`].
+    pub fn create_compressed(
+        storage: Arc<dyn Storage>,
+        path: &Path,
+        wanted: &DatabaseOptions,
+        chosen: Option<EngineSetting>,
+    ) -> Result<Database, DocdbError> {
+        let header = first_header(chosen.unwrap_or(wanted.setting), chosen)?.encode();
         let create = || TreeFile::create_with(storage.as_ref(), path, options(wanted), &header);
         let file = match create().map_err(DocdbError::from) {
             Err(error) if error.is_already_there() && is_unfinished(&storage, path, wanted) => {
@@ -207,7 +228,7 @@ impl Database {
             storage,
             path: path.to_owned(),
             options: wanted.clone(),
-            preparer: Preparer::new(wanted.setting, wanted.limits),
+            preparer: Preparer::new(wanted.limits),
             group: Group::new(),
             watch: Watch::new(newest.update_seq()),
             current: RwLock::new(Current {
@@ -241,13 +262,11 @@ impl Database {
         &self.shared.storage
     }
 
-    /// How bodies are compressed.
-    pub(crate) fn setting(&self) -> EngineSetting {
-        self.shared.options.setting
-    }
-
     pub(crate) fn tree_options(&self) -> Options {
-        options(&self.shared.options)
+        Options {
+            setting: self.setting(),
+            ..options(&self.shared.options)
+        }
     }
 
     /// Edits documents, in as few commits as there are calls at the same time. Everything that was
@@ -264,7 +283,11 @@ impl Database {
             edit.id = self.new_id();
         }
         let snapshot = self.snapshot();
-        let prepared = self.shared.preparer.prepare(edits, mode, &snapshot)?;
+        let setting = self.setting_of(&snapshot);
+        let prepared = self
+            .shared
+            .preparer
+            .prepare(edits, mode, setting, &snapshot)?;
         drop(snapshot);
         self.submit(Job::Edits(prepared))
     }
@@ -286,8 +309,9 @@ impl Database {
     pub fn set_security(&self, security: &varve_json::Object) -> Result<(), DocdbError> {
         let mut text = Vec::new();
         varve_json::write_object(security, &mut text);
-        let chunk = self.shared.preparer.chunk(&text)?;
-        self.submit(Job::Security(chunk)).map(drop)
+        let setting = self.setting();
+        let chunk = self.shared.preparer.chunk(&text, setting)?;
+        self.submit(Job::Security(chunk, setting)).map(drop)
     }
 
     /// Sets how many ancestors of a leaf are remembered, at least 1; documents are cut when they
@@ -306,7 +330,7 @@ impl Database {
         };
         shared.group.submit(job, abandoned, |jobs| {
             self.write(|file, txn| {
-                let (snapshot, outcomes) = commit(txn, &shared.path, self.setting(), jobs)?;
+                let (snapshot, outcomes) = commit(txn, &shared.path, shared.options.setting, jobs)?;
                 if let Some(snapshot) = snapshot {
                     let seq = snapshot.update_seq();
                     self.publish(file, snapshot);

@@ -26,6 +26,8 @@ pub(crate) struct Prepared {
     pub(crate) digest: Digest,
     /// The body's JSON text.
     pub(crate) text: Text,
+    /// How the text is compressed, if that made it shorter.
+    pub(crate) setting: EngineSetting,
     /// Length of the JSON text.
     pub(crate) external: u64,
     pub(crate) attachments: Vec<PreparedAttachment>,
@@ -62,7 +64,6 @@ impl Prepared {
 /// Prepares edits; keeps compressors with their contexts.
 #[derive(Debug)]
 pub(crate) struct Preparer {
-    setting: EngineSetting,
     limits: Limits,
     workers: Mutex<Vec<Worker>>,
     threads: usize,
@@ -78,21 +79,21 @@ struct Worker {
 }
 
 impl Preparer {
-    pub(crate) fn new(setting: EngineSetting, limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         let threads = std::thread::available_parallelism();
         Preparer {
-            setting,
             limits,
             workers: Mutex::default(),
             threads: threads.map_or(1, usize::from),
         }
     }
 
-    /// Prepares edits in order.
+    /// Prepares edits in order, their texts compressed by `setting`.
     pub(crate) fn prepare(
         &self,
         edits: Vec<Edit>,
         mode: Mode,
+        setting: EngineSetting,
         snapshot: &Snapshot,
     ) -> Result<Vec<Prepared>, DocdbError> {
         let threads = (edits.len() / EDITS_PER_THREAD).clamp(1, self.threads);
@@ -104,7 +105,7 @@ impl Preparer {
         }
         std::thread::scope(|scope| {
             let own = shares.pop().unwrap_or_default();
-            let work = |share| self.prepare_share(share, mode, snapshot);
+            let work = |share| self.prepare_share(share, mode, setting, snapshot);
             let others: Vec<_> = shares
                 .into_iter()
                 .map(|share| scope.spawn(move || work(share)))
@@ -124,9 +125,10 @@ impl Preparer {
         &self,
         edits: Vec<Edit>,
         mode: Mode,
+        setting: EngineSetting,
         snapshot: &Snapshot,
     ) -> Result<Vec<Prepared>, DocdbError> {
-        let mut worker = self.worker()?;
+        let mut worker = self.worker(setting)?;
         let prepared = edits
             .into_iter()
             .map(|edit| worker.prepare(edit, mode, snapshot));
@@ -136,16 +138,22 @@ impl Preparer {
     }
 
     /// Compresses one text.
-    pub(crate) fn chunk(&self, text: &[u8]) -> Result<EncodedChunk, DocdbError> {
-        let mut worker = self.worker()?;
+    pub(crate) fn chunk(
+        &self,
+        text: &[u8],
+        setting: EngineSetting,
+    ) -> Result<EncodedChunk, DocdbError> {
+        let mut worker = self.worker(setting)?;
         let chunk = EncodedChunk::encode(&mut worker.compressor, text);
         self.lock().push(worker);
         Ok(chunk?)
     }
 
-    fn worker(&self) -> Result<Worker, DocdbError> {
-        let kept = self.lock().pop();
-        kept.map_or_else(|| Worker::new(self.setting, self.limits), Ok)
+    fn worker(&self, setting: EngineSetting) -> Result<Worker, DocdbError> {
+        match self.lock().pop() {
+            Some(kept) if kept.compressor.setting() == setting => Ok(kept),
+            _ => Worker::new(setting, self.limits),
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
@@ -201,6 +209,7 @@ impl Worker {
             digest,
             external: self.text.len() as u64,
             text,
+            setting: self.compressor.setting(),
             attachments,
             refused,
             edit,

@@ -6,17 +6,26 @@
 //!      | version | uuid  | created | update seq | purge seq | revs  | security       | setting |
 //!      | u8      | 16 B  | u64 LE  |            |           | limit | offset, length | bytes   |
 //!      +---------+-------+---------+------------+-----------+-------+----------------+---------+
+//!      +--------+-------+----------------------------------+
+//!      | chosen | forms | per form of chunks, in the order |
+//!      | bytes  |       | of their numbers: chunks, bytes  |
+//!      +--------+-------+----------------------------------+
 //! ```
 //! `created` is in microseconds since 1970. The security object is a chunk of JSON text; length 0
 //! where none was set. `setting` is how all bodies are compressed, in the words of the configuration;
-//! empty where they differ. In version 1 it is missing, and not known.
+//! empty where they differ. In version 1 it is missing, and not known. `chosen` is how this database
+//! is to be compressed whatever the configuration says; empty where that counts. The counts are of
+//! all chunks and nodes in the file; `forms` is 0 where they are not known. Both are missing in
+//! version 2.
 
 use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};
-use varve_btree::ChunkRef;
+use varve_btree::{ChunkForm, ChunkRef, Count, Tally};
 use varve_codec::EngineSetting;
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// It ends behind `setting`.
+const WITHOUT_CHOICE: u8 = 2;
 /// It ends behind the security object's place.
 const WITHOUT_SETTING: u8 = 1;
 const NO_CHUNK: ChunkRef = ChunkRef { offset: 0, len: 0 };
@@ -32,6 +41,10 @@ pub(crate) struct Header {
     pub(crate) security: Option<ChunkRef>,
     /// How all bodies are compressed that could be made shorter; `None` if that is not known.
     pub(crate) setting: Option<EngineSetting>,
+    /// How this database is to be compressed; `None` if the configuration says it.
+    pub(crate) chosen: Option<EngineSetting>,
+    /// All chunks and nodes in the file; `None` where an earlier version did not count them.
+    pub(crate) tally: Option<Tally>,
 }
 
 impl Header {
@@ -43,15 +56,18 @@ impl Header {
             fields::put(number, &mut out);
         }
         put_chunk(self.security.unwrap_or(NO_CHUNK), &mut out);
-        let setting = self.setting.map(|setting| setting.to_string());
-        fields::put_counted(setting.unwrap_or_default().as_bytes(), &mut out);
+        for setting in [self.setting, self.chosen] {
+            let setting = setting.map(|setting| setting.to_string());
+            fields::put_counted(setting.unwrap_or_default().as_bytes(), &mut out);
+        }
+        put_tally(self.tally.as_ref(), &mut out);
         out
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Header, Malformed> {
         let mut reader = Reader::new(bytes);
         let version = reader.byte()?;
-        if ![VERSION, WITHOUT_SETTING].contains(&version) {
+        if ![VERSION, WITHOUT_CHOICE, WITHOUT_SETTING].contains(&version) {
             return Err(Malformed);
         }
         let header = Header {
@@ -65,6 +81,14 @@ impl Header {
                 WITHOUT_SETTING => None,
                 _ => reader.text()?.parse().ok(),
             },
+            chosen: match version {
+                VERSION => reader.text()?.parse().ok(),
+                _ => None,
+            },
+            tally: match version {
+                VERSION => read_tally(&mut reader)?,
+                _ => None,
+            },
         };
         match reader.is_empty() {
             true => Ok(header),
@@ -73,12 +97,46 @@ impl Header {
     }
 }
 
+fn put_tally(tally: Option<&Tally>, out: &mut Vec<u8>) {
+    let Some(tally) = tally else {
+        return fields::put(0, out);
+    };
+    fields::put(ChunkForm::ALL.len() as u64, out);
+    for form in ChunkForm::ALL {
+        let count = tally.of(form);
+        fields::put(count.chunks, out);
+        fields::put(count.bytes, out);
+    }
+}
+
+fn read_tally(reader: &mut Reader<'_>) -> Result<Option<Tally>, Malformed> {
+    let forms = reader.number()?;
+    if forms == 0 {
+        return Ok(None);
+    }
+    if forms != ChunkForm::ALL.len() as u64 {
+        return Err(Malformed);
+    }
+    let mut tally = Tally::default();
+    for form in ChunkForm::ALL {
+        let (chunks, bytes) = (reader.number()?, reader.number()?);
+        tally.add(form, Count { chunks, bytes });
+    }
+    Ok(Some(tally))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn golden_header() {
+        let mut tally = Tally::default();
+        let count = Count {
+            chunks: 2,
+            bytes: 300,
+        };
+        tally.add(ChunkForm::ALL[1], count);
         let header = Header {
             uuid: *b"0123456789abcdef",
             created: 0x0102_0304_0506_0708,
@@ -87,18 +145,31 @@ mod tests {
             revs_limit: 1000,
             security: Some(ChunkRef { offset: 64, len: 9 }),
             setting: Some(EngineSetting::ZSTD),
+            chosen: Some(EngineSetting::SNAPPY),
+            tally: Some(tally),
         };
         let bytes = header.encode();
-        let expected = b"\x020123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
-                         \xac\x02\x00\xe8\x07\x40\x09\x06zstd_3";
-        assert_eq!(bytes, expected);
+        let version_2 = b"\x030123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
+                          \xac\x02\x00\xe8\x07\x40\x09\x06zstd_3";
+        let rest = b"\x06snappy\x04\x00\x00\x02\xac\x02\x00\x00\x00\x00";
+        assert_eq!(bytes, [&version_2[..], rest].concat());
         assert_eq!(Header::decode(&bytes).as_ref(), Ok(&header));
-        assert_eq!(Header::decode(&bytes[..20]), Err(Malformed));
-        let mut older = bytes[..bytes.len() - 7].to_vec();
+        for len in 0..bytes.len() {
+            assert_eq!(Header::decode(&bytes[..len]), Err(Malformed), "{len}");
+        }
+        let mut older = bytes[..version_2.len()].to_vec();
+        older[0] = 2;
+        let without_choice = Header {
+            chosen: None,
+            tally: None,
+            ..header
+        };
+        assert_eq!(Header::decode(&older).as_ref(), Ok(&without_choice));
+        older.truncate(older.len() - 7);
         older[0] = 1;
         let unknown = Header {
             setting: None,
-            ..header
+            ..without_choice
         };
         assert_eq!(Header::decode(&older).as_ref(), Ok(&unknown));
         assert_eq!(Header::decode(&unknown.encode()), Ok(unknown));

@@ -13,20 +13,23 @@ use varve_codec::EngineSetting;
 pub(crate) enum Job {
     /// Edits of documents.
     Edits(Vec<Prepared>),
-    /// A security object, as JSON text.
-    Security(EncodedChunk),
+    /// A security object, as JSON text, and how it is compressed.
+    Security(EncodedChunk, EngineSetting),
     /// Another limit of kept ancestors.
     RevsLimit(u64),
+    /// How the database is compressed from now on; `None` leaves that to the configuration.
+    Compression(Option<EngineSetting>),
 }
 
 /// One outcome for each edit of a job; none for other jobs.
 pub(crate) type Outcomes = Vec<EditOutcome>;
 
 /// Does all jobs and returns once they are durable. Without any change nothing is written.
+/// `configured` counts where the database has no compression of its own.
 pub(crate) fn commit(
     txn: Transaction<'_>,
     path: &std::path::Path,
-    setting: EngineSetting,
+    configured: EngineSetting,
     jobs: &[Job],
 ) -> Result<(Option<Snapshot>, Vec<Outcomes>), DocdbError> {
     let before = Snapshot::new(txn.base().clone(), path)?;
@@ -36,18 +39,22 @@ pub(crate) fn commit(
         path,
     };
     for job in jobs {
+        work.keep_setting(job);
         match job {
             Job::Edits(_) => {}
-            Job::Security(text) => work.header.security = Some(work.txn.append_chunk(text)?),
+            Job::Security(text, _) => work.header.security = Some(work.txn.append_chunk(text)?),
             Job::RevsLimit(limit) => work.header.revs_limit = *limit,
+            Job::Compression(chosen) => work.header.chosen = *chosen,
         }
     }
+    let setting = work.header.chosen.unwrap_or(configured);
+    work.txn.compress_nodes_by(setting)?;
     let (outcomes, has_changes) = work.edits(jobs)?;
     if !has_changes && work.header == *before.header() {
         return Ok((None, outcomes));
     }
-    // What this commit brought may be compressed otherwise than what was there.
-    work.header.setting = work.header.setting.filter(|found| *found == setting);
+    let tally = work.header.tally;
+    work.header.tally = tally.map(|tally| tally.plus(work.txn.tally()));
     work.txn.set_user_header(&work.header.encode());
     let snapshot = Snapshot::new(work.txn.commit()?, path)?;
     Ok((Some(snapshot), outcomes))
@@ -69,6 +76,20 @@ pub(super) struct Entry<'j> {
 }
 
 impl Work<'_> {
+    /// What a job brings may be compressed otherwise than what was there; it may also have been
+    /// made before the setting was changed.
+    fn keep_setting(&mut self, job: &Job) {
+        let Some(found) = self.header.setting else {
+            return;
+        };
+        let is_alike = match job {
+            Job::Edits(edits) => edits.iter().all(|edit| edit.setting == found),
+            Job::Security(_, setting) => *setting == found,
+            Job::RevsLimit(_) | Job::Compression(_) => true,
+        };
+        self.header.setting = Some(found).filter(|_| is_alike);
+    }
+
     /// Does all edits; also returns whether anything changed.
     fn edits(&mut self, jobs: &[Job]) -> Result<(Vec<Outcomes>, bool), DocdbError> {
         let mut entries = Vec::new();

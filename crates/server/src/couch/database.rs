@@ -6,7 +6,7 @@ use varve_json::Value;
 
 use super::call::Call;
 use super::sequence::{write_number, write_sequence};
-use super::{document, names, views};
+use super::{compression, document, names, views};
 use crate::auth::Security;
 use crate::{Answer, App, Failure, Request, UserContext};
 
@@ -18,7 +18,7 @@ const MICROSECONDS: u64 = 1_000_000;
 /// Answers `PUT /{db}`.
 ///
 /// # Errors
-/// 401 or 403 for all but server admins, 400 for an illegal name, 412 if it is there.
+/// 401 or 403 for all but server admins, 400 for an illegal name or compression, 412 if it is there.
 pub fn create(
     app: &App,
     request: &Request,
@@ -27,7 +27,9 @@ pub fn create(
 ) -> Result<Answer, Failure> {
     user.require_admin()?;
     names::check_database_name(name)?;
-    app.databases.create(name)?;
+    let compression = request.query("compression");
+    let compression = compression.map(compression::parse).transpose()?;
+    app.databases.create(name, compression)?;
     let location = format!("{}/{}", request.base(), names::escape(name));
     Ok(Answer::ok(StatusCode::CREATED).with_header("location", &location))
 }

@@ -10,6 +10,7 @@ mod bulk_get;
 mod call;
 mod changes;
 mod compaction;
+mod compression;
 mod database;
 mod document;
 pub(crate) mod etag;
@@ -95,6 +96,7 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::MissingRevs => revisions::missing(&call),
         Target::Security => database::security(&call),
         Target::RevsLimit => database::revs_limit(&call),
+        Target::Compression => compression::answer(&call),
         Target::EnsureFullCommit => database::ensure_full_commit(&call),
         Target::Compact(None) => compaction::answer(&call),
         Target::Compact(Some(design)) => compaction::answer_views(&call, &design),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
+use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 
 use super::compaction::Noticed;
@@ -167,14 +168,19 @@ impl Databases {
         }
     }
 
-    /// Makes a database.
+    /// Makes a database; without a compression of its own it is compressed as the options say.
     ///
     /// # Errors
     /// 412 if it is there; 500 if its file cannot be made.
-    pub fn create(&self, name: &str) -> Result<Arc<OpenDatabase>, Failure> {
+    pub fn create(
+        &self,
+        name: &str,
+        compression: Option<EngineSetting>,
+    ) -> Result<Arc<OpenDatabase>, Failure> {
         let _changing = lock(&self.changing);
         let storage = Arc::clone(&self.storage);
-        match Database::create(storage, &file_of(name), &self.options) {
+        let (path, options) = (file_of(name), &self.options);
+        match Database::create_compressed(storage, &path, options, compression) {
             Ok(documents) => self.keep(name, documents),
             Err(error) if error.is_already_there() => Err(Failure::new(
                 412,

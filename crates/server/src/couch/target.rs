@@ -31,6 +31,8 @@ pub enum Target {
     Security,
     /// How many ancestors each revision keeps.
     RevsLimit,
+    /// How the database is compressed.
+    Compression,
     /// Does nothing: every answered write is durable.
     EnsureFullCommit,
     /// Compaction of the database, or of one design document's views.
@@ -70,6 +72,7 @@ impl Target {
             ["_missing_revs"] => Target::MissingRevs,
             ["_security"] => Target::Security,
             ["_revs_limit"] => Target::RevsLimit,
+            ["_compression"] => Target::Compression,
             ["_ensure_full_commit"] => Target::EnsureFullCommit,
             ["_compact"] => Target::Compact(None),
             ["_compact", design] => Target::Compact(Some(owned(design))),
@@ -119,7 +122,7 @@ impl Target {
             | Target::Compact(_)
             | Target::ViewCleanup
             | Target::TempView => "POST",
-            Target::Security | Target::RevsLimit => "PUT,GET",
+            Target::Security | Target::RevsLimit | Target::Compression => "PUT,GET",
             Target::ViewInfo(_) => "GET",
             Target::Document(_) | Target::Unknown(_) => "DELETE,GET,HEAD,POST,PUT,COPY",
             Target::Attachment(..) => "DELETE,GET,HEAD,PUT",

@@ -1,0 +1,92 @@
+//! How many chunks there are of each form, and how many bytes they take.
+
+use varve_codec::CodecId;
+
+/// How a chunk's content is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ChunkForm {
+    /// By this codec, on its own.
+    Plain(CodecId),
+}
+
+impl ChunkForm {
+    /// All forms, in the order of their numbers in a chunk's head.
+    pub const ALL: [ChunkForm; 4] = [
+        ChunkForm::Plain(CodecId::None),
+        ChunkForm::Plain(CodecId::Snappy),
+        ChunkForm::Plain(CodecId::Zlib),
+        ChunkForm::Plain(CodecId::Zstd),
+    ];
+
+    /// The number in a chunk's head.
+    pub(crate) fn tag(self) -> u8 {
+        match self {
+            ChunkForm::Plain(CodecId::None) => 0,
+            ChunkForm::Plain(CodecId::Snappy) => 1,
+            ChunkForm::Plain(CodecId::Zlib) => 2,
+            ChunkForm::Plain(CodecId::Zstd) => 3,
+        }
+    }
+
+    pub(crate) fn of_tag(tag: u8) -> Option<ChunkForm> {
+        ChunkForm::ALL.get(usize::from(tag)).copied()
+    }
+
+    /// Name for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChunkForm::Plain(CodecId::Zlib) => "deflate",
+            ChunkForm::Plain(codec) => codec.name(),
+        }
+    }
+}
+
+/// Some chunks of one form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How many.
+    pub chunks: u64,
+    /// Their bytes as stored, with their heads.
+    pub bytes: u64,
+}
+
+/// Chunks counted by their form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally([Count; ChunkForm::ALL.len()]);
+
+impl Tally {
+    /// The chunks of one form.
+    pub fn of(&self, form: ChunkForm) -> Count {
+        self.0[usize::from(form.tag())]
+    }
+
+    /// Counts some more.
+    pub fn add(&mut self, form: ChunkForm, more: Count) {
+        let count = &mut self.0[usize::from(form.tag())];
+        count.chunks = count.chunks.saturating_add(more.chunks);
+        count.bytes = count.bytes.saturating_add(more.bytes);
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(mut self, other: &Tally) -> Tally {
+        for form in ChunkForm::ALL {
+            self.add(form, other.of(form));
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_has_its_number() {
+        for (tag, form) in (0..).zip(ChunkForm::ALL) {
+            assert_eq!(form.tag(), tag);
+            assert_eq!(ChunkForm::of_tag(tag), Some(form));
+        }
+        assert_eq!(ChunkForm::of_tag(ChunkForm::ALL.len() as u8), None);
+    }
+}
