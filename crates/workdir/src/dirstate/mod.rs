@@ -103,6 +103,11 @@ impl Dirstate {
         self.table.iter()
     }
 
+    /// There are not more entries than this.
+    pub(crate) fn most(&self) -> usize {
+        self.table.most()
+    }
+
     /// The entries in a folder and below, sorted bytewise; of the root folder, which is named by an
     /// empty path, all.
     pub fn below<'a>(&'a self, folder: &[u8]) -> impl Iterator<Item = (&'a [u8], Item)> {

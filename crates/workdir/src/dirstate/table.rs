@@ -88,6 +88,11 @@ impl Table {
         self.copies.clear();
     }
 
+    /// There are not more entries than this.
+    pub fn most(&self) -> usize {
+        self.records.len() + self.newer.len()
+    }
+
     /// All entries, sorted bytewise.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Item)> {
         self.iter_from(b"")

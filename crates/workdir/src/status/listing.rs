@@ -2,9 +2,11 @@
 //! would be looked up again for every name.
 
 use super::Seen;
+use crate::WorkdirError;
 use crate::dirstate::Timestamp;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Result;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 /// An open folder.
@@ -53,20 +55,65 @@ impl Listing {
     }
 
     fn stat(&self, name: &[u8]) -> Option<Stat> {
-        statat(self.folder.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+        stat(self.folder.fd().ok()?, name)
     }
 
     /// How a file or link looks; nothing if it is neither, or gone meanwhile.
     pub(super) fn see(&self, name: &[u8]) -> Option<Seen> {
-        let stat = self.stat(name)?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        (kind.is_file() || kind.is_symlink()).then(|| Seen {
-            mode: stat.st_mode,
-            size: u64::try_from(stat.st_size).unwrap_or(0),
-            mtime: Timestamp {
-                seconds: stat.st_mtime,
-                nanos: u32::try_from(stat.st_mtime_nsec).unwrap_or(0),
-            },
+        seen(&self.stat(name)?)
+    }
+}
+
+/// Looks at files whose paths come in order: the folder of the last one stays open.
+pub(super) struct Onlooker {
+    root: OwnedFd,
+    /// A path with a slash behind, and its folder if there is one.
+    folder: (Vec<u8>, Option<OwnedFd>),
+}
+
+impl Onlooker {
+    /// Looks at what is below `root`.
+    ///
+    /// # Errors
+    /// If there is no such folder.
+    pub(super) fn new(root: &Path) -> std::result::Result<Onlooker, WorkdirError> {
+        let opened = openat(CWD, root, ON_THE_WAY, Mode::empty());
+        Ok(Onlooker {
+            root: opened.map_err(|errno| WorkdirError::io("open", root)(errno.into()))?,
+            folder: (Vec::new(), None),
         })
     }
+
+    /// How the file or link with this path below the root looks; nothing if it is neither. Anything
+    /// that keeps it from being seen makes it missing.
+    pub(super) fn see(&mut self, path: &[u8]) -> Option<Seen> {
+        let Some(slash) = path.iter().rposition(|&byte| byte == b'/') else {
+            return seen(&stat(&self.root, path)?);
+        };
+        let (folder, name) = path.split_at(slash + 1);
+        if self.folder.0 != folder {
+            let opened = openat(&self.root, folder, ON_THE_WAY, Mode::empty());
+            self.folder = (folder.to_vec(), opened.ok());
+        }
+        seen(&stat(self.folder.1.as_ref()?, name)?)
+    }
+}
+
+/// Folders that are passed through need not be readable.
+const ON_THE_WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+fn stat(folder: impl AsFd, name: &[u8]) -> Option<Stat> {
+    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+}
+
+fn seen(stat: &Stat) -> Option<Seen> {
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    (kind.is_file() || kind.is_symlink()).then(|| Seen {
+        mode: stat.st_mode,
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mtime: Timestamp {
+            seconds: stat.st_mtime,
+            nanos: u32::try_from(stat.st_mtime_nsec).unwrap_or(0),
+        },
+    })
 }

@@ -146,8 +146,9 @@ struct Entry<'a> {
 /// # Errors
 /// What cannot be read, or an interruption.
 pub fn working_status(request: &StatusRequest<'_>) -> Result<WorkingStatus, WorkdirError> {
-    let entries = request.dirstate.iter();
-    let entries: Vec<Entry<'_>> = entries.map(|(path, item)| Entry { path, item }).collect();
+    let mut entries = Vec::with_capacity(request.dirstate.most());
+    let all = request.dirstate.iter();
+    entries.extend(all.map(|(path, item)| Entry { path, item }));
     let listing = request.listing;
     let mut found = if listing.unknown || listing.ignored {
         walk::walk(request, &entries)?
@@ -227,12 +228,6 @@ impl WorkingStatus {
 /// Threads that a walk is worth.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |count| count.get().min(8))
-}
-
-/// What a path names on the disk, if it is a file or a link.
-fn see(metadata: &std::fs::Metadata) -> Option<Seen> {
-    let kind = metadata.file_type();
-    (kind.is_file() || kind.is_symlink()).then(|| Seen::from(metadata))
 }
 
 /// A path of the working copy on the disk.

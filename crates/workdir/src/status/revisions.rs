@@ -1,7 +1,8 @@
 //! Status against any changeset, and between two.
 
 use super::compare::Baseline;
-use super::{Status, StatusRequest, on_disk, see};
+use super::listing::Onlooker;
+use super::{Status, StatusRequest};
 use crate::WorkdirError;
 use crate::dirstate::Dirstate;
 use std::collections::BTreeMap;
@@ -67,6 +68,7 @@ pub fn status_against(
         list.binary_search_by(|known| known.as_slice().cmp(path))
             .is_ok()
     };
+    let mut onlooker = Onlooker::new(request.repository.root())?;
     let mut status = Status::default();
     let tracked = dirstate.iter().filter(|(_, item)| item.is_tracked());
     let tracked = tracked.map(|(path, _)| Ok(path));
@@ -90,8 +92,7 @@ pub fn status_against(
                 (Some(before), Some(_)) => {
                     let changed = has(&working.modified, path) || has(&working.added, path);
                     let same = if changed {
-                        let metadata = on_disk(request.repository.root(), path).symlink_metadata();
-                        match metadata.ok().as_ref().and_then(see) {
+                        match onlooker.see(path) {
                             Some(seen) => baseline.is_same(path, &seen)?,
                             None => false,
                         }

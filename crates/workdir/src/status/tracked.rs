@@ -1,6 +1,7 @@
 //! Looking at tracked files only: no folder needs to be read.
 
-use super::{Entry, Found, StatusRequest, on_disk, see, threads};
+use super::listing::Onlooker;
+use super::{Entry, Found, StatusRequest, threads};
 use crate::WorkdirError;
 
 /// Fewer files than this are not worth another thread.
@@ -38,15 +39,13 @@ fn look_at_some(
     found: &mut Found,
 ) -> Result<(), WorkdirError> {
     let everything = request.matcher.is_everything();
-    let root = request.repository.root();
+    let mut onlooker = Onlooker::new(request.repository.root())?;
     for Entry { path, item } in entries {
         if !everything && !request.matcher.matches(path) {
             continue;
         }
         request.stop.check()?;
-        // Anything that keeps the file from being seen makes it missing.
-        let metadata = on_disk(root, path).symlink_metadata().ok();
-        let seen = metadata.as_ref().and_then(see);
+        let seen = onlooker.see(path);
         let copied = request.dirstate.copy_source(path).is_some();
         found.tracked(path, item, copied, seen, request.listing.clean);
     }
