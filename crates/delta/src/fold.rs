@@ -267,6 +267,12 @@ fn write_text(
         wanted,
         len: old.len(),
     };
+    // The text in one piece of memory from the start. Whatever the patches say, it cannot be longer
+    // than what it is made of.
+    let rest = old.len() as u64 - pieces.rest.min(old.len() as u64);
+    let len = pieces.list.iter().map(|piece| piece.len).sum::<u64>() + rest;
+    let most = old.len() + patches.len();
+    out.reserve(usize::try_from(len).unwrap_or(most).min(most));
     for piece in &pieces.list {
         let source = match piece.source {
             Source::Old => old,

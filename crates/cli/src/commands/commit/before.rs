@@ -153,8 +153,11 @@ impl Before {
     }
 }
 
-/// Names the new changeset.
+/// Names the new changeset to who wants to hear more.
 pub(super) fn tell_committed(session: &mut Session, node: &Node) -> Result<(), Abort> {
+    if !session.verbosity.verbose {
+        return Ok(());
+    }
     let view = session.view()?;
     let rev = view.changelog().rev(node);
     let rev = rev.map_or(-1, |rev| i64::from(rev.0));
