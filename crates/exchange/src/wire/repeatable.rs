@@ -30,7 +30,11 @@ impl Repeatable {
         Repeatable {
             view,
             request: request.clone(),
-            settings: settings.clone(),
+            settings: WireSettings {
+                // Clients may call this server by different names; that is in no bundle.
+                clone_bundles_at: None,
+                ..settings.clone()
+            },
             write,
         }
     }

@@ -82,7 +82,8 @@ impl Shelf {
     /// One repository, of which nothing is read before somebody asks.
     pub(crate) fn of_one(repository: LoneRepository, house: Arc<House>) -> Shelf {
         let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("")));
-        let shared = SharedAnswers::new(&repository.root.join(".hg"));
+        // Not in `.hg` itself, whose time would change, which looks as if the repository had.
+        let shared = SharedAnswers::new(&repository.root.join(".hg/cache"));
         let place = (storage, PathBuf::new());
         Shelf::new(house, place, shared, Holds::Lone(repository))
     }
