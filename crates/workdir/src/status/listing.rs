@@ -64,11 +64,18 @@ impl Listing {
     }
 }
 
-/// Looks at files whose paths come in order: the folder of the last one stays open.
+/// Looks at files whose paths come in order: the folders on the way to the last one stay open.
 pub(super) struct Onlooker {
     root: OwnedFd,
-    /// A path with a slash behind, and its folder if there is one.
-    folder: (Vec<u8>, Option<OwnedFd>),
+    /// Folders below the root, each below the one before.
+    open: Vec<Folder>,
+}
+
+struct Folder {
+    /// From the root on, with a slash behind.
+    path: Vec<u8>,
+    /// Nothing if there is no such folder.
+    folder: Option<OwnedFd>,
 }
 
 impl Onlooker {
@@ -80,24 +87,46 @@ impl Onlooker {
         let opened = openat(CWD, root, ON_THE_WAY, Mode::empty());
         Ok(Onlooker {
             root: opened.map_err(|errno| WorkdirError::io("open", root)(errno.into()))?,
-            folder: (Vec::new(), None),
+            open: Vec::new(),
         })
     }
 
     /// How the file or link with this path below the root looks; nothing if it is neither. Anything
     /// that keeps it from being seen makes it missing.
     pub(super) fn see(&mut self, path: &[u8]) -> Option<Seen> {
-        let Some(slash) = path.iter().rposition(|&byte| byte == b'/') else {
-            return seen(&stat(&self.root, path)?);
-        };
-        let (folder, name) = path.split_at(slash + 1);
-        if self.folder.0 != folder {
-            let opened = openat(&self.root, folder, ON_THE_WAY, Mode::empty());
-            self.folder = (folder.to_vec(), opened.ok());
+        while self
+            .open
+            .pop_if(|last| !path.starts_with(&last.path))
+            .is_some()
+        {}
+        let name = path.iter().rposition(|&byte| byte == b'/');
+        let name = name.map_or(0, |slash| slash + 1);
+        if name > self.depth() && self.open.len() < MOST_OPEN {
+            let folder = self.nearest().and_then(|nearest| {
+                let further = &path[self.depth()..name];
+                openat(nearest, further, ON_THE_WAY, Mode::empty()).ok()
+            });
+            let path = path[..name].to_vec();
+            self.open.push(Folder { path, folder });
         }
-        seen(&stat(self.folder.1.as_ref()?, name)?)
+        seen(&stat(self.nearest()?, &path[self.depth()..])?)
+    }
+
+    /// How many bytes of the path lead to the innermost open folder.
+    fn depth(&self) -> usize {
+        self.open.last().map_or(0, |last| last.path.len())
+    }
+
+    fn nearest(&self) -> Option<&OwnedFd> {
+        match self.open.last() {
+            Some(last) => last.folder.as_ref(),
+            None => Some(&self.root),
+        }
     }
 }
+
+/// Folders that one onlooker has open, at most.
+const MOST_OPEN: usize = 32;
 
 /// Folders that are passed through need not be readable.
 const ON_THE_WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
