@@ -1,5 +1,6 @@
 //! What can go wrong with a repository.
 
+use crate::hooks::KeyMove;
 use crate::lock::{LockOwner, Locked};
 use std::path::PathBuf;
 use varve_base::{Interrupted, StorageError};
@@ -139,6 +140,16 @@ pub enum RepoError {
     /// A hook refuses the transaction.
     #[error("{0}")]
     Hook(String),
+    /// A hook refuses a key that somebody elsewhere sets.
+    #[error("{words}")]
+    KeyRefused {
+        /// Number of the part that it stood in.
+        part: u32,
+        /// The key.
+        key: Box<KeyMove>,
+        /// What the hook says.
+        words: String,
+    },
     /// A commit cannot be stored as it was given.
     #[error("cannot commit to {path}: {reason}", path = path.display())]
     Commit {

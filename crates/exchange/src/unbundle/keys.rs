@@ -32,7 +32,7 @@ impl Applying<'_> {
                 old: hex(receiver.bookmark(name)),
                 new: hex(Some(node)),
             };
-            receiver.key(&key, true);
+            receiver.key(&key, None);
         }
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Applying<'_> {
         };
         let source = self.how.source;
         let receiver = self.receiver(source)?;
-        receiver.key(&key, false);
+        receiver.key(&key, Some(header.id));
         let done = set_key(receiver, &key)?;
         if !done && header.is_mandatory() {
             return Err(ExchangeError::KeyRefused {

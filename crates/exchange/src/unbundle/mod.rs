@@ -17,7 +17,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::{Interrupt, Progress};
 use varve_repo::hooks::{Hooks, Origin};
-use varve_repo::{Audience, Lock, Phase, ReceiveReport, Receiver, Repository, WriteOptions};
+use varve_repo::{
+    Audience, Lock, Phase, ReceiveReport, Receiver, RepoError, Repository, WriteOptions,
+};
 
 /// What is heard while a bundle is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,9 +203,21 @@ impl Applying<'_> {
         }
     }
 
+    /// What a client is told in a way of its own.
+    fn refused(&self, error: RepoError) -> ExchangeError {
+        match (error, &self.how.pushed) {
+            (RepoError::KeyRefused { part, key, words }, Some(pushed)) => {
+                let words = format!("pushkey-abort: {words}\n");
+                pushed.words.say("prepushkey", words.as_bytes());
+                ExchangeError::KeyRefused { part, key: *key }
+            }
+            (other, _) => other.into(),
+        }
+    }
+
     fn finish(mut self) -> Result<(ReceiveReport, Lock), ExchangeError> {
         if let Some(receiver) = self.receiver.take() {
-            return Ok(receiver.finish()?);
+            return receiver.finish().map_err(|error| self.refused(error));
         }
         // A bundle without anything is applied as well.
         let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());

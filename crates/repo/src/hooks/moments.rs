@@ -18,6 +18,17 @@ const LOOKING: &[&str] = &[
     "pretxnclose",
 ];
 
+/// A key that somebody elsewhere sets.
+#[derive(Debug)]
+struct Setting {
+    /// What hooks learn that are asked.
+    before: Facts,
+    /// What those learn that are told.
+    after: Facts,
+    /// The key and the number of its part, if it came as a key.
+    asked: Option<(u32, KeyMove)>,
+}
+
 /// What one transaction changes, as hooks learn it. One that is dropped before it is closed was
 /// given up.
 #[derive(Debug)]
@@ -31,7 +42,7 @@ pub(crate) struct Moments {
     phases: Vec<Facts>,
     arrivals: Vec<Arrival>,
     /// What hooks learn before and after each is set.
-    keys: Vec<[Facts; 2]>,
+    keys: Vec<Setting>,
 }
 
 /// Changesets that came from elsewhere together.
@@ -104,7 +115,8 @@ impl Moments {
     }
 
     /// Somebody elsewhere sets a key, such as a bookmark. By then phases may have `moved`.
-    pub(crate) fn key(&mut self, key: &KeyMove, compatible: bool, moved: bool) {
+    /// `part` is the number of the part that it came in, if it came as a key.
+    pub(crate) fn key(&mut self, key: &KeyMove, part: Option<u32>, moved: bool) {
         if !["prepushkey", "pushkey"]
             .iter()
             .any(|kind| self.hooks.listens(kind))
@@ -115,7 +127,7 @@ impl Moments {
         if moved {
             before.insert("phases_moved", b"1".to_vec());
         }
-        let after = if compatible {
+        let after = if part.is_none() {
             before.insert("pushkeycompat", b"1".to_vec());
             before.clone()
         } else {
@@ -123,7 +135,11 @@ impl Moments {
             after.insert("ret", b"1".to_vec());
             after
         };
-        self.keys.push([before, after]);
+        self.keys.push(Setting {
+            before,
+            after,
+            asked: part.map(|part| (part, key.clone())),
+        });
     }
 
     /// They have come; some of them new.
@@ -221,10 +237,17 @@ impl Moments {
     /// Asks about keys that are set from elsewhere.
     pub(crate) fn setting_keys(&mut self) -> Result<(), RepoError> {
         let pending = !self.arrivals.is_empty();
-        for [facts, _] in &self.keys {
-            if let Err(refused) = self.ask("prepushkey", facts, pending) {
+        for key in &self.keys {
+            if let Err(refused) = self.ask("prepushkey", &key.before, pending) {
                 self.common.remove("bookmark_moved");
-                return Err(refused);
+                return Err(match (refused, &key.asked) {
+                    (RepoError::Hook(words), Some((part, key))) => RepoError::KeyRefused {
+                        part: *part,
+                        key: Box::new(key.clone()),
+                        words,
+                    },
+                    (refused, _) => refused,
+                });
             }
         }
         Ok(())
@@ -249,8 +272,8 @@ impl Moments {
     /// The transaction is final.
     pub(crate) fn closed(mut self) {
         self.is_open = false;
-        for [_, facts] in std::mem::take(&mut self.keys) {
-            self.hooks.later("pushkey", facts);
+        for key in std::mem::take(&mut self.keys) {
+            self.hooks.later("pushkey", key.after);
         }
         for facts in &self.bookmarks {
             let facts = self.with_common(facts);

@@ -13,11 +13,11 @@ impl Receiver {
         }
     }
 
-    /// Hooks will be asked about a key that somebody elsewhere sets. It is `compatible` if the
-    /// other side has not asked for it as a key.
-    pub fn key(&mut self, key: &KeyMove, compatible: bool) {
+    /// Hooks will be asked about a key that somebody elsewhere sets; `part` is the number of the
+    /// part of a bundle that it came in, unless other than as a key.
+    pub fn key(&mut self, key: &KeyMove, part: Option<u32>) {
         if let Some(moments) = &mut self.transaction.moments {
-            moments.key(key, compatible, self.phases_moved);
+            moments.key(key, part, self.phases_moved);
         }
     }
 

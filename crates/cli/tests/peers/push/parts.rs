@@ -177,6 +177,36 @@ fn odd_parts_are_answered_alike() {
 }
 
 #[test]
+fn keys_that_a_hook_refuses_are_answered_alike() {
+    let mut pair = marked();
+    let hooks = "[hooks]\nprepushkey = echo no; exit 3\ntxnabort = echo undone\n";
+    pair.configure(&format!("{OPEN}{hooks}"));
+    let nodes = Nodes::of(&pair);
+    let params = [
+        ("namespace", "bookmarks"),
+        ("key", "mark"),
+        ("old", &hex(&nodes.root)),
+        ("new", &hex(&nodes.tip)),
+    ];
+    let answer = pair.post(
+        "key",
+        FORCE,
+        &with_replies(part("PUSHKEY", 1, &params, b"")),
+    );
+    let has = |words: &[u8]| answer.windows(words.len()).any(|some| some == words);
+    assert!(has(b"ERROR:PUSHKEY"));
+    assert!(has(b"pushkey-abort: prepushkey hook exited with status 3"));
+    let moved = [&nodes.tip[..], b"\0\x04mark"].concat();
+    let answer = pair.post(
+        "bookmarks",
+        FORCE,
+        &with_replies(part("BOOKMARKS", 1, &[], &moved)),
+    );
+    assert!(!answer.windows(13).any(|some| some == b"pushkey-abort"));
+    pair.same();
+}
+
+#[test]
 fn odd_bundles_are_answered_alike() {
     let pair = marked();
     let check = part("CHECK:HEADS", 1, &[], &[0xaa; 20]);
