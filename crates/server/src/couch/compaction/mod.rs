@@ -14,6 +14,7 @@ use super::views;
 use crate::{Answer, App, Failure};
 use hyper::StatusCode;
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use varve_base::{Interrupt, Progress};
@@ -35,6 +36,8 @@ pub(crate) struct Compactor {
     /// Told when a thread ends.
     ended: Condvar,
     stop: Interrupt,
+    /// Whether there is a thread that watches, or was.
+    watches: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -42,8 +45,6 @@ struct Work {
     waiting: VecDeque<Job>,
     /// Whether there is a thread for what is waiting.
     runs: bool,
-    /// Whether there is one that watches, or was.
-    watches: bool,
     threads: usize,
 }
 

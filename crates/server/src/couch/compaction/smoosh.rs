@@ -68,12 +68,15 @@ impl Noticed {
 
 /// Begins to watch the databases, unless somebody does.
 pub(crate) fn watch(app: &Arc<App>) {
-    if app.settings().smoosh.channels.is_empty() {
+    let compactor = &app.compactor;
+    // Every request comes by here.
+    if compactor.watches.load(Ordering::Relaxed) || app.settings().smoosh.channels.is_empty() {
         return;
     }
-    let mut work = app.compactor.work();
-    if !work.watches && !app.compactor.stop.is_raised() {
-        work.watches = Compactor::spawn(app, &mut work, "smoosh", run);
+    let mut work = compactor.work();
+    if !compactor.watches.load(Ordering::Relaxed) && !compactor.stop.is_raised() {
+        let watches = Compactor::spawn(app, &mut work, "smoosh", run);
+        compactor.watches.store(watches, Ordering::Relaxed);
     }
 }
 
