@@ -171,6 +171,7 @@ fn a_database_gives_its_documents_and_nodes_while_it_is_open() {
         setting: EngineSetting::ZSTD,
         cache: NodeCache::new(1 << 20),
         limits: varve_docdb::Limits::default(),
+        trains: varve_docdb::TrainsBy::Request,
     };
     let database = Database::create(storage.clone(), path, &wanted).unwrap();
     let text = |n| format!("{{\"_id\":\"{n:05}\",{}", &document(n)[1..]);

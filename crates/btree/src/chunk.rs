@@ -7,14 +7,15 @@
 //!      | u32         | u8    | xxh3 u64 | len bytes        |
 //!      +-------------+-------+----------+------------------+
 //! ```
-//! Numbers are little-endian. Codec: 0 none, 1 snappy, 2 zlib, 3 zstd. The checksum covers the
-//! payload, seeded with the five bytes before it as a number. A payload that compression would
+//! Numbers are little-endian. Codec: 0 none, 1 snappy, 2 zlib, 3 zstd, 4 zstd with a dictionary
+//! (drawn in `varve_codec`, module `dictionary`). The checksum covers the payload, seeded with the five bytes before it as a number. A payload that compression would
 //! not make shorter is stored with codec none.
 
+use crate::dictionaries::Dictionaries;
 use crate::error::check_len;
 use crate::{ChunkForm, TreeError};
 use std::path::Path;
-use varve_codec::{CodecId, Compressor, Expander};
+use varve_codec::{CodecId, Compressor, Dictionary, DictionaryCompressor, Expander, dictionary_of};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 mod at {
@@ -63,6 +64,39 @@ impl EncodedChunk {
         Ok(EncodedChunk { bytes })
     }
 
+    /// Compresses `raw`, at most [`DictionaryCompressor::LONGEST`] bytes, with a dictionary. Those who
+    /// read the file must know the dictionary by its number.
+    ///
+    /// # Errors
+    /// [`TreeError::Compress`] if the codec refuses.
+    pub fn encode_short(
+        compressor: &mut DictionaryCompressor,
+        raw: &[u8],
+    ) -> Result<Self, TreeError> {
+        let mut bytes = vec![0; CHUNK_HEAD];
+        compressor
+            .compress(raw, &mut bytes)
+            .map_err(TreeError::Compress)?;
+        let mut form = ChunkForm::Dictionary;
+        if bytes.len() - CHUNK_HEAD >= raw.len() {
+            bytes.truncate(CHUNK_HEAD);
+            bytes.extend_from_slice(raw);
+            form = ChunkForm::Plain(CodecId::None);
+        }
+        put_head(form, &mut bytes);
+        Ok(EncodedChunk { bytes })
+    }
+
+    /// The content of a chunk that was made with this dictionary.
+    ///
+    /// # Errors
+    /// [`TreeError::Compress`] if it was not.
+    pub fn expand_with(&self, dictionary: &Dictionary) -> Result<Vec<u8>, TreeError> {
+        let (payload, mut out) = (&self.bytes[CHUNK_HEAD..], Vec::new());
+        let done = Expander::new().expand_with(dictionary, payload, MAX_RAW, &mut out);
+        done.map(|()| out).map_err(TreeError::Compress)
+    }
+
     /// A chunk of another file, with its head.
     pub(crate) fn of_stored(bytes: &[u8]) -> Self {
         EncodedChunk {
@@ -78,6 +112,11 @@ impl EncodedChunk {
     /// How its content is stored.
     pub fn form(&self) -> ChunkForm {
         form_of(&self.bytes)
+    }
+
+    /// The number of the dictionary that it needs.
+    pub fn dictionary(&self) -> Option<u32> {
+        dictionary_in(self.form(), &self.bytes[CHUNK_HEAD..])
     }
 
     /// The bytes as they will stand in the file.
@@ -108,14 +147,27 @@ pub(crate) fn encode_into(
         out.extend_from_slice(raw);
     }
     // `raw` is at most MAX_RAW and the payload is not longer.
-    let len = (out.len() - payload_at) as u32;
-    let tag = ChunkForm::Plain(codec).tag();
-    let checksum = xxh3_64_with_seed(&out[payload_at..], seed(len, tag));
-    let head = &mut out[start..payload_at];
+    let len = (out.len() - start) as u32;
+    put_head(ChunkForm::Plain(codec), &mut out[start..]);
+    Ok(len)
+}
+
+/// Fills in the head of a chunk whose payload stands behind it.
+fn put_head(form: ChunkForm, chunk: &mut [u8]) {
+    let (head, payload) = chunk.split_at_mut(CHUNK_HEAD);
+    let (len, tag) = (payload.len() as u32, form.tag());
+    let checksum = xxh3_64_with_seed(payload, seed(len, tag));
     head[at::LEN..at::CODEC].copy_from_slice(&len.to_le_bytes());
     head[at::CODEC] = tag;
     head[at::CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
-    Ok(len + CHUNK_HEAD as u32)
+}
+
+/// The number of the dictionary that a payload needs.
+pub(crate) fn dictionary_in(form: ChunkForm, payload: &[u8]) -> Option<u32> {
+    match form {
+        ChunkForm::Dictionary => dictionary_of(payload),
+        ChunkForm::Plain(_) => None,
+    }
 }
 
 /// The checksum's seed: length and codec cannot be damaged unseen either.
@@ -130,22 +182,30 @@ pub(crate) fn form_of(stored: &[u8]) -> ChunkForm {
         .unwrap_or(ChunkForm::Plain(CodecId::None))
 }
 
-/// Appends the content of the chunk `stored` to `out`. `path` and `offset` are for messages.
+/// Whose chunk is read: what it may need, and where it stands, for messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'p> {
+    pub(crate) dictionaries: &'p Dictionaries,
+    pub(crate) path: &'p Path,
+    pub(crate) offset: u64,
+}
+
+/// Appends the content of the chunk `stored` to `out`.
 pub(crate) fn decode(
     stored: &[u8],
     expander: &mut Expander,
-    place: (&Path, u64),
+    place: Place<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), TreeError> {
-    let (codec, payload) = check(stored, place)?;
-    expand(codec, payload, expander, place, out)
+    let (form, payload) = check(stored, (place.path, place.offset))?;
+    expand(form, payload, expander, place, out)
 }
 
-/// Checks head and checksum of the chunk `stored`; returns its codec and its payload.
+/// Checks head and checksum of the chunk `stored`; returns its form and its payload.
 pub(crate) fn check<'s>(
     stored: &'s [u8],
     (path, offset): (&Path, u64),
-) -> Result<(CodecId, &'s [u8]), TreeError> {
+) -> Result<(ChunkForm, &'s [u8]), TreeError> {
     let damaged = |reason| TreeError::damaged(path, offset, reason);
     let (head, payload) = stored
         .split_first_chunk::<CHUNK_HEAD>()
@@ -163,25 +223,33 @@ pub(crate) fn check<'s>(
     }
     let form = ChunkForm::of_tag(tag)
         .ok_or_else(|| damaged("a chunk has a codec that this build does not know"))?;
-    let ChunkForm::Plain(codec) = form;
-    Ok((codec, payload))
+    Ok((form, payload))
 }
 
 /// Appends what a checked payload expands to.
 pub(crate) fn expand(
-    codec: CodecId,
+    form: ChunkForm,
     payload: &[u8],
     expander: &mut Expander,
-    (path, offset): (&Path, u64),
+    place: Place<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), TreeError> {
-    expander
-        .expand(codec, payload, MAX_RAW, out)
-        .map_err(|source| TreeError::Expand {
-            path: path.to_owned(),
-            offset,
-            source,
-        })
+    let done = match form {
+        ChunkForm::Plain(codec) => expander.expand(codec, payload, MAX_RAW, out),
+        ChunkForm::Dictionary => {
+            let known = dictionary_of(payload).and_then(|number| place.dictionaries.get(number));
+            let dictionary = known.ok_or_else(|| {
+                let reason = "a chunk needs a dictionary that is not there";
+                TreeError::damaged(place.path, place.offset, reason)
+            })?;
+            expander.expand_with(&dictionary, payload, MAX_RAW, out)
+        }
+    };
+    done.map_err(|source| TreeError::Expand {
+        path: place.path.to_owned(),
+        offset: place.offset,
+        source,
+    })
 }
 
 #[cfg(test)]
@@ -191,7 +259,12 @@ mod tests {
 
     fn expand(stored: &[u8]) -> Result<Vec<u8>, TreeError> {
         let mut out = Vec::new();
-        decode(stored, &mut Expander::new(), (Path::new("f"), 7), &mut out).map(|()| out)
+        let place = Place {
+            dictionaries: &Dictionaries::default(),
+            path: Path::new("f"),
+            offset: 7,
+        };
+        decode(stored, &mut Expander::new(), place, &mut out).map(|()| out)
     }
 
     #[test]

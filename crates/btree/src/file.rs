@@ -214,6 +214,7 @@ impl TreeFile {
                 reducers: options.reducers,
                 cache: options.cache,
                 number,
+                dictionaries: Arc::default(),
             }),
             newest: RwLock::new(Arc::new(state)),
             writer,

@@ -8,6 +8,7 @@
 mod cache;
 mod chunk;
 mod commit;
+mod dictionaries;
 mod difference;
 mod edit;
 mod error;

@@ -2,15 +2,16 @@
 
 use crate::TreeError;
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef};
+use crate::dictionaries::Dictionaries;
 use crate::header::{HEADER_LEN, Header};
 use crate::node::{Child, Node};
 use crate::reducer::Reducer;
-use crate::{NodeCache, commit::Root};
+use crate::{ChunkForm, NodeCache, commit::Root};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::StorageFile;
-use varve_codec::{CodecId, Expander};
+use varve_codec::Expander;
 
 /// What all snapshots and the writer of one open file share.
 pub(crate) struct Pages {
@@ -20,6 +21,7 @@ pub(crate) struct Pages {
     pub(crate) cache: NodeCache,
     /// The file's number in the cache.
     pub(crate) number: u64,
+    pub(crate) dictionaries: Arc<Dictionaries>,
 }
 
 /// Contexts and buffers that a thread keeps from chunk to chunk.
@@ -63,6 +65,14 @@ impl Pages {
         self.file.path()
     }
 
+    fn place(&self, offset: u64) -> chunk::Place<'_> {
+        chunk::Place {
+            dictionaries: &self.dictionaries,
+            path: self.path(),
+            offset,
+        }
+    }
+
     pub(crate) fn damaged(&self, offset: u64, reason: &'static str) -> TreeError {
         TreeError::damaged(self.path(), offset, reason)
     }
@@ -85,7 +95,7 @@ impl Pages {
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         self.with_stored(at, limit, |stored, expander, _| {
-            chunk::decode(stored, expander, (self.path(), at.offset), out)
+            chunk::decode(stored, expander, self.place(at.offset), out)
         })
     }
 
@@ -97,21 +107,21 @@ impl Pages {
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         SCRATCH.with_borrow_mut(|scratch| {
-            chunk::decode(stored, &mut scratch.expander, (self.path(), offset), out)
+            chunk::decode(stored, &mut scratch.expander, self.place(offset), out)
         })
     }
 
     /// Appends what a payload expands to; the chunk at `offset` was checked before.
     pub(crate) fn expand(
         &self,
-        codec: CodecId,
+        form: ChunkForm,
         payload: &[u8],
         offset: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         SCRATCH.with_borrow_mut(|scratch| {
-            let place = (self.path(), offset);
-            chunk::expand(codec, payload, &mut scratch.expander, place, out)
+            let place = self.place(offset);
+            chunk::expand(form, payload, &mut scratch.expander, place, out)
         })
     }
 
@@ -123,6 +133,7 @@ impl Pages {
             reducers: self.reducers.clone(),
             cache: NodeCache::new(0),
             number: self.number,
+            dictionaries: self.dictionaries.clone(),
         }
     }
 
@@ -149,7 +160,7 @@ impl Pages {
         raw: &mut Vec<u8>,
     ) -> Result<Node, TreeError> {
         raw.clear();
-        chunk::decode(stored, expander, (self.path(), offset), raw)?;
+        chunk::decode(stored, expander, self.place(offset), raw)?;
         let node = Node::decode(raw).map_err(|reason| self.damaged(offset, reason));
         raw.shrink_to(KEEP);
         node

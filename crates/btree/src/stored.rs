@@ -1,12 +1,12 @@
 //! Chunks as they are stored, many at once: for copying them into another file.
 
-use crate::TreeError;
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef, EncodedChunk};
 use crate::header::HEADER_LEN;
 use crate::pages::Pages;
 use crate::snapshot::Snapshot;
+use crate::{ChunkForm, TreeError};
 use std::fmt;
-use varve_codec::CodecId;
+use varve_codec::{CodecId, Dictionary};
 
 /// Chunks that stand at most so far from one another are read by one call, with what is between.
 const GAP: u64 = 16 << 10;
@@ -18,7 +18,7 @@ pub struct StoredChunk<'s> {
     pages: &'s Pages,
     offset: u64,
     bytes: &'s [u8],
-    codec: CodecId,
+    form: ChunkForm,
 }
 
 impl fmt::Debug for StoredChunk<'_> {
@@ -29,8 +29,23 @@ impl fmt::Debug for StoredChunk<'_> {
 
 impl StoredChunk<'_> {
     /// How it is compressed.
-    pub fn codec(&self) -> CodecId {
-        self.codec
+    pub fn form(&self) -> ChunkForm {
+        self.form
+    }
+
+    /// The number of the dictionary that it needs.
+    pub fn dictionary(&self) -> Option<u32> {
+        chunk::dictionary_in(self.form, &self.bytes[CHUNK_HEAD..])
+    }
+
+    /// Length of its content, if it stands in the chunk.
+    pub fn content_len(&self) -> Option<u64> {
+        let payload = &self.bytes[CHUNK_HEAD..];
+        match self.form {
+            ChunkForm::Plain(CodecId::None) => Some(payload.len() as u64),
+            ChunkForm::Plain(CodecId::Zstd) => varve_codec::content_len(payload),
+            _ => None,
+        }
     }
 
     /// The same bytes, to be appended to a file.
@@ -44,7 +59,7 @@ impl StoredChunk<'_> {
     /// [`TreeError::Expand`].
     pub fn expand(&self, out: &mut Vec<u8>) -> Result<(), TreeError> {
         let payload = &self.bytes[CHUNK_HEAD..];
-        self.pages.expand(self.codec, payload, self.offset, out)
+        self.pages.expand(self.form, payload, self.offset, out)
     }
 }
 
@@ -78,12 +93,12 @@ impl Snapshot {
             for &index in span {
                 let place = places[index];
                 let bytes = &buffer[(place.offset - start) as usize..][..place.len as usize];
-                let (codec, _) = chunk::check(bytes, (self.pages.path(), place.offset))?;
+                let (form, _) = chunk::check(bytes, (self.pages.path(), place.offset))?;
                 let stored = StoredChunk {
                     pages: &self.pages,
                     offset: place.offset,
                     bytes,
-                    codec,
+                    form,
                 };
                 visit(index, stored)?;
             }
@@ -106,6 +121,16 @@ impl Snapshot {
             self.pages
                 .damaged(place.offset, "a chunk could not be read")
         })
+    }
+
+    /// Makes a dictionary known to all who read this file.
+    pub fn add_dictionary(&self, dictionary: &Dictionary) {
+        self.pages.dictionaries.add(dictionary);
+    }
+
+    /// The dictionary of this number, if it was made known.
+    pub fn dictionary(&self, number: u32) -> Option<Dictionary> {
+        self.pages.dictionaries.get(number)
     }
 
     /// Whether both are of the same file: only then places of one mean something in the other.

@@ -7,15 +7,18 @@ use varve_codec::CodecId;
 pub enum ChunkForm {
     /// By this codec, on its own.
     Plain(CodecId),
+    /// By zstd with a dictionary that the payload names.
+    Dictionary,
 }
 
 impl ChunkForm {
     /// All forms, in the order of their numbers in a chunk's head.
-    pub const ALL: [ChunkForm; 4] = [
+    pub const ALL: [ChunkForm; 5] = [
         ChunkForm::Plain(CodecId::None),
         ChunkForm::Plain(CodecId::Snappy),
         ChunkForm::Plain(CodecId::Zlib),
         ChunkForm::Plain(CodecId::Zstd),
+        ChunkForm::Dictionary,
     ];
 
     /// The number in a chunk's head.
@@ -25,6 +28,7 @@ impl ChunkForm {
             ChunkForm::Plain(CodecId::Snappy) => 1,
             ChunkForm::Plain(CodecId::Zlib) => 2,
             ChunkForm::Plain(CodecId::Zstd) => 3,
+            ChunkForm::Dictionary => 4,
         }
     }
 
@@ -37,6 +41,7 @@ impl ChunkForm {
         match self {
             ChunkForm::Plain(CodecId::Zlib) => "deflate",
             ChunkForm::Plain(codec) => codec.name(),
+            ChunkForm::Dictionary => "zstd_dictionary",
         }
     }
 }

@@ -11,7 +11,10 @@ mod stream;
 mod stream_decoder;
 mod stream_setting;
 
-pub use codecs::{Codec, CodecError, CodecId, Compressor, Dictionary, Expander};
+pub use codecs::{
+    Codec, CodecError, CodecId, Compressor, Dictionary, DictionaryCompressor, Expander,
+    content_len, dictionary_of,
+};
 pub use setting::{EngineSetting, SettingError};
 pub use stream::StreamEncoder;
 pub use stream_decoder::{StreamDecoder, StreamFormat};

@@ -26,6 +26,7 @@ fn main() -> Result<(), Anything> {
         setting,
         cache: NodeCache::new(64 << 20),
         limits: varve_docdb::Limits::default(),
+        trains: varve_docdb::TrainsBy::Itself,
     };
     let storage = Arc::new(DiskStorage::new(folder.path()));
     let db = Database::create(storage, Path::new("load.varve"), &options)?;

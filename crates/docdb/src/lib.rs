@@ -4,6 +4,7 @@
 //! commit each, seen for ever, read without locks. The values in the file are described in
 //! `docs/formats/database.md`.
 
+mod bodies;
 mod compact;
 mod database;
 mod edit;
@@ -15,12 +16,14 @@ mod record;
 mod render;
 mod rev;
 mod revtree;
+mod training;
 mod watch;
 mod write;
 
 pub use compact::{Compacted, Compaction};
 pub use database::{
-    Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, KIND, Limits, Sizes,
+    Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND, Limits,
+    Sizes, TrainsBy,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};

@@ -23,6 +23,7 @@ fn options() -> DatabaseOptions {
         setting: EngineSetting::SNAPPY,
         cache: NodeCache::new(1 << 20),
         limits: varve_docdb::Limits::default(),
+        trains: varve_docdb::TrainsBy::Request,
     }
 }
 

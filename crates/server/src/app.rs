@@ -54,6 +54,7 @@ impl App {
                 document: folder.settings.max_document_size,
                 attachment: folder.settings.max_attachment_size,
             },
+            trains: varve_docdb::TrainsBy::Itself,
         };
         let house = Arc::new(house);
         let storage = Arc::clone(&folder.storage);

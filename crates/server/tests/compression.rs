@@ -101,3 +101,33 @@ fn wrong_settings_are_told_the_right_ones_and_only_admins_set_them() {
     );
     assert_eq!(about(&mut connection)["set_for"], "server");
 }
+
+#[test]
+fn dictionaries_come_by_themselves_and_are_shown() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    assert_eq!(about(&mut connection)["dictionaries"], json!([]));
+    let mut batch = 0;
+    let known = loop {
+        fill(&mut connection, &format!("{batch:04}-"));
+        batch += 1;
+        let known = about(&mut connection)["dictionaries"].clone();
+        if known != json!([]) {
+            break known;
+        }
+    };
+    assert!(batch > 5, "{batch} batches of 200");
+    assert_eq!(known[0]["number"], 1);
+    assert!(known[0]["bytes"].as_u64().unwrap() > 100, "{known}");
+    assert!(known[0]["documents"].as_u64().unwrap() >= 1000, "{known}");
+    assert!(known[0]["age"].as_u64().is_some(), "{known}");
+    fill(&mut connection, "last");
+    let chunks = about(&mut connection)["chunks"].clone();
+    assert!(
+        chunks["zstd_dictionary"]["chunks"].as_u64().unwrap() >= 200,
+        "{chunks}"
+    );
+    let doc = call(&mut connection, "GET", "/db/last007", &Value::Null);
+    assert!(doc["text"].as_str().unwrap().starts_with("layers of silt"));
+}

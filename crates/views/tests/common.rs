@@ -20,6 +20,7 @@ pub fn database(storage: Arc<dyn Storage>) -> Database {
         setting: EngineSetting::SNAPPY,
         cache: NodeCache::new(1 << 20),
         limits: varve_docdb::Limits::default(),
+        trains: varve_docdb::TrainsBy::Request,
     };
     Database::create(storage, Path::new(DATABASE), &options).unwrap()
 }

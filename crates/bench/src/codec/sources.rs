@@ -179,6 +179,7 @@ impl Sink<'_> {
                 setting,
                 cache,
                 limits: varve_docdb::Limits::default(),
+                trains: varve_docdb::TrainsBy::Request,
             };
             let snapshot = Database::read_only(storage, path, &options)?;
             return snapshot.visit_chunks(&mut |chunk| self.push(chunk));

@@ -90,6 +90,7 @@ fn make_database(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Resul
         setting: DEFAULT_COMPRESSION,
         cache: varve_btree::NodeCache::new(CACHE),
         limits: varve_docdb::Limits::default(),
+        trains: varve_docdb::TrainsBy::Request,
     };
     let file = file_of(DATABASE);
     let database = Database::create(Arc::clone(storage), &file, &options)?;

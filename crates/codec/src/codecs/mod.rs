@@ -1,5 +1,6 @@
 //! The codecs of this build, behind one trait.
 
+mod dictionary;
 mod snappy;
 mod stored;
 mod zlib;
@@ -8,7 +9,7 @@ mod zstandard;
 use crate::EngineSetting;
 use std::fmt;
 
-pub use zstandard::Dictionary;
+pub use dictionary::{Dictionary, DictionaryCompressor, content_len, dictionary_of};
 
 /// Which codec made a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,7 +125,7 @@ impl Compressor {
             .map_err(|expected| CodecError::failed("zstd", &format!("level is not {expected}")))?;
         Ok(Compressor {
             setting,
-            codec: Box::new(dictionary.codec(level)?),
+            codec: Box::new(zstandard::Zstd::with_dictionary(level, dictionary)),
         })
     }
 
@@ -161,6 +162,7 @@ pub struct Expander {
     zlib: Option<Box<dyn Codec>>,
     zstd: Option<Box<dyn Codec>>,
     snappy: Option<Box<dyn Codec>>,
+    dictionary: dictionary::DictionaryExpander,
 }
 
 impl fmt::Debug for Expander {
@@ -197,6 +199,31 @@ impl Expander {
             None => slot.insert(make(setting)?).expand(chunk, limit, out),
         }
     }
+}
+
+impl Expander {
+    /// Appends what a payload of [`DictionaryCompressor`] expands to, at most `limit` bytes of it.
+    ///
+    /// # Errors
+    /// See [`Codec::expand`]; also for another dictionary than the payload's.
+    pub fn expand_with(
+        &mut self,
+        dictionary: &Dictionary,
+        payload: &[u8],
+        limit: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        self.dictionary.expand(dictionary, payload, limit, out)
+    }
+}
+
+/// The context in `slot`, made if it is not there yet.
+fn context<T>(slot: &mut Option<T>, make: fn() -> Option<T>) -> Result<&mut T, CodecError> {
+    if slot.is_none() {
+        *slot = make();
+    }
+    slot.as_mut()
+        .ok_or_else(|| CodecError::failed("zstd", &"no memory for a context"))
 }
 
 /// The table from setting to implementation.

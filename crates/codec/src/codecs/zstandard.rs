@@ -1,9 +1,8 @@
-//! zstd, with both contexts kept between chunks, and dictionaries.
+//! zstd, with both contexts kept between chunks.
 
-use super::{Codec, CodecError};
+use super::{Codec, CodecError, Dictionary, context};
 use std::io::Cursor;
-use std::sync::Arc;
-use zstd::zstd_safe::{CCtx, CDict, DCtx, DDict, InBuffer, OutBuffer, ResetDirective};
+use zstd::zstd_safe::{CCtx, DCtx, InBuffer, OutBuffer, ResetDirective};
 
 /// Expanding a frame of known size up to this much is done in one call into reserved memory.
 const ONE_CALL: u64 = 1 << 20;
@@ -16,60 +15,11 @@ pub(super) struct Zstd {
     /// Both are made when first needed: hardly anybody needs both.
     compress: Option<CCtx<'static>>,
     expand: Option<DCtx<'static>>,
-    dictionary: Option<Arc<Loaded>>,
+    dictionary: Option<Dictionary>,
 }
 
-/// A trained dictionary; clones share the bytes.
-#[derive(Clone, Debug)]
-pub struct Dictionary {
-    bytes: Arc<[u8]>,
-}
-
-struct Loaded {
-    bytes: Arc<[u8]>,
-    write: CDict<'static>,
-    read: DDict<'static>,
-}
-
-fn failed(code: usize) -> CodecError {
+pub(super) fn failed(code: usize) -> CodecError {
     CodecError::failed("zstd", &zstd::zstd_safe::get_error_name(code))
-}
-
-impl Dictionary {
-    /// Trains a dictionary of at most `size` bytes from samples like the chunks to come.
-    ///
-    /// # Errors
-    /// [`CodecError::Failed`] if the samples are too few or too short.
-    pub fn train(samples: &[Vec<u8>], size: usize) -> Result<Self, CodecError> {
-        let bytes =
-            zstd::dict::from_samples(samples, size).map_err(|e| CodecError::failed("zstd", &e))?;
-        Ok(Self::from_bytes(&bytes))
-    }
-
-    /// A dictionary that was trained before.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        Dictionary {
-            bytes: bytes.into(),
-        }
-    }
-
-    /// The bytes to store.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    pub(super) fn codec(&self, level: i32) -> Result<Zstd, CodecError> {
-        let write = CDict::create(&self.bytes, level);
-        let loaded = Loaded {
-            bytes: self.bytes.clone(),
-            write,
-            read: DDict::create(&self.bytes),
-        };
-        Ok(Zstd {
-            dictionary: Some(Arc::new(loaded)),
-            ..Zstd::new(level)
-        })
-    }
 }
 
 impl Zstd {
@@ -81,19 +31,18 @@ impl Zstd {
             dictionary: None,
         }
     }
-}
 
-/// The context in `slot`, made if it is not there yet.
-fn context<T>(slot: &mut Option<T>, make: fn() -> Option<T>) -> Result<&mut T, CodecError> {
-    if slot.is_none() {
-        *slot = make();
+    /// Starts every chunk from a dictionary.
+    pub(super) fn with_dictionary(level: i32, dictionary: &Dictionary) -> Self {
+        Zstd {
+            dictionary: Some(dictionary.clone()),
+            ..Zstd::new(level)
+        }
     }
-    slot.as_mut()
-        .ok_or_else(|| CodecError::failed("zstd", &"no memory for a context"))
 }
 
 /// Writes behind what `out` holds.
-fn behind(out: &mut Vec<u8>) -> Cursor<&mut Vec<u8>> {
+pub(super) fn behind(out: &mut Vec<u8>) -> Cursor<&mut Vec<u8>> {
     let end = out.len() as u64;
     let mut cursor = Cursor::new(out);
     cursor.set_position(end);
@@ -105,9 +54,11 @@ impl Codec for Zstd {
         out.reserve(zstd::zstd_safe::compress_bound(raw.len()));
         let mut tail = behind(out);
         let compress = context(&mut self.compress, CCtx::try_create)?;
-        let done = match self.dictionary.as_deref() {
+        let done = match &self.dictionary {
             None => compress.compress(&mut tail, raw, self.level),
-            Some(loaded) => compress.compress_using_cdict(&mut tail, raw, &loaded.write),
+            Some(loaded) => {
+                compress.compress_using_cdict(&mut tail, raw, &*loaded.writer(self.level)?)
+            }
         };
         done.map(|_| ()).map_err(failed)
     }
@@ -123,9 +74,9 @@ impl Codec for Zstd {
             out.reserve(usize::try_from(size).unwrap_or(0));
             let mut tail = behind(out);
             let expand = context(&mut self.expand, DCtx::try_create)?;
-            let done = match self.dictionary.as_deref() {
+            let done = match &self.dictionary {
                 None => expand.decompress(&mut tail, chunk),
-                Some(loaded) => expand.decompress_using_ddict(&mut tail, chunk, &loaded.read),
+                Some(loaded) => expand.decompress_using_ddict(&mut tail, chunk, loaded.reader()?),
             };
             return done.map(|_| ()).map_err(failed);
         }
@@ -143,8 +94,8 @@ impl Zstd {
     ) -> Result<(), CodecError> {
         let expand = context(&mut self.expand, DCtx::try_create)?;
         expand.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        if let Some(loaded) = self.dictionary.as_deref() {
-            expand.load_dictionary(&loaded.bytes).map_err(failed)?;
+        if let Some(loaded) = &self.dictionary {
+            expand.load_dictionary(loaded.bytes()).map_err(failed)?;
         }
         let start = out.len();
         let mut input = InBuffer::around(chunk);

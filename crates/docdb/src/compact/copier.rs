@@ -1,65 +1,80 @@
 //! How single chunks, documents and local documents get into the new file.
 
 use super::attachments::Known;
+use crate::bodies::{BodyCompressor, Method};
 use crate::record::{LocalBody, LocalRecord};
 use crate::revtree::Stored;
 use crate::{Change, DocdbError, Snapshot};
-use varve_btree::{ChunkRef, EncodedChunk, StoredChunk, Transaction, TreeError};
-use varve_codec::{Compressor, EngineSetting};
+use varve_btree::{ChunkForm, ChunkRef, EncodedChunk, StoredChunk, Transaction, TreeError};
+use varve_codec::{Compressor, DictionaryCompressor, EngineSetting};
 
 /// Whether bodies are compressed anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Recoding {
-    setting: EngineSetting,
+    method: Method,
     /// All bodies are compressed by this setting already.
     is_needless: bool,
+    /// Dictionaries that the new file has.
+    kept: Vec<u32>,
 }
 
 impl Recoding {
-    /// `found` is the setting of all bodies in the file, if there is such a one.
-    pub(super) fn new(found: Option<EngineSetting>, wanted: EngineSetting) -> Self {
+    /// `found` is the setting of all bodies in the file, if there is such a one; `kept` are the
+    /// dictionaries that the new file has.
+    pub(super) fn new(found: Option<EngineSetting>, wanted: Method, kept: Vec<u32>) -> Self {
         Recoding {
-            setting: wanted,
-            is_needless: found == Some(wanted),
+            is_needless: found == Some(wanted.setting),
+            method: wanted,
+            kept,
         }
     }
 
-    pub(super) fn setting(self) -> EngineSetting {
-        self.setting
+    pub(super) fn setting(&self) -> EngineSetting {
+        self.method.setting
     }
 
-    pub(super) fn is_needless(self) -> bool {
+    /// Whether the setting is that of all bodies.
+    pub(super) fn is_needless(&self) -> bool {
         self.is_needless
     }
-}
 
-pub(super) fn compressor(setting: EngineSetting) -> Result<Compressor, DocdbError> {
-    Ok(Compressor::new(setting).map_err(TreeError::Compress)?)
+    /// Whether a body goes into the new file as it is.
+    fn leaves(&self, stored: &StoredChunk<'_>) -> bool {
+        let is_kept = |number| self.kept.contains(&number);
+        let is_long = |len| len > DictionaryCompressor::LONGEST as u64;
+        self.is_needless
+            && match (stored.form(), &self.method.dictionary) {
+                (ChunkForm::Dictionary, _) => stored.dictionary().is_some_and(is_kept),
+                (ChunkForm::Plain(_), None) => true,
+                // A shorter one may be from before there was a dictionary.
+                (ChunkForm::Plain(_), Some(_)) => stored.content_len().is_some_and(is_long),
+            }
+    }
 }
 
 /// Makes chunks for the new file of those of the old one. Each thread has its own.
 pub(super) struct Recoder {
     recoding: Recoding,
-    compressor: Compressor,
+    compressor: BodyCompressor,
     text: Vec<u8>,
 }
 
 impl Recoder {
-    pub(super) fn new(recoding: Recoding) -> Result<Self, DocdbError> {
+    pub(super) fn new(recoding: &Recoding) -> Result<Self, DocdbError> {
         Ok(Recoder {
-            recoding,
-            compressor: compressor(recoding.setting)?,
+            recoding: recoding.clone(),
+            compressor: BodyCompressor::new(&recoding.method)?,
             text: Vec::new(),
         })
     }
 
     fn chunk(&mut self, stored: &StoredChunk<'_>) -> Result<EncodedChunk, TreeError> {
-        if self.recoding.is_needless {
+        if self.recoding.leaves(stored) {
             return Ok(stored.to_chunk());
         }
         self.text.clear();
         stored.expand(&mut self.text)?;
-        EncodedChunk::encode(&mut self.compressor, &self.text)
+        self.compressor.encode(&self.text)
     }
 
     fn one(&mut self, from: &Snapshot, at: ChunkRef) -> Result<EncodedChunk, DocdbError> {
@@ -116,13 +131,19 @@ pub(super) struct Copier {
 
 impl Copier {
     pub(super) fn new(recoding: Recoding) -> Result<Self, DocdbError> {
+        let plain = Compressor::new(EngineSetting::NONE);
         Ok(Copier {
+            recoder: Recoder::new(&recoding)?,
             recoding,
-            recoder: Recoder::new(recoding)?,
-            plain: compressor(EngineSetting::NONE)?,
+            plain: plain.map_err(TreeError::Compress)?,
             known: Known::default(),
             text: Vec::new(),
         })
+    }
+
+    /// Bodies that need these dictionaries can be copied as they are.
+    pub(super) fn keep(&mut self, dictionaries: Vec<u32>) {
+        self.recoder.recoding.kept = dictionaries;
     }
 
     /// Copies a chunk of JSON text.

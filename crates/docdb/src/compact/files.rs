@@ -36,7 +36,7 @@ pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), Doc
 /// as it is.
 pub(super) fn check_room(
     database: &Database,
-    recoding: Recoding,
+    recoding: &Recoding,
     setting: EngineSetting,
 ) -> Result<(), DocdbError> {
     let path = database.path();

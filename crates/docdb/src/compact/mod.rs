@@ -11,18 +11,19 @@
 //! it is removed when the database is opened next. Readers keep the file that they have.
 //!
 //! Kept are all leaves with their bodies and attachments, revision trees, local documents, purges,
-//! the security object, and all numbers. Bodies of revisions that are no leaves go.
+//! the security object, all numbers, and one dictionary ([`dictionaries`]). Bodies of revisions that are no leaves go.
 
 mod attachments;
 mod catch_up;
 mod copier;
+mod dictionaries;
 mod files;
 mod flush;
 mod pipeline;
 mod sort;
 mod whole;
 
-use crate::record::Header;
+use crate::record::{DictionaryRecord, Header};
 use crate::{Database, DocdbError, Snapshot};
 use copier::{Copier, Recoding};
 pub(crate) use files::remove_rests;
@@ -74,9 +75,12 @@ pub struct Compaction {
     database: Database,
     old: Arc<TreeFile>,
     new: Arc<TreeFile>,
-    copier: Copier,
-    /// The newest commit that is in the copy.
-    copied: Option<Snapshot>,
+    /// The newest commit that is in the copy, and who copied it.
+    copied: Option<(Snapshot, Copier)>,
+    /// The dictionaries in the copy.
+    dictionaries: Vec<DictionaryRecord>,
+    /// Those that the database had when the copying began.
+    seen: Vec<u32>,
     /// Where the security object stands in the copy.
     security: Option<ChunkRef>,
     is_finished: bool,
@@ -120,9 +124,11 @@ impl Database {
     /// # Errors
     /// [`DocdbError::NoRoom`].
     pub fn check_room(&self) -> Result<(), DocdbError> {
-        let setting = self.setting();
-        let recoding = Recoding::new(self.snapshot().header().setting, setting);
-        check_room(self, recoding, setting)
+        let snapshot = self.snapshot();
+        let method = self.method_of(&snapshot);
+        let setting = method.setting;
+        let recoding = Recoding::new(snapshot.header().setting, method, Vec::new());
+        check_room(self, &recoding, setting)
     }
 
     /// Begins a compaction; there is one at a time. Checks that the disk has room for the copy.
@@ -149,14 +155,12 @@ impl Compaction {
         }
         let (storage, path) = (database.storage().as_ref(), database.path());
         let snapshot = database.snapshot();
-        let setting = database.setting();
-        let recoding = Recoding::new(snapshot.header().setting, setting);
         remove_rests(storage, path)?;
         database.check_room()?;
-        let copier = Copier::new(recoding)?;
         let header = Header {
             security: None,
             tally: Some(Tally::default()),
+            dictionaries: Vec::new(),
             ..snapshot.header().clone()
         };
         let (copy, options) = (copy_path(path), database.tree_options());
@@ -165,8 +169,9 @@ impl Compaction {
             old: database.file(),
             database: database.clone(),
             new: Arc::new(new),
-            copier,
             copied: None,
+            dictionaries: Vec::new(),
+            seen: Vec::new(),
             security: None,
             is_finished: false,
         })
@@ -187,16 +192,24 @@ impl Compaction {
         let storage = database.storage();
         let sorted = sort_path(database.path());
         let moved = Sorter::new(storage.as_ref(), sorted.clone(), sort::MEMORY);
-        let mut txn = self.new.begin()?;
+        let new = Arc::clone(&self.new);
+        let mut txn = new.begin()?;
+        let (method, dictionaries) = dictionaries::begin(&database, &first, &mut txn)?;
+        txn.compress_nodes_by(method.setting)?;
+        let kept = dictionaries::numbers(&dictionaries);
+        let recoding = Recoding::new(first.header().setting, method, kept);
+        let mut copier = Copier::new(recoding)?;
+        self.dictionaries = dictionaries;
+        self.seen = dictionaries::numbers(&first.header().dictionaries);
         flush::while_flushing(&self.new, || {
-            whole::copy(&first, &mut txn, &mut self.copier, moved, &watch)
+            whole::copy(&first, &mut txn, &mut copier, moved, &watch)
         })?;
         self.security = match first.header().security {
-            Some(at) => Some(self.copier.chunk(&first, &mut txn, at)?),
+            Some(at) => Some(copier.chunk(&first, &mut txn, at)?),
             None => None,
         };
-        self.commit(txn, &first)?;
-        self.copied = Some(first);
+        self.commit(txn, &first, &copier)?;
+        self.copied = Some((first, copier));
         match storage.remove(&sorted) {
             Err(error) if !error.is_not_found() => return Err(error.into()),
             _ => {}
@@ -218,36 +231,47 @@ impl Compaction {
 
     /// Whether little was committed since what was copied.
     fn is_near(&self, newest: &Snapshot) -> bool {
-        let copied = self.copied.as_ref().map(|copied| copied.tree().position());
+        let copied = self.copied.as_ref();
+        let copied = copied.map(|(copied, _)| copied.tree().position());
         copied.is_some_and(|copied| newest.tree().position().saturating_sub(copied) <= SHORT)
     }
 
     /// Brings the copy up to a commit.
     fn round(&mut self, to: &Snapshot, watch: &Watcher<'_>) -> Result<(), DocdbError> {
-        let Some(copied) = &self.copied else {
+        let is_new = |copied: &Snapshot| copied.tree().position() != to.tree().position();
+        let Some((copied, mut copier)) = self.copied.take_if(|(copied, _)| is_new(copied)) else {
             return Ok(());
         };
-        if copied.tree().position() == to.tree().position() {
-            return Ok(());
-        }
         watch.check()?;
-        let mut txn = self.new.begin()?;
-        catch_up::catch_up(to, copied, &mut txn, &mut self.copier, watch)?;
+        let new = Arc::clone(&self.new);
+        let mut txn = new.begin()?;
+        if copier.recoding.is_needless() {
+            dictionaries::catch_up(to, &self.seen, &mut self.dictionaries, &mut txn)?;
+            copier.keep(dictionaries::numbers(&self.dictionaries));
+        }
+        catch_up::catch_up(to, &copied, &mut txn, &mut copier, watch)?;
         if to.header().security != copied.header().security {
             self.security = match to.header().security {
-                Some(at) => Some(self.copier.chunk(to, &mut txn, at)?),
+                Some(at) => Some(copier.chunk(to, &mut txn, at)?),
                 None => None,
             };
         }
-        self.commit(txn, to)?;
-        self.copied = Some(to.clone());
+        self.commit(txn, to, &copier)?;
+        self.copied = Some((to.clone(), copier));
         Ok(())
     }
 
     /// Commits a copy of what `of` shows.
-    fn commit(&self, mut txn: Transaction<'_>, of: &Snapshot) -> Result<(), DocdbError> {
+    fn commit(
+        &self,
+        mut txn: Transaction<'_>,
+        of: &Snapshot,
+        copier: &Copier,
+    ) -> Result<(), DocdbError> {
         let before = Snapshot::new(txn.base().clone(), self.database.path())?;
-        let recoding = self.copier.recoding;
+        let recoding = &copier.recoding;
+        let highest = self.dictionaries.iter().map(|record| record.number).max();
+        let next = highest.map_or(1, |highest| highest.saturating_add(1));
         let header = Header {
             security: self.security,
             // What was copied as it is may have been written by another setting meanwhile.
@@ -255,6 +279,8 @@ impl Compaction {
                 true => of.header().setting,
                 false => Some(recoding.setting()),
             },
+            next_dictionary: of.header().next_dictionary.max(next),
+            dictionaries: self.dictionaries.clone(),
             tally: before.header().tally.map(|tally| tally.plus(txn.tally())),
             ..of.header().clone()
         };

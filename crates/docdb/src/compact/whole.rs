@@ -134,9 +134,9 @@ fn by_sequence(
     let total = from.tree().len(BY_SEQ)?;
     watch.progress.begin(PHASES[0], Unit::Items, Some(total));
     let mut changes = from.changes(0, Direction::Forward)?;
-    let recoding = copier.recoding;
+    let recoding = copier.recoding.clone();
     let worker = || {
-        let mut recoder = Recoder::new(recoding)?;
+        let mut recoder = Recoder::new(&recoding)?;
         Ok(move |changes: Vec<Change>| {
             let bodies = recoder.bodies(from, &changes)?;
             Ok((changes, bodies))

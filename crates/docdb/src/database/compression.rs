@@ -1,10 +1,26 @@
 //! How a database is compressed.
 
-use super::Database;
+use super::{Database, TrainsBy};
+use crate::bodies::Method;
+use crate::record::DictionaryRecord;
 use crate::write::Job;
 use crate::{DocdbError, Snapshot};
+use std::sync::Arc;
 use varve_btree::Tally;
-use varve_codec::EngineSetting;
+use varve_codec::{CodecId, EngineSetting};
+
+/// What is known of a dictionary in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DictionaryInfo {
+    /// By which chunks name it.
+    pub number: u32,
+    /// Bytes that it takes in the file.
+    pub stored: u64,
+    /// When it was trained, in microseconds since 1970.
+    pub trained: u64,
+    /// How many documents there were then.
+    pub documents: u64,
+}
 
 /// How a database is compressed, and what that gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +34,8 @@ pub struct Compression {
     /// All chunks and tree nodes in the file; `None` if an earlier version made it, until it is
     /// compacted.
     pub tally: Option<Tally>,
+    /// The dictionaries in the file; the last one is used for new bodies, if it is zstd.
+    pub dictionaries: Vec<DictionaryInfo>,
     /// Bytes of the leaves' JSON texts and attachments before compression.
     pub external: u64,
     /// The bytes that these take in the file.
@@ -42,6 +60,57 @@ impl Database {
         snapshot.header().chosen.unwrap_or(configured)
     }
 
+    pub(crate) fn method_of(&self, snapshot: &Snapshot) -> Method {
+        snapshot.method(self.shared.options.setting)
+    }
+
+    /// A number for a dictionary.
+    pub(crate) fn dictionary_number(&self) -> u32 {
+        self.shared.training.number()
+    }
+
+    /// Trains a dictionary on what is there now, and stores it if it pays; whether it did. Otherwise
+    /// this is done by itself, or by the next compaction.
+    ///
+    /// # Errors
+    /// Damage; as [`Database::update`].
+    pub fn train(&self) -> Result<bool, DocdbError> {
+        let snapshot = self.snapshot();
+        let method = self.method_of(&snapshot);
+        if method.setting.codec() != CodecId::Zstd {
+            return Ok(false);
+        }
+        let trained = crate::training::train(&snapshot.uncached(), &method)?;
+        let pays = trained.is_some();
+        self.shared.training.end(Ok(trained), &snapshot);
+        if pays {
+            self.submit(Job::Dictionary)?;
+        }
+        Ok(pays)
+    }
+
+    /// Begins to train where it is time to. The thread keeps nobody from closing the database: it
+    /// reads, and never writes.
+    pub(super) fn consider_training(&self, snapshot: Snapshot) {
+        let (training, method) = (&self.shared.training, self.method_of(&snapshot));
+        if self.shared.options.trains == TrainsBy::Request {
+            return;
+        }
+        let Some(turn) = training.turn(&snapshot, &method) else {
+            return;
+        };
+        let shared = Arc::downgrade(&self.shared);
+        let thread = std::thread::Builder::new().name("dictionary".to_owned());
+        // Without a thread another commit will try.
+        let _ = thread.spawn(move || {
+            let trained = crate::training::train(&snapshot.uncached(), &method);
+            if let Some(shared) = shared.upgrade() {
+                shared.training.end(trained, &snapshot);
+            }
+            drop(turn);
+        });
+    }
+
     /// Sets how this database is compressed, whatever its options say; `None` leaves it to them
     /// again. It counts for what is written from now on; the next compaction brings it to the rest.
     ///
@@ -64,8 +133,70 @@ impl Database {
             is_own: header.chosen.is_some(),
             found: header.setting,
             tally: header.tally,
+            dictionaries: header.dictionaries.iter().map(info_of).collect(),
             external: info.external,
             stored: info.documents_active,
         })
+    }
+}
+
+fn info_of(record: &DictionaryRecord) -> DictionaryInfo {
+    DictionaryInfo {
+        number: record.number,
+        stored: u64::from(record.place.len),
+        trained: record.trained,
+        documents: record.documents,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DatabaseOptions, Edit, Limits, Mode, NodeCache};
+    use std::path::Path;
+    use varve_base::{Interrupt, MemoryStorage, Silent};
+
+    fn edits(numbers: std::ops::Range<u32>) -> Vec<Edit> {
+        let texts = numbers.map(|number| {
+            let words = "a text that all of them have, and few others do".repeat(3);
+            format!(r#"{{"_id":"{number:05}","words":"{words}","n":{number}}}"#)
+        });
+        texts
+            .map(|text| Edit::parse(None, text.as_bytes()).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn an_edit_whose_dictionary_has_gone_meanwhile_is_stored_all_the_same() {
+        let options = DatabaseOptions {
+            setting: EngineSetting::ZSTD,
+            cache: NodeCache::new(1 << 20),
+            limits: Limits::default(),
+            trains: TrainsBy::Request,
+        };
+        let storage = Arc::new(MemoryStorage::default());
+        let db = Database::create(storage, Path::new("db.varve"), &options).unwrap();
+        db.update(edits(0..1500), Mode::Interactive).unwrap();
+        assert!(db.train().unwrap());
+        let snapshot = db.snapshot();
+        let method = db.method_of(&snapshot);
+        let preparer = &db.shared.preparer;
+        let mode = Mode::Interactive;
+        let prepared = preparer.prepare(edits(1500..1501), mode, &method, &snapshot);
+        let prepared = prepared.unwrap();
+        assert!(
+            matches!(&prepared[0].text, crate::edit::Text::Chunk(chunk) if chunk.dictionary() == Some(1))
+        );
+        db.set_compression(Some(EngineSetting::SNAPPY)).unwrap();
+        db.compact(&Silent, &Interrupt::default()).unwrap();
+        assert!(db.compression().unwrap().dictionaries.is_empty());
+        db.submit(Job::Edits(prepared)).unwrap();
+        let document = db.snapshot().document("01500").unwrap().unwrap();
+        let (_, stored) = document.winner().unwrap();
+        let mut body = Vec::new();
+        db.snapshot().body(stored, &mut body).unwrap();
+        assert!(body.ends_with(br#","n":1500}"#));
+        // It was compressed by another setting than the others are.
+        assert_eq!(db.compression().unwrap().found, None);
     }
 }

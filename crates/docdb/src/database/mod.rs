@@ -3,11 +3,12 @@
 mod compression;
 mod current;
 
-pub use compression::Compression;
+pub use compression::{Compression, DictionaryInfo};
 
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Preparer};
 use crate::record::{DocumentReducer, Header, TREES};
+use crate::training::Training;
 use crate::watch::Watch;
 use crate::write::{Group, Job, Outcomes, commit};
 use crate::{DocdbError, Snapshot, Subscription};
@@ -38,6 +39,17 @@ pub struct DatabaseOptions {
     pub cache: NodeCache,
     /// What is too large to be written.
     pub limits: Limits,
+    /// Who trains dictionaries for zstd.
+    pub trains: TrainsBy,
+}
+
+/// Who trains dictionaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrainsBy {
+    /// A thread of its own, once there are enough documents; and compactions.
+    Itself,
+    /// Compactions and [`Database::train`].
+    Request,
 }
 
 /// Sizes above which an edit is refused; what is stored already stays readable.
@@ -93,6 +105,7 @@ struct Shared {
     compacted: Condvar,
     /// Set while a power cut could bring back the file that a compaction has replaced.
     is_swap_in_doubt: AtomicBool,
+    training: Training,
 }
 
 /// The file, which a compaction replaces, and its newest commit.
@@ -137,6 +150,8 @@ fn first_header(
         setting: Some(setting),
         chosen,
         tally: Some(Tally::default()),
+        next_dictionary: 1,
+        dictionaries: Vec::new(),
     })
 }
 
@@ -224,6 +239,7 @@ impl Database {
         file: TreeFile,
     ) -> Result<Database, DocdbError> {
         let newest = Snapshot::new(file.snapshot(), path)?;
+        let training = Training::new(newest.header().next_dictionary);
         let shared = Shared {
             storage,
             path: path.to_owned(),
@@ -240,6 +256,7 @@ impl Database {
             is_compacting: Mutex::new(false),
             compacted: Condvar::new(),
             is_swap_in_doubt: AtomicBool::new(false),
+            training,
         };
         Ok(Database {
             shared: Arc::new(shared),
@@ -283,11 +300,9 @@ impl Database {
             edit.id = self.new_id();
         }
         let snapshot = self.snapshot();
-        let setting = self.setting_of(&snapshot);
-        let prepared = self
-            .shared
-            .preparer
-            .prepare(edits, mode, setting, &snapshot)?;
+        let method = self.method_of(&snapshot);
+        let preparer = &self.shared.preparer;
+        let prepared = preparer.prepare(edits, mode, &method, &snapshot)?;
         drop(snapshot);
         self.submit(Job::Edits(prepared))
     }
@@ -309,9 +324,9 @@ impl Database {
     pub fn set_security(&self, security: &varve_json::Object) -> Result<(), DocdbError> {
         let mut text = Vec::new();
         varve_json::write_object(security, &mut text);
-        let setting = self.setting();
-        let chunk = self.shared.preparer.chunk(&text, setting)?;
-        self.submit(Job::Security(chunk, setting)).map(drop)
+        let method = self.method_of(&self.snapshot());
+        let chunk = self.shared.preparer.chunk(&text, &method)?;
+        self.submit(Job::Security(chunk, method)).map(drop)
     }
 
     /// Sets how many ancestors of a leaf are remembered, at least 1; documents are cut when they
@@ -330,11 +345,15 @@ impl Database {
         };
         shared.group.submit(job, abandoned, |jobs| {
             self.write(|file, txn| {
-                let (snapshot, outcomes) = commit(txn, &shared.path, shared.options.setting, jobs)?;
+                let trained = shared.training.take();
+                let trained = trained.map(|trained| (trained, shared.training.number()));
+                let setting = shared.options.setting;
+                let (snapshot, outcomes) = commit(txn, &shared.path, setting, trained, jobs)?;
                 if let Some(snapshot) = snapshot {
                     let seq = snapshot.update_seq();
-                    self.publish(file, snapshot);
+                    self.publish(file, snapshot.clone());
                     shared.watch.publish(seq);
+                    self.consider_training(snapshot);
                 }
                 Ok(outcomes)
             })

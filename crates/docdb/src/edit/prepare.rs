@@ -2,6 +2,7 @@
 //! requester's thread and, for many edits, on all cores.
 
 use super::{Coding, Content, Edit, Incoming, Mode};
+use crate::bodies::{BodyCompressor, Method};
 use crate::gzip;
 use crate::record::Attachment;
 use crate::{Digest, DocdbError, EditError, Limits, Snapshot};
@@ -27,7 +28,7 @@ pub(crate) struct Prepared {
     /// The body's JSON text.
     pub(crate) text: Text,
     /// How the text is compressed, if that made it shorter.
-    pub(crate) setting: EngineSetting,
+    pub(crate) method: Method,
     /// Length of the JSON text.
     pub(crate) external: u64,
     pub(crate) attachments: Vec<PreparedAttachment>,
@@ -72,7 +73,7 @@ pub(crate) struct Preparer {
 /// What one thread needs.
 #[derive(Debug)]
 struct Worker {
-    compressor: Compressor,
+    compressor: BodyCompressor,
     stored: Compressor,
     text: Vec<u8>,
     limits: Limits,
@@ -88,12 +89,12 @@ impl Preparer {
         }
     }
 
-    /// Prepares edits in order, their texts compressed by `setting`.
+    /// Prepares edits in order, their texts compressed by `method`.
     pub(crate) fn prepare(
         &self,
         edits: Vec<Edit>,
         mode: Mode,
-        setting: EngineSetting,
+        method: &Method,
         snapshot: &Snapshot,
     ) -> Result<Vec<Prepared>, DocdbError> {
         let threads = (edits.len() / EDITS_PER_THREAD).clamp(1, self.threads);
@@ -105,7 +106,7 @@ impl Preparer {
         }
         std::thread::scope(|scope| {
             let own = shares.pop().unwrap_or_default();
-            let work = |share| self.prepare_share(share, mode, setting, snapshot);
+            let work = |share| self.prepare_share(share, mode, method, snapshot);
             let others: Vec<_> = shares
                 .into_iter()
                 .map(|share| scope.spawn(move || work(share)))
@@ -125,10 +126,10 @@ impl Preparer {
         &self,
         edits: Vec<Edit>,
         mode: Mode,
-        setting: EngineSetting,
+        method: &Method,
         snapshot: &Snapshot,
     ) -> Result<Vec<Prepared>, DocdbError> {
-        let mut worker = self.worker(setting)?;
+        let mut worker = self.worker(method)?;
         let prepared = edits
             .into_iter()
             .map(|edit| worker.prepare(edit, mode, snapshot));
@@ -138,21 +139,17 @@ impl Preparer {
     }
 
     /// Compresses one text.
-    pub(crate) fn chunk(
-        &self,
-        text: &[u8],
-        setting: EngineSetting,
-    ) -> Result<EncodedChunk, DocdbError> {
-        let mut worker = self.worker(setting)?;
-        let chunk = EncodedChunk::encode(&mut worker.compressor, text);
+    pub(crate) fn chunk(&self, text: &[u8], method: &Method) -> Result<EncodedChunk, DocdbError> {
+        let mut worker = self.worker(method)?;
+        let chunk = worker.compressor.encode(text);
         self.lock().push(worker);
         Ok(chunk?)
     }
 
-    fn worker(&self, setting: EngineSetting) -> Result<Worker, DocdbError> {
+    fn worker(&self, method: &Method) -> Result<Worker, DocdbError> {
         match self.lock().pop() {
-            Some(kept) if kept.compressor.setting() == setting => Ok(kept),
-            _ => Worker::new(setting, self.limits),
+            Some(kept) if kept.compressor.method().is_same(method) => Ok(kept),
+            _ => Worker::new(method, self.limits),
         }
     }
 
@@ -162,11 +159,11 @@ impl Preparer {
 }
 
 impl Worker {
-    fn new(setting: EngineSetting, limits: Limits) -> Result<Self, DocdbError> {
-        let make = |setting| Compressor::new(setting).map_err(varve_btree::TreeError::Compress);
+    fn new(method: &Method, limits: Limits) -> Result<Self, DocdbError> {
+        let stored = Compressor::new(EngineSetting::NONE);
         Ok(Worker {
-            compressor: make(setting)?,
-            stored: make(EngineSetting::NONE)?,
+            compressor: BodyCompressor::new(method)?,
+            stored: stored.map_err(varve_btree::TreeError::Compress)?,
             text: Vec::new(),
             limits,
         })
@@ -202,14 +199,14 @@ impl Worker {
         let inline = edit.is_local() && crate::record::LocalBody::is_inline(self.text.len());
         let text = match inline {
             true => Text::Inline(self.text.clone()),
-            false => Text::Chunk(EncodedChunk::encode(&mut self.compressor, &self.text)?),
+            false => Text::Chunk(self.compressor.encode(&self.text)?),
         };
         Ok(Prepared {
             mode,
             digest,
             external: self.text.len() as u64,
             text,
-            setting: self.compressor.setting(),
+            method: self.compressor.method().clone(),
             attachments,
             refused,
             edit,

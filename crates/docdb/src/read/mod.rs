@@ -9,12 +9,17 @@ pub use all_docs::{AllDocs, AllDocsRow, IdRange};
 pub use changes::Changes;
 pub use local::{LocalDocument, LocalDocuments};
 
+use crate::bodies::Method;
 use crate::record::{Attachment, BY_ID, DocumentRecord, Header, Totals, decode_attachments};
 use crate::revtree::{Node, RevTree, Stored};
 use crate::{DocdbError, Rev};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use varve_codec::{CodecId, Dictionary, EngineSetting};
+
+/// Longer ones are not believed.
+const LONGEST_DICTIONARY: usize = 1 << 20;
 
 /// The database as one commit left it. Clones are cheap; no call waits for the writer.
 #[derive(Clone, Debug)]
@@ -100,6 +105,7 @@ impl Snapshot {
             what: "header",
             key: format!("the commit at byte {}", tree.position()),
         })?;
+        learn(&tree, &header);
         Ok(Snapshot {
             tree,
             shared: Arc::new(About {
@@ -111,6 +117,17 @@ impl Snapshot {
 
     pub(crate) fn header(&self) -> &Header {
         &self.shared.header
+    }
+
+    /// How bodies are compressed where `configured` counts if the database says nothing itself.
+    pub(crate) fn method(&self, configured: EngineSetting) -> Method {
+        let setting = self.header().chosen.unwrap_or(configured);
+        let newest = self.header().dictionaries.last();
+        let newest = newest.filter(|_| setting.codec() == CodecId::Zstd);
+        Method {
+            setting,
+            dictionary: newest.and_then(|record| self.tree.dictionary(record.number)),
+        }
     }
 
     pub(crate) fn abandoned(&self) -> DocdbError {
@@ -184,7 +201,7 @@ impl Snapshot {
         })
     }
 
-    fn totals(&self, bounds: varve_btree::Bounds<'_>) -> Result<Totals, DocdbError> {
+    pub(crate) fn totals(&self, bounds: varve_btree::Bounds<'_>) -> Result<Totals, DocdbError> {
         let reduction = self.tree.reduce(BY_ID, bounds)?;
         Totals::decode(&reduction).map_err(|_| self.damaged("sum", b"documents"))
     }
@@ -289,6 +306,23 @@ impl Snapshot {
             }
         }
         Ok(())
+    }
+}
+
+/// Makes the file's dictionaries known to those who read it. One that cannot be read is left out:
+/// then each body that needs it says so, and the others are there.
+fn learn(tree: &varve_btree::Snapshot, header: &Header) {
+    for record in &header.dictionaries {
+        if tree.dictionary(record.number).is_some() {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        if tree.read_chunk(record.place, &mut bytes).is_ok() && bytes.len() <= LONGEST_DICTIONARY {
+            let dictionary = Dictionary::from_bytes(&bytes);
+            if dictionary.number() == record.number {
+                tree.add_dictionary(&dictionary);
+            }
+        }
     }
 }
 

@@ -6,18 +6,20 @@
 //!      | version | uuid  | created | update seq | purge seq | revs  | security       | setting |
 //!      | u8      | 16 B  | u64 LE  |            |           | limit | offset, length | bytes   |
 //!      +---------+-------+---------+------------+-----------+-------+----------------+---------+
-//!      +--------+-------+----------------------------------+
-//!      | chosen | forms | per form of chunks, in the order |
-//!      | bytes  |       | of their numbers: chunks, bytes  |
-//!      +--------+-------+----------------------------------+
+//!      +--------+-------+----------------------------------+------+-------+----------------+
+//!      | chosen | forms | per form of chunks, in the order | next | count | per dictionary |
+//!      | bytes  |       | of their numbers: chunks, bytes  |      |       |                |
+//!      +--------+-------+----------------------------------+------+-------+----------------+
 //! ```
 //! `created` is in microseconds since 1970. The security object is a chunk of JSON text; length 0
 //! where none was set. `setting` is how all bodies are compressed, in the words of the configuration;
 //! empty where they differ. In version 1 it is missing, and not known. `chosen` is how this database
 //! is to be compressed whatever the configuration says; empty where that counts. The counts are of
-//! all chunks and nodes in the file; `forms` is 0 where they are not known. Both are missing in
-//! version 2.
+//! all chunks and nodes in the file; `forms` is 0 where they are not known. Then come the number of
+//! the next dictionary and the dictionaries of the file, the one in use last. Version 2 ends before
+//! `chosen`.
 
+use super::dictionary::{self, DictionaryRecord};
 use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};
 use varve_btree::{ChunkForm, ChunkRef, Count, Tally};
@@ -45,6 +47,10 @@ pub(crate) struct Header {
     pub(crate) chosen: Option<EngineSetting>,
     /// All chunks and nodes in the file; `None` where an earlier version did not count them.
     pub(crate) tally: Option<Tally>,
+    /// The number that the next dictionary gets, or a higher one.
+    pub(crate) next_dictionary: u32,
+    /// The dictionaries in the file; new bodies use the last one.
+    pub(crate) dictionaries: Vec<DictionaryRecord>,
 }
 
 impl Header {
@@ -61,6 +67,8 @@ impl Header {
             fields::put_counted(setting.unwrap_or_default().as_bytes(), &mut out);
         }
         put_tally(self.tally.as_ref(), &mut out);
+        fields::put(u64::from(self.next_dictionary), &mut out);
+        dictionary::put_all(&self.dictionaries, &mut out);
         out
     }
 
@@ -89,6 +97,14 @@ impl Header {
                 VERSION => read_tally(&mut reader)?,
                 _ => None,
             },
+            next_dictionary: match version {
+                VERSION => reader.number_u32()?,
+                _ => 1,
+            },
+            dictionaries: match version {
+                VERSION => dictionary::read_all(&mut reader)?,
+                _ => Vec::new(),
+            },
         };
         match reader.is_empty() {
             true => Ok(header),
@@ -114,11 +130,11 @@ fn read_tally(reader: &mut Reader<'_>) -> Result<Option<Tally>, Malformed> {
     if forms == 0 {
         return Ok(None);
     }
-    if forms != ChunkForm::ALL.len() as u64 {
+    if forms > ChunkForm::ALL.len() as u64 {
         return Err(Malformed);
     }
     let mut tally = Tally::default();
-    for form in ChunkForm::ALL {
+    for form in ChunkForm::ALL.into_iter().take(forms as usize) {
         let (chunks, bytes) = (reader.number()?, reader.number()?);
         tally.add(form, Count { chunks, bytes });
     }
@@ -147,11 +163,20 @@ mod tests {
             setting: Some(EngineSetting::ZSTD),
             chosen: Some(EngineSetting::SNAPPY),
             tally: Some(tally),
+            next_dictionary: 3,
+            dictionaries: vec![DictionaryRecord {
+                number: 2,
+                place: ChunkRef { offset: 96, len: 7 },
+                trained: 9,
+                documents: 1000,
+                share: 310,
+            }],
         };
         let bytes = header.encode();
         let version_2 = b"\x030123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
                           \xac\x02\x00\xe8\x07\x40\x09\x06zstd_3";
-        let rest = b"\x06snappy\x04\x00\x00\x02\xac\x02\x00\x00\x00\x00";
+        let rest = b"\x06snappy\x05\x00\x00\x02\xac\x02\x00\x00\x00\x00\x00\x00\
+                     \x03\x01\x02\x60\x07\x09\xe8\x07\xb6\x02";
         assert_eq!(bytes, [&version_2[..], rest].concat());
         assert_eq!(Header::decode(&bytes).as_ref(), Ok(&header));
         for len in 0..bytes.len() {
@@ -162,6 +187,8 @@ mod tests {
         let without_choice = Header {
             chosen: None,
             tally: None,
+            next_dictionary: 1,
+            dictionaries: Vec::new(),
             ..header
         };
         assert_eq!(Header::decode(&older).as_ref(), Ok(&without_choice));

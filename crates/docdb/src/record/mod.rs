@@ -2,6 +2,7 @@
 
 mod attachment;
 mod change;
+mod dictionary;
 mod document;
 pub(crate) mod fields;
 mod header;
@@ -11,6 +12,7 @@ mod reduction;
 pub use attachment::Attachment;
 pub(crate) use attachment::{decode_attachments, encode_attachments};
 pub use change::{Change, Leaf};
+pub(crate) use dictionary::DictionaryRecord;
 pub(crate) use document::DocumentRecord;
 pub(crate) use header::Header;
 pub(crate) use local::{LocalBody, LocalRecord};

@@ -1,12 +1,14 @@
 //! One commit: all jobs of a group in one transaction.
 
 use super::documents::Documents;
+use crate::bodies::Method;
 use crate::edit::{EditOutcome, Prepared};
 use crate::record::{BY_ID, BY_SEQ, Header, LOCAL};
+use crate::training::{self, Trained};
 use crate::{DocdbError, Snapshot};
 use std::collections::BTreeMap;
-use varve_btree::{EncodedChunk, Transaction};
-use varve_codec::EngineSetting;
+use varve_btree::{ChunkRef, EncodedChunk, Transaction, TreeError};
+use varve_codec::{CodecId, Compressor, EngineSetting};
 
 /// What one requester wants.
 #[derive(Debug)]
@@ -14,22 +16,26 @@ pub(crate) enum Job {
     /// Edits of documents.
     Edits(Vec<Prepared>),
     /// A security object, as JSON text, and how it is compressed.
-    Security(EncodedChunk, EngineSetting),
+    Security(EncodedChunk, Method),
     /// Another limit of kept ancestors.
     RevsLimit(u64),
     /// How the database is compressed from now on; `None` leaves that to the configuration.
     Compression(Option<EngineSetting>),
+    /// Takes a dictionary along that is ready.
+    Dictionary,
 }
 
 /// One outcome for each edit of a job; none for other jobs.
 pub(crate) type Outcomes = Vec<EditOutcome>;
 
 /// Does all jobs and returns once they are durable. Without any change nothing is written.
-/// `configured` counts where the database has no compression of its own.
+/// `configured` counts where the database has no compression of its own. A dictionary that is ready
+/// comes with its number.
 pub(crate) fn commit(
     txn: Transaction<'_>,
     path: &std::path::Path,
     configured: EngineSetting,
+    trained: Option<(Trained, u32)>,
     jobs: &[Job],
 ) -> Result<(Option<Snapshot>, Vec<Outcomes>), DocdbError> {
     let before = Snapshot::new(txn.base().clone(), path)?;
@@ -41,14 +47,19 @@ pub(crate) fn commit(
     for job in jobs {
         work.keep_setting(job);
         match job {
-            Job::Edits(_) => {}
-            Job::Security(text, _) => work.header.security = Some(work.txn.append_chunk(text)?),
+            Job::Edits(_) | Job::Dictionary => {}
+            Job::Security(text, method) => {
+                work.header.security = Some(work.append_text(text, method)?);
+            }
             Job::RevsLimit(limit) => work.header.revs_limit = *limit,
             Job::Compression(chosen) => work.header.chosen = *chosen,
         }
     }
     let setting = work.header.chosen.unwrap_or(configured);
     work.txn.compress_nodes_by(setting)?;
+    if let Some((trained, number)) = trained.filter(|_| setting.codec() == CodecId::Zstd) {
+        work.add_dictionary(&trained, number, &before.method(configured))?;
+    }
     let (outcomes, has_changes) = work.edits(jobs)?;
     if !has_changes && work.header == *before.header() {
         return Ok((None, outcomes));
@@ -83,11 +94,49 @@ impl Work<'_> {
             return;
         };
         let is_alike = match job {
-            Job::Edits(edits) => edits.iter().all(|edit| edit.setting == found),
-            Job::Security(_, setting) => *setting == found,
-            Job::RevsLimit(_) | Job::Compression(_) => true,
+            Job::Edits(edits) => edits.iter().all(|edit| edit.method.setting == found),
+            Job::Security(_, method) => method.setting == found,
+            Job::RevsLimit(_) | Job::Compression(_) | Job::Dictionary => true,
         };
         self.header.setting = Some(found).filter(|_| is_alike);
+    }
+
+    /// Stores a dictionary. Bodies can use it once this commit is durable.
+    fn add_dictionary(
+        &mut self,
+        trained: &Trained,
+        number: u32,
+        method: &Method,
+    ) -> Result<(), DocdbError> {
+        let dictionary = trained.dictionary.with_number(number);
+        let dictionary = dictionary.map_err(TreeError::Compress)?;
+        let chunk = training::chunk_of(&dictionary, method)?;
+        let place = self.txn.append_chunk(&chunk)?;
+        self.header.dictionaries.push(trained.record(number, place));
+        self.header.next_dictionary = number.saturating_add(1);
+        Ok(())
+    }
+
+    /// Appends a text that was compressed before the writer saw it. A compaction may have left out
+    /// the dictionary that it needs; then it is compressed without.
+    pub(super) fn append_text(
+        &mut self,
+        chunk: &EncodedChunk,
+        method: &Method,
+    ) -> Result<ChunkRef, DocdbError> {
+        let is_there = |number| {
+            let known = &self.header.dictionaries;
+            known.iter().any(|record| record.number == number)
+        };
+        let needed = chunk.dictionary().filter(|number| !is_there(*number));
+        let Some(dictionary) = needed.and(method.dictionary.as_ref()) else {
+            return Ok(self.txn.append_chunk(chunk)?);
+        };
+        let text = chunk.expand_with(dictionary)?;
+        let mut plain = Compressor::new(method.setting).map_err(TreeError::Compress)?;
+        Ok(self
+            .txn
+            .append_chunk(&EncodedChunk::encode(&mut plain, &text)?)?)
     }
 
     /// Does all edits; also returns whether anything changed.

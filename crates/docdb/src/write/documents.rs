@@ -172,7 +172,7 @@ impl State<'_> {
 impl Work<'_> {
     /// Appends what an edit brings.
     fn store(&mut self, edit: &Prepared, generation: u64, seq: u64) -> Result<Stored, DocdbError> {
-        let body = self.text_chunk(&edit.text)?;
+        let body = self.text_chunk(edit)?;
         let mut stored = Stored {
             deleted: edit.edit.deleted,
             body,
@@ -231,9 +231,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn text_chunk(&mut self, text: &Text) -> Result<ChunkRef, DocdbError> {
-        match text {
-            Text::Chunk(chunk) => Ok(self.txn.append_chunk(chunk)?),
+    fn text_chunk(&mut self, edit: &Prepared) -> Result<ChunkRef, DocdbError> {
+        match &edit.text {
+            Text::Chunk(chunk) => self.append_text(chunk, &edit.method),
             Text::Inline(text) => {
                 let mut plain = Compressor::new(EngineSetting::NONE)
                     .map_err(varve_btree::TreeError::Compress)?;
@@ -268,7 +268,7 @@ impl Work<'_> {
         }
         let body = match &edit.text {
             Text::Inline(text) => LocalBody::Inline(text.clone()),
-            Text::Chunk(chunk) => LocalBody::Chunk(self.txn.append_chunk(chunk)?),
+            Text::Chunk(chunk) => LocalBody::Chunk(self.append_text(chunk, &edit.method)?),
         };
         let mut value = Vec::new();
         LocalRecord { rev: number, body }.encode(&mut value);

@@ -1,5 +1,6 @@
 //! A database's own compression, and what it says of its chunks.
 
+mod dictionaries;
 mod scan;
 
 use crate::compaction::{answers, compact};

@@ -1,5 +1,7 @@
 //! How one database is compressed: `/{db}/_compression`. CouchDB has one setting for all.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use hyper::{Method, StatusCode};
 use varve_codec::{CodecId, EngineSetting};
 use varve_docdb::{ChunkForm, Compression};
@@ -8,6 +10,9 @@ use varve_json::Value;
 use super::call::Call;
 use super::sequence::write_number;
 use crate::{Answer, Failure};
+
+/// In a second.
+const MICROSECONDS: u64 = 1_000_000;
 
 /// Reads the name of a setting.
 ///
@@ -62,6 +67,7 @@ fn write(compression: &Compression, out: &mut Vec<u8>) {
         Some(found) => varve_json::write_string(&found.to_string(), out),
         None => out.extend_from_slice(b"null"),
     }
+    write_dictionaries(compression, out);
     write_chunks(compression, out);
     out.extend_from_slice(b",\"sizes\":{\"external\":");
     write_number(compression.external, out);
@@ -73,6 +79,33 @@ fn write(compression: &Compression, out: &mut Vec<u8>) {
         None => out.extend_from_slice(b"null"),
     }
     out.extend_from_slice(b"}\n");
+}
+
+/// Writes the dictionaries in the file, the one in use last; their ages are in seconds.
+fn write_dictionaries(compression: &Compression, out: &mut Vec<u8>) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_secs());
+    out.extend_from_slice(b",\"dictionaries\":[");
+    for (index, dictionary) in compression.dictionaries.iter().enumerate() {
+        let members = [
+            (&b"{\"number\":"[..], u64::from(dictionary.number)),
+            (b",\"bytes\":", dictionary.stored),
+            (
+                b",\"age\":",
+                now.saturating_sub(dictionary.trained / MICROSECONDS),
+            ),
+            (b",\"documents\":", dictionary.documents),
+        ];
+        if index > 0 {
+            out.push(b',');
+        }
+        for (name, number) in members {
+            out.extend_from_slice(name);
+            write_number(number, out);
+        }
+        out.push(b'}');
+    }
+    out.push(b']');
 }
 
 /// Writes what stands in the file by codec; codecs without a chunk are left out.

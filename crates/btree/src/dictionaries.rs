@@ -1,0 +1,26 @@
+//! The dictionaries of one open file, by their numbers.
+//!
+//! Where they stand in the file is known to those who use it; they tell, before they read a chunk
+//! that needs one.
+
+use std::sync::{PoisonError, RwLock};
+use varve_codec::Dictionary;
+
+/// What all readers and the writer of an open file share; dictionaries only come.
+#[derive(Debug, Default)]
+pub(crate) struct Dictionaries(RwLock<Vec<Dictionary>>);
+
+impl Dictionaries {
+    pub(crate) fn get(&self, number: u32) -> Option<Dictionary> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|it| it.number() == number).cloned()
+    }
+
+    /// Adds a dictionary, unless one of this number is there.
+    pub(crate) fn add(&self, dictionary: &Dictionary) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.iter().all(|it| it.number() != dictionary.number()) {
+            known.push(dictionary.clone());
+        }
+    }
+}

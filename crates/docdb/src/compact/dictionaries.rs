@@ -1,0 +1,76 @@
+//! Which dictionaries come into the copy.
+
+use crate::bodies::Method;
+use crate::record::DictionaryRecord;
+use crate::{Database, DocdbError, Snapshot, training};
+use varve_btree::{Transaction, TreeError};
+use varve_codec::CodecId;
+
+/// Puts the dictionary into the copy that its bodies are to begin with: the present one, or one
+/// that is better. The others stay behind, and what names them is compressed anew.
+pub(super) fn begin(
+    database: &Database,
+    from: &Snapshot,
+    txn: &mut Transaction<'_>,
+) -> Result<(Method, Vec<DictionaryRecord>), DocdbError> {
+    let method = database.method_of(from);
+    if method.setting.codec() != CodecId::Zstd {
+        return Ok((method, Vec::new()));
+    }
+    if let Some(trained) = training::for_copy(from, &method)? {
+        let number = database.dictionary_number();
+        let dictionary = trained.dictionary.with_number(number);
+        let dictionary = dictionary.map_err(TreeError::Compress)?;
+        let place = txn.append_chunk(&training::chunk_of(&dictionary, &method)?)?;
+        let method = Method {
+            dictionary: Some(dictionary),
+            ..method
+        };
+        return Ok((method, vec![trained.record(number, place)]));
+    }
+    let number = method.dictionary.as_ref().map(|known| known.number());
+    let known = from.header().dictionaries.iter();
+    let kept = known.filter(|record| Some(record.number) == number);
+    let kept = kept.map(|record| {
+        Ok(DictionaryRecord {
+            // Nothing better was found with so many, so the next copy need not look again.
+            documents: record.documents.max(training::documents(from)?),
+            ..copy(from, txn, record)?
+        })
+    });
+    let kept = kept.collect::<Result<_, DocdbError>>()?;
+    Ok((method, kept))
+}
+
+/// Puts those into the copy that came after `before` was looked at.
+pub(super) fn catch_up(
+    from: &Snapshot,
+    before: &[u32],
+    copied: &mut Vec<DictionaryRecord>,
+    txn: &mut Transaction<'_>,
+) -> Result<(), DocdbError> {
+    for record in &from.header().dictionaries {
+        let is_copied = copied.iter().any(|known| known.number == record.number);
+        if !is_copied && !before.contains(&record.number) {
+            copied.push(copy(from, txn, record)?);
+        }
+    }
+    Ok(())
+}
+
+fn copy(
+    from: &Snapshot,
+    txn: &mut Transaction<'_>,
+    record: &DictionaryRecord,
+) -> Result<DictionaryRecord, DocdbError> {
+    let place = txn.append_chunk(&from.tree().stored_chunk(record.place)?)?;
+    Ok(DictionaryRecord {
+        place,
+        ..record.clone()
+    })
+}
+
+/// The numbers of some dictionaries.
+pub(super) fn numbers(records: &[DictionaryRecord]) -> Vec<u32> {
+    records.iter().map(|record| record.number).collect()
+}

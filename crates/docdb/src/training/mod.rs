@@ -1,0 +1,166 @@
+//! Training of dictionaries: when it is due, on what, and whether it pays.
+//!
+//! Nobody waits for it. A thread of its own trains on what one commit shows; the next commit that
+//! somebody makes takes the result along. Only edits that are prepared after this commit use the
+//! dictionary, so it is durable before the first chunk that needs it. A compaction trains as well,
+//! for its copy.
+
+mod background;
+mod sample;
+
+pub(crate) use background::Training;
+
+use crate::bodies::{BodyCompressor, Method};
+use crate::record::{DictionaryRecord, Totals};
+use crate::{DocdbError, Snapshot};
+use sample::Offset;
+use std::ops::Bound;
+use std::time::{SystemTime, UNIX_EPOCH};
+use varve_btree::{ChunkRef, TreeError};
+use varve_codec::{CodecId, Compressor, Dictionary};
+
+/// So many documents are enough to learn from,
+const ENOUGH_DOCUMENTS: u64 = 1000;
+/// or so many bytes of them.
+const ENOUGH_BYTES: u64 = 1 << 20;
+/// With so many times the documents that a dictionary has learnt from, it is time for another,
+const GROWTH: u64 = 8;
+/// or with so many times where all bodies are looked at anyway.
+const GROWTH_FOR_COPY: u64 = 2;
+
+/// Longest dictionary.
+const LONGEST: u64 = 96 << 10;
+/// Shortest dictionary.
+const SHORTEST: u64 = 4 << 10;
+/// A dictionary is to be this small a part of the documents.
+const PART: u64 = 64;
+/// It learns from so many times its length.
+const SAMPLES: u64 = 24;
+/// Fewer samples are not trained on.
+const FEWEST: usize = 64;
+/// Bytes to measure on.
+const MEASURED: u64 = 1 << 20;
+
+/// A dictionary that pays, without a number yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Trained {
+    pub(crate) dictionary: Dictionary,
+    documents: u64,
+    share: u64,
+}
+
+impl Trained {
+    /// What is known of it once it has a number and a place.
+    pub(crate) fn record(&self, number: u32, place: ChunkRef) -> DictionaryRecord {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        DictionaryRecord {
+            number,
+            place,
+            trained: now.map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX)),
+            documents: self.documents,
+            share: self.share,
+        }
+    }
+}
+
+fn totals(snapshot: &Snapshot) -> Result<Totals, DocdbError> {
+    snapshot.totals((Bound::Unbounded, Bound::Unbounded))
+}
+
+/// How many documents there are to learn from.
+pub(crate) fn documents(snapshot: &Snapshot) -> Result<u64, DocdbError> {
+    Ok(totals(snapshot)?.live)
+}
+
+/// Whether there is enough to learn from, and more than the present dictionary has seen.
+fn is_due(snapshot: &Snapshot, method: &Method, growth: u64) -> Result<bool, DocdbError> {
+    if method.setting.codec() != CodecId::Zstd {
+        return Ok(false);
+    }
+    let totals = totals(snapshot)?;
+    Ok(match present(snapshot, method) {
+        Some(present) => totals.live >= present.documents.saturating_mul(growth),
+        None => totals.live >= ENOUGH_DOCUMENTS || totals.external >= ENOUGH_BYTES,
+    })
+}
+
+/// What is known of the dictionary that is used at present.
+fn present<'s>(snapshot: &'s Snapshot, method: &Method) -> Option<&'s DictionaryRecord> {
+    let number = method.dictionary.as_ref()?.number();
+    let known = &snapshot.header().dictionaries;
+    known.iter().find(|record| record.number == number)
+}
+
+/// A dictionary for a copy of all documents: where it is due, or where the present one has become
+/// worse by a tenth.
+pub(crate) fn for_copy(
+    snapshot: &Snapshot,
+    method: &Method,
+) -> Result<Option<Trained>, DocdbError> {
+    if is_due(snapshot, method, GROWTH_FOR_COPY)? {
+        return train(snapshot, method);
+    }
+    let Some(present) = present(snapshot, method) else {
+        return Ok(None);
+    };
+    let measured = sample::bodies(snapshot, &totals(snapshot)?, Offset::Half, MEASURED)?;
+    match share(&measured, method)? > present.share + present.share / 10 {
+        true => train(snapshot, method),
+        false => Ok(None),
+    }
+}
+
+/// A dictionary better than what there is; `None` if it would not pay. The same commit gives the
+/// same dictionary.
+pub(crate) fn train(snapshot: &Snapshot, method: &Method) -> Result<Option<Trained>, DocdbError> {
+    let totals = totals(snapshot)?;
+    let size = (totals.external / PART).clamp(SHORTEST, LONGEST);
+    let samples = sample::bodies(snapshot, &totals, Offset::None, size * SAMPLES)?;
+    if samples.len() < FEWEST {
+        return Ok(None);
+    }
+    // At most LONGEST. What zstd cannot learn from is left without a dictionary.
+    let Ok(dictionary) = Dictionary::train(&samples, size as usize) else {
+        return Ok(None);
+    };
+    let numbered = dictionary.with_number(1).map_err(TreeError::Compress)?;
+    let stored = chunk_of(&numbered, method)?.stored_len() as u64;
+    let with = Method {
+        setting: method.setting,
+        dictionary: Some(numbered),
+    };
+    // What is learnt from is part of what is to become shorter, so some of it may be met again.
+    let measured = sample::bodies(snapshot, &totals, Offset::Half, MEASURED)?;
+    let (before, after) = (share(&measured, method)?, share(&measured, &with)?);
+    let gain = before.saturating_sub(after);
+    // A thirtieth less, and by more than what the dictionary takes itself.
+    let pays = gain * 30 >= before && totals.external / 1000 * gain > stored;
+    Ok(pays.then_some(Trained {
+        dictionary,
+        documents: totals.live,
+        share: after,
+    }))
+}
+
+/// What 1000 bytes of the samples become.
+fn share(samples: &[Vec<u8>], method: &Method) -> Result<u64, DocdbError> {
+    let mut compressor = BodyCompressor::new(method)?;
+    let (mut raw, mut stored) = (0, 0);
+    for sample in samples {
+        raw += sample.len() as u64;
+        stored += compressor.encode(sample)?.stored_len() as u64;
+    }
+    Ok((stored * 1000).checked_div(raw).unwrap_or(1000))
+}
+
+/// The chunk of a dictionary.
+pub(crate) fn chunk_of(
+    dictionary: &Dictionary,
+    method: &Method,
+) -> Result<varve_btree::EncodedChunk, DocdbError> {
+    let mut plain = Compressor::new(method.setting).map_err(TreeError::Compress)?;
+    Ok(varve_btree::EncodedChunk::encode(
+        &mut plain,
+        dictionary.bytes(),
+    )?)
+}
