@@ -11,6 +11,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "file_compression",
             "max_document_size",
             "max_attachment_size",
+            "max_attachments_per_doc",
             "uuid",
             // Without effect here.
             "attachment_stream_buffer_size",
@@ -48,6 +49,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "socket_options",
         ],
     ),
+    ("attachments", &["compressible_types", "compression_level"]),
     ("chttpd_auth", AUTH_KEYS),
     ("couch_httpd_auth", AUTH_KEYS),
     (

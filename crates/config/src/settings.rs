@@ -21,6 +21,10 @@ pub struct Settings {
     pub max_document_size: u64,
     /// `[couchdb] max_attachment_size`: bytes; default 1 GiB.
     pub max_attachment_size: u64,
+    /// `[couchdb] max_attachments_per_doc`; default infinity.
+    pub max_attachments_per_doc: u64,
+    /// `[attachments]`: how they are stored.
+    pub attachments: Attachments,
     /// `[couchdb] uuid`: the server's identity.
     pub uuid: Option<String>,
     /// `[smoosh]`: when databases are compacted by themselves.
@@ -37,6 +41,15 @@ pub struct Settings {
     pub revlog_zlib_level: Option<i32>,
     /// `[storage] revlog.zstd.level`, 0 to 22.
     pub revlog_zstd_level: Option<i32>,
+}
+
+/// `[attachments]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachments {
+    /// `compressible_types`: types that are stored as gzip; `*` stands for any characters.
+    pub compressible_types: Option<Vec<String>>,
+    /// `compression_level`: 1 to 9, or 0 for none at all.
+    pub compression_level: Option<u8>,
 }
 
 /// `[chttpd_auth]`, by its older name `[couch_httpd_auth]`.
@@ -111,6 +124,8 @@ impl Settings {
             file_compression: couchdb("file_compression").cloned(),
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
+            max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,
+            attachments: attachments(ini)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
@@ -148,11 +163,28 @@ fn port(setting: &Setting) -> Result<u16, ConfigError> {
     port.map_err(|_| setting.refuse("a port number from 0 to 65535"))
 }
 
+fn count(setting: &Setting) -> Result<u64, ConfigError> {
+    if setting.value.eq_ignore_ascii_case("infinity") {
+        return Ok(u64::MAX);
+    }
+    let number = setting.value.parse();
+    number.map_err(|_| setting.refuse("a number, or infinity"))
+}
+
 fn level(setting: Option<&Setting>, low: i64, high: i64) -> Result<Option<i32>, ConfigError> {
     let number = setting
         .map(|setting| setting.number(low..=high))
         .transpose()?;
     Ok(number.and_then(|number| i32::try_from(number).ok()))
+}
+
+fn attachments(ini: &Ini) -> Result<Attachments, ConfigError> {
+    let of = |key| ini.get("attachments", key);
+    let level = level(of("compression_level"), 0, 9)?;
+    Ok(Attachments {
+        compressible_types: of("compressible_types").map(Setting::list),
+        compression_level: level.and_then(|level| level.try_into().ok()),
+    })
 }
 
 fn sessions(ini: &Ini) -> Result<Sessions, ConfigError> {
@@ -230,6 +262,21 @@ mod tests {
         assert_eq!(settings.sessions.iterations, 600_000);
         assert!(settings.hg.uncompressed && settings.cors.is_none());
         assert!(settings.admins.is_empty());
+        assert_eq!(settings.max_attachments_per_doc, u64::MAX);
+    }
+
+    #[test]
+    fn attachments_have_settings_of_their_own() {
+        let text = "[couchdb]\nmax_attachments_per_doc = 3\n[attachments]\n\
+                    compressible_types = text/*, image/svg+xml\ncompression_level = 0\n";
+        let settings = read(text).unwrap();
+        assert_eq!(settings.max_attachments_per_doc, 3);
+        let types = settings.attachments.compressible_types.unwrap();
+        assert_eq!(types, ["text/*", "image/svg+xml"]);
+        assert_eq!(settings.attachments.compression_level, Some(0));
+        let wrong = read("[attachments]\ncompression_level = 10").unwrap_err();
+        let words = "attachments.compression_level must be a number from 0 to 9, not \"10\"";
+        assert_eq!(wrong, format!("varve.ini:2: {words}"));
     }
 
     #[test]

@@ -27,6 +27,7 @@ fn main() -> Result<(), Anything> {
         cache: NodeCache::new(64 << 20),
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Itself,
+        compressible: varve_docdb::Compressible::default(),
     };
     let storage = Arc::new(DiskStorage::new(folder.path()));
     let db = Database::create(storage, Path::new("load.varve"), &options)?;

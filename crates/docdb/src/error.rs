@@ -158,6 +158,9 @@ pub enum EditError {
     /// An attachment is longer than the database takes; its name.
     #[error("{0}")]
     AttachmentTooLarge(String),
+    /// A document with more attachments than the database takes; its id.
+    #[error("{0} has too many attachments")]
+    TooManyAttachments(String),
     /// A stub of an attachment that the parent revision does not have.
     #[error("Invalid attachment stub in {id} for {name}")]
     MissingStub {

@@ -1,44 +1,147 @@
 //! Attachments of compressible types are stored as gzip; the digest that clients see is of that
 //! form, so its bytes matter.
 
-use flate2::read::GzDecoder;
-use std::io::Read;
-use varve_codec::deflate::{Level, deflate};
+use flate2::Crc;
+use flate2::write::MultiGzDecoder;
+use std::io::{self, Write};
+use varve_codec::deflate::{Deflater, Level};
 
 /// Magic, deflate, no flags, no time, no hint, and the number of Unix.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
-/// Whether data of this type is stored as gzip: CouchDB's default `compressible_types`.
-pub(crate) fn is_compressible(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    let essence = essence.to_ascii_lowercase();
-    essence.starts_with("text/")
-        || matches!(
-            essence.as_str(),
-            "application/javascript" | "application/json" | "application/xml"
-        )
+/// Which attachments are stored as gzip, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compressible {
+    /// Types without parameters; `*` stands for any characters, and upper case for lower.
+    pub types: Vec<String>,
+    /// The level; `None` for none at all.
+    pub level: Option<Level>,
 }
 
-/// The gzip form, byte for byte as zlib makes it at level 8 with default memory: other encoders
+impl Default for Compressible {
+    /// CouchDB's.
+    fn default() -> Self {
+        let types = [
+            "text/*",
+            "application/javascript",
+            "application/json",
+            "application/xml",
+        ];
+        Compressible {
+            types: types.map(str::to_owned).to_vec(),
+            level: Some(Level::EIGHT),
+        }
+    }
+}
+
+impl Compressible {
+    /// At which level data of this type is compressed.
+    pub(crate) fn level_of(&self, content_type: &str) -> Option<Level> {
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let essence = essence.to_ascii_lowercase();
+        let fits = |pattern: &String| fits(&pattern.to_ascii_lowercase(), &essence);
+        self.level.filter(|_| self.types.iter().any(fits))
+    }
+}
+
+/// Whether a text is as a pattern with stars says.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// A gzip stream in the making, byte for byte as zlib makes it with default memory: other encoders
 /// give other bytes, so another digest and another revision for the same edit.
-pub(crate) fn compress(data: &[u8]) -> Vec<u8> {
-    let mut out = deflate(data, Level::Eight, HEAD.to_vec());
-    let mut crc = flate2::Crc::new();
-    crc.update(data);
-    out.extend_from_slice(&crc.sum().to_le_bytes());
-    // The length is kept modulo 2 to the 32.
-    out.extend_from_slice(&(data.len() as u32).to_le_bytes());
+#[derive(Debug)]
+pub(crate) struct Packing {
+    deflater: Deflater,
+    crc: Crc,
+}
+
+impl Packing {
+    pub(crate) fn new(level: Level) -> Self {
+        Packing {
+            deflater: Deflater::new(level, HEAD.to_vec()),
+            crc: Crc::new(),
+        }
+    }
+
+    /// Returns bytes of the stream that are done, if any.
+    pub(crate) fn write(&mut self, data: &[u8]) -> Vec<u8> {
+        self.crc.update(data);
+        self.deflater.write(data)
+    }
+
+    /// Returns the rest of the stream.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        let mut out = self.deflater.finish();
+        out.extend_from_slice(&self.crc.sum().to_le_bytes());
+        // The length is kept modulo 2 to the 32, as the sum counts it.
+        out.extend_from_slice(&self.crc.amount().to_le_bytes());
+        out
+    }
+}
+
+/// The whole stream at once.
+pub(crate) fn compress(data: &[u8], level: Level) -> Vec<u8> {
+    let mut packing = Packing::new(level);
+    let mut out = packing.write(data);
+    out.append(&mut packing.finish());
     out
+}
+
+/// Follows a gzip stream to learn whether it is one, and how long what it expands to is.
+#[derive(Debug)]
+pub(crate) struct Following(MultiGzDecoder<Length>);
+
+#[derive(Debug, Default)]
+struct Length(u64);
+
+impl Write for Length {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0 += data.len() as u64;
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Following {
+    pub(crate) fn new() -> Self {
+        Following(MultiGzDecoder::new(Length::default()))
+    }
+
+    /// Takes more of the stream; an error if that is none.
+    pub(crate) fn write(&mut self, data: &[u8]) -> io::Result<()> {
+        self.0.write_all(data)
+    }
+
+    /// The length, if the stream is whole.
+    pub(crate) fn finish(self) -> io::Result<u64> {
+        self.0.finish().map(|length| length.0)
+    }
 }
 
 /// Length of what a gzip stream expands to; `None` if it is none.
 pub(crate) fn expanded_len(data: &[u8]) -> Option<u64> {
-    std::io::copy(&mut GzDecoder::new(data), &mut std::io::sink()).ok()
-}
-
-/// Appends what a gzip stream expands to, at most `limit` bytes.
-pub(crate) fn expand(data: &[u8], limit: u64, out: &mut Vec<u8>) -> std::io::Result<()> {
-    GzDecoder::new(data).take(limit).read_to_end(out).map(drop)
+    let mut following = Following::new();
+    following.write(data).ok()?;
+    following.finish().ok()
 }
 
 #[cfg(test)]
@@ -48,9 +151,53 @@ mod tests {
 
     #[test]
     fn types_are_compressible_whatever_their_parameters() {
-        assert!(is_compressible("Text/Plain; charset=utf-8"));
-        assert!(is_compressible("application/json"));
-        assert!(!is_compressible("image/png"));
+        let usual = Compressible::default();
+        assert!(usual.level_of("Text/Plain; charset=utf-8").is_some());
+        assert!(usual.level_of("application/json").is_some());
+        assert!(usual.level_of("image/png").is_none());
+        let none = Compressible {
+            level: None,
+            ..usual
+        };
+        assert!(none.level_of("text/plain").is_none());
+    }
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, text) in [
+            ("a/*", "a/b"),
+            ("*", ""),
+            ("*+xml", "a/b+xml"),
+            ("a*b*c", "abbc"),
+        ] {
+            assert!(fits(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [
+            ("a/*", "b/a/b"),
+            ("a/b", "a/bc"),
+            ("a*bc*c", "abc"),
+            ("", "a"),
+        ] {
+            assert!(!fits(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    fn expand(stored: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut expanded = flate2::read::MultiGzDecoder::new(stored);
+        std::io::Read::read_to_end(&mut expanded, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn what_is_no_whole_gzip_has_no_length() {
+        let stored = compress(b"some text, some text", Level::EIGHT);
+        assert_eq!(expanded_len(&stored), Some(20));
+        assert_eq!(expanded_len(&[&stored[..], &stored[..]].concat()), Some(40));
+        assert_eq!(expanded_len(b"no gzip at all"), None);
+        for len in 0..stored.len() {
+            assert_eq!(expanded_len(&stored[..len]), None, "{len}");
+        }
     }
 
     /// What `zlib.compressobj(8, zlib.DEFLATED, 31, 8, 0)` of zlib 1.2.13 makes of these.
@@ -106,9 +253,8 @@ mod tests {
             ),
             ("one byte", vec![7], "77ef11ba38ad665c9544bc6f3a103d95"),
         ] {
-            let stored = compress(&data);
-            let mut back = Vec::new();
-            expand(&stored, data.len() as u64, &mut back).unwrap();
+            let stored = compress(&data, Level::EIGHT);
+            let back = expand(&stored);
             assert!(back == data, "{name} does not come back");
             let md5: [u8; 16] = Md5::digest(&stored).into();
             let hex: String = md5.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -119,9 +265,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn everything_expands_to_itself(data in proptest::collection::vec(0..6u8, 0..3000)) {
-            let mut back = Vec::new();
-            expand(&compress(&data), data.len() as u64, &mut back).unwrap();
-            proptest::prop_assert_eq!(back, data);
+            proptest::prop_assert_eq!(expand(&compress(&data, Level::EIGHT)), data);
         }
     }
 
@@ -133,13 +277,11 @@ mod tests {
             (b"", "7029066c27ac6f5ef18d660d5741979a"),
             (b"z", "d561480d2b81d397c188cbb62335371c"),
         ] {
-            let stored = compress(data);
+            let stored = compress(data, Level::EIGHT);
             let md5: [u8; 16] = Md5::digest(&stored).into();
             let hex: String = md5.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(hex, digest, "{stored:x?}");
-            let mut back = Vec::new();
-            expand(&stored, 100, &mut back).unwrap();
-            assert_eq!(back, data);
+            assert_eq!(expand(&stored), data);
             assert_eq!(expanded_len(&stored), Some(data.len() as u64));
         }
     }

@@ -22,13 +22,15 @@ mod write;
 
 pub use compact::{Compacted, Compaction};
 pub use database::{
-    Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND, Limits,
-    Sizes, TrainsBy,
+    Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
+    Limits, Sizes, TrainsBy, Upload, Uploaded,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};
+pub use gzip::Compressible;
 pub use read::{
-    AllDocs, AllDocsRow, Changes, Document, IdRange, Info, LocalDocument, LocalDocuments, Snapshot,
+    AllDocs, AllDocsRow, Changes, Document, Form, IdRange, Info, LocalDocument, LocalDocuments,
+    Snapshot,
 };
 pub use record::{Attachment, Change, Leaf};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};

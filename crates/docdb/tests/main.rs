@@ -14,7 +14,9 @@ use std::sync::Arc;
 use varve_base::{MemoryStorage, Storage};
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
-use varve_docdb::{Database, DatabaseOptions, DocumentText, Edit, EditOutcome, Mode, Snapshot};
+use varve_docdb::{
+    Announced, Database, DatabaseOptions, DocumentText, Edit, EditOutcome, Mode, Rev, Snapshot,
+};
 
 const PATH: &str = "db.varve";
 
@@ -24,6 +26,7 @@ fn options() -> DatabaseOptions {
         cache: NodeCache::new(1 << 20),
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
+        compressible: varve_docdb::Compressible::default(),
     }
 }
 
@@ -53,6 +56,34 @@ fn replicate(db: &Database, texts: &[&str]) {
     for outcome in db.update(edits, Mode::Replicated).unwrap() {
         outcome.unwrap();
     }
+}
+
+/// An edit that sets or removes an attachment, in pieces of 100,000 bytes.
+fn attaching(
+    db: &Database,
+    id: &str,
+    rev: Option<&Rev>,
+    name: &str,
+    data: Option<(&str, &[u8])>,
+) -> Edit {
+    let mut edit = db.snapshot().continued(id, rev).unwrap().unwrap();
+    let Some((content_type, data)) = data else {
+        assert!(edit.detach(name));
+        return edit;
+    };
+    let announced = Announced {
+        name: name.to_owned(),
+        content_type: content_type.to_owned(),
+        is_gzip: false,
+    };
+    let mut upload = db.upload(&announced).unwrap();
+    for piece in data.chunks(100_000) {
+        upload.write(piece).unwrap().unwrap();
+    }
+    edit.attach(announced).unwrap();
+    assert_eq!(edit.awaited().count(), 1);
+    edit.bring(name, upload.finish().unwrap().unwrap());
+    edit
 }
 
 /// The winning revision of a document as a GET shows it.

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use varve_base::Storage;
 use varve_btree::NodeCache;
-use varve_config::Settings;
-use varve_docdb::{DatabaseOptions, Limits};
+use varve_codec::deflate::Level;
+use varve_config::{Attachments, Settings};
+use varve_docdb::{Compressible, DatabaseOptions, Limits};
 
 /// Memory for decoded nodes of all databases and indexes.
 const NODE_CACHE: usize = 256 << 20;
@@ -35,6 +36,15 @@ pub struct App {
     pub(crate) config: NodeConfig,
 }
 
+fn compressible(settings: &Attachments) -> Compressible {
+    let usual = Compressible::default();
+    let types = settings.compressible_types.clone();
+    Compressible {
+        types: types.unwrap_or(usual.types),
+        level: settings.compression_level.map_or(usual.level, Level::new),
+    }
+}
+
 impl App {
     /// Serves a folder; nothing below it is read before somebody asks for it. `title` stands above
     /// the list of repositories.
@@ -53,8 +63,10 @@ impl App {
             limits: Limits {
                 document: folder.settings.max_document_size,
                 attachment: folder.settings.max_attachment_size,
+                attachments: folder.settings.max_attachments_per_doc,
             },
             trains: varve_docdb::TrainsBy::Itself,
+            compressible: compressible(&folder.settings.attachments),
         };
         let house = Arc::new(house);
         let storage = Arc::clone(&folder.storage);

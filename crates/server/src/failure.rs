@@ -56,6 +56,20 @@ impl Failure {
             .with_header("allow", allowed)
     }
 
+    /// 415 for a body in a coding that nobody here reads.
+    pub fn unknown_encoding() -> Self {
+        Self::new(
+            415,
+            "bad_ctype",
+            "only gzip and identity are known as Content-Encoding of a request",
+        )
+    }
+
+    /// 413 for a body that is longer than the server takes.
+    pub fn too_large() -> Self {
+        Self::new(413, "too_large", "the request entity is too large")
+    }
+
     /// 500 for a fault of the server or its files; the reason names the object and the cause.
     pub fn internal(reason: impl ToString) -> Self {
         Self::new(500, "internal_server_error", reason.to_string())

@@ -5,15 +5,22 @@ use crate::couch::{multipart, parse_range, parse_since};
 /// What clients write outside of JSON: multipart bodies, ranges, sequences. Never panics; parts are
 /// no longer than their body, and a range lies within what it is of.
 pub fn request_texts(data: &[u8]) {
-    if let Ok(parts) = multipart::split(data, "b") {
-        let together: usize = parts.iter().map(|part| part.body.len()).sum();
+    let parts = multipart::collect(data, "b", data.len().max(1));
+    if let Ok(parts) = &parts {
+        let together: usize = parts.iter().map(|(_, body)| body.len()).sum();
         assert!(together <= data.len());
+    }
+    // In which shares a body arrives makes no difference.
+    for len in [1, 3] {
+        assert_eq!(multipart::collect(data, "b", len), parts);
     }
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
     let boundary = multipart::boundary_of(text);
     assert!(boundary.is_none_or(|boundary| text.contains(boundary)));
+    // Found or not, likewise.
+    drop(multipart::parameter(text, "name"));
     let range = parse_range(Some(text), 1000);
     assert!(range.is_none_or(|range| range.start < range.end && range.end <= 1000));
     // Refused or not, it must only come back.
@@ -24,7 +31,9 @@ pub fn request_texts(data: &[u8]) {
 mod tests {
     #[test]
     fn cut_and_flipped_texts_do_no_harm() {
-        let texts: [&[u8]; 5] = [
+        let texts: [&[u8]; 7] = [
+            b"before\r\n--b \r\nX: y\r\n\r\n\r\n--\r\n--b--behind",
+            b"form-data; name=\"_attachments\"; filename=\"a\\\"b\"",
             b"--b\r\nContent-Type: a/b\r\n\r\n{}\r\n--b\r\n\r\nx\r\n--b--",
             b"multipart/related; boundary=\"b\"",
             b"bytes=2-4",

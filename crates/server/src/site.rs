@@ -3,7 +3,7 @@
 use crate::auth::Login;
 use crate::hg::Shelf;
 use crate::house::House;
-use crate::{App, Failure, UserContext, hg};
+use crate::{App, Failure, Request, UserContext, couch, hg};
 use hyper::header::HeaderMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,12 +49,17 @@ impl Site {
         }
     }
 
-    /// Whether a path, without the mount, is one of repositories.
-    pub(crate) fn is_about_hg(&self, path: &str) -> bool {
-        match self {
-            Site::Folder(_) => hg::claims(path),
+    /// How long a body that is to be read as it arrives may be, of a request whose body may usually
+    /// have `limit` bytes; `None` for one that is to be whole before it is answered.
+    pub(crate) fn upload_limit(&self, request: &Request, limit: u64) -> Option<u64> {
+        let is_about_hg = match self {
+            Site::Folder(_) => hg::claims(&request.raw_path),
             Site::Repository(_) => true,
+        };
+        if is_about_hg {
+            return hg::reads_while_arriving(&request.raw_query).then_some(u64::MAX);
         }
+        couch::reads_while_arriving(request).then_some(limit)
     }
 
     /// Waits, but not longer than this, for what works in the background to be undone.

@@ -130,8 +130,9 @@ impl Connection {
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
-        body: &str,
+        body: impl AsRef<[u8]>,
     ) -> Reply {
+        let body = body.as_ref();
         let mut head = format!("{method} {path} HTTP/1.1\r\nhost: varve.test\r\n");
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -140,8 +141,9 @@ impl Connection {
             head.push_str(&format!("content-length: {}\r\n", body.len()));
         }
         head.push_str("\r\n");
-        head.push_str(body);
-        self.0.get_mut().write_all(head.as_bytes()).unwrap();
+        let socket = self.0.get_mut();
+        socket.write_all(head.as_bytes()).unwrap();
+        socket.write_all(body).unwrap();
         self.head()
     }
 

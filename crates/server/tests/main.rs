@@ -5,6 +5,7 @@
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
+mod attachments;
 mod client;
 mod compaction;
 mod compression;

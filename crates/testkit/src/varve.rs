@@ -134,6 +134,24 @@ impl Server {
             .collect()
     }
 
+    /// The most bytes that it had in memory so far.
+    #[track_caller]
+    pub fn peak_memory(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).expect("a running process has a status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes: Option<u64> =
+            line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        1024 * kilobytes.unwrap_or_else(|| panic!("no peak in {status}"))
+    }
+
+    /// How many threads it has.
+    #[track_caller]
+    pub fn threads(&self) -> usize {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        tasks.expect("a running process has threads").count()
+    }
+
     /// What it has printed so far.
     pub fn printed(&self) -> String {
         let printed = self.printed.lock();

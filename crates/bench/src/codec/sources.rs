@@ -180,6 +180,7 @@ impl Sink<'_> {
                 cache,
                 limits: varve_docdb::Limits::default(),
                 trains: varve_docdb::TrainsBy::Request,
+                compressible: varve_docdb::Compressible::default(),
             };
             let snapshot = Database::read_only(storage, path, &options)?;
             return snapshot.visit_chunks(&mut |chunk| self.push(chunk));

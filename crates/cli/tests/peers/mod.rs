@@ -1,3 +1,4 @@
+mod attachments;
 mod clone_bundles;
 mod clones_at_once;
 mod compression;

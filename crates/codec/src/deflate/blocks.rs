@@ -2,6 +2,7 @@
 //! written.
 
 use super::huffman::{Codes, MAX_BITS};
+use super::matching::Window;
 
 /// A block is full at this many symbols.
 const SYMBOLS: usize = (1 << 14) - 1;
@@ -18,8 +19,7 @@ const ORDER: [usize; 19] = [
 ];
 
 /// Symbols on their way to a stream.
-pub(super) struct Blocks<'d> {
-    data: &'d [u8],
+pub(super) struct Blocks {
     /// Where the block begins.
     start: usize,
     /// Distance, 0 for a literal, and length or byte.
@@ -79,11 +79,10 @@ fn distance_code(distance: u16) -> Coded {
     (code as usize, extra, distance & ((1 << extra) - 1))
 }
 
-impl<'d> Blocks<'d> {
-    /// Blocks of `data`, behind `head`.
-    pub(super) fn new(data: &'d [u8], head: Vec<u8>) -> Self {
+impl Blocks {
+    /// Blocks behind `head`.
+    pub(super) fn new(head: Vec<u8>) -> Self {
         let mut blocks = Blocks {
-            data,
             start: 0,
             symbols: Vec::new(),
             literals: Vec::new(),
@@ -122,16 +121,16 @@ impl<'d> Blocks<'d> {
     }
 
     /// Writes the block, which ends before byte `end` of the data.
-    pub(super) fn flush(&mut self, end: usize, is_last: bool) {
+    pub(super) fn flush(&mut self, data: &Window, end: usize, is_last: bool) {
         let fixed_bits = self.bits(&fixed_literals(), &fixed_distances());
         let literals = Codes::optimal(&mut self.literals, MAX_BITS);
         let distances = Codes::optimal(&mut self.distances, MAX_BITS);
         let lengths = CodeLengths::of(&literals, &distances);
         let own_bits = self.bits(&literals, &distances) + lengths.bits();
         let (own, fixed) = ((own_bits + 10) >> 3, (fixed_bits + 10) >> 3);
-        let stored = &self.data[self.start..end];
+        let stored = data.block(self.start, end);
         let last = u32::from(is_last);
-        if stored.len() as u64 + 4 <= own.min(fixed) {
+        if let Some(stored) = stored.filter(|stored| stored.len() as u64 + 4 <= own.min(fixed)) {
             self.out.put(last, 3);
             self.out.align();
             let len = stored.len() as u16;
@@ -148,6 +147,11 @@ impl<'d> Blocks<'d> {
         }
         self.start = end;
         self.begin();
+    }
+
+    /// The whole bytes that are written so far; they are not kept.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out.bytes)
     }
 
     /// Ends the stream.

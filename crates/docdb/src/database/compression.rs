@@ -169,6 +169,7 @@ mod tests {
     #[test]
     fn an_edit_whose_dictionary_has_gone_meanwhile_is_stored_all_the_same() {
         let options = DatabaseOptions {
+            compressible: crate::Compressible::default(),
             setting: EngineSetting::ZSTD,
             cache: NodeCache::new(1 << 20),
             limits: Limits::default(),

@@ -2,11 +2,13 @@
 
 mod compression;
 mod current;
+mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
 
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Preparer};
+use crate::gzip::Compressible;
 use crate::record::{DocumentReducer, Header, TREES};
 use crate::training::Training;
 use crate::watch::Watch;
@@ -16,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+pub use upload::{Announced, Upload, Uploaded};
+pub(crate) use upload::{PIECE, Run};
 use varve_base::{OpenMode, Storage};
 use varve_btree::{NoReduction, NodeCache, Options, Reducer, Tally, TreeError, TreeFile};
 use varve_codec::EngineSetting;
@@ -39,6 +43,8 @@ pub struct DatabaseOptions {
     pub cache: NodeCache,
     /// What is too large to be written.
     pub limits: Limits,
+    /// Which attachments are stored as gzip.
+    pub compressible: Compressible,
     /// Who trains dictionaries for zstd.
     pub trains: TrainsBy,
 }
@@ -59,6 +65,8 @@ pub struct Limits {
     pub document: u64,
     /// Bytes of one attachment as it was sent.
     pub attachment: u64,
+    /// Attachments of one document.
+    pub attachments: u64,
 }
 
 impl Default for Limits {
@@ -67,6 +75,7 @@ impl Default for Limits {
         Limits {
             document: 8_000_000,
             attachment: 1 << 30,
+            attachments: u64::MAX,
         }
     }
 }
@@ -244,7 +253,7 @@ impl Database {
             storage,
             path: path.to_owned(),
             options: wanted.clone(),
-            preparer: Preparer::new(wanted.limits),
+            preparer: Preparer::new(wanted),
             group: Group::new(),
             watch: Watch::new(newest.update_seq()),
             current: RwLock::new(Current {

@@ -1,6 +1,6 @@
 //! Attachments as clients send them.
 
-use crate::{Attachment, EditError, Snapshot};
+use crate::{Announced, Attachment, EditError, Snapshot, Uploaded};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use varve_json::{Object, Value};
@@ -22,6 +22,8 @@ pub(crate) enum Content {
     Data(Vec<u8>, Coding),
     /// A later part of the request brings it.
     Follows(Coding),
+    /// It came, and most of it is in the file already.
+    Uploaded(Box<Uploaded>),
     /// The parent revision has it.
     Stub,
     /// It is in the file already, as this snapshot shows.
@@ -33,20 +35,60 @@ pub(crate) enum Content {
 pub(crate) enum Coding {
     /// As it is.
     Identity,
-    /// As gzip; the length before that is known if the client said so.
-    Gzip(Option<u64>),
+    /// As gzip.
+    Gzip,
 }
 
 impl Incoming {
-    pub(crate) fn is_awaited(&self) -> bool {
-        matches!(self.content, Content::Follows(_))
+    /// One that is in the file already.
+    pub(crate) fn kept(record: Attachment, source: &Snapshot) -> Incoming {
+        Incoming {
+            name: record.name.clone(),
+            content_type: record.content_type.clone(),
+            revpos: record.revpos,
+            content: Content::Kept(record, source.clone()),
+        }
     }
 
-    pub(crate) fn bring(&mut self, data: Vec<u8>) -> Result<(), EditError> {
-        if let Content::Follows(coding) = self.content {
-            self.content = Content::Data(data, coding);
+    /// One whose data has still to come.
+    pub(crate) fn awaited(announced: Announced) -> Incoming {
+        Incoming {
+            name: announced.name,
+            content_type: announced.content_type,
+            revpos: 0,
+            content: Content::Follows(match announced.is_gzip {
+                true => Coding::Gzip,
+                false => Coding::Identity,
+            }),
         }
-        Ok(())
+    }
+
+    /// Makes the revision to come count as the one that brought it.
+    pub(crate) fn anew(&mut self) {
+        self.revpos = 0;
+        if let Content::Kept(record, _) = &mut self.content {
+            record.revpos = 0;
+        }
+    }
+
+    /// What is to come, if something is.
+    pub(crate) fn announced(&self) -> Option<Announced> {
+        let Content::Follows(coding) = self.content else {
+            return None;
+        };
+        Some(Announced {
+            name: self.name.clone(),
+            content_type: self.content_type.clone(),
+            is_gzip: coding != Coding::Identity,
+        })
+    }
+}
+
+/// Refuses a name that no attachment may have.
+pub(crate) fn check_name(name: &str) -> Result<(), EditError> {
+    match name.starts_with('_') {
+        true => Err(EditError::AttachmentName(name.to_owned())),
+        false => Ok(()),
     }
 }
 
@@ -58,15 +100,13 @@ pub(crate) fn all(list: Object) -> Result<Vec<Incoming>, EditError> {
 }
 
 fn one(name: String, value: &Value) -> Result<Incoming, EditError> {
-    if name.starts_with('_') {
-        return Err(EditError::AttachmentName(name));
-    }
+    check_name(&name)?;
     if value.as_object().is_none() {
         return Err(EditError::BadMember("_attachments".to_owned()));
     }
     let says = |member: &str| value.get(member).and_then(Value::as_bool) == Some(true);
     let coding = match value.get("encoding").and_then(Value::as_str) {
-        Some("gzip") => Coding::Gzip(value.get("length").and_then(Value::as_u64)),
+        Some("gzip") => Coding::Gzip,
         _ => Coding::Identity,
     };
     let content = if says("stub") {

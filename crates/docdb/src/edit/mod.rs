@@ -6,7 +6,7 @@ mod prepare;
 pub(crate) use incoming::{Coding, Content, Incoming};
 pub(crate) use prepare::{Prepared, Preparer, Text};
 
-use crate::{EditError, Rev, RevError};
+use crate::{Announced, EditError, Rev, RevError, Uploaded};
 use varve_json::{JsonError, Object, Value};
 
 /// How edits are merged into a document.
@@ -177,27 +177,51 @@ impl Edit {
         &self.body
     }
 
-    /// Names of the attachments that a multipart request must bring, in order.
-    pub fn awaited(&self) -> impl Iterator<Item = &str> {
-        let awaited = self
-            .attachments
-            .iter()
-            .filter(|attachment| attachment.is_awaited());
-        awaited.map(|attachment| attachment.name.as_str())
-    }
-
-    /// Brings the data of an attachment that `follows`. Data for another name is ignored.
+    /// Sets an attachment whose data [`Edit::bring`] brings; it becomes the first of the list.
     ///
     /// # Errors
-    /// [`EditError::AttachmentData`] if it is not of the coding that was announced.
-    pub fn bring(&mut self, name: &str, data: Vec<u8>) -> Result<(), EditError> {
-        let mut awaited = self
-            .attachments
-            .iter_mut()
-            .filter(|attachment| attachment.is_awaited());
-        match awaited.find(|attachment| attachment.name == name) {
-            Some(attachment) => attachment.bring(data),
-            None => Ok(()),
+    /// [`EditError::AttachmentName`].
+    pub fn attach(&mut self, announced: Announced) -> Result<(), EditError> {
+        incoming::check_name(&announced.name)?;
+        self.detach(&announced.name);
+        self.attachments.insert(0, Incoming::awaited(announced));
+        Ok(())
+    }
+
+    /// Removes an attachment; returns whether it was there.
+    pub fn detach(&mut self, name: &str) -> bool {
+        let before = self.attachments.len();
+        self.attachments.retain(|known| known.name != name);
+        self.attachments.len() < before
+    }
+
+    /// Makes the edit delete what it continues.
+    pub fn delete(&mut self) {
+        self.deleted = true;
+    }
+
+    /// Makes an edit of this document one of another, whose revision `rev` it edits, if any.
+    ///
+    /// # Errors
+    /// As [`Edit::set_id`] and [`Edit::set_rev`].
+    pub fn copy_to(&mut self, id: &str, rev: Option<&str>) -> Result<(), EditError> {
+        self.set_id(id.to_owned())?;
+        self.revs.clear();
+        self.attachments.iter_mut().for_each(Incoming::anew);
+        rev.map_or(Ok(()), |rev| self.set_rev(rev))
+    }
+
+    /// The attachments whose data has still to come, in order.
+    pub fn awaited(&self) -> impl Iterator<Item = Announced> {
+        self.attachments.iter().filter_map(Incoming::announced)
+    }
+
+    /// Brings the data of an attachment that was awaited; data for another name is dropped.
+    pub fn bring(&mut self, name: &str, data: Uploaded) {
+        let mut awaited = self.attachments.iter_mut();
+        let awaited = awaited.find(|each| each.name == name && each.announced().is_some());
+        if let Some(attachment) = awaited {
+            attachment.content = Content::Uploaded(Box::new(data));
         }
     }
 }

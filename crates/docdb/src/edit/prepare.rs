@@ -3,20 +3,21 @@
 
 use super::{Coding, Content, Edit, Incoming, Mode};
 use crate::bodies::{BodyCompressor, Method};
+use crate::database::{PIECE, Run};
 use crate::gzip;
+use crate::gzip::Compressible;
 use crate::record::Attachment;
-use crate::{Digest, DocdbError, EditError, Limits, Snapshot};
+use crate::{DatabaseOptions, Digest, DocdbError, EditError, Limits, Snapshot};
 use md5::Digest as _;
 use md5::Md5;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use varve_btree::EncodedChunk;
+use varve_codec::deflate::Level;
 use varve_codec::{Compressor, EngineSetting};
 use varve_json::term::{AttachmentTerm, revision_digest};
 
 /// Fewer edits than this are not worth a thread.
 const EDITS_PER_THREAD: usize = 64;
-/// Attachments are stored in pieces of this many bytes, so that ranges can be read.
-const PIECE: usize = 1 << 20;
 
 /// An edit that the writer can append as it is.
 #[derive(Debug)]
@@ -48,11 +49,14 @@ pub(crate) enum Text {
 /// An attachment whose data is ready, or stored already.
 #[derive(Debug)]
 pub(crate) struct PreparedAttachment {
-    /// `chunks` is empty for new data.
+    /// `chunks` are those that are stored already.
     pub(crate) record: Attachment,
+    /// In whose files these are.
+    pub(crate) runs: Vec<Run>,
+    /// What comes behind them.
     pub(crate) pieces: Vec<EncodedChunk>,
-    /// In whose file the data is, if it is stored already.
-    pub(crate) source: Option<Snapshot>,
+    /// Whether no revision has it yet.
+    pub(crate) is_new: bool,
 }
 
 impl Prepared {
@@ -66,6 +70,7 @@ impl Prepared {
 #[derive(Debug)]
 pub(crate) struct Preparer {
     limits: Limits,
+    compressible: Arc<Compressible>,
     workers: Mutex<Vec<Worker>>,
     threads: usize,
 }
@@ -77,13 +82,15 @@ struct Worker {
     stored: Compressor,
     text: Vec<u8>,
     limits: Limits,
+    compressible: Arc<Compressible>,
 }
 
 impl Preparer {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(options: &DatabaseOptions) -> Self {
         let threads = std::thread::available_parallelism();
         Preparer {
-            limits,
+            limits: options.limits,
+            compressible: Arc::new(options.compressible.clone()),
             workers: Mutex::default(),
             threads: threads.map_or(1, usize::from),
         }
@@ -149,7 +156,7 @@ impl Preparer {
     fn worker(&self, method: &Method) -> Result<Worker, DocdbError> {
         match self.lock().pop() {
             Some(kept) if kept.compressor.method().is_same(method) => Ok(kept),
-            _ => Worker::new(method, self.limits),
+            _ => Worker::new(method, self),
         }
     }
 
@@ -159,13 +166,14 @@ impl Preparer {
 }
 
 impl Worker {
-    fn new(method: &Method, limits: Limits) -> Result<Self, DocdbError> {
+    fn new(method: &Method, preparer: &Preparer) -> Result<Self, DocdbError> {
         let stored = Compressor::new(EngineSetting::NONE);
         Ok(Worker {
             compressor: BodyCompressor::new(method)?,
             stored: stored.map_err(varve_btree::TreeError::Compress)?,
             text: Vec::new(),
-            limits,
+            limits: preparer.limits,
+            compressible: Arc::clone(&preparer.compressible),
         })
     }
 
@@ -213,6 +221,12 @@ impl Worker {
         })
     }
 
+    fn pieces(&mut self, data: &[u8]) -> Result<Vec<EncodedChunk>, DocdbError> {
+        let pieces = data.chunks(PIECE);
+        let pieces = pieces.map(|piece| EncodedChunk::encode(&mut self.stored, piece));
+        Ok(pieces.collect::<Result<_, _>>()?)
+    }
+
     fn attachments(
         &mut self,
         edit: &mut Edit,
@@ -220,6 +234,9 @@ impl Worker {
         snapshot: &Snapshot,
     ) -> Result<Result<Vec<PreparedAttachment>, EditError>, DocdbError> {
         let incoming = std::mem::take(&mut edit.attachments);
+        if incoming.len() as u64 > self.limits.attachments {
+            return Ok(Err(EditError::TooManyAttachments(edit.id.clone())));
+        }
         let has_stubs = incoming
             .iter()
             .any(|item| matches!(item.content, Content::Stub));
@@ -247,13 +264,26 @@ impl Worker {
         known: &[Attachment],
         snapshot: &Snapshot,
     ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {
-        let kept = |record, source| PreparedAttachment {
+        let kept = |record: Attachment, source| PreparedAttachment {
+            runs: vec![Run {
+                source,
+                count: record.chunks.len(),
+            }],
             record,
             pieces: Vec::new(),
-            source: Some(source),
+            is_new: false,
         };
         let (data, coding) = match item.content {
             Content::Data(data, coding) => (data, coding),
+            Content::Uploaded(data) => {
+                let record = data.record(item.name, item.content_type, item.revpos);
+                return Ok(Ok(PreparedAttachment {
+                    record,
+                    pieces: self.pieces(&data.rest)?,
+                    runs: data.runs,
+                    is_new: true,
+                }));
+            }
             Content::Kept(record, source) => return Ok(Ok(kept(record, source))),
             Content::Follows(_) => return Ok(Err(EditError::AttachmentData(item.name))),
             Content::Stub => {
@@ -270,15 +300,14 @@ impl Worker {
         if data.len() as u64 > self.limits.attachment {
             return Ok(Err(EditError::AttachmentTooLarge(item.name)));
         }
-        let Some((stored, length, is_gzip)) = stored_form(data, coding, &item.content_type) else {
+        let level = self.compressible.level_of(&item.content_type);
+        let Some((stored, length, is_gzip)) = stored_form(data, coding, level) else {
             return Ok(Err(EditError::AttachmentData(item.name)));
         };
-        let pieces = stored
-            .chunks(PIECE)
-            .map(|piece| EncodedChunk::encode(&mut self.stored, piece));
         Ok(Ok(PreparedAttachment {
-            pieces: pieces.collect::<Result<_, _>>()?,
-            source: None,
+            pieces: self.pieces(&stored)?,
+            runs: Vec::new(),
+            is_new: true,
             record: Attachment {
                 name: item.name,
                 content_type: item.content_type,
@@ -295,18 +324,19 @@ impl Worker {
 
 /// The bytes to be stored, their length before coding, and whether they are gzip; `None` if they
 /// are not of the coding they claim.
-fn stored_form(data: Vec<u8>, coding: Coding, content_type: &str) -> Option<(Vec<u8>, u64, bool)> {
+fn stored_form(
+    data: Vec<u8>,
+    coding: Coding,
+    level: Option<Level>,
+) -> Option<(Vec<u8>, u64, bool)> {
     let length = data.len() as u64;
-    Some(match coding {
-        Coding::Gzip(Some(length)) => (data, length, true),
-        Coding::Gzip(None) => {
+    Some(match (coding, level) {
+        (Coding::Gzip, _) => {
             let length = gzip::expanded_len(&data)?;
             (data, length, true)
         }
-        Coding::Identity if gzip::is_compressible(content_type) => {
-            (gzip::compress(&data), length, true)
-        }
-        Coding::Identity => (data, length, false),
+        (Coding::Identity, Some(level)) => (gzip::compress(&data, level), length, true),
+        (Coding::Identity, None) => (data, length, false),
     })
 }
 

@@ -1,25 +1,121 @@
 //! Reading attachments, and edits that change only them.
 
 use super::Snapshot;
-use crate::edit::{Coding, Content, Edit, Incoming};
-use crate::gzip;
-use crate::revtree::Stored;
-use crate::{Attachment, DocdbError, Rev};
+use crate::edit::{Edit, Incoming};
+use crate::{Attachment, DocdbError, EditError, Rev};
+use flate2::read::MultiGzDecoder;
+use std::io::{self, Read};
+use std::ops::Range;
+
+/// In which form an attachment is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As clients see it.
+    Plain,
+    /// As it is stored: gzip if [`Attachment::is_gzip`].
+    Stored,
+}
+
+/// Bytes of a chunk before its content.
+const CHUNK_HEAD: u64 = 13;
+/// Bytes that are handed out at once.
+const SHARE: usize = 64 << 10;
+
+/// Reads the stored form piece by piece.
+struct Pieces<'a> {
+    snapshot: &'a Snapshot,
+    attachment: &'a Attachment,
+    next: usize,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.piece.len() {
+            let Some(chunk) = self.attachment.chunks.get(self.next) else {
+                return Ok(0);
+            };
+            self.piece.clear();
+            self.at = 0;
+            self.next += 1;
+            let read = self.snapshot.tree.read_chunk(*chunk, &mut self.piece);
+            read.map_err(|error| io::Error::other(DocdbError::from(error)))?;
+        }
+        let rest = &self.piece[self.at..];
+        let len = rest.len().min(out.len());
+        out[..len].copy_from_slice(&rest[..len]);
+        self.at += len;
+        Ok(len)
+    }
+}
+
+impl Pieces<'_> {
+    /// Leaves pieces out that lie before byte `start`; returns how many bytes that were.
+    fn skip_to(&mut self, start: u64) -> u64 {
+        let mut skipped = 0;
+        for chunk in &self.attachment.chunks {
+            // Pieces are stored as they are, behind a chunk's head.
+            let behind = skipped + u64::from(chunk.len).saturating_sub(CHUNK_HEAD);
+            if behind > start {
+                break;
+            }
+            skipped = behind;
+            self.next += 1;
+        }
+        skipped
+    }
+}
 
 impl Snapshot {
-    /// Appends an attachment's stored form: gzip if [`Attachment::is_gzip`].
+    /// Calls `visit` with the bytes of an attachment that lie in `range`, in order, some at a time.
     ///
     /// # Errors
-    /// Damage.
-    pub fn attachment_stored(
+    /// Damage; an error of `visit` ends it.
+    pub fn read_attachment<E: From<DocdbError>>(
         &self,
         attachment: &Attachment,
-        out: &mut Vec<u8>,
-    ) -> Result<(), DocdbError> {
-        for chunk in &attachment.chunks {
-            self.tree.read_chunk(*chunk, out)?;
+        form: Form,
+        range: Range<u64>,
+        visit: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut pieces = Pieces {
+            snapshot: self,
+            attachment,
+            next: 0,
+            piece: Vec::new(),
+            at: 0,
+        };
+        let mut at = 0;
+        let mut reader: Box<dyn Read + '_> = match form {
+            Form::Plain if attachment.is_gzip => Box::new(MultiGzDecoder::new(pieces)),
+            _ => {
+                at = pieces.skip_to(range.start);
+                Box::new(pieces)
+            }
+        };
+        let mut share = vec![0; SHARE];
+        while at < range.end {
+            let wanted = usize::try_from(range.end - at).map_or(SHARE, |left| left.min(SHARE));
+            let got = reader.read(&mut share[..wanted]);
+            let got = got.map_err(|error| self.unreadable(error, attachment))?;
+            if got == 0 {
+                return Err(self.damaged("data", attachment.name.as_bytes()).into());
+            }
+            let before = usize::try_from(range.start.saturating_sub(at)).unwrap_or(got);
+            if before < got {
+                visit(&share[before..got])?;
+            }
+            at += got as u64;
         }
         Ok(())
+    }
+
+    fn unreadable(&self, error: io::Error, attachment: &Attachment) -> DocdbError {
+        match error.downcast() {
+            Ok(error) => error,
+            Err(_) => self.damaged("gzip data", attachment.name.as_bytes()),
+        }
     }
 
     /// Appends an attachment as clients see it.
@@ -31,66 +127,42 @@ impl Snapshot {
         attachment: &Attachment,
         out: &mut Vec<u8>,
     ) -> Result<(), DocdbError> {
-        if !attachment.is_gzip {
-            return self.attachment_stored(attachment, out);
-        }
-        let mut stored = Vec::new();
-        self.attachment_stored(attachment, &mut stored)?;
-        gzip::expand(&stored, attachment.length, out)
-            .map_err(|_| self.damaged("gzip data", attachment.name.as_bytes()))
+        let all = 0..attachment.length;
+        self.read_attachment(attachment, Form::Plain, all, &mut |bytes| {
+            out.extend_from_slice(bytes);
+            Ok(())
+        })
     }
 
-    /// An edit of `rev` that sets one attachment (first in the list) and leaves all else; without
-    /// `rev` one that makes the document. Without `data` the attachment is removed.
-    ///
-    /// `data` is content type, bytes, and whether the bytes are gzip already.
+    /// An edit that repeats a revision with its attachments, to be changed; without `rev` one that
+    /// makes the document.
     ///
     /// # Errors
     /// Damage. `Ok(Err(_))` for a revision that is not there or an id that cannot be.
-    pub fn attachment_edit(
+    pub fn continued(
         &self,
         id: &str,
         rev: Option<&Rev>,
-        name: &str,
-        data: Option<(String, Vec<u8>, bool)>,
-    ) -> Result<Result<Edit, crate::EditError>, DocdbError> {
+    ) -> Result<Result<Edit, EditError>, DocdbError> {
         let mut edit = match Edit::new(Some(id), varve_json::Object::new()) {
             Ok(edit) => edit,
             Err(error) => return Ok(Err(error)),
         };
-        if name.starts_with('_') {
-            return Ok(Err(crate::EditError::AttachmentName(name.to_owned())));
-        }
-        if let Some(rev) = rev {
-            let document = self.document(id)?;
-            let found = document
-                .as_ref()
-                .and_then(|document| document.revision(rev));
-            let Some((rev, stored)) = found else {
-                return Ok(Err(crate::EditError::Conflict));
-            };
-            self.continue_from(&mut edit, rev, stored)?;
-        }
-        edit.attachments
-            .retain(|attachment| attachment.name != name);
-        if let Some((content_type, data, is_gzip)) = data {
-            let coding = match is_gzip {
-                true => Coding::Gzip(None),
-                false => Coding::Identity,
-            };
-            let first = Incoming {
-                name: name.to_owned(),
-                content_type,
-                revpos: 0,
-                content: Content::Data(data, coding),
-            };
-            edit.attachments.insert(0, first);
-        }
-        Ok(Ok(edit))
-    }
-
-    /// Makes an edit repeat a revision.
-    fn continue_from(&self, edit: &mut Edit, rev: &Rev, stored: &Stored) -> Result<(), DocdbError> {
+        let document = self.document(id)?;
+        let Some(rev) = rev else {
+            let is_live = document.is_some_and(|found| !found.is_deleted());
+            return Ok(if is_live {
+                Err(EditError::Conflict)
+            } else {
+                Ok(edit)
+            });
+        };
+        let found = document
+            .as_ref()
+            .and_then(|document| document.revision(rev));
+        let Some((rev, stored)) = found else {
+            return Ok(Err(EditError::Conflict));
+        };
         let mut text = Vec::new();
         self.body(stored, &mut text)?;
         edit.body = varve_json::parse_object(&text).map_err(|source| DocdbError::Body {
@@ -99,16 +171,8 @@ impl Snapshot {
             source,
         })?;
         edit.revs = vec![rev.clone()];
-        edit.attachments = self
-            .attachments(stored)?
-            .into_iter()
-            .map(|record| Incoming {
-                name: record.name.clone(),
-                content_type: record.content_type.clone(),
-                revpos: record.revpos,
-                content: Content::Kept(record, self.clone()),
-            })
-            .collect();
-        Ok(())
+        let kept = self.attachments(stored)?.into_iter();
+        edit.attachments = kept.map(|record| Incoming::kept(record, self)).collect();
+        Ok(Ok(edit))
     }
 }

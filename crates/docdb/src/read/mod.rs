@@ -6,6 +6,7 @@ mod changes;
 mod local;
 
 pub use all_docs::{AllDocs, AllDocsRow, IdRange};
+pub use attachments::Form;
 pub use changes::Changes;
 pub use local::{LocalDocument, LocalDocuments};
 

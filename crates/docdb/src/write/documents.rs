@@ -1,10 +1,11 @@
 //! Applying edits to documents.
 
 use super::commit::{Entry, Work};
+use crate::database::Run;
 use crate::edit::{Accepted, EditOutcome, LOCAL_PREFIX, Mode, Prepared, Text};
 use crate::record::{BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, encode_attachments};
 use crate::revtree::Stored;
-use crate::{Attachment, Digest, DocdbError, EditError, Rev, Snapshot};
+use crate::{Attachment, Digest, DocdbError, EditError, Rev};
 use varve_btree::{ChunkRef, EncodedChunk};
 use varve_codec::{Compressor, EngineSetting};
 
@@ -187,14 +188,11 @@ impl Work<'_> {
         let mut records = Vec::with_capacity(edit.attachments.len());
         for attachment in &edit.attachments {
             let mut record = attachment.record.clone();
-            if let Some(source) = &attachment.source {
-                self.bring_along(&mut record, source)?;
-            }
+            self.bring_along(&mut record, &attachment.runs)?;
             for piece in &attachment.pieces {
                 record.chunks.push(self.txn.append_chunk(piece)?);
             }
-            if record.revpos == 0 || edit.mode == Mode::Interactive && !attachment.pieces.is_empty()
-            {
+            if record.revpos == 0 || edit.mode == Mode::Interactive && attachment.is_new {
                 record.revpos = generation;
             }
             stored.active = stored.active.saturating_add(record.active());
@@ -213,20 +211,18 @@ impl Work<'_> {
         Ok(stored)
     }
 
-    /// Copies the data of an attachment that was kept, if a compaction has replaced the file since
-    /// the edit was prepared.
-    fn bring_along(
-        &mut self,
-        record: &mut Attachment,
-        source: &Snapshot,
-    ) -> Result<(), DocdbError> {
-        if source.tree().is_same_file(self.txn.base()) {
-            return Ok(());
-        }
-        for piece in &mut record.chunks {
-            *piece = self
-                .txn
-                .append_chunk(&source.tree().stored_chunk(*piece)?)?;
+    /// Copies the data of an attachment that is stored already, where a compaction has replaced the
+    /// file since.
+    fn bring_along(&mut self, record: &mut Attachment, runs: &[Run]) -> Result<(), DocdbError> {
+        let mut pieces = record.chunks.iter_mut();
+        for run in runs {
+            let source = run.source.tree();
+            let is_here = source.is_same_file(self.txn.base());
+            for piece in pieces.by_ref().take(run.count) {
+                if !is_here {
+                    *piece = self.txn.append_chunk(&source.stored_chunk(*piece)?)?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Random databases before and after a compaction, and attachments that are equal.
 
 use super::*;
+use crate::attaching;
 use proptest::prelude::*;
 
 /// What is done to one of few documents.
@@ -180,12 +181,8 @@ proptest! {
 }
 
 fn attach(db: &Database, id: &str, data: &[u8]) {
-    let data = ("image/png".to_owned(), data.to_vec(), false);
-    let snapshot = db.snapshot();
-    let edit = snapshot.attachment_edit(id, None, "it", Some(data));
-    db.update_one(edit.unwrap().unwrap(), Mode::Interactive)
-        .unwrap()
-        .unwrap();
+    let edit = attaching(db, id, None, "it", Some(("image/png", data)));
+    db.update_one(edit, Mode::Interactive).unwrap().unwrap();
 }
 
 #[test]

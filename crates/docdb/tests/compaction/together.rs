@@ -1,7 +1,9 @@
 //! Writers, readers and deletions while a database is compacted.
 
 use super::*;
+use crate::attaching;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use varve_docdb::{Announced, Form};
 
 /// Documents that each writer keeps editing.
 const DOCUMENTS: usize = 20;
@@ -143,15 +145,13 @@ fn an_edit_that_keeps_attachments_survives_the_swap() {
     let data = varve_testkit::repos::noise(2_500_000, 5);
     let first = put_rev(&db, r#"{"_id":"a","x":1}"#);
     let rev: Rev = first.parse().unwrap();
-    let attach = |snapshot: &Snapshot, rev: &Rev, name: &str, data: &[u8]| {
-        let data = ("image/png".to_owned(), data.to_vec(), false);
-        let edit = snapshot.attachment_edit("a", Some(rev), name, Some(data));
-        edit.unwrap().unwrap()
+    let attach = |rev: &Rev, name: &str, data: &[u8]| {
+        attaching(&db, "a", Some(rev), name, Some(("image/png", data)))
     };
-    let long = attach(&db.snapshot(), &rev, "long", &data);
+    let long = attach(&rev, "long", &data);
     let second = db.update_one(long, Mode::Interactive).unwrap().unwrap().rev;
     // Prepared of the file as it was, done in the one that came in its place.
-    let late = attach(&db.snapshot(), &second, "short", b"12");
+    let late = attach(&second, "short", b"12");
     for number in 0..200 {
         put(&db, &format!(r#"{{"_id":"{number}"}}"#)).unwrap();
     }
@@ -168,6 +168,52 @@ fn an_edit_that_keeps_attachments_survives_the_swap() {
         out
     };
     assert_eq!((read(0), read(1)), (b"12".to_vec(), data));
+}
+
+#[test]
+fn an_attachment_that_comes_during_compactions_is_whole() {
+    let db = memory();
+    put(&db, r#"{"_id":"a"}"#).unwrap();
+    let data = varve_testkit::repos::noise(4_500_000, 6);
+    let announced = Announced {
+        name: "long".to_owned(),
+        content_type: "image/png".to_owned(),
+        is_gzip: false,
+    };
+    let mut upload = db.upload(&announced).unwrap();
+    for piece in data.chunks(1_500_000) {
+        upload.write(piece).unwrap().unwrap();
+        put(&db, "{}").unwrap();
+        compact(&db);
+    }
+    let before = db.sizes().unwrap().file;
+    assert!(before < 100_000, "{before}: what nobody has is not kept");
+    let mut edit = db.snapshot().continued("b", None).unwrap().unwrap();
+    edit.attach(announced).unwrap();
+    edit.bring("long", upload.finish().unwrap().unwrap());
+    db.update_one(edit, Mode::Interactive).unwrap().unwrap();
+    compact(&db);
+    let snapshot = db.snapshot();
+    let document = snapshot.document("b").unwrap().unwrap();
+    let attachments = snapshot.attachments(document.winner().unwrap().1).unwrap();
+    let mut out = Vec::new();
+    snapshot.attachment_data(&attachments[0], &mut out).unwrap();
+    assert!(out == data);
+    for (start, end) in [
+        (0, 1),
+        (1 << 20, (1 << 20) + 5),
+        (3_000_000, 4_500_000),
+        (7, 7),
+    ] {
+        out.clear();
+        let read =
+            snapshot.read_attachment(&attachments[0], Form::Plain, start..end, &mut |bytes| {
+                out.extend_from_slice(bytes);
+                Ok::<_, varve_docdb::DocdbError>(())
+            });
+        read.unwrap();
+        assert!(out == data[start as usize..end as usize], "{start}..{end}");
+    }
 }
 
 #[test]

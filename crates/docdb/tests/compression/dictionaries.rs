@@ -13,6 +13,7 @@ use varve_testkit::Recorder;
 
 fn options(trains: TrainsBy) -> DatabaseOptions {
     DatabaseOptions {
+        compressible: varve_docdb::Compressible::default(),
         setting: EngineSetting::ZSTD,
         cache: NodeCache::new(1 << 20),
         limits: Limits::default(),

@@ -226,6 +226,7 @@ fn what_is_too_large_is_refused_and_the_rest_of_the_batch_is_kept() {
     let limits = Limits {
         document: 20,
         attachment: 3,
+        attachments: 2,
     };
     let options = varve_docdb::DatabaseOptions {
         limits,
@@ -238,11 +239,14 @@ fn what_is_too_large_is_refused_and_the_rest_of_the_batch_is_kept() {
         r#"{"_id":"long","x":"0123456789abc"}"#,
         r#"{"_id":"att","_attachments":{"a":{"data":"AAAA"}}}"#,
         r#"{"_id":"big","_attachments":{"b":{"data":"AAAAAA=="}}}"#,
+        r#"{"_id":"many","_attachments":{"a":{"data":""},"b":{"data":""},"c":{"data":""}}}"#,
     ];
     let edits = texts.iter().map(|text| edit(text)).collect();
     let outcomes = db.update(edits, Mode::Interactive).unwrap();
     assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{outcomes:?}");
     assert_eq!(outcomes[1], Err(EditError::DocumentTooLarge("long".into())));
     assert_eq!(outcomes[3], Err(EditError::AttachmentTooLarge("b".into())));
+    let many = EditError::TooManyAttachments("many".into());
+    assert_eq!(outcomes[4], Err(many));
     assert_eq!(db.snapshot().update_seq(), 2);
 }

@@ -1,6 +1,6 @@
 //! Ranges, counts, changes, attachments, codecs, damage.
 
-use crate::{PATH, create, edit, get, memory, options, put_rev};
+use crate::{PATH, attaching, create, edit, get, memory, options, put_rev};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -115,12 +115,8 @@ fn attachments_are_kept_replaced_and_removed_by_stubs() {
     assert_eq!(names(&rev), [r#"t 1 "hello""#, r#"b 1 "\0\u{1}""#]);
     let set = |rev: &str, name: &str, data: Option<&str>| {
         let rev: Rev = rev.parse().unwrap();
-        let data = data.map(|data| ("text/plain".to_owned(), data.as_bytes().to_vec(), false));
-        let edit = db
-            .snapshot()
-            .attachment_edit("a", Some(&rev), name, data)
-            .unwrap()
-            .unwrap();
+        let data = data.map(|data| ("text/plain", data.as_bytes()));
+        let edit = attaching(&db, "a", Some(&rev), name, data);
         db.update_one(edit, Mode::Interactive)
             .unwrap()
             .unwrap()

@@ -1,6 +1,6 @@
 //! Revision ids and attachments that CouchDB 3.5.0 gave.
 
-use crate::{memory, put};
+use crate::{attaching, memory, put};
 use varve_docdb::{DocumentText, Edit, EditError, Mode, Rev, write_attachment_stubs};
 use varve_json::{Object, Value};
 
@@ -41,10 +41,8 @@ fn recorded_attachments_have_their_revisions_and_stubs() {
         let edit = match case.get("sent").and_then(Value::as_str) {
             Some(sent) => Edit::parse(Some(id), sent.as_bytes()).unwrap(),
             None => {
-                let data = b"\x89PNG....".to_vec();
-                let data = Some(("image/png".to_owned(), data, false));
-                let edit = db.snapshot().attachment_edit(id, None, "file.png", data);
-                edit.unwrap().unwrap()
+                let data = ("image/png", &b"\x89PNG...."[..]);
+                attaching(&db, id, None, "file.png", Some(data))
             }
         };
         let rev = db.update_one(edit, Mode::Interactive).unwrap().unwrap().rev;
@@ -71,23 +69,11 @@ fn recorded_attachments_have_their_revisions_and_stubs() {
 fn removing_the_only_attachment_gives_the_recorded_revision() {
     // From `couchdb-answers.json`: att2/f.bin is put and deleted.
     let db = memory();
-    let data = Some((
-        "application/octet-stream".to_owned(),
-        b"0123456789".to_vec(),
-        false,
-    ));
-    let edit = db
-        .snapshot()
-        .attachment_edit("att2", None, "f.bin", data)
-        .unwrap()
-        .unwrap();
+    let data = ("application/octet-stream", &b"0123456789"[..]);
+    let edit = attaching(&db, "att2", None, "f.bin", Some(data));
     let rev: Rev = db.update_one(edit, Mode::Interactive).unwrap().unwrap().rev;
     assert_eq!(rev.to_string(), "1-f63ee81055a42750775436f78a73d8d1");
-    let edit = db
-        .snapshot()
-        .attachment_edit("att2", Some(&rev), "f.bin", None)
-        .unwrap()
-        .unwrap();
+    let edit = attaching(&db, "att2", Some(&rev), "f.bin", None);
     let rev = db.update_one(edit, Mode::Interactive).unwrap().unwrap().rev;
     assert_eq!(rev.to_string(), "2-5ecf4dc148c50e3d4271d0c7941feb7f");
 }

@@ -4,8 +4,10 @@ use varve_docdb::Snapshot;
 use varve_json::Value;
 
 use super::call::Call;
-use super::document::options::{Extras, OpenRevs, ReadOptions, revision_texts};
-use super::document::read::{Opened, opened};
+use super::document::options::{Data, Extras, OpenRevs, revision_texts};
+use super::document::parts::{self, Source};
+use super::document::read::{Opened, opened, whole_after};
+use super::document::render::Sink;
 use crate::{Answer, Failure};
 
 /// One document that is asked for.
@@ -22,18 +24,64 @@ struct Asked {
 /// 400 if the body has no list of documents.
 pub fn answer(call: Call) -> Result<Answer, Failure> {
     let asked = asked_for(&call)?;
-    let snapshot = call.database.documents.snapshot();
     let extras = Extras::parse(&call.request);
-    let latest = call.request.query("latest") == Some("true");
-    let mut body = b"{\"results\":[".to_vec();
-    for (index, one) in asked.into_iter().enumerate() {
-        if index > 0 {
-            body.push(b',');
+    let reader = Reader {
+        snapshot: call.database.documents.snapshot(),
+        extras,
+        latest: call.request.query("latest") == Some("true"),
+    };
+    for media in ["multipart/mixed", "multipart/related"] {
+        if call.request.accepts(media) {
+            return in_parts(media, reader, asked);
         }
-        write_result(&snapshot, one, extras, latest, &mut body);
     }
-    body.extend_from_slice(b"]}\n");
+    if extras.attachments == Data::Inline {
+        return Ok(Answer::stream("application/json", move |writer| {
+            reader.write_all(asked, writer)
+        }));
+    }
+    let mut body = Vec::new();
+    reader.write_all(asked, &mut body)?;
     Ok(Answer::json(hyper::StatusCode::OK, body))
+}
+
+fn in_parts(media: &str, mut reader: Reader, asked: Vec<Asked>) -> Result<Answer, Failure> {
+    reader.extras = reader.extras.with_parts();
+    parts::mixed(media, move |outer| {
+        for one in asked {
+            for found in reader.find(&one) {
+                match found {
+                    Ok(source) => {
+                        let further = [
+                            ("X-Doc-Id", one.id.clone()),
+                            ("X-Rev-Id", source.rev.to_string()),
+                        ];
+                        outer.document(&source, &further)?;
+                    }
+                    Err(missing) => {
+                        let mut text = Vec::new();
+                        missing.write(&one.id, &mut text);
+                        outer.error(&text)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Why a revision cannot be had.
+struct Missing {
+    rev: String,
+    error: String,
+    reason: String,
+}
+
+/// What all documents of one request are read with.
+struct Reader {
+    snapshot: Snapshot,
+    extras: Extras,
+    latest: bool,
 }
 
 fn asked_for(call: &Call) -> Result<Vec<Asked>, Failure> {
@@ -55,66 +103,113 @@ fn asked_for(call: &Call) -> Result<Vec<Asked>, Failure> {
     each.collect()
 }
 
-fn write_result(
-    snapshot: &Snapshot,
-    asked: Asked,
-    extras: Extras,
-    latest: bool,
-    out: &mut Vec<u8>,
-) {
-    out.extend_from_slice(b"{\"id\":");
-    varve_json::write_string(&asked.id, out);
-    out.extend_from_slice(b",\"docs\":[");
-    let open_revs = match &asked.rev {
-        Some(rev) => OpenRevs::Listed(vec![rev.clone()]),
-        None => OpenRevs::All,
-    };
-    let options = ReadOptions {
-        latest,
-        atts_since: asked.atts_since,
-        extras,
-        ..ReadOptions::default()
-    };
-    let document = snapshot.document(&asked.id).map_err(Failure::from);
-    let found = document
-        .and_then(|document| opened(snapshot, &asked.id, document.as_ref(), &open_revs, &options));
-    match found {
-        Ok(found) if found.is_empty() => {
-            write_error(&asked.id, "undefined", "not_found", "missing", out);
-        }
-        Ok(found) => write_found(&asked.id, found, out),
-        Err(failure) => {
-            let rev = asked.rev.as_deref().unwrap_or("undefined");
-            write_error(&asked.id, rev, &failure.error, &failure.reason, out);
-        }
-    }
-    out.extend_from_slice(b"]}");
-}
-
-fn write_found(id: &str, found: Vec<Opened>, out: &mut Vec<u8>) {
-    for (index, one) in found.into_iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        match one {
-            Opened::Found(text) => {
-                out.extend_from_slice(b"{\"ok\":");
-                out.extend_from_slice(&text);
-                out.push(b'}');
+impl Reader {
+    fn write_all(&self, asked: Vec<Asked>, sink: &mut impl Sink) -> Result<(), Failure> {
+        sink.text().extend_from_slice(b"{\"results\":[");
+        for (index, one) in asked.into_iter().enumerate() {
+            if index > 0 {
+                sink.text().push(b',');
             }
-            Opened::Missing(rev) => write_error(id, &rev, "not_found", "missing", out),
+            self.write_result(&one, sink)?;
+            sink.pass_on()?;
         }
+        sink.text().extend_from_slice(b"]}\n");
+        Ok(())
+    }
+
+    fn write_result(&self, asked: &Asked, sink: &mut impl Sink) -> Result<(), Failure> {
+        let out = sink.text();
+        out.extend_from_slice(b"{\"id\":");
+        varve_json::write_string(&asked.id, out);
+        out.extend_from_slice(b",\"docs\":[");
+        for (index, found) in self.find(asked).into_iter().enumerate() {
+            if index > 0 {
+                sink.text().push(b',');
+            }
+            match found {
+                Ok(source) => {
+                    sink.text().extend_from_slice(b"{\"ok\":");
+                    source.shown()?.write(sink)?;
+                    sink.text().push(b'}');
+                }
+                Err(missing) => {
+                    let out = sink.text();
+                    out.extend_from_slice(b"{\"error\":");
+                    missing.write(&asked.id, out);
+                    out.push(b'}');
+                }
+            }
+        }
+        sink.text().extend_from_slice(b"]}");
+        Ok(())
+    }
+
+    /// The revisions that one client asks for, in order; at least one entry.
+    fn find(&self, asked: &Asked) -> Vec<Result<Source, Missing>> {
+        let missing = |rev: &str, error: &str, reason: &str| Missing {
+            rev: rev.to_owned(),
+            error: error.to_owned(),
+            reason: reason.to_owned(),
+        };
+        match self.sources(asked) {
+            Ok(found) if found.is_empty() => {
+                vec![Err(missing("undefined", "not_found", "missing"))]
+            }
+            Ok(found) => found
+                .into_iter()
+                .map(|one| one.map_err(|rev| missing(&rev, "not_found", "missing")))
+                .collect(),
+            Err(failure) => {
+                let rev = asked.rev.as_deref().unwrap_or("undefined");
+                vec![Err(missing(rev, &failure.error, &failure.reason))]
+            }
+        }
+    }
+
+    /// As [`Reader::find`], the texts of revisions that are missing.
+    fn sources(&self, asked: &Asked) -> Result<Vec<Result<Source, String>>, Failure> {
+        let open_revs = match &asked.rev {
+            Some(rev) => OpenRevs::Listed(vec![rev.clone()]),
+            None => OpenRevs::All,
+        };
+        let document = self.snapshot.document(&asked.id)?;
+        let found = opened(document.as_ref(), &open_revs, self.latest)?;
+        let Some(document) = document else {
+            let missing = found.into_iter().filter_map(|one| match one {
+                Opened::Missing(rev) => Some(Err(rev)),
+                Opened::Found(_) => None,
+            });
+            return Ok(missing.collect());
+        };
+        let whole_after = whole_after(&document, asked.atts_since.as_deref())?;
+        let sources = found.into_iter().map(|one| match one {
+            Opened::Missing(rev) => Err(rev),
+            Opened::Found(rev) => Ok(Source {
+                snapshot: self.snapshot.clone(),
+                document: document.clone(),
+                rev,
+                extras: self.extras,
+                whole_after,
+            }),
+        });
+        Ok(sources.collect())
     }
 }
 
-fn write_error(id: &str, rev: &str, error: &str, reason: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"error\":{\"rev\":");
-    varve_json::write_string(rev, out);
-    for (name, text) in [("reason", reason), ("id", id), ("error", error)] {
-        out.push(b',');
-        varve_json::write_string(name, out);
-        out.push(b':');
-        varve_json::write_string(text, out);
+impl Missing {
+    fn write(&self, id: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"rev\":");
+        varve_json::write_string(&self.rev, out);
+        for (name, text) in [
+            ("reason", &*self.reason),
+            ("id", id),
+            ("error", &*self.error),
+        ] {
+            out.push(b',');
+            varve_json::write_string(name, out);
+            out.push(b':');
+            varve_json::write_string(text, out);
+        }
+        out.push(b'}');
     }
-    out.extend_from_slice(b"}}");
 }

@@ -1,7 +1,9 @@
 //! One request to one database, with everything its handler needs.
 
+use std::io::Read;
 use std::sync::Arc;
 
+use flate2::read::MultiGzDecoder;
 use varve_json::Value;
 
 use super::open::OpenDatabase;
@@ -71,6 +73,26 @@ impl Call {
     pub fn json_body(&self) -> Result<Value, Failure> {
         self.request.require_json()?;
         Ok(varve_json::parse(&self.request.body)?)
+    }
+
+    /// The body as it arrives. Nothing, if somebody has taken it.
+    pub fn upload(&self) -> Box<dyn Read> {
+        match &self.request.upload {
+            Some(upload) => Box::new(upload.reader()),
+            None => Box::new(std::io::empty()),
+        }
+    }
+
+    /// The body as it arrives, free of its `Content-Encoding`.
+    ///
+    /// # Errors
+    /// 415 for an unknown encoding.
+    pub fn plain_upload(&self) -> Result<Box<dyn Read>, Failure> {
+        match self.request.header("content-encoding") {
+            None | Some("identity") => Ok(self.upload()),
+            Some("gzip") => Ok(Box::new(MultiGzDecoder::new(self.upload()))),
+            Some(_) => Err(Failure::unknown_encoding()),
+        }
     }
 
     /// Where a document of this database is found.

@@ -42,6 +42,7 @@ fn meaning(error: &EditError) -> (u16, &'static str) {
         EditError::MissingStub { .. } => (412, "missing_stub"),
         EditError::DocumentTooLarge(_) => (413, "document_too_large"),
         EditError::AttachmentTooLarge(_) => (413, "attachment_too_large"),
+        EditError::TooManyAttachments(_) => (413, "too_many_attachments"),
         _ => (400, "bad_request"),
     }
 }

@@ -69,6 +69,24 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
     }
 }
 
+/// Whether the body of a request is read while it arrives: attachments may be longer than memory.
+pub(crate) fn reads_while_arriving(request: &Request) -> bool {
+    let path = request.path();
+    let Some((name, rest)) = path.split_first() else {
+        return false;
+    };
+    let target = Target::parse(rest);
+    let media = request.content_type();
+    let comes_as = |wanted: &str| media.as_deref() == Some(wanted);
+    names::is_legal(name)
+        && match (request.method.as_str(), target) {
+            ("PUT", Target::Attachment(..)) => true,
+            ("PUT", Target::Document(_)) => comes_as(document::receive::RELATED),
+            ("POST", Target::Document(_)) => comes_as(document::receive::FORM),
+            _ => false,
+        }
+}
+
 /// The bytes that a `Range` header asks for, of a body of `length` bytes.
 pub(crate) fn parse_range(header: Option<&str>, length: u64) -> Option<std::ops::Range<u64>> {
     match range::parse_range(header, length) {

@@ -63,6 +63,11 @@ impl<'w> Rows<'w> {
         out
     }
 
+    /// Where a row goes whose text may be longer than memory.
+    pub fn writer(&mut self) -> &mut BodyWriter {
+        self.writer
+    }
+
     /// To be called between rows.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ pub(crate) async fn read_body(
 ) -> Result<Vec<u8>, Failure> {
     let claimed = incoming.size_hint().lower();
     if claimed > limit {
-        return Err(too_large(limit));
+        return Err(Failure::too_large());
     }
     let mut body = Vec::with_capacity(usize::try_from(claimed.min(TRUSTED_CLAIM)).unwrap_or(0));
     while let Some(frame) = incoming.frame().await {
@@ -29,7 +29,7 @@ pub(crate) async fn read_body(
             frame.map_err(|e| Failure::bad_request(format!("cannot read the body: {e}")))?;
         if let Some(data) = frame.data_ref() {
             if (body.len() + data.len()) as u64 > limit {
-                return Err(too_large(limit));
+                return Err(Failure::too_large());
             }
             body.extend_from_slice(data);
         }
@@ -37,11 +37,7 @@ pub(crate) async fn read_body(
     match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
         None | Some(b"identity") => Ok(body),
         Some(b"gzip") => gunzip(&body, limit),
-        Some(_) => Err(Failure::new(
-            415,
-            "bad_ctype",
-            "only gzip and identity are known as Content-Encoding of a request",
-        )),
+        Some(_) => Err(Failure::unknown_encoding()),
     }
 }
 
@@ -51,17 +47,9 @@ fn gunzip(packed: &[u8], limit: u64) -> Result<Vec<u8>, Failure> {
     let read = bounded.read_to_end(&mut body);
     read.map_err(|e| Failure::bad_request(format!("the body is no valid gzip: {e}")))?;
     if body.len() as u64 > limit {
-        return Err(too_large(limit));
+        return Err(Failure::too_large());
     }
     Ok(body)
-}
-
-fn too_large(limit: u64) -> Failure {
-    Failure::new(
-        413,
-        "too_large",
-        format!("the request entity is too large: the limit is {limit} bytes"),
-    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::sendfile::{self, FileQueue, SendfileStream};
 use super::tls::Tls;
 use super::{Answer, Body, Request, Upload, body::BodyReceiver, read_body};
 use crate::site::Site;
-use crate::{Failure, hg, route};
+use crate::{Failure, route};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
@@ -179,18 +179,13 @@ async fn take_in(
         return Err(Failure::not_found("Not Found"));
     };
     let login = site.login(&parts.headers).await?;
-    let (mut body, mut upload) = (Vec::new(), None);
-    let is_upload =
-        site.is_about_hg(uri.path()) && hg::reads_while_arriving(uri.query().unwrap_or_default());
-    if is_upload {
-        upload = Some(Upload::new(incoming));
-    } else {
-        let limit = site.body_limit(&login.user);
-        body = read_body(incoming, &parts.headers, limit).await?;
+    let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
+    let limit = site.body_limit(&login.user);
+    match site.upload_limit(&request, limit) {
+        Some(limit) => request.upload = Some(Upload::new(incoming, limit)?),
+        None => request.body = read_body(incoming, &request.headers, limit).await?,
     }
-    let mut request = Request::new(parts.method, &uri, parts.headers, body)?;
     request.mount = mount.path();
-    request.upload = upload;
     request.peer = Some(way.peer);
     request.is_encrypted = way.is_encrypted;
     Ok((request, login))

@@ -131,6 +131,13 @@ impl Request {
         parts.any(|part| part.split(';').next().unwrap_or("").trim() == media)
     }
 
+    /// Whether JSON is among what the client takes.
+    pub fn takes_json(&self) -> bool {
+        let any = |media: &&str| self.accepts(media);
+        let all = ["application/json", "application/*", "*/*"];
+        self.header("accept").is_none() || all.iter().any(any)
+    }
+
     /// Refuses a body whose `Content-Type` is not JSON's, as CouchDB does for many a POST.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! A body that is read while it arrives, by a blocking thread.
 
+use crate::Failure;
 use http_body_util::BodyExt;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use std::fmt;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +25,8 @@ type Piece = io::Result<Bytes>;
 pub struct Upload(Arc<Mutex<State>>);
 
 enum State {
-    Waiting(Incoming),
+    /// With the bytes that somebody may read of it.
+    Waiting(Incoming, u64),
     /// Somebody reads; the task hands it the pieces.
     Read(JoinHandle<()>),
     Done,
@@ -37,8 +39,17 @@ impl fmt::Debug for Upload {
 }
 
 impl Upload {
-    pub(super) fn new(incoming: Incoming) -> Upload {
-        Upload(Arc::new(Mutex::new(State::Waiting(incoming))))
+    /// A body of at most `limit` bytes; whoever reads on gets an error there.
+    ///
+    /// # Errors
+    /// 413 if the client says that it is longer.
+    pub(super) fn new(incoming: Incoming, limit: u64) -> Result<Upload, Failure> {
+        if incoming.size_hint().lower() > limit {
+            return Err(Failure::too_large());
+        }
+        Ok(Upload(Arc::new(Mutex::new(State::Waiting(
+            incoming, limit,
+        )))))
     }
 
     fn take(&self) -> State {
@@ -49,8 +60,8 @@ impl Upload {
     /// The body, which a blocking thread may read. Nothing, if it was taken before.
     pub(crate) fn reader(&self) -> UploadReader {
         let (sender, receiver) = mpsc::channel(AHEAD);
-        if let State::Waiting(incoming) = self.take() {
-            let task = tokio::spawn(hand_on(incoming, Some(sender)));
+        if let State::Waiting(incoming, limit) = self.take() {
+            let task = tokio::spawn(hand_on(incoming, Some((sender, limit))));
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             *state = State::Read(task);
         }
@@ -64,7 +75,7 @@ impl Upload {
     /// able to, or it never sees the answer.
     pub(super) async fn discard(&self) {
         match self.take() {
-            State::Waiting(incoming) => hand_on(incoming, None).await,
+            State::Waiting(incoming, _) => hand_on(incoming, None).await,
             // It goes on without a reader.
             State::Read(task) => drop(task.await),
             State::Done => {}
@@ -73,8 +84,8 @@ impl Upload {
 }
 
 /// Passes a body on, and reads on to its end when nobody wants it any more.
-async fn hand_on(mut incoming: Incoming, mut to: Option<mpsc::Sender<Piece>>) {
-    let mut discarded = 0;
+async fn hand_on(mut incoming: Incoming, mut to: Option<(mpsc::Sender<Piece>, u64)>) {
+    let (mut discarded, mut received) = (0, 0);
     loop {
         let piece = match timeout(SILENCE, incoming.frame()).await {
             Ok(None) => return,
@@ -87,9 +98,16 @@ async fn hand_on(mut incoming: Incoming, mut to: Option<mpsc::Sender<Piece>>) {
         };
         let is_end = piece.is_err();
         let len = piece.as_ref().map_or(0, Bytes::len) as u64;
+        received += len;
         match &to {
-            Some(sender) => {
-                if sender.send(piece).await.is_err() {
+            Some((sender, limit)) => {
+                let is_past = received > *limit;
+                let piece = if is_past {
+                    Err(io::ErrorKind::FileTooLarge.into())
+                } else {
+                    piece
+                };
+                if sender.send(piece).await.is_err() || is_past {
                     to = None;
                 }
             }
@@ -97,6 +115,16 @@ async fn hand_on(mut incoming: Incoming, mut to: Option<mpsc::Sender<Piece>>) {
         }
         if is_end || discarded > DISCARDED {
             return;
+        }
+    }
+}
+
+/// A body that did not come to its end.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::FileTooLarge => Failure::too_large(),
+            _ => Failure::bad_request(format!("cannot read the body: {error}")),
         }
     }
 }

@@ -142,9 +142,9 @@ impl Query {
             out.extend_from_slice(b"\"}");
             if self.options.include_docs {
                 out.extend_from_slice(b",\"doc\":");
-                self.shown(row.id(), &row.rev, &row.stored, None, out)?;
+                self.shown(row.id(), &row.rev, &row.stored, None, rows.writer())?;
             }
-            out.push(b'}');
+            rows.writer().buffer().push(b'}');
             rows.flush_if_full()?;
         }
         rows.end()
@@ -221,10 +221,10 @@ impl Query {
             out.extend_from_slice(b",\"doc\":");
             match stored.deleted {
                 true => out.extend_from_slice(b"null"),
-                false => self.shown(id, rev, stored, document.as_ref(), out)?,
+                false => self.shown(id, rev, stored, document.as_ref(), rows.writer())?,
             }
         }
-        out.push(b'}');
+        rows.writer().buffer().push(b'}');
         Ok(())
     }
 
@@ -264,7 +264,7 @@ impl Query {
         rev: &varve_docdb::Rev,
         stored: &varve_docdb::Stored,
         document: Option<&varve_docdb::Document>,
-        out: &mut Vec<u8>,
+        out: &mut BodyWriter,
     ) -> Result<(), Failure> {
         let options = &self.options;
         let extras = row_extras(

@@ -1,14 +1,17 @@
 //! Single documents.
 
 pub mod options;
+pub mod parts;
 pub mod read;
+pub mod receive;
 pub mod render;
 pub mod write;
 
-use hyper::Method;
-
 use super::call::Call;
 use crate::{Answer, Failure};
+
+/// What an attachment is taken to be that came without a type.
+pub const DEFAULT_TYPE: &str = "application/octet-stream";
 
 /// Answers a request for one document.
 ///
@@ -19,11 +22,7 @@ pub fn answer(call: &Call, id: &str) -> Result<Answer, Failure> {
         "PUT" => write::put(call, id),
         "DELETE" => write::delete(call, id),
         "COPY" => write::copy(call, id),
-        _ if call.request.method == Method::POST => Err(Failure::new(
-            415,
-            "bad_content_type",
-            "Documents are written with PUT; forms are not accepted",
-        )),
+        "POST" => receive::form(call, id),
         _ if id.starts_with(varve_docdb::LOCAL_PREFIX) => read::local(call, id),
         _ => read::get(call, id),
     }

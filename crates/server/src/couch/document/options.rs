@@ -14,6 +14,18 @@ pub enum OpenRevs {
     Listed(Vec<String>),
 }
 
+/// What is shown of attachments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    /// Names, types, digests and lengths.
+    #[default]
+    Stubs,
+    /// Their bytes too, in the document.
+    Inline,
+    /// Their bytes too, behind the document.
+    Follows,
+}
+
 /// What is put into a document beside its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
@@ -27,8 +39,8 @@ pub struct Extras {
     pub deleted_conflicts: bool,
     /// `_local_seq`: the update that last changed it.
     pub local_seq: bool,
-    /// Attachments with their bytes.
-    pub attachments: bool,
+    /// Attachments.
+    pub attachments: Data,
     /// How attachments are stored.
     pub att_encoding_info: bool,
 }
@@ -48,7 +60,27 @@ pub struct ReadOptions {
     pub extras: Extras,
 }
 
+impl Data {
+    /// The bytes in the document, if they are wanted.
+    pub fn inline(wanted: bool) -> Data {
+        match wanted {
+            true => Data::Inline,
+            false => Data::Stubs,
+        }
+    }
+}
+
 impl Extras {
+    /// The same for documents whose attachments come behind them.
+    #[must_use]
+    pub fn with_parts(self) -> Extras {
+        Extras {
+            attachments: Data::Follows,
+            att_encoding_info: true,
+            ..self
+        }
+    }
+
     /// Reads the query; other values than `true` mean nothing, as in CouchDB.
     pub fn parse(request: &Request) -> Extras {
         let flag = |name: &str| request.query(name) == Some("true");
@@ -59,7 +91,7 @@ impl Extras {
             conflicts: meta || flag("conflicts"),
             deleted_conflicts: meta || flag("deleted_conflicts"),
             local_seq: flag("local_seq"),
-            attachments: flag("attachments"),
+            attachments: Data::inline(flag("attachments")),
             att_encoding_info: flag("att_encoding_info"),
         }
     }

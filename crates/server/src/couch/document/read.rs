@@ -1,24 +1,27 @@
 //! Single documents are read.
 
 use hyper::StatusCode;
-use varve_docdb::{Document, DocumentText, LocalDocument, Node, Rev, Snapshot, Stored};
+use varve_docdb::{Document, DocumentText, Edit, LocalDocument, Node, Rev, Snapshot, Stored};
 
-use super::options::{Extras, OpenRevs, ReadOptions};
-use super::render::Shown;
+use super::options::{Data, Extras, OpenRevs, ReadOptions};
+use super::parts::{self, Source};
 use crate::couch::call::Call;
-use crate::couch::{etag, failures, multipart};
+use crate::couch::{etag, failures};
 use crate::{Answer, Failure};
+
+/// Documents whose attachments are longer than this are sent while they are read.
+const LONG: u64 = 64 << 10;
 
 /// Answers `GET /{db}/{id}`.
 ///
 /// # Errors
 /// 404 if there is no such document or revision, 400 for what is no revision.
 pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
-    let options = ReadOptions::parse(&call.request)?;
+    let mut options = ReadOptions::parse(&call.request)?;
     let snapshot = call.database.documents.snapshot();
     let document = snapshot.document(id)?;
     if let Some(open_revs) = &options.open_revs {
-        return open(call, &snapshot, id, document.as_ref(), open_revs, &options);
+        return open(call, snapshot, document, open_revs, &options);
     }
     let document = document.ok_or_else(failures::missing)?;
     let (node, stored) = chosen(&document, &options)?;
@@ -27,19 +30,34 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     if tagged && etag::matches(&call.request, &tag) {
         return Ok(etag::not_modified(&tag));
     }
-    let shown = Shown {
-        snapshot: &snapshot,
-        id,
-        rev: &node.rev,
-        stored,
-        document: Some(&document),
+    let has_data = options.extras.attachments != Data::Stubs && stored.attachments.is_some();
+    let in_parts = has_data && !call.request.takes_json();
+    if in_parts {
+        options.extras = options.extras.with_parts();
+    }
+    let source = Source {
+        rev: node.rev.clone(),
         extras: options.extras,
         whole_after: whole_after(&document, options.atts_since.as_deref())?,
+        snapshot,
+        document,
     };
-    let mut body = Vec::new();
-    let has_meta = shown.write(&mut body)?;
-    body.push(b'\n');
-    let answer = Answer::json(StatusCode::OK, body);
+    let has_meta = source.has_meta();
+    let answer = match () {
+        () if in_parts => source.in_parts()?,
+        () if has_data && source.data_length()? > LONG => {
+            Answer::stream("application/json", move |writer| {
+                source.shown()?.write(writer)?;
+                writer.write(b"\n").map_err(Failure::from)
+            })
+        }
+        () => {
+            let mut body = Vec::new();
+            source.shown()?.write(&mut body)?;
+            body.push(b'\n');
+            Answer::json(StatusCode::OK, body)
+        }
+    };
     Ok(match has_meta {
         true => answer,
         false => answer.with_header("etag", &tag),
@@ -71,7 +89,7 @@ fn chosen<'d>(
 }
 
 /// The highest generation among the revisions of `atts_since` that are known.
-fn whole_after(document: &Document, since: Option<&[String]>) -> Result<u64, Failure> {
+pub fn whole_after(document: &Document, since: Option<&[String]>) -> Result<u64, Failure> {
     let mut highest = 0;
     for text in since.unwrap_or_default() {
         let rev: Rev = text.parse()?;
@@ -84,8 +102,8 @@ fn whole_after(document: &Document, since: Option<&[String]>) -> Result<u64, Fai
 
 /// What `open_revs` and `_bulk_get` give for one revision.
 pub enum Opened {
-    /// The document's JSON text.
-    Found(Vec<u8>),
+    /// The revision is there.
+    Found(Rev),
     /// Text of a revision that is not there.
     Missing(String),
 }
@@ -95,53 +113,31 @@ pub enum Opened {
 /// # Errors
 /// 400 for what is no revision.
 pub fn opened(
-    snapshot: &Snapshot,
-    id: &str,
     document: Option<&Document>,
     open_revs: &OpenRevs,
-    options: &ReadOptions,
+    latest: bool,
 ) -> Result<Vec<Opened>, Failure> {
-    let mut found: Vec<Opened> = Vec::new();
-    let show = |document: &Document, node: &Node, stored: &Stored| -> Result<Opened, Failure> {
-        let mut text = Vec::new();
-        let shown = Shown {
-            snapshot,
-            id,
-            rev: &node.rev,
-            stored,
-            document: Some(document),
-            extras: options.extras,
-            whole_after: whole_after(document, options.atts_since.as_deref())?,
-        };
-        shown.write(&mut text)?;
-        Ok(Opened::Found(text))
-    };
+    let mut found = Vec::new();
     let listed = match (open_revs, document) {
         (OpenRevs::All, None) => return Ok(found),
         (OpenRevs::All, Some(document)) => {
             // CouchDB lists leaves in ascending order.
             let mut leaves: Vec<&Node> = document.tree().leaves().collect();
             leaves.reverse();
-            for leaf in leaves {
-                if let Some(stored) = &leaf.stored {
-                    found.push(show(document, leaf, stored)?);
-                }
-            }
-            return Ok(found);
+            let readable = leaves.into_iter().filter(|leaf| leaf.stored.is_some());
+            return Ok(readable
+                .map(|leaf| Opened::Found(leaf.rev.clone()))
+                .collect());
         }
         (OpenRevs::Listed(listed), _) => listed,
     };
     for text in listed {
         let rev: Rev = text.parse()?;
-        let nodes = document.map(|document| (document, nodes_of(document, &rev, options.latest)));
         let before = found.len();
-        for (document, node) in nodes
-            .into_iter()
-            .flat_map(|(d, nodes)| nodes.into_iter().map(move |node| (d, node)))
-        {
-            if let Some(stored) = &node.stored {
-                found.push(show(document, node, stored)?);
-            }
+        if let Some(document) = document {
+            let nodes = nodes_of(document, &rev, latest).into_iter();
+            let readable = nodes.filter(|node| node.stored.is_some());
+            found.extend(readable.map(|node| Opened::Found(node.rev.clone())));
         }
         if found.len() == before {
             found.push(Opened::Missing(text.clone()));
@@ -159,25 +155,40 @@ fn nodes_of<'d>(document: &'d Document, rev: &Rev, latest: bool) -> Vec<&'d Node
 
 fn open(
     call: &Call,
-    snapshot: &Snapshot,
-    id: &str,
-    document: Option<&Document>,
+    snapshot: Snapshot,
+    document: Option<Document>,
     open_revs: &OpenRevs,
     options: &ReadOptions,
 ) -> Result<Answer, Failure> {
-    let wants_parts =
-        call.request.accepts("multipart/mixed") && !call.request.accepts("application/json");
     if document.is_none() && *open_revs == OpenRevs::All {
         return Err(failures::missing());
     }
-    let all = opened(snapshot, id, document, open_revs, options)?;
-    if wants_parts {
-        let parts = all.iter().map(|one| match one {
-            Opened::Found(text) => ("application/json", text.clone()),
-            Opened::Missing(rev) => ("application/json; error=\"true\"", missing_text(rev)),
+    let all = opened(document.as_ref(), open_revs, options.latest)?;
+    let whole_after = match &document {
+        Some(document) => whole_after(document, options.atts_since.as_deref())?,
+        None => 0,
+    };
+    let extras = options.extras;
+    let source = move |rev: Rev| -> Result<Source, Failure> {
+        Ok(Source {
+            snapshot: snapshot.clone(),
+            document: document.clone().ok_or_else(failures::missing)?,
+            rev,
+            extras,
+            whole_after,
+        })
+    };
+    if call.request.accepts("multipart/mixed") {
+        return parts::mixed("multipart/mixed", move |outer| {
+            all.into_iter().try_for_each(|one| match one {
+                Opened::Found(rev) => {
+                    let mut source = source(rev)?;
+                    source.extras = source.extras.with_parts();
+                    outer.document(&source, &[])
+                }
+                Opened::Missing(rev) => outer.error(&missing_text(&rev)),
+            })
         });
-        let (content_type, body) = multipart::mixed(parts);
-        return Ok(Answer::whole(StatusCode::OK, &content_type, body));
     }
     Ok(Answer::stream("application/json", move |writer| {
         writer.write(b"[")?;
@@ -186,15 +197,15 @@ fn open(
                 writer.write(b",")?;
             }
             match one {
-                Opened::Found(text) => {
+                Opened::Found(rev) => {
                     writer.write(b"{\"ok\":")?;
-                    writer.write(&text)?;
+                    source(rev)?.shown()?.write(writer)?;
                     writer.write(b"}")?;
                 }
                 Opened::Missing(rev) => writer.write(&missing_text(&rev))?,
             }
         }
-        writer.write(b"]\n")
+        writer.write(b"]\n").map_err(Failure::from)
     }))
 }
 
@@ -229,43 +240,31 @@ pub fn write_local(document: &LocalDocument, out: &mut Vec<u8>) {
     DocumentText::local(&document.id, write_rev, &document.body, out).end();
 }
 
-/// The JSON text of the revision that a COPY repeats, with its attachments whole and without what
-/// makes it that revision.
+/// An edit that repeats what a COPY is to repeat.
 ///
 /// # Errors
 /// As [`get`].
-pub fn source_of_copy(call: &Call, id: &str) -> Result<Vec<u8>, Failure> {
+pub fn source_of_copy(call: &Call, id: &str) -> Result<Edit, Failure> {
     let snapshot = call.database.documents.snapshot();
     if id.starts_with(varve_docdb::LOCAL_PREFIX) {
-        return Ok(snapshot.local(id)?.ok_or_else(failures::missing)?.body);
+        let local = snapshot.local(id)?.ok_or_else(failures::missing)?;
+        return Ok(Edit::parse(Some(id), &local.body)?);
     }
     let options = ReadOptions::parse(&call.request)?;
     let document = snapshot.document(id)?.ok_or_else(failures::missing)?;
     let (node, stored) = chosen(&document, &options)?;
-    let shown = Shown {
-        snapshot: &snapshot,
-        id,
-        rev: &node.rev,
-        stored,
-        document: None,
-        extras: row_extras(false, true, true),
-        whole_after: 0,
-    };
-    let mut text = Vec::new();
-    shown.write(&mut text)?;
-    let mut copied = varve_json::parse_object(&text)?;
-    copied.remove("_id");
-    copied.remove("_rev");
-    text.clear();
-    varve_json::write_object(&copied, &mut text);
-    Ok(text)
+    let mut edit = snapshot.continued(id, Some(&node.rev))??;
+    if stored.deleted {
+        edit.delete();
+    }
+    Ok(edit)
 }
 
 /// What documents in rows and feeds carry beside their body.
 pub fn row_extras(conflicts: bool, attachments: bool, att_encoding_info: bool) -> Extras {
     Extras {
         conflicts,
-        attachments,
+        attachments: Data::inline(attachments),
         att_encoding_info,
         ..Extras::default()
     }

@@ -2,11 +2,44 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use varve_docdb::{Attachment, Document, Node, Rev, Snapshot, Stored, write_digest};
+use varve_docdb::{Attachment, Document, Form, Node, Rev, Snapshot, Stored, write_digest};
 
-use super::options::Extras;
+use super::options::{Data, Extras};
 use crate::Failure;
 use crate::couch::sequence::write_number;
+use crate::http::BodyWriter;
+
+/// Where a document's text goes.
+pub trait Sink {
+    /// Where it is appended.
+    fn text(&mut self) -> &mut Vec<u8>;
+
+    /// Passes the text on if it is enough.
+    ///
+    /// # Errors
+    /// Nobody reads it any more.
+    fn pass_on(&mut self) -> Result<(), Failure>;
+}
+
+impl Sink for Vec<u8> {
+    fn text(&mut self) -> &mut Vec<u8> {
+        self
+    }
+
+    fn pass_on(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Sink for BodyWriter {
+    fn text(&mut self) -> &mut Vec<u8> {
+        self.buffer()
+    }
+
+    fn pass_on(&mut self) -> Result<(), Failure> {
+        Ok(self.flush_if_full()?)
+    }
+}
 
 /// One revision of a document, and what is to be shown of it.
 pub struct Shown<'a> {
@@ -44,7 +77,8 @@ impl Shown<'_> {
     ///
     /// # Errors
     /// 500 if the file cannot be read.
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<bool, Failure> {
+    pub fn write(&self, sink: &mut impl Sink) -> Result<bool, Failure> {
+        let out = sink.text();
         out.extend_from_slice(b"{\"_id\":");
         varve_json::write_string(self.id, out);
         out.extend_from_slice(b",\"_rev\":\"");
@@ -60,9 +94,9 @@ impl Shown<'_> {
         };
         let has_meta = out.len() > before_meta;
         if self.stored.attachments.is_some() {
-            self.write_attachments(out)?;
+            self.write_attachments(sink)?;
         }
-        out.push(b'}');
+        sink.text().push(b'}');
         Ok(has_meta)
     }
 
@@ -71,7 +105,7 @@ impl Shown<'_> {
     ///
     /// # Errors
     /// As [`Shown::write`].
-    pub fn write_in_row(self, out: &mut Vec<u8>) -> Result<(), Failure> {
+    pub fn write_in_row(self, out: &mut impl Sink) -> Result<(), Failure> {
         if self.document.is_some() || !self.extras.need_tree() {
             return self.write(out).map(drop);
         }
@@ -148,10 +182,12 @@ impl Shown<'_> {
         out.push(b']');
     }
 
-    fn write_attachments(&self, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn write_attachments(&self, sink: &mut impl Sink) -> Result<(), Failure> {
+        let out = sink.text();
         out.extend_from_slice(b",\"_attachments\":{");
         let attachments = self.snapshot.attachments(self.stored)?;
         for (index, attachment) in attachments.iter().enumerate() {
+            let out = sink.text();
             if index > 0 {
                 out.push(b',');
             }
@@ -163,21 +199,30 @@ impl Shown<'_> {
             out.extend_from_slice(b",\"digest\":\"");
             write_digest(&attachment.md5, out);
             out.push(b'"');
-            if self.extras.attachments && attachment.revpos > self.whole_after {
-                self.write_data(attachment, out)?;
-            } else {
-                self.write_stub(attachment, out);
+            match self.extras.attachments {
+                Data::Inline if self.is_whole(attachment) => self.write_data(attachment, sink)?,
+                Data::Follows if self.is_whole(attachment) => {
+                    self.write_stub(attachment, "follows", out);
+                }
+                _ => self.write_stub(attachment, "stub", out),
             }
-            out.push(b'}');
+            sink.text().push(b'}');
         }
-        out.push(b'}');
+        sink.text().push(b'}');
         Ok(())
     }
 
-    fn write_stub(&self, attachment: &Attachment, out: &mut Vec<u8>) {
+    /// Whether the client wants the data, if it wants any.
+    pub fn is_whole(&self, attachment: &Attachment) -> bool {
+        attachment.revpos > self.whole_after
+    }
+
+    fn write_stub(&self, attachment: &Attachment, word: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"length\":");
         write_number(attachment.length, out);
-        out.extend_from_slice(b",\"stub\":true");
+        out.extend_from_slice(b",\"");
+        out.extend_from_slice(word.as_bytes());
+        out.extend_from_slice(b"\":true");
         if self.extras.att_encoding_info && attachment.is_gzip {
             out.extend_from_slice(b",\"encoding\":\"gzip\",\"encoded_length\":");
             write_number(attachment.stored_length, out);
@@ -185,15 +230,26 @@ impl Shown<'_> {
     }
 
     /// The bytes as base64: with `att_encoding_info` those that are stored.
-    fn write_data(&self, attachment: &Attachment, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn write_data(&self, attachment: &Attachment, sink: &mut impl Sink) -> Result<(), Failure> {
         let as_stored = self.extras.att_encoding_info && attachment.is_gzip;
-        let mut bytes = Vec::new();
-        match as_stored {
-            true => self.snapshot.attachment_stored(attachment, &mut bytes)?,
-            false => self.snapshot.attachment_data(attachment, &mut bytes)?,
-        }
-        out.extend_from_slice(b",\"data\":\"");
-        out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+        let (form, length) = match as_stored {
+            true => (Form::Stored, attachment.stored_length),
+            false => (Form::Plain, attachment.length),
+        };
+        sink.text().extend_from_slice(b",\"data\":\"");
+        // Three bytes make four letters.
+        let mut rest = Vec::new();
+        self.snapshot
+            .read_attachment(attachment, form, 0..length, &mut |bytes| {
+                rest.extend_from_slice(bytes);
+                let whole = rest.len() / 3 * 3;
+                let letters = STANDARD.encode(&rest[..whole]);
+                rest.drain(..whole);
+                sink.text().extend_from_slice(letters.as_bytes());
+                sink.pass_on()
+            })?;
+        let out = sink.text();
+        out.extend_from_slice(STANDARD.encode(rest).as_bytes());
         out.push(b'"');
         if as_stored {
             out.extend_from_slice(b",\"encoding\":\"gzip\"");

@@ -4,9 +4,9 @@ use hyper::StatusCode;
 use varve_docdb::{Accepted, Edit, EditError, Mode};
 
 use super::options::given_rev;
-use super::read;
+use super::{read, receive};
 use crate::couch::call::Call;
-use crate::couch::{etag, failures, multipart, validate};
+use crate::couch::{etag, failures, validate};
 use crate::{Answer, Failure};
 
 /// Whether the answer carries the new revision as its entity tag.
@@ -24,13 +24,17 @@ pub enum Tagged {
 /// 409 and the other refusals of edits and of validation functions.
 pub fn store(call: &Call, edit: Edit, tagged: Tagged) -> Result<Answer, Failure> {
     let accepted = apply(call, edit, Mode::Interactive)?;
-    let status = match call.request.query("batch") {
+    let location = call.location(&accepted.id);
+    let answer = accepted_answer(written_status(call), &accepted, tagged);
+    Ok(answer.with_header("location", &location))
+}
+
+/// 201, or 202 for a client that does not ask for more.
+pub fn written_status(call: &Call) -> StatusCode {
+    match call.request.query("batch") {
         Some("ok") => StatusCode::ACCEPTED,
         _ => StatusCode::CREATED,
-    };
-    let location = call.location(&accepted.id);
-    let answer = accepted_answer(status, &accepted, tagged);
-    Ok(answer.with_header("location", &location))
+    }
 }
 
 /// Answers `PUT /{db}/{id}`.
@@ -40,7 +44,7 @@ pub fn store(call: &Call, edit: Edit, tagged: Tagged) -> Result<Answer, Failure>
 pub fn put(call: &Call, id: &str) -> Result<Answer, Failure> {
     call.check_writer()?;
     let mut edit = match call.request.content_type().as_deref() {
-        Some("multipart/related") => edit_of_parts(call, id)?,
+        Some(receive::RELATED) => receive::related(call, id)?,
         _ => Edit::parse(Some(id), &call.request.body)?,
     };
     let mode = match call.request.query("new_edits") {
@@ -94,10 +98,8 @@ pub fn copy(call: &Call, id: &str) -> Result<Answer, Failure> {
     };
     let target = percent_encoding::percent_decode_str(target).decode_utf8();
     let target = target.map_err(|_| Failure::bad_request("Destination header is no UTF-8"))?;
-    let mut edit = Edit::parse(Some(&target), &read::source_of_copy(call, id)?)?;
-    if let Some(rev) = rev {
-        edit.set_rev(rev)?;
-    }
+    let mut edit = read::source_of_copy(call, id)?;
+    edit.copy_to(&target, rev)?;
     store(call, edit, Tagged::Yes)
 }
 
@@ -141,31 +143,4 @@ fn live_document(call: &Call, id: &str) -> Result<(), Failure> {
         Some(_) => Ok(()),
         None => Err(failures::missing()),
     }
-}
-
-/// The document and its attachments from a `multipart/related` body.
-fn edit_of_parts(call: &Call, id: &str) -> Result<Edit, Failure> {
-    let content_type = call.request.header("content-type").unwrap_or_default();
-    let boundary = multipart::boundary_of(content_type)
-        .ok_or_else(|| Failure::bad_request("multipart/related needs a boundary"))?;
-    let parts = multipart::split(&call.request.body, boundary)?;
-    let (first, rest) = parts
-        .split_first()
-        .ok_or_else(|| Failure::bad_request("the multipart body has no document"))?;
-    let mut edit = Edit::parse(Some(id), first.body)?;
-    // Parts name their attachment, or come in the order of the document.
-    let awaited: Vec<String> = edit.awaited().map(str::to_owned).collect();
-    for (part, next) in rest.iter().zip(&awaited) {
-        let named = part.header("content-disposition").and_then(file_name);
-        edit.bring(named.as_deref().unwrap_or(next), part.body.to_vec())?;
-    }
-    Ok(edit)
-}
-
-/// The name in `attachment; filename="a.txt"`.
-fn file_name(disposition: &str) -> Option<String> {
-    let (_, name) = disposition.split_once("filename=")?;
-    let name = name.trim_matches('"');
-    let decoded = percent_encoding::percent_decode_str(name).decode_utf8();
-    decoded.ok().map(std::borrow::Cow::into_owned)
 }

@@ -190,23 +190,23 @@ impl Show<'_> {
             row.write_open(out);
             if self.options.include_docs {
                 out.extend_from_slice(b",\"doc\":");
-                self.document(&row, out)?;
+                self.document(&row, rows.writer())?;
             }
-            out.push(b'}');
+            rows.writer().buffer().push(b'}');
             rows.flush_if_full()?;
         }
         rows.end()
     }
 
     /// The document of a row, or the one that its value names; `null` if it is not there.
-    fn document(&self, row: &Row, out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn document(&self, row: &Row, out: &mut BodyWriter) -> Result<(), Failure> {
         let (id, rev) = row.linked();
         let document = self.snapshot.document(&id)?;
         let chosen = document
             .as_ref()
             .and_then(|document| chosen(document, rev.as_deref()));
         let Some((rev, stored)) = chosen else {
-            out.extend_from_slice(b"null");
+            out.buffer().extend_from_slice(b"null");
             return Ok(());
         };
         let options = self.options;
