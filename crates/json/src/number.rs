@@ -116,10 +116,47 @@ fn write_float(float: f64, out: &mut Vec<u8>) {
     if float < 0.0 {
         out.push(b'-');
     }
+    if let Some(places) = in_places(float.abs()) {
+        write_places(places, out);
+        return;
+    }
     let mut buffer = ryu::Buffer::new();
     let mut digits = [0u8; 24];
     let (count, point) = shortest_digits(buffer.format_finite(float.abs()), &mut digits);
     layout_float(&digits[..count], point, out);
+}
+
+/// Decimal places of the floats that are written without a search for the shortest text.
+const PLACES: usize = 8;
+/// Ten to that power; exact as a float.
+const ONE: u64 = 100_000_000;
+/// Below this an integer times [`ONE`] has at most 15 digits.
+const FEW_DIGITS: f64 = 1e7;
+/// From here on they are written without an exponent.
+const NO_EXPONENT: f64 = 1e-6;
+
+/// `float` times [`ONE`], if that is an integer of at most 15 digits. Two decimals of so few digits
+/// are never the same float, so this one, without zeros at its end, is the shortest. The product
+/// may be rounded; the quotient is the float that the decimal is read as, and tells.
+fn in_places(float: f64) -> Option<u64> {
+    if !(NO_EXPONENT..FEW_DIGITS).contains(&float) {
+        return None;
+    }
+    let places = (float * ONE as f64).round();
+    (places / ONE as f64 == float).then_some(places as u64)
+}
+
+/// Writes `places` divided by [`ONE`].
+fn write_places(places: u64, out: &mut Vec<u8>) {
+    write_int((places / ONE) as i64, out);
+    let (mut rest, mut digits) = (places % ONE, [b'0'; PLACES]);
+    for digit in digits.iter_mut().rev() {
+        *digit += (rest % 10) as u8;
+        rest /= 10;
+    }
+    let len = digits.iter().rposition(|digit| *digit != b'0');
+    out.push(b'.');
+    out.extend_from_slice(&digits[..=len.unwrap_or(0)]);
 }
 
 /// Splits ryu's text into digits without zeros at either end, and the position of the point
@@ -222,6 +259,23 @@ mod tests {
             let float = f64::from_bits(bits);
             prop_assume!(float.is_normal());
             prop_assert_eq!(written(float).parse::<f64>().unwrap().to_bits(), bits);
+        }
+
+        #[test]
+        fn few_places_are_written_as_the_shortest_text(
+            places in any::<u64>(), digits in 0u32..17, power in 0u32..12,
+        ) {
+            // Near the decimals as well as on them.
+            let decimal = (places % 10_u64.pow(digits)) as f64 / 10_f64.powi(power as i32);
+            for float in [decimal, decimal.next_up(), decimal.next_down()] {
+                prop_assume!(float > 0.0);
+                let mut buffer = ryu::Buffer::new();
+                let mut digits = [0u8; 24];
+                let (count, point) = shortest_digits(buffer.format_finite(float), &mut digits);
+                let mut out = Vec::new();
+                layout_float(&digits[..count], point, &mut out);
+                prop_assert_eq!(written(float), String::from_utf8(out).unwrap());
+            }
         }
 
         #[test]

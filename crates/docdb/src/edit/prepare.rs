@@ -17,7 +17,7 @@ use varve_codec::{Compressor, EngineSetting};
 use varve_json::term::{AttachmentTerm, revision_digest};
 
 /// Fewer edits than this are not worth a thread.
-const EDITS_PER_THREAD: usize = 64;
+const EDITS_PER_THREAD: usize = 16;
 
 /// An edit that the writer can append as it is.
 #[derive(Debug)]
