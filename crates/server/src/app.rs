@@ -7,10 +7,11 @@ use crate::hg::Shelf;
 use crate::house::{House, Report};
 use crate::node::{NodeConfig, Uuids};
 use crate::{Failure, ServerError, Tasks, databases};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
-use varve_base::Storage;
+use varve_base::{Storage, storage};
 use varve_btree::NodeCache;
 use varve_codec::deflate::Level;
 use varve_config::{Attachments, Settings};
@@ -103,6 +104,16 @@ impl App {
     {
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|_| Err(Failure::internal("the handler of this request failed")))
+    }
+
+    /// Does on this thread what needs nothing but memory; `None` if it would have to wait for the
+    /// disk, or takes long. It is to be done on a blocking thread then, so it must change nothing.
+    pub fn at_once<T>(work: impl FnOnce() -> Result<T, Failure>) -> Option<Result<T, Failure>> {
+        storage::at_once(|| {
+            // As on a blocking thread, a panic ends no more than this request.
+            let done = panic::catch_unwind(AssertUnwindSafe(work));
+            done.unwrap_or_else(|_| Err(Failure::internal("the handler of this request failed")))
+        })
     }
 
     /// A new document id.

@@ -1,7 +1,8 @@
 //! The local disk behind the [`Storage`] trait.
 
-use super::removal;
 use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
+use super::{patience, removal};
+use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
@@ -234,6 +235,24 @@ pub fn scratch_file(folder: &Path) -> Result<Arc<dyn StorageFile>, StorageError>
     }
 }
 
+/// Who must not wait does not read more than this either.
+const MOST_AT_ONCE: usize = 256 << 10;
+
+/// Reads what the system has in memory; an error, after giving up, where it would ask the disk.
+fn read_at_once(file: &File, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+    if buf.len() <= MOST_AT_ONCE {
+        let mut parts = [io::IoSliceMut::new(buf)];
+        match rustix::io::preadv2(file, &mut parts, offset, ReadWriteFlags::NOWAIT) {
+            Ok(read) => return Ok(read),
+            Err(Errno::INTR) => return Err(io::ErrorKind::Interrupted.into()),
+            // Not there yet, or a file system that cannot tell.
+            Err(_) => {}
+        }
+    }
+    patience::give_up();
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
 /// A file in place of a folder above it means just as well that there is nothing.
 fn is_absent(error: &io::Error) -> bool {
     matches!(
@@ -300,10 +319,12 @@ impl StorageFile for DiskFile {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
         let mut filled = 0;
         while filled < buf.len() {
-            match self
-                .file
-                .read_at(&mut buf[filled..], offset + filled as u64)
-            {
+            let (place, rest) = (offset + filled as u64, &mut buf[filled..]);
+            let read = match patience::must_not_wait() {
+                true => read_at_once(&self.file, place, rest),
+                false => self.file.read_at(rest, place),
+            };
+            match read {
                 Ok(0) => break,
                 Ok(got) => filled += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -9,6 +9,7 @@
 mod disk;
 mod memory;
 mod overlay;
+mod patience;
 mod removal;
 
 use std::fmt::Debug;
@@ -21,6 +22,7 @@ use std::time::SystemTime;
 pub use disk::{DiskStorage, scratch_file};
 pub use memory::MemoryStorage;
 pub use overlay::OverlayStorage;
+pub use patience::{at_once, give_up, must_not_wait};
 
 /// A storage call failed.
 #[derive(Debug, thiserror::Error)]

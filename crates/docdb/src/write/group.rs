@@ -1,30 +1,69 @@
 //! Group commit.
 //!
-//! The first requester leads: it commits everything that waits, then hands over. All others sleep
-//! until their own result is there, or until somebody has to lead. No thread exists for writing
-//! alone, and an idle database has none.
+//! The first requester leads: it commits everything that waits, then hands over to one of those
+//! that have come meanwhile. All others sleep until their own result is there, or until it is they
+//! who lead: nobody is woken for nothing. No thread exists for writing alone, and an idle database
+//! has none.
 
 use crate::DocdbError;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 
 /// Jobs that wait for the next commit.
 #[derive(Debug)]
 pub(crate) struct Group<J, R> {
     queue: Mutex<Queue<J, R>>,
-    changed: Condvar,
 }
 
 #[derive(Debug)]
 struct Queue<J, R> {
-    waiting: Vec<(J, Ticket<R>)>,
+    waiting: Vec<(J, Arc<Seat<R>>)>,
+    /// Somebody commits, or has been told to.
     has_leader: bool,
 }
 
-/// Where a job's result will be.
-type Ticket<R> = Arc<Mutex<Option<Result<R, DocdbError>>>>;
+/// Where one requester sleeps.
+#[derive(Debug)]
+struct Seat<R> {
+    thread: Thread,
+    news: Mutex<News<R>>,
+}
+
+/// What a requester is woken for.
+#[derive(Debug)]
+enum News<R> {
+    None,
+    /// It leads the next commit.
+    Leads,
+    Result(Result<R, DocdbError>),
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<R> Seat<R> {
+    fn of_this_thread() -> Arc<Seat<R>> {
+        Arc::new(Seat {
+            thread: thread::current(),
+            news: Mutex::new(News::None),
+        })
+    }
+
+    fn news(&self) -> News<R> {
+        std::mem::replace(&mut lock(&self.news), News::None)
+    }
+
+    /// Sleeps until its result is there; `None` if this thread is to lead.
+    fn wait(&self) -> Option<Result<R, DocdbError>> {
+        loop {
+            match self.news() {
+                News::None => thread::park(),
+                News::Leads => return None,
+                News::Result(result) => return Some(result),
+            }
+        }
+    }
 }
 
 impl<J, R> Group<J, R> {
@@ -34,7 +73,6 @@ impl<J, R> Group<J, R> {
                 waiting: Vec::new(),
                 has_leader: false,
             }),
-            changed: Condvar::new(),
         }
     }
 
@@ -46,72 +84,75 @@ impl<J, R> Group<J, R> {
         abandoned: DocdbError,
         commit: impl FnOnce(&[J]) -> Result<Vec<R>, DocdbError>,
     ) -> Result<R, DocdbError> {
-        let ticket = Ticket::default();
+        let seat = Seat::of_this_thread();
         let mut queue = lock(&self.queue);
-        queue.waiting.push((job, ticket.clone()));
-        loop {
-            if let Some(result) = lock(&ticket).take() {
+        queue.waiting.push((job, Arc::clone(&seat)));
+        if queue.has_leader {
+            drop(queue);
+            if let Some(result) = seat.wait() {
                 return result;
             }
-            if !queue.has_leader {
-                break;
-            }
-            queue = self
-                .changed
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            queue = lock(&self.queue);
         }
         queue.has_leader = true;
-        let (jobs, tickets) = std::mem::take(&mut queue.waiting).into_iter().unzip();
+        let (jobs, seats) = std::mem::take(&mut queue.waiting).into_iter().unzip();
         drop(queue);
-        self.lead(jobs, tickets, &abandoned, commit);
-        let result = lock(&ticket).take();
-        result.unwrap_or(Err(abandoned))
+        self.lead(jobs, seats, &abandoned, commit);
+        match seat.news() {
+            News::Result(result) => result,
+            News::None | News::Leads => Err(abandoned),
+        }
     }
 
     fn lead(
         &self,
         jobs: Vec<J>,
-        tickets: Vec<Ticket<R>>,
+        seats: Vec<Arc<Seat<R>>>,
         abandoned: &DocdbError,
         commit: impl FnOnce(&[J]) -> Result<Vec<R>, DocdbError>,
     ) {
-        let reign = Reign {
+        let mut reign = Reign {
             group: self,
-            tickets,
+            seats,
+            results: Vec::new(),
             abandoned,
         };
-        match commit(&jobs) {
-            Ok(results) => {
-                for (ticket, result) in reign.tickets.iter().zip(results) {
-                    *lock(ticket) = Some(Ok(result));
-                }
-            }
-            Err(error) => {
-                for ticket in &reign.tickets {
-                    *lock(ticket) = Some(Err(error.clone()));
-                }
-            }
-        }
-        drop(reign);
+        reign.results = match commit(&jobs) {
+            Ok(results) => results.into_iter().map(Ok).collect(),
+            Err(error) => reign.seats.iter().map(|_| Err(error.clone())).collect(),
+        };
     }
 }
 
-/// Leadership of one commit; its end wakes everybody, also when the commit panics.
+/// Leadership of one commit; its end wakes those whose jobs it had and the next leader, also when
+/// the commit panics.
 struct Reign<'g, J, R> {
     group: &'g Group<J, R>,
-    tickets: Vec<Ticket<R>>,
+    seats: Vec<Arc<Seat<R>>>,
+    /// In order; jobs without one are abandoned.
+    results: Vec<Result<R, DocdbError>>,
     abandoned: &'g DocdbError,
 }
 
 impl<J, R> Drop for Reign<'_, J, R> {
     fn drop(&mut self) {
-        for ticket in &self.tickets {
-            // An answer that was taken already leaves its ticket to nobody.
-            lock(ticket).get_or_insert_with(|| Err(self.abandoned.clone()));
+        let mut queue = lock(&self.group.queue);
+        let next = queue.waiting.first().map(|(_, seat)| Arc::clone(seat));
+        queue.has_leader = next.is_some();
+        drop(queue);
+        // The next commit does not wait for those that are done.
+        if let Some(next) = next {
+            *lock(&next.news) = News::Leads;
+            next.thread.unpark();
         }
-        lock(&self.group.queue).has_leader = false;
-        self.group.changed.notify_all();
+        let mut results = self.results.drain(..);
+        for seat in &self.seats {
+            let result = results
+                .next()
+                .unwrap_or_else(|| Err(self.abandoned.clone()));
+            *lock(&seat.news) = News::Result(result);
+            seat.thread.unpark();
+        }
     }
 }
 

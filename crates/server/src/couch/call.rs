@@ -15,7 +15,7 @@ pub struct Call {
     /// The server.
     pub app: Arc<App>,
     /// What was asked.
-    pub request: Request,
+    pub request: Arc<Request>,
     /// By whom.
     pub user: UserContext,
     /// Of which database.
@@ -31,7 +31,7 @@ impl Call {
     /// 404 without such a database; 401 or 403 if the user may not read it.
     pub fn open(
         app: Arc<App>,
-        request: Request,
+        request: Arc<Request>,
         user: UserContext,
         name: &str,
     ) -> Result<Call, Failure> {

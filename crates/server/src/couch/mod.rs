@@ -48,6 +48,18 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
     let path = request.path();
     let (name, rest) = path.split_first().ok_or_else(missing_database)?;
     let (name, target) = ((*name).to_owned(), Target::parse(rest));
+    let request = Arc::new(request);
+    if target.is_brief(&request) && app.databases.if_open(&name).is_some() {
+        let attempt = || {
+            let call = Call::open(Arc::clone(&app), Arc::clone(&request), user.clone(), &name)?;
+            target.check_method(&call.request.method)?;
+            answer(call, target.clone())
+        };
+        if let Some(answered) = App::at_once(attempt) {
+            compaction::watch(&app);
+            return answered;
+        }
+    }
     let next = App::blocking(move || {
         if target == Target::Database && request.method == Method::PUT {
             return database::create(&app, &request, &user, &name).map(Next::Answered);

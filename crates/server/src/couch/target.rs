@@ -2,7 +2,7 @@
 
 use hyper::Method;
 
-use crate::Failure;
+use crate::{Failure, Request};
 
 /// What a path addresses within a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,25 @@ pub enum Target {
     Unknown(String),
 }
 
+/// More rows than this are not thought to be there at once.
+const FEW_ROWS: u64 = 500;
+
 impl Target {
+    /// Whether the answer only reads, and hardly more than can be had at once.
+    pub fn is_brief(&self, request: &Request) -> bool {
+        let reads = request.is_read();
+        let is_few = |limit: &str| limit.parse().is_ok_and(|limit: u64| limit <= FEW_ROWS);
+        match self {
+            Target::Database => reads,
+            Target::AllDocs => reads && request.query("limit").is_some_and(is_few),
+            Target::Document(_) => {
+                let long = ["attachments", "open_revs", "atts_since"];
+                reads && long.iter().all(|name| request.query(name).is_none())
+            }
+            _ => false,
+        }
+    }
+
     /// Reads the decoded segments behind the database's name.
     pub fn parse(segments: &[&str]) -> Target {
         let owned = |text: &str| text.to_owned();

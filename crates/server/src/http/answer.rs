@@ -3,6 +3,7 @@
 use super::body::{self, BodyClosed, BodyReceiver, BodySender, BodyWriter};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use varve_base::storage;
 
 /// What a handler returns.
 #[derive(Debug)]
@@ -63,11 +64,16 @@ impl Answer {
     /// A 200 whose body a blocking thread writes while it is sent. Buffers go out without being
     /// copied; the producer waits when the client is slow, and gets [`BodyClosed`] when it left.
     /// A producer that returns an error cuts the connection, so that the client sees the failure.
+    ///
+    /// Where nothing may be waited for, a short body is made at once and sent whole.
     pub fn stream<P, E>(content_type: &str, produce: P) -> Answer
     where
         P: FnOnce(&mut BodyWriter) -> Result<(), E> + Send + 'static,
         E: std::fmt::Display,
     {
+        if storage::must_not_wait() {
+            return Self::whole(StatusCode::OK, content_type, body::short(produce));
+        }
         Self::of_stream(content_type, body::spawn_blocking(produce))
     }
 

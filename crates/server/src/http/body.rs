@@ -8,6 +8,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
+use varve_base::storage;
 
 /// Small writes are gathered into buffers of this many bytes.
 pub const STREAM_BUFFER: usize = 128 << 10;
@@ -68,7 +69,8 @@ impl hyper::body::Body for BodyReceiver {
 /// Writes a body from a blocking thread.
 #[derive(Debug)]
 pub struct BodyWriter {
-    sender: mpsc::Sender<Piece>,
+    /// Nobody where the body must fit in one buffer, because nothing may be waited for.
+    sender: Option<mpsc::Sender<Piece>>,
     gathered: Vec<u8>,
 }
 
@@ -108,8 +110,15 @@ impl BodyWriter {
             return Ok(());
         }
         let full = std::mem::replace(&mut self.gathered, Vec::with_capacity(STREAM_BUFFER));
-        let sent = self.sender.blocking_send(Piece::Data(full.into()));
-        sent.map_err(|_| BodyClosed)
+        self.pass(Piece::Data(full.into()))
+    }
+
+    fn pass(&self, piece: Piece) -> Result<(), BodyClosed> {
+        let Some(sender) = &self.sender else {
+            storage::give_up();
+            return Err(BodyClosed);
+        };
+        sender.blocking_send(piece).map_err(|_| BodyClosed)
     }
 
     /// Sends a whole buffer, at best up to 1 MiB, without copying it.
@@ -121,8 +130,7 @@ impl BodyWriter {
         if buffer.is_empty() {
             return Ok(());
         }
-        let sent = self.sender.blocking_send(Piece::Data(buffer.into()));
-        sent.map_err(|_| BodyClosed)
+        self.pass(Piece::Data(buffer.into()))
     }
 
     /// Sends a piece of a file, which nobody reads on the way.
@@ -131,8 +139,7 @@ impl BodyWriter {
     /// [`BodyClosed`] if the client has gone.
     pub(crate) fn send_piece(&mut self, piece: FilePiece) -> Result<(), BodyClosed> {
         self.flush()?;
-        let sent = self.sender.blocking_send(Piece::File(piece));
-        sent.map_err(|_| BodyClosed)
+        self.pass(Piece::File(piece))
     }
 }
 
@@ -164,15 +171,33 @@ where
 {
     let (sender, receiver) = mpsc::channel(QUEUED_BUFFERS);
     tokio::task::spawn_blocking(move || {
-        let gathered = Vec::new();
-        let mut writer = BodyWriter { sender, gathered };
+        let mut writer = BodyWriter {
+            sender: Some(sender),
+            gathered: Vec::new(),
+        };
         let done = produce(&mut writer).map_err(|error| error.to_string());
         let done = done.and_then(|()| writer.flush().map_err(|closed| closed.to_string()));
         let last = done.map_or_else(Piece::Failed, |()| Piece::End);
         // An error means that the client has gone, which is no failure of the producer.
-        let _ = writer.sender.blocking_send(last);
+        let _ = writer.pass(last);
     });
     BodyReceiver::new(receiver)
+}
+
+/// A body that is made on this thread, which must not wait, if it is short. For one that is not, or
+/// that fails, it gives up, so that it is made again by a thread that may wait.
+pub(super) fn short<P, E>(produce: P) -> Vec<u8>
+where
+    P: FnOnce(&mut BodyWriter) -> Result<(), E>,
+{
+    let mut writer = BodyWriter {
+        sender: None,
+        gathered: Vec::new(),
+    };
+    if produce(&mut writer).is_err() {
+        storage::give_up();
+    }
+    writer.gathered
 }
 
 /// Runs a producer as an async task.
