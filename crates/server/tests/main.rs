@@ -14,4 +14,5 @@ mod hg;
 mod node;
 mod protocol;
 mod recorded;
+mod short;
 mod streams;

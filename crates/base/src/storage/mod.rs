@@ -449,6 +449,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_at_once_is_what_is_read_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = DiskStorage::new(folder.path());
+        let file = storage.open(Path::new("a"), OpenMode::CreateNew).unwrap();
+        file.append(&vec![7; 300 << 10]).unwrap();
+        let read = |len| file.read_vec(1, len).map_err(|error| error.to_string());
+        // Whether the system still has it in memory is for the system to say.
+        if let Some(at_once) = at_once(|| read(9)) {
+            assert_eq!(at_once, read(9));
+        }
+        assert_eq!(at_once(|| read(280 << 10)), None, "too much at once");
+        assert_eq!(read(280 << 10).unwrap().len(), 280 << 10);
+    }
+
+    #[test]
     fn a_scratch_file_has_no_name() {
         let folder = tempfile::tempdir().unwrap();
         let (one, other) = (scratch_file(folder.path()), scratch_file(folder.path()));
