@@ -8,7 +8,7 @@
 //!      +-------------+-------+----------+------------------+
 //! ```
 //! Numbers are little-endian. Codec: 0 none, 1 snappy, 2 zlib, 3 zstd, 4 zstd with a dictionary
-//! (drawn in `varve_codec`, module `dictionary`). The checksum covers the payload, seeded with the five bytes before it as a number. A payload that compression would
+//! (drawn in `varve_codec`, module `dictionary`), 5 a delta (drawn in module `delta`). The checksum covers the payload, seeded with the five bytes before it as a number. A payload that compression would
 //! not make shorter is stored with codec none.
 
 use crate::dictionaries::Dictionaries;
@@ -97,6 +97,13 @@ impl EncodedChunk {
         done.map(|()| out).map_err(TreeError::Compress)
     }
 
+    pub(crate) fn of_payload(form: ChunkForm, payload: &[u8]) -> Self {
+        let mut bytes = vec![0; CHUNK_HEAD];
+        bytes.extend_from_slice(payload);
+        put_head(form, &mut bytes);
+        EncodedChunk { bytes }
+    }
+
     /// A chunk of another file, with its head.
     pub(crate) fn of_stored(bytes: &[u8]) -> Self {
         EncodedChunk {
@@ -166,7 +173,7 @@ fn put_head(form: ChunkForm, chunk: &mut [u8]) {
 pub(crate) fn dictionary_in(form: ChunkForm, payload: &[u8]) -> Option<u32> {
     match form {
         ChunkForm::Dictionary => dictionary_of(payload),
-        ChunkForm::Plain(_) => None,
+        ChunkForm::Plain(_) | ChunkForm::Delta => None,
     }
 }
 
@@ -226,7 +233,7 @@ pub(crate) fn check<'s>(
     Ok((form, payload))
 }
 
-/// Appends what a checked payload expands to.
+/// Appends what a checked payload expands to, if that needs no other chunk.
 pub(crate) fn expand(
     form: ChunkForm,
     payload: &[u8],
@@ -243,6 +250,10 @@ pub(crate) fn expand(
                 TreeError::damaged(place.path, place.offset, reason)
             })?;
             expander.expand_with(&dictionary, payload, MAX_RAW, out)
+        }
+        ChunkForm::Delta => {
+            let reason = "a delta stands where none can be";
+            return Err(TreeError::damaged(place.path, place.offset, reason));
         }
     };
     done.map_err(|source| TreeError::Expand {

@@ -8,6 +8,7 @@
 mod cache;
 mod chunk;
 mod commit;
+mod delta;
 mod dictionaries;
 mod difference;
 mod edit;
@@ -29,6 +30,7 @@ mod transaction;
 
 pub use cache::NodeCache;
 pub use chunk::{ChunkRef, EncodedChunk, MAX_RAW};
+pub use delta::Link;
 pub use difference::{Difference, Differences};
 pub use error::TreeError;
 pub use file::{Options, Recovery, Sizes, TreeFile};

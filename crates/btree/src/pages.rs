@@ -94,8 +94,30 @@ impl Pages {
         limit: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
-        self.with_stored(at, limit, |stored, expander, _| {
-            chunk::decode(stored, expander, self.place(at.offset), out)
+        let delta = self.with_stored(at, limit, |stored, expander, _| {
+            match chunk::check(stored, (self.path(), at.offset))? {
+                (ChunkForm::Delta, payload) => Ok(Some(payload.to_vec())),
+                (form, payload) => {
+                    chunk::expand(form, payload, expander, self.place(at.offset), out)?;
+                    Ok(None)
+                }
+            }
+        })?;
+        match delta {
+            Some(payload) => self.expand_delta(&payload, at.offset, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Form and payload of a chunk, checked but not expanded.
+    pub(crate) fn read_stored(
+        &self,
+        at: ChunkRef,
+        limit: u64,
+    ) -> Result<(ChunkForm, Vec<u8>), TreeError> {
+        self.with_stored(at, limit, |stored, _, _| {
+            let (form, payload) = chunk::check(stored, (self.path(), at.offset))?;
+            Ok((form, payload.to_vec()))
         })
     }
 
@@ -106,9 +128,8 @@ impl Pages {
         offset: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
-        SCRATCH.with_borrow_mut(|scratch| {
-            chunk::decode(stored, &mut scratch.expander, self.place(offset), out)
-        })
+        let (form, payload) = chunk::check(stored, (self.path(), offset))?;
+        self.expand(form, payload, offset, out)
     }
 
     /// Appends what a payload expands to; the chunk at `offset` was checked before.
@@ -119,6 +140,9 @@ impl Pages {
         offset: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
+        if form == ChunkForm::Delta {
+            return self.expand_delta(payload, offset, out);
+        }
         SCRATCH.with_borrow_mut(|scratch| {
             let place = self.place(offset);
             chunk::expand(form, payload, &mut scratch.expander, place, out)

@@ -9,16 +9,19 @@ pub enum ChunkForm {
     Plain(CodecId),
     /// By zstd with a dictionary that the payload names.
     Dictionary,
+    /// As what differs from a chunk before it.
+    Delta,
 }
 
 impl ChunkForm {
     /// All forms, in the order of their numbers in a chunk's head.
-    pub const ALL: [ChunkForm; 5] = [
+    pub const ALL: [ChunkForm; 6] = [
         ChunkForm::Plain(CodecId::None),
         ChunkForm::Plain(CodecId::Snappy),
         ChunkForm::Plain(CodecId::Zlib),
         ChunkForm::Plain(CodecId::Zstd),
         ChunkForm::Dictionary,
+        ChunkForm::Delta,
     ];
 
     /// The number in a chunk's head.
@@ -29,6 +32,7 @@ impl ChunkForm {
             ChunkForm::Plain(CodecId::Zlib) => 2,
             ChunkForm::Plain(CodecId::Zstd) => 3,
             ChunkForm::Dictionary => 4,
+            ChunkForm::Delta => 5,
         }
     }
 
@@ -42,6 +46,7 @@ impl ChunkForm {
             ChunkForm::Plain(CodecId::Zlib) => "deflate",
             ChunkForm::Plain(codec) => codec.name(),
             ChunkForm::Dictionary => "zstd_dictionary",
+            ChunkForm::Delta => "zstd_delta",
         }
     }
 }

@@ -12,8 +12,8 @@ mod stream_decoder;
 mod stream_setting;
 
 pub use codecs::{
-    Codec, CodecError, CodecId, Compressor, Dictionary, DictionaryCompressor, Expander,
-    content_len, dictionary_of,
+    Codec, CodecError, CodecId, Compressor, DeltaCompressor, Dictionary, DictionaryCompressor,
+    Expander, content_len, dictionary_of,
 };
 pub use setting::{EngineSetting, SettingError};
 pub use stream::StreamEncoder;

@@ -22,7 +22,7 @@ const MAGIC: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
 /// Where their number stands.
 const NUMBER: std::ops::Range<usize> = 4..8;
 /// Length of the magic number that a frame begins with elsewhere.
-const FRAME_MAGIC: usize = 4;
+pub(super) const FRAME_MAGIC: usize = 4;
 
 /// A trained dictionary; clones share it, and what is made of it for reading and writing.
 #[derive(Clone)]
@@ -198,14 +198,14 @@ pub fn content_len(frame: &[u8]) -> Option<u64> {
 }
 
 /// What a frame's head says, behind the magic number.
-struct FrameHead {
+pub(super) struct FrameHead {
     dictionary: u32,
     /// Length of the content, if it is there.
-    content: Option<u64>,
+    pub(super) content: Option<u64>,
 }
 
 impl FrameHead {
-    fn read(payload: &[u8]) -> Option<FrameHead> {
+    pub(super) fn read(payload: &[u8]) -> Option<FrameHead> {
         let (&flags, rest) = payload.split_first()?;
         let is_single = flags & 0x20 != 0;
         let rest = rest.get(usize::from(!is_single)..)?;

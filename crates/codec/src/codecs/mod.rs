@@ -1,5 +1,6 @@
 //! The codecs of this build, behind one trait.
 
+mod delta;
 mod dictionary;
 mod snappy;
 mod stored;
@@ -9,6 +10,7 @@ mod zstandard;
 use crate::EngineSetting;
 use std::fmt;
 
+pub use delta::DeltaCompressor;
 pub use dictionary::{Dictionary, DictionaryCompressor, content_len, dictionary_of};
 
 /// Which codec made a chunk.
@@ -214,6 +216,20 @@ impl Expander {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         self.dictionary.expand(dictionary, payload, limit, out)
+    }
+
+    /// Appends what a payload of [`DeltaCompressor`] makes of `base`, at most `limit` bytes of it.
+    ///
+    /// # Errors
+    /// See [`Codec::expand`].
+    pub fn expand_delta(
+        &mut self,
+        base: &[u8],
+        payload: &[u8],
+        limit: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        delta::expand(base, payload, limit, out)
     }
 }
 

@@ -45,6 +45,8 @@ impl Recoding {
         self.is_needless
             && match (stored.form(), &self.method.dictionary) {
                 (ChunkForm::Dictionary, _) => stored.dictionary().is_some_and(is_kept),
+                // Its base has no place in the new file.
+                (ChunkForm::Delta, _) => false,
                 (ChunkForm::Plain(_), None) => true,
                 // A shorter one may be from before there was a dictionary.
                 (ChunkForm::Plain(_), Some(_)) => stored.content_len().is_some_and(is_long),

@@ -1,5 +1,6 @@
 //! Edits as clients send them: a document with its special members taken apart.
 
+mod deltas;
 mod incoming;
 mod prepare;
 

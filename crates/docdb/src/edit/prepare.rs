@@ -1,6 +1,7 @@
 //! What can be done for an edit before the writer sees it: text, digest and compression, on the
 //! requester's thread and, for many edits, on all cores.
 
+use super::deltas::{self, Delta};
 use super::{Coding, Content, Edit, Incoming, Mode};
 use crate::bodies::{BodyCompressor, Method};
 use crate::database::{PIECE, Run};
@@ -13,7 +14,7 @@ use md5::Md5;
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_btree::EncodedChunk;
 use varve_codec::deflate::Level;
-use varve_codec::{Compressor, EngineSetting};
+use varve_codec::{CodecId, Compressor, DeltaCompressor, EngineSetting};
 use varve_json::term::{AttachmentTerm, revision_digest};
 
 /// Fewer edits than this are not worth a thread.
@@ -42,6 +43,8 @@ pub(crate) struct Prepared {
 pub(crate) enum Text {
     /// A chunk of its own.
     Chunk(EncodedChunk),
+    /// What differs from a revision that is there.
+    Delta(Box<Delta>),
     /// In the tree of local documents.
     Inline(Vec<u8>),
 }
@@ -80,6 +83,7 @@ pub(crate) struct Preparer {
 struct Worker {
     compressor: BodyCompressor,
     stored: Compressor,
+    deltas: DeltaCompressor,
     text: Vec<u8>,
     limits: Limits,
     compressible: Arc<Compressible>,
@@ -171,6 +175,7 @@ impl Worker {
         Ok(Worker {
             compressor: BodyCompressor::new(method)?,
             stored: stored.map_err(varve_btree::TreeError::Compress)?,
+            deltas: DeltaCompressor::default(),
             text: Vec::new(),
             limits: preparer.limits,
             compressible: Arc::clone(&preparer.compressible),
@@ -204,11 +209,7 @@ impl Worker {
             Mode::Interactive if !edit.is_local() => digest(&edit, edit.rev(), &attachments),
             _ => Digest::from([0; 16]),
         };
-        let inline = edit.is_local() && crate::record::LocalBody::is_inline(self.text.len());
-        let text = match inline {
-            true => Text::Inline(self.text.clone()),
-            false => Text::Chunk(self.compressor.encode(&self.text)?),
-        };
+        let text = self.text_of(&edit, mode, snapshot)?;
         Ok(Prepared {
             mode,
             digest,
@@ -225,6 +226,26 @@ impl Worker {
         let pieces = data.chunks(PIECE);
         let pieces = pieces.map(|piece| EncodedChunk::encode(&mut self.stored, piece));
         Ok(pieces.collect::<Result<_, _>>()?)
+    }
+
+    /// The text as it will be stored.
+    fn text_of(
+        &mut self,
+        edit: &Edit,
+        mode: Mode,
+        snapshot: &Snapshot,
+    ) -> Result<Text, DocdbError> {
+        if edit.is_local() && crate::record::LocalBody::is_inline(self.text.len()) {
+            return Ok(Text::Inline(self.text.clone()));
+        }
+        let setting = self.compressor.method().setting;
+        if setting.codec() == CodecId::Zstd {
+            let by = (&mut self.deltas, setting.level());
+            if let Some(delta) = deltas::delta(edit, mode, snapshot, by, &self.text)? {
+                return Ok(Text::Delta(Box::new(delta)));
+            }
+        }
+        Ok(Text::Chunk(self.compressor.encode(&self.text)?))
     }
 
     fn attachments(

@@ -175,7 +175,7 @@ mod tests {
         let bytes = header.encode();
         let version_2 = b"\x030123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
                           \xac\x02\x00\xe8\x07\x40\x09\x06zstd_3";
-        let rest = b"\x06snappy\x05\x00\x00\x02\xac\x02\x00\x00\x00\x00\x00\x00\
+        let rest = b"\x06snappy\x06\x00\x00\x02\xac\x02\x00\x00\x00\x00\x00\x00\x00\x00\
                      \x03\x01\x02\x60\x07\x09\xe8\x07\xb6\x02";
         assert_eq!(bytes, [&version_2[..], rest].concat());
         assert_eq!(Header::decode(&bytes).as_ref(), Ok(&header));

@@ -173,13 +173,13 @@ impl State<'_> {
 impl Work<'_> {
     /// Appends what an edit brings.
     fn store(&mut self, edit: &Prepared, generation: u64, seq: u64) -> Result<Stored, DocdbError> {
-        let body = self.text_chunk(edit)?;
+        let (body, bases) = self.text_chunk(edit)?;
         let mut stored = Stored {
             deleted: edit.edit.deleted,
             body,
             attachments: None,
             seq,
-            active: u64::from(body.len),
+            active: u64::from(body.len).saturating_add(bases),
             external: edit.external,
         };
         if edit.attachments.is_empty() {
@@ -227,15 +227,23 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn text_chunk(&mut self, edit: &Prepared) -> Result<ChunkRef, DocdbError> {
+    /// Appends an edit's text; also returns the bytes of the chunks that it needs.
+    fn text_chunk(&mut self, edit: &Prepared) -> Result<(ChunkRef, u64), DocdbError> {
+        let plain = |setting| Compressor::new(setting).map_err(varve_btree::TreeError::Compress);
         match &edit.text {
-            Text::Chunk(chunk) => self.append_text(chunk, &edit.method),
+            Text::Chunk(chunk) => Ok((self.append_text(chunk, &edit.method)?, 0)),
+            Text::Delta(delta) if delta.source.tree().is_same_file(self.txn.base()) => {
+                Ok((self.txn.append_chunk(&delta.chunk)?, delta.bases))
+            }
+            // A compaction has made its bases go.
+            Text::Delta(delta) => {
+                let mut whole = plain(edit.method.setting)?;
+                let chunk = EncodedChunk::encode(&mut whole, &delta.text)?;
+                Ok((self.txn.append_chunk(&chunk)?, 0))
+            }
             Text::Inline(text) => {
-                let mut plain = Compressor::new(EngineSetting::NONE)
-                    .map_err(varve_btree::TreeError::Compress)?;
-                Ok(self
-                    .txn
-                    .append_chunk(&EncodedChunk::encode(&mut plain, text)?)?)
+                let chunk = EncodedChunk::encode(&mut plain(EngineSetting::NONE)?, text)?;
+                Ok((self.txn.append_chunk(&chunk)?, 0))
             }
         }
     }
@@ -264,7 +272,7 @@ impl Work<'_> {
         }
         let body = match &edit.text {
             Text::Inline(text) => LocalBody::Inline(text.clone()),
-            Text::Chunk(chunk) => LocalBody::Chunk(self.append_text(chunk, &edit.method)?),
+            _ => LocalBody::Chunk(self.text_chunk(edit)?.0),
         };
         let mut value = Vec::new();
         LocalRecord { rev: number, body }.encode(&mut value);

@@ -21,12 +21,12 @@ fn options(trains: TrainsBy) -> DatabaseOptions {
     }
 }
 
-fn create(storage: impl Storage + 'static) -> Database {
+pub fn create(storage: impl Storage + 'static) -> Database {
     let options = options(TrainsBy::Request);
     Database::create(Arc::new(storage), Path::new(PATH), &options).unwrap()
 }
 
-fn open(storage: &MemoryStorage) -> Database {
+pub fn open(storage: &MemoryStorage) -> Database {
     let storage = Arc::new(storage.clone());
     Database::open(storage, Path::new(PATH), &options(TrainsBy::Request)).unwrap()
 }

@@ -1,5 +1,6 @@
 //! A database's own compression, and what it says of its chunks.
 
+mod deltas;
 mod dictionaries;
 mod scan;
 

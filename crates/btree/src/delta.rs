@@ -1,0 +1,156 @@
+//! Chunks that hold only what differs from a chunk before them.
+//!
+//! ```text
+//! payload +--------+--------+---------+------------------------------------+
+//!         | offset | len    | ordinal | zstd frame without its magic       |
+//!         | varint | varint | varint  | number, with the base as prefix    |
+//!         +--------+--------+---------+------------------------------------+
+//! ```
+//! Offset and length are the place of the base, which stands further ahead in the file and may be a
+//! delta itself: at most [`DEEPEST`] deltas lie on one whole chunk. The ordinal counts the deltas of
+//! one base; it is of use only to those who choose bases.
+
+use crate::TreeError;
+use crate::chunk::{ChunkRef, EncodedChunk, MAX_RAW};
+use crate::pages::Pages;
+use crate::snapshot::Snapshot;
+use crate::tally::ChunkForm;
+use varve_base::varint::{self, Reader};
+use varve_codec::{DeltaCompressor, Expander};
+
+/// Most deltas on one whole chunk, so that four chunks are read at most.
+pub(crate) const DEEPEST: usize = 3;
+
+/// One chunk of those that are needed to read another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Where it stands.
+    pub place: ChunkRef,
+    /// The how manieth delta of its base it is; 0 for a whole chunk.
+    pub ordinal: u64,
+}
+
+/// What stands before the frame.
+pub(crate) struct Head {
+    pub(crate) base: ChunkRef,
+    ordinal: u64,
+}
+
+impl Head {
+    /// Also returns the frame.
+    pub(crate) fn read(payload: &[u8]) -> Option<(Head, &[u8])> {
+        let mut reader = Reader::new(payload);
+        let offset = reader.u64()?;
+        let len = reader.u32()?;
+        let ordinal = reader.u64()?;
+        let base = ChunkRef { offset, len };
+        Some((Head { base, ordinal }, reader.rest()))
+    }
+}
+
+impl EncodedChunk {
+    /// What differs from the content `text` of the chunk at `base`, as the delta of this ordinal;
+    /// `None` if `raw` is too long for that.
+    ///
+    /// # Errors
+    /// [`TreeError::Compress`] if the codec refuses.
+    pub fn encode_delta(
+        compressor: &mut DeltaCompressor,
+        level: i32,
+        (base, ordinal): (ChunkRef, u64),
+        text: &[u8],
+        raw: &[u8],
+    ) -> Result<Option<Self>, TreeError> {
+        let mut payload = Vec::new();
+        varint::put(base.offset, &mut payload);
+        varint::put(u64::from(base.len), &mut payload);
+        varint::put(ordinal, &mut payload);
+        let made = compressor.compress(level, text, raw, &mut payload);
+        let made = made.map_err(TreeError::Compress)?;
+        Ok(made.then(|| EncodedChunk::of_payload(ChunkForm::Delta, &payload)))
+    }
+}
+
+impl Pages {
+    /// Appends what a delta, whose chunk at `offset` was checked before, makes of its base.
+    pub(crate) fn expand_delta(
+        &self,
+        payload: &[u8],
+        offset: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TreeError> {
+        let mut frames = vec![(payload.to_vec(), offset)];
+        let mut text = Vec::new();
+        while let Some((payload, offset)) = frames.last() {
+            let Some((head, _)) = Head::read(payload) else {
+                return Err(self.damaged(*offset, "a delta does not name its base"));
+            };
+            if frames.len() > DEEPEST {
+                return Err(self.damaged(*offset, "a delta stands on too many others"));
+            }
+            // A base ends before its delta begins, so no chain is a circle.
+            let (form, stored) = self.read_stored(head.base, *offset)?;
+            if form == ChunkForm::Delta {
+                frames.push((stored, head.base.offset));
+                continue;
+            }
+            self.expand(form, &stored, head.base.offset, &mut text)?;
+            break;
+        }
+        self.apply(&frames, text, out)
+    }
+
+    /// Applies deltas to a whole text, the last one first.
+    fn apply(
+        &self,
+        frames: &[(Vec<u8>, u64)],
+        mut text: Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TreeError> {
+        let mut expander = Expander::new();
+        for (payload, offset) in frames.iter().rev() {
+            let frame = Head::read(payload).map_or(&[][..], |(_, frame)| frame);
+            let mut made = Vec::new();
+            expander
+                .expand_delta(&text, frame, MAX_RAW, &mut made)
+                .map_err(|source| TreeError::Expand {
+                    path: self.path().to_owned(),
+                    offset: *offset,
+                    source,
+                })?;
+            text = made;
+        }
+        out.append(&mut text);
+        Ok(())
+    }
+}
+
+impl Snapshot {
+    /// The chunks that are needed to read one: a whole one first, it itself last.
+    ///
+    /// # Errors
+    /// See [`Snapshot::get`].
+    pub fn chain(&self, at: ChunkRef) -> Result<Vec<Link>, TreeError> {
+        let (mut chain, mut place, mut limit) = (Vec::new(), at, self.state.end);
+        loop {
+            let (form, payload) = self.pages.read_stored(place, limit)?;
+            let head = match form {
+                ChunkForm::Delta => Head::read(&payload).map(|(head, _)| head),
+                _ => None,
+            };
+            let ordinal = head.as_ref().map_or(0, |head| head.ordinal);
+            chain.push(Link { place, ordinal });
+            limit = place.offset;
+            match head {
+                Some(head) if chain.len() <= DEEPEST => place = head.base,
+                Some(_) => {
+                    let reason = "a delta stands on too many others";
+                    return Err(self.pages.damaged(place.offset, reason));
+                }
+                None => break,
+            }
+        }
+        chain.reverse();
+        Ok(chain)
+    }
+}

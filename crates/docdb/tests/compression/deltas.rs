@@ -1,0 +1,181 @@
+//! Edits of long documents are stored as what differs from the revision before.
+
+use super::dictionaries::{create, open};
+use super::{check_counts, chunks};
+use crate::compaction::{answers, compact};
+use crate::{get, put_rev, replicate};
+use varve_base::MemoryStorage;
+use varve_codec::EngineSetting;
+use varve_docdb::{ChunkForm, Database, Rev, Snapshot};
+
+const LONG: usize = 100_000;
+const CHANGED: usize = 50;
+
+/// Text that does not become much shorter by itself, and can be edited.
+struct Text {
+    bytes: Vec<u8>,
+    state: u64,
+}
+
+impl Text {
+    fn new() -> Text {
+        let mut text = Text {
+            bytes: vec![0; LONG],
+            state: 88_172_645_463_325_252,
+        };
+        text.change(0, LONG);
+        text
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
+    }
+
+    fn change(&mut self, at: usize, len: usize) {
+        for position in at..at + len {
+            self.bytes[position] =
+                b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+                    [self.next() as usize % 64];
+        }
+    }
+
+    /// Changes fifty characters somewhere.
+    fn edit(&mut self) {
+        let at = self.next() as usize % (LONG - CHANGED);
+        self.change(at, CHANGED);
+    }
+
+    fn document(&self, id: &str, rev: Option<&str>) -> String {
+        let text = std::str::from_utf8(&self.bytes).unwrap();
+        let rev = rev.map_or(String::new(), |rev| format!(r#""_rev":"{rev}","#));
+        format!(r#"{{"_id":"{id}",{rev}"text":"{text}"}}"#)
+    }
+}
+
+fn file(db: &Database) -> u64 {
+    db.sizes().unwrap().file
+}
+
+/// The body of any revision that is still there.
+fn body_of(snapshot: &Snapshot, id: &str, rev: &str) -> Option<Vec<u8>> {
+    let document = snapshot.document(id).unwrap().unwrap();
+    let rev: Rev = rev.parse().unwrap();
+    let (_, stored) = document.revision(&rev)?;
+    let mut body = Vec::new();
+    snapshot.body(stored, &mut body).unwrap();
+    Some(body)
+}
+
+#[test]
+fn the_bodies_of_a_thousand_small_edits_take_little() {
+    let storage = MemoryStorage::default();
+    let db = create(storage.clone());
+    let mut text = Text::new();
+    let mut rev = put_rev(&db, &text.document("long", None));
+    let mut history = Vec::new();
+    for number in 0..1000 {
+        text.edit();
+        rev = put_rev(&db, &text.document("long", Some(&rev)));
+        if number % 97 == 0 {
+            history.push((rev.clone(), text.bytes.clone()));
+        }
+    }
+    let tally = db.compression().unwrap().tally.unwrap();
+    let grown = tally.of(ChunkForm::Delta).bytes;
+    assert!(grown < 500_000, "{grown} bytes");
+    assert!(chunks(&db, "zstd_delta") > 950);
+    check_counts(&db, &storage);
+    let snapshot = db.snapshot();
+    for (rev, bytes) in &history {
+        let body = body_of(&snapshot, "long", rev).unwrap();
+        let expected = format!(r#"{{"text":"{}"}}"#, std::str::from_utf8(bytes).unwrap());
+        assert!(body == expected.as_bytes(), "{rev}");
+    }
+    let sizes = db.sizes().unwrap();
+    assert!(sizes.active > 70_000, "its bases are needed too: {sizes:?}");
+    let before = answers(&snapshot);
+    drop((db, snapshot));
+
+    let db = open(&storage);
+    assert_eq!(answers(&db.snapshot()), before);
+    compact(&db);
+    assert_eq!(answers(&db.snapshot()), before);
+    assert_eq!(chunks(&db, "zstd_delta"), 0, "without bases it is whole");
+    assert!(file(&db) < 2 * LONG as u64);
+    check_counts(&db, &storage);
+    // It goes on from the whole chunk.
+    text.edit();
+    put_rev(&db, &text.document("long", Some(&rev)));
+    let tally = db.compression().unwrap().tally.unwrap();
+    let deltas = tally.of(ChunkForm::Delta);
+    assert!(deltas.chunks == 1 && deltas.bytes < 500, "{deltas:?}");
+    compact(&db);
+    let now = get(&db.snapshot(), "long").unwrap();
+    assert!(now.ends_with(&format!(
+        "{}\"}}",
+        std::str::from_utf8(&text.bytes).unwrap()
+    )));
+}
+
+#[test]
+fn branches_and_replicated_edits_share_their_bases() {
+    let storage = MemoryStorage::default();
+    let db = create(storage.clone());
+    let mut text = Text::new();
+    replicate(&db, &[&text.document("d", Some("1-aa"))]);
+    let mut bodies = Vec::new();
+    for (rev, ancestors) in [
+        ("2-bb", "\"bb\",\"aa\""),
+        ("2-cc", "\"cc\",\"aa\""),
+        ("3-dd", "\"dd\",\"cc\",\"aa\""),
+        // Its parent is not known here, the one before is.
+        ("4-ee", "\"ee\",\"0e\",\"bb\",\"aa\""),
+    ] {
+        text.edit();
+        let start = &rev[..1];
+        let revisions = format!(r#"{{"_revisions":{{"start":{start},"ids":[{ancestors}]}},"#);
+        let document = text.document("d", None).replacen('{', &revisions, 1);
+        replicate(&db, &[&document]);
+        bodies.push((rev, text.bytes.clone()));
+    }
+    assert_eq!(chunks(&db, "zstd_delta"), 4);
+    let check = |db: &Database, revs: &[&str]| {
+        for (rev, bytes) in bodies.iter().filter(|(rev, _)| revs.contains(rev)) {
+            let body = body_of(&db.snapshot(), "d", rev).unwrap();
+            assert!(body.ends_with(&[bytes, &b"\"}"[..]].concat()), "{rev}");
+        }
+    };
+    check(&db, &["2-bb", "2-cc", "3-dd", "4-ee"]);
+    compact(&db);
+    check(&db, &["3-dd", "4-ee"]);
+    assert!(body_of(&db.snapshot(), "d", "2-bb").is_none());
+    check_counts(&db, &storage);
+}
+
+#[test]
+fn what_is_new_or_short_or_not_for_zstd_is_whole() {
+    let storage = MemoryStorage::default();
+    let db = create(storage.clone());
+    let mut text = Text::new();
+    let rev = put_rev(&db, &text.document("d", None));
+    text.change(0, LONG);
+    let rev = put_rev(&db, &text.document("d", Some(&rev)));
+    let short = put_rev(&db, r#"{"_id":"s","text":"short"}"#);
+    put_rev(
+        &db,
+        &format!(r#"{{"_id":"s","_rev":"{short}","text":"shorter"}}"#),
+    );
+    let local = "x".repeat(9000);
+    for n in 0..2 {
+        let text = format!(r#"{{"_id":"_local/l","_rev":"0-{n}","text":"{local}"}}"#);
+        put_rev(&db, &text);
+    }
+    assert_eq!(chunks(&db, "zstd_delta"), 0);
+    db.set_compression(Some(EngineSetting::SNAPPY)).unwrap();
+    text.edit();
+    put_rev(&db, &text.document("d", Some(&rev)));
+    assert_eq!(chunks(&db, "zstd_delta"), 0);
+}
