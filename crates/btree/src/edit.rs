@@ -87,6 +87,9 @@ pub(crate) fn root_of(parent: &Node, level: u8) -> Root {
     }
 }
 
+/// Room for the key and the reduction of a child that was not there before.
+const NEW_CHILD: usize = 64;
+
 /// What takes the place of `node`; `None` if the changes change nothing.
 fn edit(
     writer: &mut Transaction<'_>,
@@ -101,7 +104,8 @@ fn edit(
 }
 
 fn edit_leaf(old: &Node, changes: &[Change<'_>]) -> Option<Edited> {
-    let mut new = Node::new(0);
+    let bytes = |&(key, value): &Change<'_>| key.len() + value.map_or(0, <[u8]>::len);
+    let mut new = Node::in_place_of(old, changes.len(), changes.iter().map(bytes).sum());
     let mut from = 0;
     let mut changed = false;
     let mut in_order = true;
@@ -168,7 +172,8 @@ fn edit_inner(
         return Ok(None);
     }
     let pieces = join_small(writer, old, pieces)?;
-    let mut new = Node::new(old.level());
+    let more = pieces.len().saturating_sub(old.len());
+    let mut new = Node::in_place_of(old, more, more * NEW_CHILD);
     for piece in pieces {
         match piece {
             Piece::Kept(index) => new.push_from(old, index),

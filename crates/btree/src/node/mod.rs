@@ -66,6 +66,17 @@ impl Node {
         }
     }
 
+    /// An empty node with room for the entries of `old` and so many more, of so many bytes.
+    pub(crate) fn in_place_of(old: &Node, more: usize, bytes: usize) -> Self {
+        let inner = if old.level == 0 { 0 } else { old.len() + more };
+        let mut new = Node::new(old.level);
+        new.bytes.reserve_exact(old.bytes.len() + bytes);
+        new.slots.reserve_exact(old.len() + more);
+        new.children.reserve_exact(inner);
+        new.before.reserve_exact(inner);
+        new
+    }
+
     pub(crate) fn level(&self) -> u8 {
         self.level
     }
