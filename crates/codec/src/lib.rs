@@ -6,6 +6,7 @@
 
 mod codecs;
 pub mod deflate;
+pub mod fuzzing;
 mod setting;
 mod stream;
 mod stream_decoder;
