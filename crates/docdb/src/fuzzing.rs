@@ -1,6 +1,6 @@
 //! Bodies of the fuzz targets; plain tests run them over mutated inputs.
 
-use crate::record::{Change, DocumentRecord, decode_attachments, encode_attachments};
+use crate::record::{Change, DocumentRecord, Purge, decode_attachments, encode_attachments};
 
 /// Never panics; a document's value that decodes, encodes to what decodes equal.
 pub fn document_record(data: &[u8]) {
@@ -22,6 +22,16 @@ pub fn change_record(data: &[u8]) {
         let mut encoded = Vec::new();
         change.encode(&mut encoded);
         assert_eq!(Change::decode(&key, &encoded), Ok(change));
+    }
+}
+
+/// Never panics; a purge that decodes, encodes to what decodes equal.
+pub fn purge_record(data: &[u8]) {
+    let key = 7u64.to_be_bytes();
+    if let Ok(purge) = Purge::decode(&key, data) {
+        let mut encoded = Vec::new();
+        purge.encode(&mut encoded);
+        assert_eq!(Purge::decode(&key, &encoded), Ok(purge));
     }
 }
 
@@ -106,5 +116,16 @@ mod tests {
         encode_attachments(&list, &mut bytes);
         assert_eq!(decode_attachments(&bytes).as_deref(), Ok(&list[..]));
         mutations(&bytes, attachment_list);
+        bytes.clear();
+        let purge = Purge {
+            seq: 7,
+            id: "some-id".into(),
+            revs: vec![
+                "3-c".parse().unwrap(),
+                "1-967a00dff5e02add41819138abb3284d".parse().unwrap(),
+            ],
+        };
+        purge.encode(&mut bytes);
+        mutations(&bytes, purge_record);
     }
 }

@@ -32,7 +32,7 @@ pub use read::{
     AllDocs, AllDocsRow, Changes, Document, Form, IdRange, Info, LocalDocument, LocalDocuments,
     Snapshot,
 };
-pub use record::{Attachment, Change, Leaf};
+pub use record::{Attachment, Change, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};
 pub use rev::{Digest, Rev, RevError};
 pub use revtree::{Node, RevTree, Stored};

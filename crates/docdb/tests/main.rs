@@ -5,6 +5,7 @@ mod compaction;
 mod compression;
 mod crash;
 mod edits;
+mod purges;
 mod reading;
 mod recorded;
 mod replicas;

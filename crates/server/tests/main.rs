@@ -13,6 +13,7 @@ mod feeds;
 mod hg;
 mod node;
 mod protocol;
+mod purge;
 mod recorded;
 mod short;
 mod streams;

@@ -61,12 +61,18 @@ pub struct IndexView {
     pub(crate) group: Arc<ViewGroup>,
     pub(crate) snapshot: Snapshot,
     seq: u64,
+    purge_seq: u64,
 }
 
 impl IndexView {
     /// The sequence of the database that this moment shows.
     pub fn update_seq(&self) -> u64 {
         self.seq
+    }
+
+    /// The last purge that this moment follows.
+    pub fn purge_seq(&self) -> u64 {
+        self.purge_seq
     }
 }
 
@@ -122,13 +128,13 @@ impl ViewIndex {
     pub fn current(&self, documents: &varve_docdb::Snapshot) -> Result<IndexView, ViewError> {
         let file = self.file();
         let snapshot = file.snapshot();
-        let seq = self.usable_seq(&snapshot, documents);
-        if seq.is_none() && !snapshot.user_header().is_empty() {
+        let state = self.usable_state(&snapshot, documents);
+        if state.is_none() && !snapshot.user_header().is_empty() {
             // Of another database: nobody may see it.
             let _builder = self.lock();
-            return Ok(self.view(self.replace()?.snapshot(), 0));
+            return Ok(self.view(self.replace()?.snapshot(), None));
         }
-        Ok(self.view(snapshot, seq.unwrap_or(0)))
+        Ok(self.view(snapshot, state))
     }
 
     /// The index brought up to the moment of `documents`. If another thread is building, waits for
@@ -164,8 +170,10 @@ impl ViewIndex {
 
     fn if_fresh(&self, documents: &varve_docdb::Snapshot) -> Option<IndexView> {
         let snapshot = self.file().snapshot();
-        let seq = self.usable_seq(&snapshot, documents)?;
-        (seq >= documents.update_seq()).then(|| self.view(snapshot, seq))
+        let state = self.usable_state(&snapshot, documents)?;
+        let is_fresh =
+            state.seq >= documents.update_seq() && state.purge_seq >= documents.purge_seq();
+        is_fresh.then(|| self.view(snapshot, Some(state)))
     }
 
     fn build(
@@ -175,37 +183,45 @@ impl ViewIndex {
     ) -> Result<IndexView, ViewError> {
         let mut file = self.file();
         let snapshot = file.snapshot();
-        let since = match self.usable_seq(&snapshot, documents) {
-            Some(seq) => seq,
-            None => {
-                if !snapshot.user_header().is_empty() {
-                    file = self.replace()?;
-                }
-                0
+        let mut state = self.usable_state(&snapshot, documents);
+        if let Some(state) = &mut state
+            && build::forget(&file, &self.group, documents, state, context)?
+        {
+            build::update(&file, &self.group, documents, state.seq, context)?;
+        } else {
+            if !snapshot.user_header().is_empty() {
+                file = self.replace()?;
             }
-        };
-        build::update(&file, &self.group, documents, since, context)?;
-        Ok(self.view(file.snapshot(), documents.update_seq()))
+            build::update(&file, &self.group, documents, 0, context)?;
+        }
+        let snapshot = file.snapshot();
+        let state = IndexState::decode(snapshot.user_header());
+        Ok(self.view(snapshot, state))
     }
 
     /// The sequence that the index stands at, if it is about this database. A file that was found
     /// with a sequence that the database does not have is that of a database which lost commits;
     /// later the index may well be ahead of the moment that somebody looks at.
-    fn usable_seq(&self, snapshot: &Snapshot, documents: &varve_docdb::Snapshot) -> Option<u64> {
+    fn usable_state(
+        &self,
+        snapshot: &Snapshot,
+        documents: &varve_docdb::Snapshot,
+    ) -> Option<IndexState> {
         let state = IndexState::decode(snapshot.user_header())?;
         let known = self.compared.load(Ordering::Acquire) || state.seq <= documents.update_seq();
         let usable = known && state.database == documents.uuid();
         if usable {
             self.compared.store(true, Ordering::Release);
         }
-        usable.then_some(state.seq)
+        usable.then_some(state)
     }
 
-    fn view(&self, snapshot: Snapshot, seq: u64) -> IndexView {
+    fn view(&self, snapshot: Snapshot, state: Option<IndexState>) -> IndexView {
         IndexView {
             group: Arc::clone(&self.group),
             snapshot,
-            seq,
+            seq: state.map_or(0, |state| state.seq),
+            purge_seq: state.map_or(0, |state| state.purge_seq),
         }
     }
 

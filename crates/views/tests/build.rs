@@ -55,6 +55,44 @@ fn changes_come_in_and_old_rows_go() {
 }
 
 #[test]
+fn purged_documents_are_forgotten() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    let index = open(storage, DESIGN);
+    replicate(
+        &db,
+        &[
+            r#"{"_id":"a","_rev":"1-a","n":1}"#,
+            r#"{"_id":"a","_rev":"1-b","n":2}"#,
+            r#"{"_id":"b","_rev":"1-a","n":3}"#,
+            r#"{"_id":"c","_rev":"1-a","n":4}"#,
+        ],
+    );
+    let purge = |id: &str, rev: &str| {
+        let wanted = [(id.to_owned(), vec![rev.parse().unwrap()])];
+        db.purge(wanted.into()).unwrap();
+    };
+    let rows = |index: &ViewIndex| {
+        let view = refresh(index, &db);
+        assert_eq!(view.purge_seq(), db.snapshot().purge_seq());
+        short(&view, "v?reduce=false").replace(r#","value":null"#, "")
+    };
+    assert_eq!(rows(&index).matches("id").count(), 3);
+    purge("a", "1-b");
+    purge("b", "1-a");
+    assert_eq!(rows(&index), r#"[{"id":"a","key":1},{"id":"c","key":4}]"#);
+    // Purged and there again, before anybody looked.
+    purge("c", "1-a");
+    replicate(&db, &[r#"{"_id":"c","_rev":"1-a","n":5}"#]);
+    assert_eq!(rows(&index), r#"[{"id":"a","key":1},{"id":"c","key":5}]"#);
+    // Of more purges than the database remembers, the index cannot learn.
+    db.set_purges_limit(1).unwrap();
+    purge("a", "1-a");
+    purge("x", "1-a");
+    assert_eq!(rows(&index), r#"[{"id":"c","key":5}]"#);
+}
+
+#[test]
 fn documents_show_attachments_and_conflicts_do_not_count() {
     let storage = memory();
     let db = database(Arc::clone(&storage));

@@ -2,6 +2,7 @@
 
 mod compression;
 mod current;
+mod purging;
 mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
@@ -359,9 +360,7 @@ impl Database {
                 let setting = shared.options.setting;
                 let (snapshot, outcomes) = commit(txn, &shared.path, setting, trained, jobs)?;
                 if let Some(snapshot) = snapshot {
-                    let seq = snapshot.update_seq();
-                    self.publish(file, snapshot.clone());
-                    shared.watch.publish(seq);
+                    self.show(file, snapshot.clone());
                     self.consider_training(snapshot);
                 }
                 Ok(outcomes)

@@ -4,6 +4,7 @@ mod all_docs;
 mod attachments;
 mod changes;
 mod local;
+mod purges;
 
 pub use all_docs::{AllDocs, AllDocsRow, IdRange};
 pub use attachments::Form;

@@ -7,6 +7,7 @@ mod document;
 pub(crate) mod fields;
 mod header;
 mod local;
+mod purge;
 mod reduction;
 
 pub use attachment::Attachment;
@@ -16,6 +17,8 @@ pub(crate) use dictionary::DictionaryRecord;
 pub(crate) use document::DocumentRecord;
 pub(crate) use header::Header;
 pub(crate) use local::{LocalBody, LocalRecord};
+pub use purge::Purge;
+pub(crate) use purge::{DEFAULT_LIMIT, LIMIT_KEY, decode_limit, encode_limit};
 pub(crate) use reduction::{DocumentReducer, Totals};
 
 use crate::{Digest, Rev};
@@ -27,7 +30,7 @@ pub(crate) const BY_ID: usize = 0;
 pub(crate) const BY_SEQ: usize = 1;
 /// Local documents by what follows `_local/`.
 pub(crate) const LOCAL: usize = 2;
-/// Purges; empty in this version.
+/// Purges by their sequence, and how many are kept.
 pub(crate) const PURGES: usize = 3;
 /// How many trees a database has.
 pub(crate) const TREES: usize = PURGES + 1;

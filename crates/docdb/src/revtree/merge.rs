@@ -31,6 +31,37 @@ impl RevTree {
         is_new
     }
 
+    /// Forgets leaves, and those of their ancestors that lead nowhere else. Returns which of `revs`
+    /// were leaves.
+    pub(crate) fn purge(&mut self, revs: &[Rev]) -> Vec<Rev> {
+        let mut children = vec![0_u32; self.nodes.len()];
+        for parent in self.nodes.iter().filter_map(|node| node.parent) {
+            children[parent as usize] += 1;
+        }
+        let mut is_gone = vec![false; self.nodes.len()];
+        let mut purged = Vec::new();
+        for rev in revs {
+            let leaf = self.index(rev).filter(|index| self.is_leaf[*index]);
+            let Some(mut at) = leaf.filter(|index| !is_gone[*index]) else {
+                continue;
+            };
+            purged.push(rev.clone());
+            is_gone[at] = true;
+            while let Some(parent) = self.nodes[at].parent {
+                at = parent as usize;
+                children[at] -= 1;
+                if children[at] > 0 {
+                    break;
+                }
+                is_gone[at] = true;
+            }
+        }
+        let mut edit = Editing::new(std::mem::take(&mut self.nodes));
+        edit.keep(|index| !is_gone[index]);
+        *self = edit.finish();
+        purged
+    }
+
     /// Drops what is further than `limit` revisions from every leaf.
     pub fn stem(&mut self, limit: u64) {
         if self.nodes.len() as u64 <= limit {

@@ -3,6 +3,8 @@
 mod commit;
 mod documents;
 mod group;
+mod purge;
 
 pub(crate) use commit::{Job, Outcomes, commit};
 pub(crate) use group::Group;
+pub(crate) use purge::Purging;

@@ -18,6 +18,7 @@ mod failures;
 pub(crate) mod multipart;
 mod names;
 mod open;
+mod purge;
 mod queries;
 mod revisions;
 mod rows;
@@ -127,6 +128,9 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::Security => database::security(&call),
         Target::RevsLimit => database::revs_limit(&call),
         Target::Compression => compression::answer(&call),
+        Target::Purge => purge::answer(&call),
+        Target::PurgedInfos => purge::infos(&call),
+        Target::PurgedInfosLimit => purge::limit(&call),
         Target::EnsureFullCommit => database::ensure_full_commit(&call),
         Target::Compact(None) => compaction::answer(&call),
         Target::Compact(Some(design)) => compaction::answer_views(&call, &design),

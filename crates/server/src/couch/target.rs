@@ -33,6 +33,12 @@ pub enum Target {
     RevsLimit,
     /// How the database is compressed.
     Compression,
+    /// Forgetting of revisions.
+    Purge,
+    /// What was purged.
+    PurgedInfos,
+    /// How many purges are remembered.
+    PurgedInfosLimit,
     /// Does nothing: every answered write is durable.
     EnsureFullCommit,
     /// Compaction of the database, or of one design document's views.
@@ -91,6 +97,9 @@ impl Target {
             ["_security"] => Target::Security,
             ["_revs_limit"] => Target::RevsLimit,
             ["_compression"] => Target::Compression,
+            ["_purge"] => Target::Purge,
+            ["_purged_infos"] => Target::PurgedInfos,
+            ["_purged_infos_limit"] => Target::PurgedInfosLimit,
             ["_ensure_full_commit"] => Target::EnsureFullCommit,
             ["_compact"] => Target::Compact(None),
             ["_compact", design] => Target::Compact(Some(owned(design))),
@@ -137,11 +146,15 @@ impl Target {
             | Target::AllDocsQueries
             | Target::ViewQueries(..)
             | Target::EnsureFullCommit
+            | Target::Purge
             | Target::Compact(_)
             | Target::ViewCleanup
             | Target::TempView => "POST",
-            Target::Security | Target::RevsLimit | Target::Compression => "PUT,GET",
-            Target::ViewInfo(_) => "GET",
+            Target::Security
+            | Target::RevsLimit
+            | Target::Compression
+            | Target::PurgedInfosLimit => "PUT,GET",
+            Target::ViewInfo(_) | Target::PurgedInfos => "GET",
             Target::Document(_) | Target::Unknown(_) => "DELETE,GET,HEAD,POST,PUT,COPY",
             Target::Attachment(..) => "DELETE,GET,HEAD,PUT",
         }

@@ -5,6 +5,7 @@
 //! run of batches is long enough, each time ending with a commit that records the sequence, while
 //! the workers go on. A build that was stopped continues from its last commit.
 
+mod forget;
 mod map;
 mod order;
 mod rows;
@@ -13,6 +14,7 @@ mod write;
 use crate::ViewError;
 use crate::group::ViewGroup;
 use crate::state::IndexState;
+pub(crate) use forget::forget;
 use map::Mapper;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
@@ -260,6 +262,7 @@ impl<'a> Gathered<'a> {
         IndexState {
             database: self.documents.uuid(),
             seq,
+            purge_seq: self.documents.purge_seq(),
         }
     }
 }

@@ -57,7 +57,8 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Answer, F
 pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
     let asked = Asked::of(call, design)?;
     let sizes = asked.index.sizes();
-    let current = asked.index.current(&asked.snapshot)?.update_seq();
+    let view = asked.index.current(&asked.snapshot)?;
+    let current = view.update_seq();
     let pending = asked.snapshot.count_changes(current)?;
     let mut body = b"{\"name\":".to_vec();
     varve_json::write_string(design, &mut body);
@@ -80,7 +81,9 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
     }
     let signature = asked.index.group().signature();
     body.extend_from_slice(format!("}},\"signature\":\"{signature}\"").as_bytes());
-    body.extend_from_slice(b",\"purge_seq\":0,\"language\":\"javascript\",\"compact_running\":");
+    body.extend_from_slice(b",\"purge_seq\":");
+    write_number(view.purge_seq(), &mut body);
+    body.extend_from_slice(b",\"language\":\"javascript\",\"compact_running\":");
     body.extend_from_slice(match call.app.compactor.has_index(&asked.index) {
         true => b"true",
         false => b"false",
