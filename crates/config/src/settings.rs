@@ -11,7 +11,7 @@ pub struct Settings {
     pub bind_address: IpAddr,
     /// `[chttpd] port`; default 5984, 0 takes any free one.
     pub port: u16,
-    /// `[chttpd] max_http_request_size`: bytes of a request's body; default 4 GiB.
+    /// `[chttpd]` or `[httpd] max_http_request_size`: bytes of a request's body; default 4 GiB.
     pub max_request_size: u64,
     /// `[chttpd] require_valid_user`: nothing but `/_up` and logins without a login.
     pub require_valid_user: bool,
@@ -116,10 +116,11 @@ impl Settings {
         known::check(ini)?;
         let chttpd = |key| ini.get("chttpd", key);
         let couchdb = |key| ini.get("couchdb", key);
+        let httpd = |key| chttpd(key).or_else(|| ini.get("httpd", key));
         Ok(Settings {
             bind_address: or(chttpd("bind_address"), address, Ipv4Addr::LOCALHOST.into())?,
             port: or(chttpd("port"), port, 5984)?,
-            max_request_size: or(chttpd("max_http_request_size"), Setting::size, 4 << 30)?,
+            max_request_size: or(httpd("max_http_request_size"), Setting::size, 4 << 30)?,
             require_valid_user: or(chttpd("require_valid_user"), Setting::boolean, false)?,
             file_compression: couchdb("file_compression").cloned(),
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
@@ -267,10 +268,12 @@ mod tests {
 
     #[test]
     fn attachments_have_settings_of_their_own() {
-        let text = "[couchdb]\nmax_attachments_per_doc = 3\n[attachments]\n\
+        let text = "[httpd]\nmax_http_request_size = 1mb\n\
+                    [couchdb]\nmax_attachments_per_doc = 3\n[attachments]\n\
                     compressible_types = text/*, image/svg+xml\ncompression_level = 0\n";
         let settings = read(text).unwrap();
         assert_eq!(settings.max_attachments_per_doc, 3);
+        assert_eq!(settings.max_request_size, 1 << 20);
         let types = settings.attachments.compressible_types.unwrap();
         assert_eq!(types, ["text/*", "image/svg+xml"]);
         assert_eq!(settings.attachments.compression_level, Some(0));

@@ -72,7 +72,8 @@ impl App {
         let house = Arc::new(house);
         let storage = Arc::clone(&folder.storage);
         Ok(App {
-            databases: Databases::new(storage, options, report.clone()),
+            databases: Databases::new(storage, options, report.clone())
+                .map_err(|source| ServerError::Random { source })?,
             auth: Auth::new(&folder.settings)?,
             hg: Arc::new(Shelf::of_folder(&folder, Arc::clone(&house), title)),
             compactor: Compactor::default(),

@@ -30,5 +30,5 @@ pub use hg::{LoneConfig, LoneRepository};
 pub use house::Report;
 pub use http::{AccessLog, Answer, Request};
 use registry::Registry;
-pub use server::{ServeOptions, Served, Server};
+pub use server::{ServeOptions, Served, Server, raise_file_limit};
 pub use tasks::{RunningTask, Tasks};

@@ -6,6 +6,7 @@ use crate::house::{House, Report};
 use crate::http::{self, AccessLog, Mount, Tls};
 use crate::site::Site;
 use crate::{App, LoneRepository, ServerError};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +28,21 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// When the server stops, what cannot end any more has this long to be undone.
 const UNDONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Feeds hold a socket each. Not more than that is asked for: who is started by the server may go
+/// through all of them.
+const SOCKETS: u64 = 65_536;
+
+/// Lets this process have many files and sockets open at a time, as far as it may.
+pub fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(SOCKETS, |most| most.min(SOCKETS));
+    if limit.current.is_some_and(|current| current < most) {
+        limit.current = Some(most);
+        // With fewer it works too, for fewer clients.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
 
 /// What to serve.
 #[derive(Clone, Debug)]
@@ -77,6 +93,7 @@ impl Server {
     /// # Errors
     /// Any [`ServerError`].
     pub fn bind(options: ServeOptions) -> Result<Server, ServerError> {
+        raise_file_limit();
         let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
         let mount = Mount::parse(&options.prefix);
         let house = House::new(mount, options.access, options.report.clone());

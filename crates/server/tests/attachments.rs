@@ -387,6 +387,8 @@ fn a_copy_has_the_attachments_of_the_source() {
         document(&server, "/d/b")["_attachments"]["long"]["revpos"],
         1
     );
+    let far = [("destination", "http://varve.test/d/b")];
+    assert_eq!(send(&server, "COPY", "/d/a", &far, b"").0.status, 400);
     let onto = format!("b?rev={second}");
     let (reply, _) = send(&server, "COPY", "/d/a", &[("destination", &*onto)], b"");
     assert_eq!(reply.status, 409);

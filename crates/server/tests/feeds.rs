@@ -13,13 +13,16 @@ struct Feed(BufReader<TcpStream>);
 
 impl Feed {
     fn open(server: &Running, query: &str) -> Feed {
+        Feed::of(server, &format!("/db/_changes?{query}"))
+    }
+
+    fn of(server: &Running, path: &str) -> Feed {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(30)))
             .unwrap();
         let (name, value) = ADMIN;
-        let head =
-            format!("GET /db/_changes?{query} HTTP/1.1\r\nhost: x\r\n{name}: {value}\r\n\r\n");
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\n{name}: {value}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         Feed(BufReader::new(stream))
     }
@@ -120,4 +123,97 @@ fn a_sequence_of_a_deleted_database_begins_anew() {
     assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
     put(&server, "a", "{}");
     assert!(later(&since).contains("\"id\":\"a\""));
+}
+
+#[test]
+fn sequences_are_told_as_often_as_asked() {
+    let server = database();
+    for id in ["a", "b", "c", "d", "e"] {
+        put(&server, id, "{}");
+    }
+    let path = "/db/_changes?seq_interval=2";
+    let reply = server.send("GET", path, &[ADMIN], "");
+    let answer: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
+    let results = answer["results"].as_array().unwrap();
+    let told: Vec<bool> = results.iter().map(|row| row["seq"].is_string()).collect();
+    assert_eq!(told, [false, true, false, true, false]);
+    assert!(answer["last_seq"].as_str().unwrap().starts_with("5-"));
+    let reply = server.send("GET", "/db/_changes?limit=0", &[ADMIN], "");
+    let answer: serde_json::Value = serde_json::from_str(&reply.body).unwrap();
+    assert_eq!(answer["results"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["pending"], 4);
+}
+
+#[test]
+fn an_event_source_goes_on_behind_its_last_event() {
+    let server = database();
+    put(&server, "a", "{}");
+    let mut feed = Feed::open(&server, "feed=eventsource&heartbeat=20");
+    assert!(feed.line("data: {").contains("\"id\":\"a\""));
+    let id = feed.line("id: ");
+    let id = id.trim_start_matches("id: ").trim_matches('"').to_owned();
+    feed.line("event: heartbeat");
+    put(&server, "b", "{}");
+    assert!(feed.line("data: {").contains("\"id\":\"b\""));
+    let mut again = Feed::open(
+        &server,
+        &format!("feed=eventsource&last-event-id={id}&limit=1"),
+    );
+    assert!(again.line("data: {").contains("\"id\":\"b\""));
+}
+
+#[test]
+fn what_happens_to_databases_is_told() {
+    let server = database();
+    let mut feed = Feed::of(
+        &server,
+        "/_db_updates?feed=continuous&since=now&heartbeat=20",
+    );
+    assert_eq!(feed.line("1\r"), "1", "a heartbeat");
+    assert_eq!(server.send("PUT", "/other", &[ADMIN], "").status, 201);
+    let line = feed.line("{");
+    assert!(
+        line.starts_with(r#"{"db_name":"other","type":"created","seq":""#),
+        "{line}"
+    );
+    put(&server, "a", "{}");
+    assert!(
+        feed.line("{")
+            .starts_with(r#"{"db_name":"db","type":"updated""#)
+    );
+    assert_eq!(server.send("DELETE", "/other", &[ADMIN], "").status, 200);
+    assert!(
+        feed.line("{")
+            .starts_with(r#"{"db_name":"other","type":"deleted""#)
+    );
+    let get = |query: &str| -> serde_json::Value {
+        let reply = server.send("GET", &format!("/_db_updates?{query}"), &[ADMIN], "");
+        serde_json::from_str(&reply.body).unwrap()
+    };
+    let all = get("");
+    let types: Vec<_> = all["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["type"])
+        .collect();
+    assert_eq!(types, ["updated", "deleted"]);
+    let since = all["last_seq"].as_str().unwrap();
+    assert_eq!(
+        get(&format!("since={since}"))["results"],
+        serde_json::json!([])
+    );
+    assert_eq!(get("limit=1")["results"].as_array().unwrap().len(), 1);
+    let mut poll = Feed::of(
+        &server,
+        &format!("/_db_updates?feed=longpoll&since={since}"),
+    );
+    poll.line("{\"results\"");
+    put(&server, "b", "{}");
+    assert!(poll.line("{\"db_name\"").contains("\"updated\""));
+    poll.line("\"last_seq\"");
+    let mut events = Feed::of(&server, "/_db_updates?feed=eventsource&limit=1");
+    assert!(events.line("data: {").contains("\"deleted\""));
+    events.line("id: \"");
+    assert_eq!(server.get("/_db_updates").status, 401);
 }

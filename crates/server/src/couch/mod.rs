@@ -25,8 +25,10 @@ mod rows;
 mod scripts;
 mod sequence;
 mod target;
+mod updates;
 mod validate;
 mod views;
+mod waiter;
 
 use std::sync::Arc;
 
@@ -40,6 +42,7 @@ use failures::missing_database;
 pub use open::Databases;
 pub(crate) use sequence::parse_since;
 use target::Target;
+pub(crate) use updates::route as db_updates;
 
 /// Answers everything whose first path segment is a database's name.
 ///

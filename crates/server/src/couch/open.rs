@@ -11,6 +11,7 @@ use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 
 use super::compaction::Noticed;
 use super::failures::missing_database;
+use super::updates::{Event, Updates};
 use super::validate::Validators;
 use super::views::indexes::{Indexes, folder_of};
 use crate::databases::file_of;
@@ -48,6 +49,7 @@ impl OpenDatabase {
         name: &str,
         documents: Database,
         noticed: &Arc<Noticed>,
+        updates: &Arc<Updates>,
     ) -> Result<OpenDatabase, Failure> {
         let info = documents.snapshot().info()?;
         let commits = watch::Sender::new(info.update_seq);
@@ -59,8 +61,12 @@ impl OpenDatabase {
             Arc::clone(noticed),
             Arc::clone(&is_noticed),
         );
+        let updates = Arc::clone(updates);
         let told = documents.on_commit(move |update| {
-            told.send_replace(update);
+            let before = told.send_replace(update);
+            if update > before {
+                updates.note(&tell.0, Event::Updated);
+            }
             let (name, noticed, is_noticed) = &tell;
             noticed.tell(name, is_noticed);
         });
@@ -106,14 +112,22 @@ pub struct Databases {
     changing: Mutex<()>,
     clock: AtomicU64,
     noticed: Arc<Noticed>,
+    updates: Arc<Updates>,
     /// Bounds how many feeds read at the same time: one commit may wake thousands of them.
     feed_reads: Semaphore,
 }
 
 impl Databases {
     /// Databases in the storage's folder of databases; new ones are made with these options.
-    pub fn new(storage: Arc<dyn Storage>, options: DatabaseOptions, report: Report) -> Databases {
-        Databases {
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        options: DatabaseOptions,
+        report: Report,
+    ) -> Result<Databases, getrandom::Error> {
+        Ok(Databases {
             storage,
             options,
             report,
@@ -121,8 +135,14 @@ impl Databases {
             changing: Mutex::default(),
             clock: AtomicU64::new(0),
             noticed: Arc::default(),
+            updates: Arc::new(Updates::new()?),
             feed_reads: Semaphore::new(FEED_READS),
-        }
+        })
+    }
+
+    /// What happened to databases.
+    pub(crate) fn updates(&self) -> &Arc<Updates> {
+        &self.updates
     }
 
     /// How databases are kept.
@@ -181,7 +201,11 @@ impl Databases {
         let storage = Arc::clone(&self.storage);
         let (path, options) = (file_of(name), &self.options);
         match Database::create_compressed(storage, &path, options, compression) {
-            Ok(documents) => self.keep(name, documents),
+            Ok(documents) => {
+                let made = self.keep(name, documents)?;
+                self.updates.note(name, Event::Created);
+                Ok(made)
+            }
             Err(error) if error.is_already_there() => Err(Failure::new(
                 412,
                 "file_exists",
@@ -200,6 +224,7 @@ impl Databases {
         let _changing = lock(&self.changing);
         database.documents.delete()?;
         lock(&self.open).remove(name);
+        self.updates.note(name, Event::Deleted);
         varve_views::remove_stale(self.storage.as_ref(), &folder_of(name), &[])?;
         Ok(())
     }
@@ -224,7 +249,12 @@ impl Databases {
     }
 
     fn keep(&self, name: &str, documents: Database) -> Result<Arc<OpenDatabase>, Failure> {
-        let database = Arc::new(OpenDatabase::new(name, documents, &self.noticed)?);
+        let database = Arc::new(OpenDatabase::new(
+            name,
+            documents,
+            &self.noticed,
+            &self.updates,
+        )?);
         database.used.store(self.tick(), Ordering::Relaxed);
         let mut open = lock(&self.open);
         if open.len() >= KEPT_OPEN {

@@ -10,7 +10,7 @@ pub(crate) use config::NodeConfig;
 pub(crate) use uuids::Uuids;
 
 use crate::auth::Login;
-use crate::{Answer, App, Failure, Request};
+use crate::{Answer, App, Failure, Request, couch};
 use hyper::StatusCode;
 use std::sync::Arc;
 use varve_json::Value;
@@ -19,6 +19,7 @@ use varve_json::Value;
 const OWN: &[&str] = &[
     "_active_tasks",
     "_all_dbs",
+    "_db_updates",
     "_dbs_info",
     "_membership",
     "_node",
@@ -49,6 +50,7 @@ pub(crate) async fn route(
         ["_uuids"] => uuids::route(&app, &request),
         ["_session"] => session::route(&app, &request, login).await,
         ["_all_dbs"] => databases::all(app, request, &login.user).await,
+        ["_db_updates"] => couch::db_updates(app, request, login.user).await,
         ["_dbs_info"] => databases::info(app, request, login.user).await,
         ["_active_tasks"] => {
             read_only(&request)?;

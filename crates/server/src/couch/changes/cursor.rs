@@ -7,7 +7,7 @@ use super::filter::{Filter, Passed};
 use super::options::ChangesOptions;
 use crate::Failure;
 use crate::couch::document::read::row_extras;
-use crate::couch::document::render::Shown;
+use crate::couch::document::render::{Shown, Sink};
 use crate::couch::sequence::{write_number, write_sequence};
 
 /// [`Cursor::read`] returns when it has appended about that many bytes.
@@ -25,6 +25,8 @@ pub struct Cursor {
     remaining: u64,
     /// How many were shown.
     shown: u64,
+    /// Every how many changes one tells its sequence.
+    seq_interval: u64,
     filter: Filter,
     show: Show,
     /// In descending order: how many were seen.
@@ -79,6 +81,7 @@ impl Cursor {
             since,
             remaining: options.limit,
             shown: 0,
+            seq_interval: options.seq_interval,
             filter,
             show: Show {
                 direction: match options.descending {
@@ -104,12 +107,12 @@ impl Cursor {
         &mut self,
         snapshot: &Snapshot,
         mut framing: impl Framing,
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) -> Result<bool, Failure> {
         if self.remaining == 0 {
             return Ok(false);
         }
-        let until = out.len() + PIECE;
+        let mut appended = 0;
         let descending = self.show.direction == Direction::Backward;
         let since = if descending { 0 } else { self.since };
         let mut changes = snapshot.changes(since, self.show.direction)?;
@@ -130,13 +133,16 @@ impl Cursor {
                 .filter
                 .passes(snapshot, &change, self.show.all_leaves)?
             {
-                framing.before(out);
-                self.show.write(snapshot, &change, &passed, out)?;
-                framing.after(change.seq, &self.show.incarnation, out);
+                let before = out.text().len();
                 self.remaining -= 1;
                 self.shown += 1;
+                framing.before(out.text());
+                let tells = self.shown.is_multiple_of(self.seq_interval);
+                self.show.write(snapshot, &change, (&passed, tells), out)?;
+                framing.after(change.seq, &self.show.incarnation, out.text());
+                appended += out.text().len().saturating_sub(before);
             }
-            if self.remaining == 0 || out.len() >= until {
+            if self.remaining == 0 || appended >= PIECE {
                 break;
             }
         }
@@ -204,11 +210,15 @@ impl Show {
         &self,
         snapshot: &Snapshot,
         change: &Change,
-        passed: &Passed,
-        out: &mut Vec<u8>,
+        (passed, tells_seq): (&Passed, bool),
+        sink: &mut impl Sink,
     ) -> Result<(), Failure> {
+        let out = sink.text();
         out.extend_from_slice(b"{\"seq\":");
-        write_sequence(change.seq, &self.incarnation, out);
+        match tells_seq {
+            true => write_sequence(change.seq, &self.incarnation, out),
+            false => out.extend_from_slice(b"null"),
+        }
         out.extend_from_slice(b",\"id\":");
         varve_json::write_string(&change.id, out);
         out.extend_from_slice(b",\"changes\":[");
@@ -238,9 +248,9 @@ impl Show {
                 extras: row_extras(self.conflicts, self.attachments, self.att_encoding_info),
                 whole_after: 0,
             };
-            shown.write_in_row(out)?;
+            shown.write_in_row(sink)?;
         }
-        out.push(b'}');
+        sink.text().push(b'}');
         Ok(())
     }
 }

@@ -1,15 +1,12 @@
 //! Feeds that wait: an async task per feed, which reads on blocking threads only when there is
 //! something to read.
 
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
-
 use super::Feed;
 use super::cursor::{Cursor, Framing, Rows};
-use super::options::ChangesOptions;
 use crate::couch::open::OpenDatabase;
 use crate::couch::sequence::write_sequence;
-use crate::http::{BodyClosed, BodySender};
+use crate::couch::waiter::Waiter;
+use crate::http::BodyClosed;
 use crate::{Answer, App, Failure};
 use std::sync::Arc;
 
@@ -71,7 +68,7 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
         options,
         ..
     } = feed;
-    let mut waiter = Waiter::new(&call.app, &call.database, &options);
+    let mut waiter = Waiter::new(&call.app, call.database.commits(), &options);
     let (app, database) = (call.app, call.database);
     Answer::feed(S::CONTENT_TYPE, move |sender| async move {
         loop {
@@ -83,11 +80,13 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
                     waiter.restart();
                     sender.send(piece).await?;
                 }
+                waiter.beat(&sender, S::HEARTBEAT).await?;
                 if !more {
                     break;
                 }
             }
-            if cursor.is_spent() || !waiter.wait(&sender, S::HEARTBEAT).await? {
+            let is_over = cursor.is_spent() || database.documents.is_deleted();
+            if is_over || !waiter.wait(&sender, S::HEARTBEAT).await? {
                 break;
             }
         }
@@ -111,7 +110,7 @@ pub fn longpoll(feed: Feed) -> Answer {
         options,
         ..
     } = feed;
-    let mut waiter = Waiter::new(&call.app, &call.database, &options);
+    let mut waiter = Waiter::new(&call.app, call.database.commits(), &options);
     let (app, database) = (call.app, call.database);
     Answer::feed("application/json", move |sender| async move {
         sender.send(b"{\"results\":[\n".to_vec()).await?;
@@ -124,11 +123,13 @@ pub fn longpoll(feed: Feed) -> Answer {
                 if !piece.is_empty() {
                     sender.send(piece).await?;
                 }
+                waiter.beat(&sender, b"\n").await?;
                 if !more {
                     break;
                 }
             }
-            if cursor.has_shown() || !waiter.wait(&sender, b"\n").await? {
+            let is_over = cursor.has_shown() || database.documents.is_deleted();
+            if is_over || !waiter.wait(&sender, b"\n").await? {
                 break;
             }
         }
@@ -165,69 +166,4 @@ async fn read(
 /// A feed that has begun can only be cut to say that something went wrong.
 fn cut(_failure: Failure) -> BodyClosed {
     BodyClosed
-}
-
-/// What a feed waits for.
-struct Waiter {
-    database: Arc<OpenDatabase>,
-    commits: watch::Receiver<u64>,
-    stopping: watch::Receiver<bool>,
-    timeout: Option<std::time::Duration>,
-    heartbeat: Option<std::time::Duration>,
-    /// When the last change was sent.
-    quiet_since: Instant,
-}
-
-impl Waiter {
-    fn new(app: &App, database: &Arc<OpenDatabase>, options: &ChangesOptions) -> Waiter {
-        Waiter {
-            database: Arc::clone(database),
-            commits: database.commits(),
-            stopping: app.stopping(),
-            timeout: options.timeout,
-            heartbeat: options.heartbeat,
-            quiet_since: Instant::now(),
-        }
-    }
-
-    /// What is committed from here on ends the next wait.
-    fn mark_seen(&mut self) {
-        self.commits.borrow_and_update();
-    }
-
-    /// Something was sent: the timeout begins anew.
-    fn restart(&mut self) {
-        self.quiet_since = Instant::now();
-    }
-
-    /// Waits for the next commit. `false` if the feed is to end: the time is over, the server
-    /// stops, or the database was deleted.
-    async fn wait(
-        &mut self,
-        sender: &BodySender,
-        heartbeat: &'static [u8],
-    ) -> Result<bool, BodyClosed> {
-        if *self.stopping.borrow() || self.database.documents.is_deleted() {
-            return Ok(false);
-        }
-        loop {
-            let now = Instant::now();
-            let next = match (self.heartbeat, self.timeout) {
-                (Some(every), _) => now + every,
-                (None, Some(timeout)) => self.quiet_since + timeout,
-                (None, None) => now + super::options::LONGEST_TIMEOUT,
-            };
-            tokio::select! {
-                changed = self.commits.changed() => {
-                    return Ok(changed.is_ok() && !self.database.documents.is_deleted());
-                }
-                _ = self.stopping.changed() => return Ok(false),
-                () = sender.closed() => return Err(BodyClosed),
-                () = sleep_until(next) => match self.heartbeat {
-                    Some(_) => sender.send(heartbeat.to_vec()).await?,
-                    None => return Ok(false),
-                },
-            }
-        }
-    }
 }

@@ -15,8 +15,10 @@ use super::etag;
 use super::sequence::Since;
 use crate::{Answer, Failure};
 use cursor::Cursor;
+pub(crate) use cursor::{Framing, Rows};
+pub(crate) use feed::{Events, Lines, Style};
 use filter::Filter;
-use options::{ChangesOptions, Feed as Kind};
+pub(crate) use options::{ChangesOptions, Feed as Kind, LONGEST_TIMEOUT};
 
 /// A checked request for changes.
 pub struct Feed {
@@ -84,7 +86,7 @@ impl Feed {
             writer.buffer().extend_from_slice(b"{\"results\":[\n");
             loop {
                 let framing = cursor::Rows::after(cursor.has_shown());
-                let more = cursor.read(&snapshot, framing, writer.buffer())?;
+                let more = cursor.read(&snapshot, framing, writer)?;
                 writer.flush_if_full()?;
                 if !more {
                     break;

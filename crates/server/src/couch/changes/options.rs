@@ -62,6 +62,8 @@ pub struct ChangesOptions {
     pub attachments: bool,
     /// How attachments are encoded, in the documents.
     pub att_encoding_info: bool,
+    /// Every how many changes one tells its sequence; the others have `null`.
+    pub seq_interval: u64,
     /// How long a feed waits for a change before it ends; `None` with heartbeats.
     pub timeout: Option<Duration>,
     /// How often a waiting feed sends an empty line.
@@ -97,6 +99,8 @@ impl ChangesOptions {
             conflicts: flag("conflicts"),
             attachments: flag("attachments"),
             att_encoding_info: flag("att_encoding_info"),
+            seq_interval: parse_number("seq_interval", request.query("seq_interval"))?
+                .map_or(1, |every| every.max(1)),
             timeout: heartbeat.is_none().then_some(timeout),
             heartbeat,
             filter: parse_filter(request)?,
@@ -198,6 +202,7 @@ mod tests {
     fn what_couchdb_falls_over_is_refused() {
         for query in [
             "limit=x",
+            "seq_interval=x",
             "limit=-1",
             "heartbeat=0",
             "timeout=soon",

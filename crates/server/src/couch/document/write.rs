@@ -92,6 +92,12 @@ pub fn copy(call: &Call, id: &str) -> Result<Answer, Failure> {
         .request
         .header("destination")
         .ok_or_else(|| Failure::bad_request("Destination header is mandatory for COPY."))?;
+    if ["http://", "https://"]
+        .iter()
+        .any(|scheme| destination.starts_with(scheme))
+    {
+        return Err(Failure::bad_request("Destination URL must be relative."));
+    }
     let (target, rev) = match destination.split_once("?rev=") {
         Some((target, rev)) => (target, Some(rev)),
         None => (destination, None),
