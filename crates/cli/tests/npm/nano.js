@@ -51,6 +51,18 @@ run(async () => {
   await db.attachment.insert('holder', 'a.txt', Buffer.from('text'), 'text/plain');
   assert.strictEqual((await db.attachment.get('holder', 'a.txt')).toString(), 'text');
 
+  const binary = Buffer.alloc(200000, 'noise');
+  const files = [
+    { name: 'b.txt', data: 'more text', content_type: 'text/plain' },
+    { name: 'c.bin', data: binary, content_type: 'application/octet-stream' },
+  ];
+  await db.multipart.insert({ kept: true }, files, 'parts');
+  assert.strictEqual((await db.attachment.get('parts', 'b.txt')).toString(), 'more text');
+  assert(binary.equals(await db.attachment.get('parts', 'c.bin')));
+  const parts = await db.multipart.get('parts');
+  assert(parts.includes('"kept":true') && parts.includes('filename="c.bin"'));
+  await db.destroy('parts', (await db.get('parts'))._rev);
+
   const rev = (await db.get('rabbit'))._rev;
   await db.destroy('rabbit', rev);
   await assert.rejects(db.get('rabbit'), { statusCode: 404, reason: 'deleted' });

@@ -5,6 +5,7 @@ mod compression;
 mod corpus;
 mod damage;
 mod durability;
+mod feeds;
 mod hg_clone;
 mod hg_edges;
 mod npm;
