@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
 const FEEDS: usize = 2000;
-/// Threads beside one for each core that the server may have with all of them open: a feed that waits holds none.
-const THREADS: usize = 64;
+/// Threads beside one for each core that the server may have with all of them open, at the very most:
+/// as many as its pool ever gets. A feed that waits holds none.
+const THREADS: usize = 600;
 
 fn open(address: &str) -> BufReader<TcpStream> {
     let mut socket = TcpStream::connect(address).unwrap();
