@@ -4,11 +4,17 @@ use crate::Failure;
 use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_ENCODING, HeaderMap};
+use hyper::header::{CONTENT_ENCODING, EXPECT, HeaderMap};
 use std::io::Read;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Memory that a length merely claimed by a header may reserve.
 const TRUSTED_CLAIM: u64 = 1 << 20;
+/// Bytes that are passed over of a body that is refused.
+const PASSED_OVER: u64 = 64 << 20;
+/// A client that sends nothing for so long waits for the answer.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Reads the whole body, at most `limit` bytes of it, also after gunzipping.
 ///
@@ -21,7 +27,7 @@ pub(crate) async fn read_body(
 ) -> Result<Vec<u8>, Failure> {
     let claimed = incoming.size_hint().lower();
     if claimed > limit {
-        return Err(Failure::too_large());
+        return Err(too_large(incoming, headers).await);
     }
     let mut body = Vec::with_capacity(usize::try_from(claimed.min(TRUSTED_CLAIM)).unwrap_or(0));
     while let Some(frame) = incoming.frame().await {
@@ -29,7 +35,7 @@ pub(crate) async fn read_body(
             frame.map_err(|e| Failure::bad_request(format!("cannot read the body: {e}")))?;
         if let Some(data) = frame.data_ref() {
             if (body.len() + data.len()) as u64 > limit {
-                return Err(Failure::too_large());
+                return Err(too_large(incoming, headers).await);
             }
             body.extend_from_slice(data);
         }
@@ -39,6 +45,20 @@ pub(crate) async fn read_body(
         Some(b"gzip") => gunzip(&body, limit),
         Some(_) => Err(Failure::unknown_encoding()),
     }
+}
+
+/// Refuses a body for its length. A client that is still sending must be able to come to its end, or
+/// the cut connection takes the answer along; one that first asks whether it may send is told at
+/// once.
+pub(super) async fn too_large(mut incoming: Incoming, headers: &HeaderMap) -> Failure {
+    let mut passed = 0;
+    while passed < PASSED_OVER && !headers.contains_key(EXPECT) {
+        match timeout(PAUSE, incoming.frame()).await {
+            Ok(Some(Ok(frame))) => passed += frame.data_ref().map_or(0, |data| data.len() as u64),
+            _ => break,
+        }
+    }
+    Failure::too_large()
 }
 
 fn gunzip(packed: &[u8], limit: u64) -> Result<Vec<u8>, Failure> {

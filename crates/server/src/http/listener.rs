@@ -182,7 +182,10 @@ async fn take_in(
     let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
     let limit = site.body_limit(&login.user);
     match site.upload_limit(&request, limit) {
-        Some(limit) => request.upload = Some(Upload::new(incoming, limit)?),
+        Some(limit) => {
+            let upload = Upload::new(incoming, &request.headers, limit).await?;
+            request.upload = Some(upload);
+        }
         None => request.body = read_body(incoming, &request.headers, limit).await?,
     }
     request.mount = mount.path();

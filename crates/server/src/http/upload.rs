@@ -1,7 +1,9 @@
 //! A body that is read while it arrives, by a blocking thread.
 
+use super::intake::too_large;
 use crate::Failure;
 use http_body_util::BodyExt;
+use hyper::HeaderMap;
 use hyper::body::{Body as _, Bytes, Incoming};
 use std::fmt;
 use std::io::{self, Read};
@@ -43,9 +45,13 @@ impl Upload {
     ///
     /// # Errors
     /// 413 if the client says that it is longer.
-    pub(super) fn new(incoming: Incoming, limit: u64) -> Result<Upload, Failure> {
+    pub(super) async fn new(
+        incoming: Incoming,
+        headers: &HeaderMap,
+        limit: u64,
+    ) -> Result<Upload, Failure> {
         if incoming.size_hint().lower() > limit {
-            return Err(Failure::too_large());
+            return Err(too_large(incoming, headers).await);
         }
         Ok(Upload(Arc::new(Mutex::new(State::Waiting(
             incoming, limit,
