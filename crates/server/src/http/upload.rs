@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Pieces that may wait for their reader; the client is slowed down then.
-const AHEAD: usize = 16;
+const AHEAD: usize = 4;
 /// A client that sends nothing for so long has gone: others may be waiting for it.
 const SILENCE: Duration = Duration::from_secs(60);
 /// Bytes that are read of a body which nobody wants, before the connection is cut.
