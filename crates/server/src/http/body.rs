@@ -12,8 +12,9 @@ use varve_base::storage;
 
 /// Small writes are gathered into buffers of this many bytes.
 pub const STREAM_BUFFER: usize = 128 << 10;
-/// Buffers that may wait for a slow client; with 1 MiB each this bounds memory per connection.
-const QUEUED_BUFFERS: usize = 4;
+/// Buffers that may wait for a slow client; with 1 MiB each this bounds memory per connection. More
+/// of them gain nothing: while one leaves, the next is made.
+const QUEUED_BUFFERS: usize = 2;
 
 /// The client has gone; nobody reads the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
