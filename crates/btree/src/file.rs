@@ -45,11 +45,13 @@ pub struct Sizes {
     pub nodes: u64,
 }
 
-/// What opening found behind the newest whole commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What opening found that is not as it was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Length in bytes of the torn append that is ignored; usually 0.
+    /// Length in bytes of the torn append behind the newest whole commit, which is ignored; usually 0.
     pub ignored: u64,
+    /// Whether one bit of the file's header is not as it was written; it is read as it was.
+    pub is_header_damaged: bool,
 }
 
 /// What the writer keeps from transaction to transaction.
@@ -136,7 +138,7 @@ impl TreeFile {
                 let _ = storage.remove(path);
             })?;
         let state = State { commit, at, end };
-        TreeFile::make(file, header, options, state, Some(end), 0)
+        TreeFile::make(file, header, options, state, Some(end), Recovery::default())
     }
 
     /// Opens a file for reading and writing; a torn append at its end is cut off.
@@ -146,13 +148,13 @@ impl TreeFile {
     /// [`TreeError::Unfinished`], [`TreeError::Damaged`], or what the storage answers.
     pub fn open(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Append)?;
-        let (header, state, ignored) = examine(file.as_ref(), &options)?;
-        if ignored > 0 {
+        let (header, state, recovery) = examine(file.as_ref(), &options)?;
+        if recovery.ignored > 0 {
             file.truncate(state.end)?;
         }
         // Whether the newest commit was synced is not known; its own record says what was.
         let durable = state.commit.durable;
-        TreeFile::make(file, header, options, state, Some(durable), ignored)
+        TreeFile::make(file, header, options, state, Some(durable), recovery)
     }
 
     /// Opens a file for reading; it is not changed.
@@ -165,8 +167,8 @@ impl TreeFile {
         options: Options,
     ) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Read)?;
-        let (header, state, ignored) = examine(file.as_ref(), &options)?;
-        TreeFile::make(file, header, options, state, None, ignored)
+        let (header, state, recovery) = examine(file.as_ref(), &options)?;
+        TreeFile::make(file, header, options, state, None, recovery)
     }
 
     /// Kind and number of trees of the tree file at `path`; `None` if something else is there.
@@ -179,7 +181,7 @@ impl TreeFile {
     ) -> Result<Option<([u8; 8], usize)>, TreeError> {
         let file = storage.open(path, OpenMode::Read)?;
         match Header::read(file.as_ref()) {
-            Ok(header) => Ok(Some((header.kind, header.trees.into()))),
+            Ok((header, _)) => Ok(Some((header.kind, header.trees.into()))),
             Err(TreeError::Foreign { .. } | TreeError::Unfinished { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -192,7 +194,7 @@ impl TreeFile {
         options: Options,
         state: State,
         durable: Option<u64>,
-        ignored: u64,
+        recovery: Recovery,
     ) -> Result<Self, TreeError> {
         let writer = |durable| -> Result<_, TreeError> {
             Ok(Mutex::new(Writer {
@@ -218,7 +220,7 @@ impl TreeFile {
             }),
             newest: RwLock::new(Arc::new(state)),
             writer,
-            recovery: Recovery { ignored },
+            recovery,
         })
     }
 
@@ -322,8 +324,11 @@ impl TreeFile {
 
 /// Reads the header, compares it with what is wanted, and finds the newest commit. Also returns
 /// how many bytes stand behind it.
-fn examine(file: &dyn StorageFile, options: &Options) -> Result<(Header, State, u64), TreeError> {
-    let header = Header::read(file)?;
+fn examine(
+    file: &dyn StorageFile,
+    options: &Options,
+) -> Result<(Header, State, Recovery), TreeError> {
+    let (header, is_header_damaged) = Header::read(file)?;
     if header.kind != options.kind || usize::from(header.trees) != options.reducers.len() {
         return Err(TreeError::WrongKind {
             path: file.path().to_owned(),
@@ -341,6 +346,9 @@ fn examine(file: &dyn StorageFile, options: &Options) -> Result<(Header, State, 
         let reason = "a commit record's root points behind the record";
         return Err(TreeError::damaged(file.path(), state.at, reason));
     }
-    let ignored = len - state.end;
-    Ok((header, state, ignored))
+    let recovery = Recovery {
+        ignored: len - state.end,
+        is_header_damaged,
+    };
+    Ok((header, state, recovery))
 }

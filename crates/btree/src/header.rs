@@ -8,7 +8,8 @@
 //!      +---------+---------+-------+------+--------+---------+----------+
 //! ```
 //! Numbers are little-endian. The kind is ASCII, filled up with zeros. The checksum covers all
-//! bytes before it.
+//! bytes before it. A header with one flipped bit is read as it was: of all headers that differ in
+//! one bit, the checksum fits only that one.
 
 use crate::TreeError;
 use std::path::Path;
@@ -54,14 +55,41 @@ impl Header {
         out
     }
 
-    /// Reads the header of `file`.
+    /// Reads the header of `file`; also returns whether a bit of it had to be flipped back.
     ///
     /// # Errors
     /// [`TreeError::Foreign`], [`TreeError::Version`], [`TreeError::Damaged`], and
     /// [`TreeError::Unfinished`] for a file that ends inside its header.
-    pub(crate) fn read(file: &dyn StorageFile) -> Result<Header, TreeError> {
+    pub(crate) fn read(file: &dyn StorageFile) -> Result<(Header, bool), TreeError> {
         let mut bytes = [0; HEADER_LEN];
         let got = file.read_at(0, &mut bytes)?;
+        match Header::read_as_it_is(file, &bytes, got) {
+            Err(error) if got == HEADER_LEN => {
+                let mended = Header::mended(bytes, file.path());
+                mended.map(|header| (header, true)).ok_or(error)
+            }
+            read => read.map(|header| (header, false)),
+        }
+    }
+
+    /// The header that differs in one bit.
+    fn mended(mut bytes: [u8; HEADER_LEN], path: &Path) -> Option<Header> {
+        for bit in 0..HEADER_LEN * 8 {
+            let mask = 1 << (bit % 8);
+            bytes[bit / 8] ^= mask;
+            if let (true, Ok(header)) = (bytes.starts_with(MAGIC), Header::decode(&bytes, path)) {
+                return Some(header);
+            }
+            bytes[bit / 8] ^= mask;
+        }
+        None
+    }
+
+    fn read_as_it_is(
+        file: &dyn StorageFile,
+        bytes: &[u8; HEADER_LEN],
+        got: usize,
+    ) -> Result<Header, TreeError> {
         let magic = got.min(MAGIC.len());
         if bytes[..magic] != MAGIC[..magic] {
             let path = file.path().to_owned();
@@ -71,7 +99,7 @@ impl Header {
             let path = file.path().to_owned();
             return Err(TreeError::Unfinished { path });
         }
-        Header::decode(&bytes, file.path())
+        Header::decode(bytes, file.path())
     }
 
     fn decode(bytes: &[u8; HEADER_LEN], path: &Path) -> Result<Header, TreeError> {
@@ -131,14 +159,23 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_refused() {
-        for bit in 0..HEADER_LEN * 8 {
-            let mut bytes = HEADER.encode();
-            bytes[bit / 8] ^= 1 << (bit % 8);
+    fn one_flipped_bit_is_flipped_back_and_two_are_refused() {
+        let read = |bytes: [u8; HEADER_LEN]| {
             let storage = varve_base::MemoryStorage::with_files([("f".into(), bytes.to_vec())]);
             let file =
                 varve_base::Storage::open(&storage, Path::new("f"), varve_base::OpenMode::Read);
-            assert!(Header::read(file.unwrap().as_ref()).is_err(), "bit {bit}");
+            Header::read(file.unwrap().as_ref())
+        };
+        assert_eq!(read(HEADER.encode()).unwrap(), (HEADER, false));
+        for bit in 0..HEADER_LEN * 8 {
+            let mut bytes = HEADER.encode();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(read(bytes).unwrap(), (HEADER, true), "bit {bit}");
+            let other = bit / 2;
+            if other != bit {
+                bytes[other / 8] ^= 1 << (other % 8);
+                assert!(read(bytes).is_err(), "bits {bit} and {other}");
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ mod recover;
 mod reducer;
 mod snapshot;
 mod stored;
+mod survey;
 mod tally;
 mod transaction;
 
@@ -40,5 +41,6 @@ pub use range::{Bounds, Direction, Item, Range};
 pub use reducer::{NoReduction, Reducer};
 pub use snapshot::Snapshot;
 pub use stored::StoredChunk;
+pub use survey::{Lost, Met};
 pub use tally::{ChunkForm, Count, Tally};
 pub use transaction::Transaction;

@@ -168,6 +168,18 @@ impl Pages {
         })
     }
 
+    /// The same, with how it is stored.
+    pub(crate) fn read_node_form(
+        &self,
+        at: ChunkRef,
+        limit: u64,
+    ) -> Result<(Node, ChunkForm), TreeError> {
+        self.with_stored(at, limit, |stored, expander, raw| {
+            let node = self.decode_node(stored, at.offset, expander, raw)?;
+            Ok((node, chunk::form_of(stored)))
+        })
+    }
+
     /// A node whose chunk is in memory.
     pub(crate) fn node_of(&self, stored: &[u8], offset: u64) -> Result<Node, TreeError> {
         SCRATCH.with_borrow_mut(|scratch| {

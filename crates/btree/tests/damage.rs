@@ -74,6 +74,7 @@ fn every_flipped_bit_is_an_error_or_an_older_commit_or_harmless() {
                 continue;
             }
         };
+        assert_eq!(file.recovery().is_header_damaged, bit < 40 * 8);
         let in_last_commit = bit as u64 / 8 >= first_end;
         match read_all(&file, &chunks[..1]) {
             // Damage in the last append looks like a torn one; opening says how much is left out.
@@ -99,7 +100,7 @@ fn every_flipped_bit_is_an_error_or_an_older_commit_or_harmless() {
         }
     }
     assert!(
-        errors > 100 && older > 1000 && unused > 100,
+        errors > 50 && older > 1000 && unused > 200,
         "{errors} {older} {unused}"
     );
 }
@@ -124,10 +125,10 @@ fn foreign_files_are_refused_by_name() {
     let refused = |bytes: &[u8]| open(bytes.to_vec()).unwrap_err().to_string();
     assert_eq!(refused(b"SQLite format 3\0"), "tree is not a varve file");
     let mut later = file().0;
-    later[5] = 9;
+    later[5] = 10;
     assert_eq!(
         refused(&later),
-        "tree has format version 9; this build reads version 1"
+        "tree has format version 10; this build reads version 1"
     );
     let storage = MemoryStorage::with_files([(PATH.into(), file().0)]);
     let mut options = common::options(EngineSetting::NONE);

@@ -10,6 +10,7 @@ mod face;
 mod help;
 mod peers;
 mod serve;
+mod verify_database;
 
 /// The program under test.
 const VARVE: &str = env!("CARGO_BIN_EXE_varve");

@@ -17,6 +17,7 @@ mod render;
 mod rev;
 mod revtree;
 mod training;
+pub mod verify;
 mod watch;
 mod write;
 

@@ -9,6 +9,7 @@ mod purges;
 mod reading;
 mod recorded;
 mod replicas;
+mod verify;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -16,6 +16,7 @@ pub mod recorder;
 pub mod repos;
 pub mod tidy;
 pub mod varve;
+pub mod watched;
 
 pub use recorder::{CrashImage, Recorder};
 

@@ -125,7 +125,7 @@ struct Current {
     newest: Snapshot,
 }
 
-fn options(options: &DatabaseOptions) -> Options {
+pub(crate) fn tree_options(options: &DatabaseOptions) -> Options {
     let counts = || Arc::new(NoReduction) as Arc<dyn Reducer>;
     let mut reducers = vec![counts(); TREES];
     reducers[crate::record::BY_ID] = Arc::new(DocumentReducer);
@@ -174,7 +174,7 @@ fn is_unfinished(storage: &Arc<dyn Storage>, path: &Path, wanted: &DatabaseOptio
     {
         return true;
     }
-    let opened = TreeFile::open_read_only(storage.as_ref(), path, options(wanted));
+    let opened = TreeFile::open_read_only(storage.as_ref(), path, tree_options(wanted));
     matches!(opened, Err(TreeError::Unfinished { .. }))
 }
 
@@ -202,7 +202,8 @@ impl Database {
         chosen: Option<EngineSetting>,
     ) -> Result<Database, DocdbError> {
         let header = first_header(chosen.unwrap_or(wanted.setting), chosen)?.encode();
-        let create = || TreeFile::create_with(storage.as_ref(), path, options(wanted), &header);
+        let create =
+            || TreeFile::create_with(storage.as_ref(), path, tree_options(wanted), &header);
         let file = match create().map_err(DocdbError::from) {
             Err(error) if error.is_already_there() && is_unfinished(&storage, path, wanted) => {
                 storage.remove(path)?;
@@ -224,7 +225,7 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
-        let file = TreeFile::open(storage.as_ref(), path, options(wanted))?;
+        let file = TreeFile::open(storage.as_ref(), path, tree_options(wanted))?;
         compact::remove_rests(storage.as_ref(), path)?;
         Database::make(storage, path, wanted, file)
     }
@@ -238,7 +239,7 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Snapshot, DocdbError> {
-        let file = TreeFile::open_read_only(storage, path, options(wanted))?;
+        let file = TreeFile::open_read_only(storage, path, tree_options(wanted))?;
         Snapshot::new(file.snapshot(), path)
     }
 
@@ -292,7 +293,7 @@ impl Database {
     pub(crate) fn tree_options(&self) -> Options {
         Options {
             setting: self.setting(),
-            ..options(&self.shared.options)
+            ..tree_options(&self.shared.options)
         }
     }
 
@@ -379,6 +380,11 @@ impl Database {
     /// short, which nobody was told to be done, or damage that looks like one. Usually 0.
     pub fn ignored_tail(&self) -> u64 {
         self.file().recovery().ignored
+    }
+
+    /// Whether one bit of the file's header is flipped; it is read as it was.
+    pub fn is_header_damaged(&self) -> bool {
+        self.file().recovery().is_header_damaged
     }
 
     /// Sizes as of the newest commit.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use varve_codec::{CodecId, Dictionary, EngineSetting};
 
 /// Longer ones are not believed.
-const LONGEST_DICTIONARY: usize = 1 << 20;
+pub(crate) const LONGEST_DICTIONARY: usize = 1 << 20;
 
 /// The database as one commit left it. Clones are cheap; no call waits for the writer.
 #[derive(Clone, Debug)]

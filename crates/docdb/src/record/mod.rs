@@ -14,7 +14,7 @@ pub use attachment::Attachment;
 pub(crate) use attachment::{decode_attachments, encode_attachments};
 pub use change::{Change, Leaf};
 pub(crate) use dictionary::DictionaryRecord;
-pub(crate) use document::DocumentRecord;
+pub(crate) use document::{DocumentHead, DocumentRecord};
 pub(crate) use header::Header;
 pub(crate) use local::{LocalBody, LocalRecord};
 pub use purge::Purge;

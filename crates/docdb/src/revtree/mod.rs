@@ -64,6 +64,11 @@ impl RevTree {
         self.leaves().max_by(|a, b| rank(a).cmp(&rank(b)))
     }
 
+    /// All revisions, in descending order.
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
     /// Revisions without children, in descending order of revision.
     pub fn leaves(&self) -> impl Iterator<Item = &Node> {
         let leaves = self.nodes.iter().zip(&self.is_leaf);

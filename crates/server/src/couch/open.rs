@@ -231,9 +231,15 @@ impl Databases {
 
     fn report_recovery(&self, name: &str, documents: &Database) {
         let ignored = documents.ignored_tail();
+        let file = file_of(name);
+        let file = file.display();
+        if documents.is_header_damaged() {
+            self.report.tell(&format!(
+                "one bit in the header of {file} is flipped; it is read as it was, and a \
+                 compaction writes a new one"
+            ));
+        }
         if ignored > 0 {
-            let file = file_of(name);
-            let file = file.display();
             self.report.tell(&format!(
                 "{file} was opened at its newest whole commit; the last {ignored} bytes, an \
                  unfinished commit or damage, are left out"

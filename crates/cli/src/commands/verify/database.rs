@@ -1,0 +1,109 @@
+//! `verify FILE`: the same for a database's file.
+
+use crate::face::{Abort, Session};
+use std::path::PathBuf;
+use varve_base::storage::EntryKind;
+use varve_base::{DiskStorage, Silent, Storage};
+use varve_btree::{NodeCache, TreeFile};
+use varve_codec::EngineSetting;
+use varve_docdb::verify::{Finding, Verified, Watch, verify};
+use varve_docdb::{ChunkForm, Compressible, DatabaseOptions, DocdbError, KIND, Limits, TrainsBy};
+
+/// Memory for nodes that are looked up.
+const CACHE: usize = 64 << 20;
+
+/// A file that is one, and the storage with it.
+pub(super) struct Target {
+    storage: DiskStorage,
+    path: PathBuf,
+}
+
+impl Target {
+    /// Refuses what is no database.
+    pub(super) fn find(session: &Session, path: &[u8]) -> Result<Target, Abort> {
+        let named = String::from_utf8_lossy(path).into_owned();
+        let target = Target {
+            storage: DiskStorage::new(&session.cwd),
+            path: PathBuf::from(&named),
+        };
+        let failed = |error: &dyn std::fmt::Display| Abort::new(error.to_string());
+        let found = target.storage.kind(&target.path);
+        let kind = match found.map_err(|error| failed(&error))? {
+            Some(EntryKind::File) => TreeFile::kind_of(&target.storage, &target.path),
+            _ => Ok(None),
+        };
+        match kind.map_err(|error| failed(&error))? {
+            Some((KIND, _)) => Ok(target),
+            _ => Err(Abort::new(format!("'{named}' is no database"))),
+        }
+    }
+}
+
+pub(super) fn options() -> DatabaseOptions {
+    DatabaseOptions {
+        setting: EngineSetting::ZSTD,
+        cache: NodeCache::new(CACHE),
+        limits: Limits::default(),
+        compressible: Compressible::default(),
+        trains: TrainsBy::Request,
+    }
+}
+
+pub(super) fn failed(error: &DocdbError) -> Abort {
+    match error {
+        DocdbError::Interrupted => Abort::Stopped("interrupted!"),
+        other => Abort::new(other.to_string()),
+    }
+}
+
+/// Checks a database's file; 1 if anything is wrong with it.
+pub(super) fn check(session: &mut Session, target: &Target) -> Result<u8, Abort> {
+    let progress = std::mem::replace(&mut session.progress, Box::new(Silent));
+    let stop = session.stop.clone();
+    let mut told = Ok(());
+    let mut tell = |finding: &Finding| {
+        let line = session.write(format!("{finding}\n"));
+        if told.is_ok() {
+            told = line;
+        }
+    };
+    let mut watch = Watch {
+        tell: &mut tell,
+        progress: progress.as_ref(),
+        stop: &stop,
+    };
+    let verified = verify(&target.storage, &target.path, &options(), &mut watch);
+    session.progress = progress;
+    told?;
+    let report = verified.map_err(|error| failed(&error))?;
+    summary(session, &report)?;
+    Ok(u8::from(report.findings > 0))
+}
+
+fn summary(session: &mut Session, report: &Verified) -> Result<(), Abort> {
+    session.status(format!(
+        "checked {} documents with {} revisions and {} bodies, {} attachments, \
+         {} local documents, {} purges\n",
+        report.documents,
+        report.revisions,
+        report.bodies,
+        report.attachments,
+        report.local_documents,
+        report.purges,
+    ))?;
+    for form in ChunkForm::ALL {
+        let count = report.chunks.of(form);
+        if count.chunks > 0 {
+            session.status(format!(
+                "{}: {} chunks, {} bytes\n",
+                form.name(),
+                count.chunks,
+                count.bytes
+            ))?;
+        }
+    }
+    match report.findings {
+        0 => Ok(()),
+        findings => session.status(format!("{findings} findings\n")),
+    }
+}

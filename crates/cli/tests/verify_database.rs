@@ -1,0 +1,114 @@
+//! `varve verify FILE`: what is damaged in a database's file, and what it hits.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use varve_base::DiskStorage;
+use varve_btree::NodeCache;
+use varve_codec::EngineSetting;
+use varve_docdb::{Compressible, Database, DatabaseOptions, Edit, Limits, Mode, TrainsBy};
+
+const NAME: &str = "some.varve";
+
+/// A database of five documents, one of which has a text that can be found in the file.
+fn make(folder: &Path) {
+    let options = DatabaseOptions {
+        setting: EngineSetting::NONE,
+        cache: NodeCache::new(0),
+        limits: Limits::default(),
+        compressible: Compressible::default(),
+        trains: TrainsBy::Request,
+    };
+    let storage = Arc::new(DiskStorage::new(folder));
+    let db = Database::create(storage, Path::new(NAME), &options).unwrap();
+    for number in 0..5 {
+        let text = format!(r#"{{"_id":"doc-{number}","text":"needle {number}"}}"#);
+        let edit = Edit::parse(None, text.as_bytes()).unwrap();
+        db.update_one(edit, Mode::Interactive).unwrap().unwrap();
+    }
+}
+
+fn damage(folder: &Path, text: &str) {
+    let path = folder.join(NAME);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes
+        .windows(text.len())
+        .position(|part| part == text.as_bytes());
+    bytes[at.unwrap()] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn varve(folder: &Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_varve");
+    Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    let both = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8(both).unwrap()
+}
+
+#[test]
+fn a_whole_file_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let done = varve(folder.path(), &["verify", NAME]);
+    let words = said(&done);
+    assert_eq!(done.status.code(), Some(0), "{words}");
+    let first = "checked 5 documents with 5 revisions and 5 bodies, 0 attachments, 0 local documents, 0 purges\n";
+    let rest = words
+        .strip_prefix(first)
+        .unwrap_or_else(|| panic!("{words}"));
+    assert!(
+        rest.starts_with("none: 7 chunks, ") && rest.lines().count() == 1,
+        "{words}"
+    );
+    assert_eq!(said(&varve(folder.path(), &["verify", "-q", NAME])), "");
+}
+
+#[test]
+fn damage_is_told_with_the_document_it_hits() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    damage(folder.path(), "needle 2");
+    let done = varve(folder.path(), &["verify", NAME]);
+    let words = said(&done);
+    assert_eq!(done.status.code(), Some(1), "{words}");
+    let first = words.lines().next().unwrap();
+    assert!(first.starts_with("body \"doc-2\" 1-"), "{words}");
+    assert!(
+        first.ends_with(": a chunk's checksum does not match"),
+        "{words}"
+    );
+    assert!(
+        words.ends_with("\n1 findings\n") && words.contains("and 4 bodies"),
+        "{words}"
+    );
+}
+
+#[test]
+fn what_is_no_database_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("text"), "varved but not a file of it").unwrap();
+    std::fs::write(folder.path().join("empty"), "").unwrap();
+    for (arguments, words) in [
+        (&["verify", "text"][..], "abort: 'text' is no database\n"),
+        (&["verify", "empty"], "abort: 'empty' is no database\n"),
+        (&["verify", "."], "abort: '.' is no database\n"),
+        (&["verify", "none"], "abort: 'none' is no database\n"),
+        (
+            &["verify", "--full", "text"],
+            "abort: --full is for repositories\n",
+        ),
+    ] {
+        let done = varve(folder.path(), arguments);
+        assert_eq!(
+            (done.status.code(), said(&done).as_str()),
+            (Some(255), words)
+        );
+    }
+}

@@ -1,0 +1,234 @@
+//! Checking a whole database file, whatever its bytes are.
+//!
+//! Both trees of documents are walked, and all that they refer to is read: bodies (with what deltas
+//! and dictionaries need), lists of attachments, their data; then local documents, purges, the
+//! security object. Nodes are compared with what their parents say of them. What is damaged is told
+//! and passed over: a node with all that is below it, anything else alone.
+//!
+//! That both trees speak of the same documents is seen from two sums of hashes: of the change that
+//! each document amounts to, and of each change that is there. Only where they differ documents and
+//! changes are looked up one by one ([`agreement`]). So memory does not grow with the database.
+
+mod agreement;
+mod attachments;
+mod contents;
+mod documents;
+mod finding;
+mod rest;
+
+pub use finding::{Finding, Hit, Part};
+
+use crate::database::tree_options;
+use crate::record::{BY_ID, BY_SEQ, LOCAL, PURGES};
+use crate::{DatabaseOptions, DocdbError, Snapshot};
+use agreement::Sums;
+use finding::Trouble;
+use std::path::Path;
+use varve_base::{Interrupt, Progress, Storage};
+use varve_btree::{ChunkForm, ChunkRef, Count, Lost, Met, Tally, TreeFile};
+
+/// Items between two looks at whether to stop.
+const LOOK: u64 = 64;
+
+/// Whom a long check tells what it finds and how far it is, and who may end it.
+pub struct Watch<'w> {
+    /// Called with each finding.
+    pub tell: &'w mut dyn FnMut(&Finding),
+    /// How many documents are done.
+    pub progress: &'w dyn Progress,
+    /// Ends it.
+    pub stop: &'w Interrupt,
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// What was checked, and how much of it is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// How many findings were told.
+    pub findings: u64,
+    /// Documents, deleted ones too.
+    pub documents: u64,
+    /// Revisions of which the id is known.
+    pub revisions: u64,
+    /// Bodies that could be read.
+    pub bodies: u64,
+    /// Attachments that could be read; what several revisions share counts once.
+    pub attachments: u64,
+    /// Local documents.
+    pub local_documents: u64,
+    /// Purges that are remembered.
+    pub purges: u64,
+    /// Chunks and nodes that could be read.
+    pub chunks: Tally,
+}
+
+/// Checks the database at `path`, which another process may be writing to: its newest commit is
+/// checked.
+///
+/// # Errors
+/// What keeps it from being opened; [`DocdbError::Interrupted`].
+pub fn verify(
+    storage: &dyn Storage,
+    path: &Path,
+    options: &DatabaseOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Verified, DocdbError> {
+    let file = TreeFile::open_read_only(storage, path, tree_options(options))?;
+    let snapshot = Snapshot::new(file.snapshot(), path)?;
+    let mut verifier = Verifier {
+        walked: snapshot.uncached(),
+        snapshot,
+        watch,
+        report: Verified::default(),
+        known: attachments::Known::default(),
+        sums: Sums::default(),
+        items: 0,
+        text: Vec::new(),
+    };
+    verifier.opening(file.recovery());
+    verifier.whole()?;
+    Ok(verifier.report)
+}
+
+/// A check under way.
+struct Verifier<'v, 'w> {
+    /// For looking things up.
+    snapshot: Snapshot,
+    /// For walking over everything.
+    walked: Snapshot,
+    watch: &'v mut Watch<'w>,
+    report: Verified,
+    known: attachments::Known,
+    sums: Sums,
+    items: u64,
+    text: Vec<u8>,
+}
+
+impl Verifier<'_, '_> {
+    fn whole(&mut self) -> Result<(), DocdbError> {
+        self.dictionaries();
+        self.security();
+        self.documents()?;
+        self.changes()?;
+        self.agreement()?;
+        self.locals()?;
+        self.purges()
+    }
+
+    fn tell(&mut self, finding: &Finding) {
+        self.report.findings += 1;
+        (self.watch.tell)(finding);
+    }
+
+    fn find(&mut self, part: Part, offset: Option<u64>, hit: Hit, reason: &str) {
+        self.tell(&Trouble::new(offset, reason).finding(part, hit));
+    }
+
+    /// What opening the file found.
+    fn opening(&mut self, recovery: varve_btree::Recovery) {
+        if recovery.is_header_damaged {
+            let reason = "one bit of it is flipped; it is read as it was";
+            self.find(Part::FileHeader, Some(0), Hit::Database, reason);
+        }
+        if recovery.ignored > 0 {
+            let reason = format!(
+                "{} bytes behind it belong to no whole commit: a write that was cut short, or damage",
+                recovery.ignored
+            );
+            let offset = self.snapshot.tree().position();
+            self.find(Part::Commit, Some(offset), Hit::Database, &reason);
+        }
+    }
+
+    /// To be called once for each item.
+    fn look(&mut self) -> Result<(), DocdbError> {
+        self.items += 1;
+        match self.items % LOOK {
+            0 => self.stop(),
+            _ => Ok(()),
+        }
+    }
+
+    fn stop(&self) -> Result<(), DocdbError> {
+        let stop = self.watch.stop.check();
+        stop.map_err(|_| DocdbError::Interrupted)
+    }
+
+    fn count(&mut self, form: ChunkForm, at: ChunkRef) {
+        let bytes = u64::from(at.len);
+        self.report.chunks.add(form, Count { chunks: 1, bytes });
+    }
+
+    /// Appends a chunk's content to the text, and counts it.
+    fn read(&mut self, at: ChunkRef) -> Result<(), Trouble> {
+        self.text.clear();
+        let read = self.walked.tree().inspect_chunk(at, &mut self.text);
+        let form = read.map_err(|error| Trouble::of(&error, at.offset))?;
+        self.count(form, at);
+        Ok(())
+    }
+
+    /// Calls `item` with key, value and leaf of each item of a tree, and tells of its nodes.
+    fn walk(
+        &mut self,
+        tree: usize,
+        mut item: impl FnMut(&mut Self, &[u8], &[u8], ChunkRef) -> Result<(), DocdbError>,
+    ) -> Result<(), DocdbError> {
+        let walked = self.walked.tree().clone();
+        walked.survey(tree, &mut |met| {
+            match met {
+                Met::Item { key, value, leaf } => {
+                    self.look()?;
+                    return item(self, key, value, leaf);
+                }
+                Met::Node { at, form } => self.count(form, at),
+                Met::Lost(lost) => self.tell(&lost_node(tree, &lost)),
+                Met::Misjudged { at, reason } => {
+                    self.find(node_of(tree), Some(at.offset), Hit::Database, reason);
+                }
+            }
+            self.stop()
+        })
+    }
+}
+
+fn node_of(tree: usize) -> Part {
+    match tree {
+        BY_ID => Part::NodeById,
+        BY_SEQ => Part::NodeBySeq,
+        LOCAL => Part::NodeOfLocal,
+        _ => Part::NodeOfPurges,
+    }
+}
+
+fn lost_node(tree: usize, lost: &Lost<'_>) -> Finding {
+    let (low, high, count) = (lost.low, lost.high, lost.items);
+    let hit = match tree {
+        BY_SEQ | PURGES => {
+            let number = |key: &[u8]| key.try_into().ok().map(u64::from_be_bytes);
+            Hit::Sequences {
+                from: low.and_then(number),
+                before: high.and_then(number),
+                count,
+            }
+        }
+        _ => {
+            let prefix = match tree {
+                LOCAL => crate::edit::LOCAL_PREFIX,
+                _ => "",
+            };
+            let id = |key: &[u8]| format!("{prefix}{}", String::from_utf8_lossy(key));
+            Hit::Ids {
+                from: low.map(id),
+                before: high.map(id),
+                count,
+            }
+        }
+    };
+    Trouble::of(&lost.error, lost.at.offset).finding(node_of(tree), hit)
+}

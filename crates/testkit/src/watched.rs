@@ -1,0 +1,206 @@
+//! A storage that passes all calls on to another one, after a test has seen or refused them.
+
+use std::fmt::Debug;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+use varve_base::storage::{Entry, EntryKind};
+use varve_base::{OpenMode, Storage, StorageError, StorageFile};
+
+/// What is about to be done; calls that no test has asked for yet are passed on unseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Opening a file.
+    Open(OpenMode),
+    /// Reading so many bytes from an offset on.
+    Read(u64, usize),
+    /// Appending so many bytes.
+    Append(usize),
+    /// Cutting a file to a length.
+    Truncate(u64),
+    /// Making a file durable.
+    Sync,
+    /// Renaming a file.
+    Rename,
+    /// Removing a file.
+    Remove,
+    /// Making names in a folder durable.
+    SyncFolder,
+}
+
+impl Call {
+    /// The verb for an error.
+    fn verb(self) -> &'static str {
+        match self {
+            Call::Open(_) => "open",
+            Call::Read(..) => "read",
+            Call::Append(_) => "append to",
+            Call::Truncate(_) => "truncate",
+            Call::Sync | Call::SyncFolder => "sync",
+            Call::Rename => "rename",
+            Call::Remove => "remove",
+        }
+    }
+}
+
+/// What a test does with the calls.
+pub trait Watcher: Debug + Send + Sync + 'static {
+    /// Called before each; what it says is what the caller gets. Of a refused append half arrives,
+    /// as on a disk that becomes full.
+    fn before(&self, call: Call, path: &Path) -> Result<(), ErrorKind>;
+
+    /// How much room the disk has.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A storage that is watched; clones share it.
+#[derive(Debug)]
+pub struct Watched<S, W> {
+    inner: S,
+    watcher: Arc<W>,
+}
+
+impl<S: Clone, W> Clone for Watched<S, W> {
+    fn clone(&self) -> Self {
+        Watched {
+            inner: self.inner.clone(),
+            watcher: Arc::clone(&self.watcher),
+        }
+    }
+}
+
+impl<S: Storage, W: Watcher> Watched<S, W> {
+    /// Lets `watcher` see what is done with `inner`.
+    pub fn new(inner: S, watcher: W) -> Self {
+        Watched {
+            inner,
+            watcher: Arc::new(watcher),
+        }
+    }
+
+    /// Who watches.
+    pub fn watcher(&self) -> &W {
+        &self.watcher
+    }
+
+    /// The storage below.
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+}
+
+fn ask(watcher: &impl Watcher, call: Call, path: &Path) -> Result<(), StorageError> {
+    watcher.before(call, path).map_err(|kind| StorageError::Io {
+        op: call.verb(),
+        path: path.to_owned(),
+        source: kind.into(),
+    })
+}
+
+#[derive(Debug)]
+struct WatchedFile<W> {
+    inner: Arc<dyn StorageFile>,
+    watcher: Arc<W>,
+}
+
+impl<W: Watcher> WatchedFile<W> {
+    fn ask(&self, call: Call) -> Result<(), StorageError> {
+        ask(self.watcher.as_ref(), call, self.inner.path())
+    }
+}
+
+impl<W: Watcher> StorageFile for WatchedFile<W> {
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+    fn len(&self) -> Result<u64, StorageError> {
+        self.inner.len()
+    }
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        self.ask(Call::Read(offset, buf.len()))?;
+        self.inner.read_at(offset, buf)
+    }
+    fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
+        let asked = self.ask(Call::Append(bytes.len()));
+        if asked.is_err() {
+            // The next append takes its place.
+            let end = self.inner.len()?;
+            self.inner.append(&bytes[..bytes.len() / 2])?;
+            self.inner.truncate(end)?;
+        }
+        asked?;
+        self.inner.append(bytes)
+    }
+    fn truncate(&self, len: u64) -> Result<(), StorageError> {
+        self.ask(Call::Truncate(len))?;
+        self.inner.truncate(len)
+    }
+    fn sync(&self) -> Result<(), StorageError> {
+        self.ask(Call::Sync)?;
+        self.inner.sync()
+    }
+}
+
+impl<S: Storage, W: Watcher> Storage for Watched<S, W> {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
+        ask(self.watcher(), Call::Open(mode), path)?;
+        Ok(Arc::new(WatchedFile {
+            inner: self.inner.open(path, mode)?,
+            watcher: Arc::clone(&self.watcher),
+        }))
+    }
+    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
+        self.inner.kind(path)
+    }
+    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
+        self.inner.file_len(path)
+    }
+    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
+        self.inner.modified(folder)
+    }
+    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
+        self.inner.list(folder)
+    }
+    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
+        self.inner.create_folder(folder)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        ask(self.watcher(), Call::Rename, from)?;
+        self.inner.rename(from, to)
+    }
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
+        self.inner.exchange(one, other)
+    }
+    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        self.inner.remove_tree(folder)
+    }
+    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
+        self.inner.sync_tree(folder)
+    }
+    fn remove(&self, path: &Path) -> Result<(), StorageError> {
+        ask(self.watcher(), Call::Remove, path)?;
+        self.inner.remove(path)
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        self.inner.link(from, to)
+    }
+    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
+        self.inner.create_symlink(target, path)
+    }
+    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
+        self.inner.read_symlink(path)
+    }
+    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
+        ask(self.watcher(), Call::SyncFolder, folder)?;
+        self.inner.sync_folder(folder)
+    }
+    fn free_bytes(&self, folder: &Path) -> Result<Option<u64>, StorageError> {
+        match self.watcher.free_bytes() {
+            None => self.inner.free_bytes(folder),
+            some => Ok(some),
+        }
+    }
+}
