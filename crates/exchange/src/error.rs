@@ -323,6 +323,8 @@ impl ExchangeError {
                 | ExchangeError::NoCloneBundle(_)
                 | ExchangeError::Bundle2Required
                 | ExchangeError::UnknownRevision(_)
+                | ExchangeError::MarkersNotEnabled
+                | ExchangeError::Repo(RepoError::BadMarker { .. })
         )
     }
 }

@@ -10,6 +10,7 @@ mod changegroup;
 pub mod clonebundles;
 mod error;
 pub mod fuzzing;
+mod marker_keys;
 pub mod peer;
 pub mod push;
 mod pushed;

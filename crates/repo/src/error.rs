@@ -69,6 +69,12 @@ pub enum RepoError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// An obsolescence marker that came from elsewhere is none.
+    #[error("bad obsolescence marker detected: {reason}")]
+    BadMarker {
+        /// What is wrong.
+        reason: String,
+    },
     /// Something refers to a revision that is not there.
     #[error("{what} {node} is missing from {path}", path = path.display())]
     MissingNode {

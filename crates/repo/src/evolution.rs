@@ -32,7 +32,7 @@ impl Evolution {
         Ok(Evolution {
             markers,
             unstable: markers && allows("allowunstable")?,
-            exchange: allows("exchange")?,
+            exchange: markers && allows("exchange")?,
         })
     }
 }

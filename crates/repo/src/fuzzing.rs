@@ -45,9 +45,13 @@ pub fn fileset(data: &[u8]) {
     crate::fileset::fuzz(data);
 }
 
-/// Never panics on any bytes that should be obsolescence markers.
+/// Never panics on any bytes that should be obsolescence markers. Those of version 0 become some
+/// that can be stored.
 pub fn obsolete_markers(data: &[u8]) {
     let _ = obsolete::parse(data);
+    if let Ok(stored) = obsolete::as_version_1(data) {
+        assert!(obsolete::parse(&stored).is_ok());
+    }
 }
 
 /// Never panics on any cache of branches: a key, names up to an empty line, and records whose
@@ -170,6 +174,8 @@ mod tests {
             super::branch_caches(&changed(KEY));
             super::tag_caches(&changed(TAG_FILES));
             super::obsolete_markers(&changed(&[&[1, 0, 0, 0, 50][..], &[0; 60]].concat()));
+            let marker = [&[0, 1, 0, 0, 0, 10, 4][..], &[7; 40], b"date:1.5 0"].concat();
+            super::obsolete_markers(&changed(&marker));
             super::pattern(&changed(b"re:(?i)[a-c]{2,3}\\d*(x|y)?\naa1"));
             super::pattern(&changed(b"relglob:**/{*.[ch],a?}\na/b.c"));
             super::fncache(&changed(b"data/a.i\ndata/x.i.hg/y.d\n"));

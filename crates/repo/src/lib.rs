@@ -66,7 +66,7 @@ pub use journal::Place;
 pub use lock::{Lock, LockNews, LockOwner, LockWait, Locked};
 pub use manifest::{FileKind, ManifestEntries, ManifestEntry};
 pub use new_store::NewStore;
-pub use obsolete::{Fate, NewMarker, ShownMarkers, Unstable, show_markers};
+pub use obsolete::{Fate, NewMarker, ShownMarkers, Unstable, quoted_as_in_python, show_markers};
 pub use phase_change::PhaseMove;
 pub use phases::{Phase, Phases};
 pub use portable::unportable;

@@ -11,6 +11,7 @@ use crate::journal::{
     self, BACKUPS, Backup, DESCRIPTION, JOURNAL, Length, Place, backup_name, remove_if_there,
 };
 use crate::lock::{Lock, Locked};
+use crate::obsolete;
 use crate::pending::{self, PENDING};
 use crate::recover::roll_back;
 use crate::repository::Shared;
@@ -50,6 +51,11 @@ struct Started {
 
 /// What is written between the replacing of files.
 pub(crate) trait Steps {
+    /// Whether any revision is new, if files of revisions are in the journal.
+    fn bring_revisions(&self) -> bool {
+        true
+    }
+
     /// Writes what means nothing to readers before [`Steps::last`].
     ///
     /// # Errors
@@ -364,12 +370,18 @@ impl Transaction {
                 replace(self.shared.storage.as_ref(), &path, bytes)?;
             }
         }
-        let changes_nothing =
-            self.files.is_empty() && self.lengths.is_empty() && self.appends.is_empty();
-        match changes_nothing {
-            true => moments.closing_unseen(),
-            false => moments.closing(),
+        match self.shows_something(steps) {
+            true => moments.closing(),
+            false => moments.closing_unseen(),
         }
+    }
+
+    /// Whether any of it is pending where hooks can look at it; markers are not.
+    fn shows_something(&self, steps: &impl Steps) -> bool {
+        let shown = |name: &[u8]| name != obsolete::FILE.as_bytes();
+        let appended = self.appends.iter().any(|(length, _)| shown(&length.name));
+        let lengths = self.lengths.iter().any(|length| shown(&length.name));
+        !self.files.is_empty() || appended || (lengths && steps.bring_revisions())
     }
 
     fn back_up<'f>(

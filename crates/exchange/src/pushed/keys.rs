@@ -3,21 +3,48 @@
 //! ```text
 //! bookmarks   name   node or nothing        node or nothing
 //! phases      node   number of a phase      of a lower one
+//! obsolete    dump…  nothing                markers, see `marker_keys`
 //! ```
 
 use crate::ExchangeError;
+use crate::marker_keys::{decode, is_name};
 use varve_repo::hooks::KeyMove;
-use varve_repo::{Node, Phase, Receiver};
+use varve_repo::{Node, Phase, Receiver, RepoError, quoted_as_in_python};
+
+/// Why a key cannot be set, whatever the repository has, in Mercurial's words.
+pub fn objection_to(key: &KeyMove) -> Option<String> {
+    if key.namespace != b"obsolete" {
+        return None;
+    }
+    // Mercurial's own words have it in this form.
+    let shown = format!("b{}", quoted_as_in_python(&key.key));
+    if !is_name(&key.key) {
+        return Some(format!("unknown key: {shown}"));
+    }
+    (!key.old.is_empty()).then(|| format!("unexpected old value for {shown}"))
+}
 
 /// Sets a key in a transaction; `false` if it is not, because it has another value by now, or
 /// because there is nothing of that name.
 ///
 /// # Errors
-/// What the storage answers.
-pub fn set_key(receiver: &mut Receiver, key: &KeyMove) -> Result<bool, ExchangeError> {
+/// What is wrong with markers, or [`ExchangeError::MarkersNotEnabled`]; what the storage answers.
+pub fn set_key(
+    receiver: &mut Receiver,
+    key: &KeyMove,
+    takes_markers: bool,
+) -> Result<bool, ExchangeError> {
     match &key.namespace[..] {
         b"bookmarks" => Ok(set_bookmark(receiver, key)),
         b"phases" => Ok(set_phase(receiver, key)),
+        b"obsolete" if !takes_markers => Err(ExchangeError::MarkersNotEnabled),
+        b"obsolete" => {
+            let bytes = decode(&key.new).filter(|bytes| !bytes.is_empty());
+            let reason = || "the value is no text of 85 characters".to_owned();
+            let bytes = bytes.ok_or_else(|| RepoError::BadMarker { reason: reason() })?;
+            receiver.markers(&bytes)?;
+            Ok(true)
+        }
         _ => Ok(false),
     }
 }

@@ -20,7 +20,7 @@ mod reply;
 mod words;
 
 pub(crate) use heads::parse_heads;
-pub use keys::set_key;
+pub use keys::{objection_to, set_key};
 pub use reply::Replies;
 pub(crate) use reply::failure;
 pub use words::PushWords;
@@ -56,7 +56,7 @@ pub struct Push<'a> {
     pub write: WriteOptions,
     /// Who pushes, as hooks learn it.
     pub url: &'a [u8],
-    /// Whether obsolescence markers may be taken.
+    /// Whether obsolescence markers may be made here, and so taken.
     pub takes_markers: bool,
     /// Whether changesets become public here.
     pub publishing: bool,
@@ -199,17 +199,27 @@ impl Push<'_> {
 
     /// Sets a key in a transaction of its own.
     fn set_key(&self, key: &KeyMove) -> Result<bool, ExchangeError> {
-        let lock = self.repository.lock(Locked::Store, &self.wait)?;
         let description = match &key.namespace[..] {
             b"bookmarks" => "bookmarks",
             b"phases" => "pushkey-phase",
+            b"obsolete" => "pushkey: obsolete markers",
             _ => return Ok(false),
         };
+        if let Some(words) = objection_to(key) {
+            self.words.say("", words.as_bytes());
+            return Ok(false);
+        }
+        if key.namespace == b"obsolete" && !self.takes_markers {
+            return Err(ExchangeError::MarkersNotEnabled);
+        }
+        let lock = self.repository.lock(Locked::Store, &self.wait)?;
         let receiver = self.repository.receive(lock, self.write, description);
         let mut receiver = receiver?;
-        match set_key(&mut receiver, key) {
+        match set_key(&mut receiver, key, self.takes_markers) {
             Ok(true) => {
-                drop(receiver.finish()?);
+                let (report, lock) = receiver.finish()?;
+                drop(lock);
+                self.words.say("", summary(&report).as_bytes());
                 Ok(true)
             }
             other => {

@@ -3,7 +3,7 @@
 use super::Applying;
 use crate::ExchangeError;
 use crate::bundle::PartHeader;
-use crate::pushed::set_key;
+use crate::pushed::{objection_to, set_key};
 use varve_repo::Node;
 use varve_repo::hooks::KeyMove;
 
@@ -52,10 +52,17 @@ impl Applying<'_> {
             old: value("old")?,
             new: value("new")?,
         };
-        let source = self.how.source;
+        let (source, takes_markers) = (self.how.source, self.how.takes_markers);
         let receiver = self.receiver(source)?;
         receiver.key(&key, Some(header.id));
-        let done = set_key(receiver, &key)?;
+        let objection = objection_to(&key);
+        let done = match objection {
+            Some(_) => false,
+            None => set_key(receiver, &key, takes_markers)?,
+        };
+        if let (Some(words), Some(pushed)) = (objection, &self.how.pushed) {
+            pushed.words.say("", words.as_bytes());
+        }
         if !done && header.is_mandatory() {
             return Err(ExchangeError::KeyRefused {
                 part: header.id,

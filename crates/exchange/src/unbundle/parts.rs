@@ -137,8 +137,11 @@ impl Applying<'_> {
             b"stream2" => self.stream(header, payload)?,
             b"obsmarkers" => {
                 let bytes = read_whole(&mut payload)?;
-                if !self.how.takes_markers {
-                    return Err(ExchangeError::MarkersNotEnabled);
+                match (self.how.takes_markers, &self.how.pushed) {
+                    (true, _) => {}
+                    (false, None) => return Err(ExchangeError::MarkersNotEnabled),
+                    // As Mercurial does, which says so only to those who look for mistakes.
+                    (false, Some(_)) => return Ok(()),
                 }
                 let new = self.receiver(source)?.markers(&bytes)?;
                 if let Some(pushed) = &mut self.how.pushed {

@@ -5,6 +5,7 @@ use super::capabilities::capabilities;
 use super::request::WireRequest;
 use super::{WireSettings, batch, clonebundles};
 use crate::ExchangeError;
+use crate::marker_keys::marker_keys;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use std::collections::BTreeMap;
 use varve_repo::{LookupError, Phase, RepoView, Repository};
@@ -35,7 +36,7 @@ pub(super) fn answer(
         "lookup" => lookup(view, request)?,
         "branchmap" => branchmap(view)?,
         "between" => between(view, request)?,
-        "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?, settings)),
+        "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?, settings)?),
         _ => return Ok(None),
     }))
 }
@@ -134,8 +135,12 @@ fn branchmap(view: &RepoView) -> Result<Vec<u8>, ExchangeError> {
 type Keys = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The keys of one namespace; a namespace that is not there has none.
-pub(super) fn list_keys(view: &RepoView, namespace: &[u8], settings: &WireSettings) -> Keys {
-    match namespace {
+pub(super) fn list_keys(
+    view: &RepoView,
+    namespace: &[u8],
+    settings: &WireSettings,
+) -> Result<Keys, ExchangeError> {
+    Ok(match namespace {
         b"namespaces" => {
             let always = ["bookmarks", "namespaces", "phases"];
             let markers = settings.takes_markers.then_some("obsolete");
@@ -148,8 +153,10 @@ pub(super) fn list_keys(view: &RepoView, namespace: &[u8], settings: &WireSettin
             .map(|(name, node)| (name.clone(), node.to_hex().to_vec()))
             .collect(),
         b"phases" => phases(view, settings),
+        // Also where they are not exchanged, as with Mercurial: then the namespace is not named.
+        b"obsolete" => marker_keys(view)?,
         _ => Keys::new(),
-    }
+    })
 }
 
 /// Where draft begins, and whether all that is pulled becomes public.

@@ -223,7 +223,7 @@ fn small_parts(
             parts.push(SmallPart {
                 name: "LISTKEYS",
                 namespace: Some(String::from_utf8_lossy(namespace).into_owned()),
-                payload: encode_keys(&list_keys(view, namespace, settings)),
+                payload: encode_keys(&list_keys(view, namespace, settings)?),
             });
         }
     }

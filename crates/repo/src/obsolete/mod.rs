@@ -21,10 +21,12 @@ mod fates;
 mod show;
 mod successors;
 mod unstable;
+mod version0;
 
 pub use fates::Fate;
-pub use show::{ShownMarkers, show_markers};
+pub use show::{ShownMarkers, quoted_as_in_python, show_markers};
 pub use unstable::Unstable;
+pub(crate) use version0::as_version_1;
 
 use crate::{RepoError, Repository};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -33,6 +35,7 @@ use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
 use varve_revlog::{Node, Rev};
+use version0::VERSION_0;
 
 mod at {
     pub const LEN: usize = 0;
@@ -54,7 +57,7 @@ const LONG_NODES: u16 = 2;
 /// In place of the number of parents that were recorded.
 const NO_PARENTS: u8 = 3;
 /// Name of the file below the store.
-const FILE: &str = "obsstore";
+pub(crate) const FILE: &str = "obsstore";
 
 /// One changeset that became obsolete, and what took its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,8 +130,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
         if len < at::END {
             return Err((count, "the marker claims to be shorter than one can be"));
         }
-        let flags = u16::from_be_bytes([head[at::FLAGS], head[at::FLAGS + 1]]);
-        if flags & LONG_NODES == 0 {
+        let numbers = Numbers::of(head);
+        if numbers.flags & LONG_NODES == 0 {
             let number = usize::from(head[at::SUCCESSORS]);
             let parents = match head[at::PARENTS] {
                 NO_PARENTS => 0,
@@ -144,8 +147,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
                 successors: successors.iter().copied().map(Node).collect(),
                 parents: parents.iter().copied().map(Node).collect(),
                 place: start..start + len,
-                mends_public: flags & MENDS_PUBLIC != 0,
-                date: date(head),
+                mends_public: numbers.flags & MENDS_PUBLIC != 0,
+                date: date(&numbers),
                 facts: parse_facts(facts, usize::from(head[at::METADATA])).ok_or(cut)?,
             });
         }
@@ -154,13 +157,10 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
     Ok(markers)
 }
 
-fn date(head: &[u8; at::END]) -> Date {
-    let mut seconds = [0; 8];
-    seconds.copy_from_slice(&head[at::DATE..at::ZONE]);
-    let minutes = i16::from_be_bytes([head[at::ZONE], head[at::ZONE + 1]]);
+fn date(numbers: &Numbers) -> Date {
     Date {
-        time: f64::from_be_bytes(seconds) as i64,
-        zone: i32::from(minutes) * 60,
+        time: numbers.time as i64,
+        zone: i32::from(numbers.zone) * 60,
     }
 }
 
@@ -176,26 +176,67 @@ fn parse_facts(bytes: &[u8], count: usize) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     Some(facts)
 }
 
+/// What is a number in a marker.
+struct Numbers {
+    time: f64,
+    /// Minutes west of UTC.
+    zone: i16,
+    flags: u16,
+}
+
+impl Numbers {
+    /// Of a marker that [`parse`] has accepted.
+    fn of(marker: &[u8]) -> Numbers {
+        fn field<const LEN: usize>(marker: &[u8], at: usize) -> [u8; LEN] {
+            let bytes = marker.get(at..).and_then(|bytes| bytes.first_chunk());
+            *bytes.unwrap_or(&[0; LEN])
+        }
+        Numbers {
+            time: f64::from_be_bytes(field(marker, at::DATE)),
+            zone: i16::from_be_bytes(field(marker, at::ZONE)),
+            flags: u16::from_be_bytes(field(marker, at::FLAGS)),
+        }
+    }
+}
+
+/// A marker of the old node, its successors, and its parents, if they are recorded. None of the
+/// numbers and lengths is above 255.
+fn encode(
+    numbers: &Numbers,
+    (old, successors, parents): (Node, &[Node], Option<&[Node]>),
+    facts: &[(&[u8], &[u8])],
+) -> Vec<u8> {
+    let mut out = vec![0; 4];
+    out.extend_from_slice(&numbers.time.to_be_bytes());
+    out.extend_from_slice(&numbers.zone.to_be_bytes());
+    out.extend_from_slice(&numbers.flags.to_be_bytes());
+    let parent_count = parents.map_or(NO_PARENTS, |parents| parents.len() as u8);
+    out.extend_from_slice(&[successors.len() as u8, parent_count, facts.len() as u8]);
+    let nodes = [&[old], successors, parents.unwrap_or_default()];
+    for node in nodes.into_iter().flatten() {
+        out.extend_from_slice(&node.0);
+    }
+    for (key, value) in facts {
+        out.extend_from_slice(&[key.len() as u8, value.len() as u8]);
+    }
+    for (key, value) in facts {
+        out.extend_from_slice(key);
+        out.extend_from_slice(value);
+    }
+    let len = (out.len() as u32).to_be_bytes();
+    out[..4].copy_from_slice(&len);
+    out
+}
+
 impl NewMarker<'_> {
     fn encode(&self) -> Vec<u8> {
-        let mut out = vec![0; 4];
-        // Dates of changesets are far below 2^53.
-        out.extend_from_slice(&(self.date.0 as f64).to_be_bytes());
-        out.extend_from_slice(&((self.date.1 / 60) as i16).to_be_bytes());
-        out.extend_from_slice(&0_u16.to_be_bytes());
-        out.extend_from_slice(&[1, NO_PARENTS, self.facts.len() as u8]);
-        out.extend_from_slice(&self.old.0);
-        out.extend_from_slice(&self.new.0);
-        for (key, value) in self.facts {
-            out.extend_from_slice(&[key.len() as u8, value.len() as u8]);
-        }
-        for (key, value) in self.facts {
-            out.extend_from_slice(key);
-            out.extend_from_slice(value);
-        }
-        let len = (out.len() as u32).to_be_bytes();
-        out[..4].copy_from_slice(&len);
-        out
+        let numbers = Numbers {
+            // Dates of changesets are far below 2^53.
+            time: self.date.0 as f64,
+            zone: (self.date.1 / 60) as i16,
+            flags: 0,
+        };
+        encode(&numbers, (self.old, &[self.new], None), self.facts)
     }
 }
 
@@ -226,17 +267,13 @@ impl Transaction {
 
 impl Transaction {
     /// Adds those markers that are not there yet; returns how many. `bytes` are a whole file of
-    /// markers.
+    /// markers, or of those of version 0.
     pub(crate) fn add_received_markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
+        let bytes = &received(bytes)?[..];
         let path = self.shared.store().join(FILE);
-        let damaged = |line, reason| RepoError::DamagedLine {
-            path: path.clone(),
-            line,
-            reason,
-        };
-        parse(bytes).map_err(|(line, reason)| damaged(line, reason))?;
         let old = read_if_there(self.shared.storage.as_ref(), &path)?.unwrap_or_default();
-        parse(&old).map_err(|(line, reason)| damaged(line, reason))?;
+        let damaged = |(line, reason)| RepoError::DamagedLine { path, line, reason };
+        parse(&old).map_err(damaged)?;
         let mut known: HashSet<&[u8]> = pieces(&old).collect();
         let mut news = if old.is_empty() {
             vec![VERSION]
@@ -256,6 +293,26 @@ impl Transaction {
         }
         Ok(count)
     }
+}
+
+/// Markers that came, as they are stored.
+fn received(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
+    let bad = |(number, reason)| RepoError::BadMarker {
+        reason: format!("marker {number}: {reason}"),
+    };
+    let bytes = match bytes.first() {
+        Some(&VERSION_0) => as_version_1(bytes).map_err(bad)?,
+        _ => bytes.to_vec(),
+    };
+    let markers = parse(&bytes).map_err(bad)?;
+    if markers
+        .iter()
+        .any(|marker| marker.successors.contains(&Node::NULL))
+    {
+        let reason = "invalid successors nullid".to_owned();
+        return Err(RepoError::BadMarker { reason });
+    }
+    Ok(bytes)
 }
 
 /// The bytes of each marker of a file that [`parse`] has accepted.

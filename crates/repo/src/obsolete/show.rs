@@ -37,14 +37,20 @@ fn line(marker: &Marker, bytes: &[u8]) -> String {
     facts.sort();
     let facts: Vec<String> = facts
         .iter()
-        .map(|(key, value)| format!("{}: {}", quoted(key), quoted(value)))
+        .map(|(key, value)| {
+            format!(
+                "{}: {}",
+                quoted_as_in_python(key),
+                quoted_as_in_python(value)
+            )
+        })
         .collect();
     let _ = write!(line, " ({}) {{{}}}", marker.date.usual(), facts.join(", "));
     line
 }
 
 /// Bytes between quotation marks, as Python shows them.
-fn quoted(bytes: &[u8]) -> String {
+pub fn quoted_as_in_python(bytes: &[u8]) -> String {
     let mark = match bytes.contains(&b'\'') && !bytes.contains(&b'"') {
         true => '"',
         false => '\'',
@@ -69,6 +75,7 @@ fn quoted(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::quoted_as_in_python as quoted;
     use super::*;
 
     #[test]

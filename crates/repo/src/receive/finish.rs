@@ -15,9 +15,15 @@ struct Last {
     shared: Arc<Shared>,
     manifest: Option<Appender>,
     changelog: Appender,
+    /// Number of new changesets.
+    added: usize,
 }
 
 impl Steps for Last {
+    fn bring_revisions(&self) -> bool {
+        self.added > 0
+    }
+
     fn first(&mut self) -> Result<(), RepoError> {
         if let Some(manifest) = self.manifest.take() {
             manifest.write_unsynced()?;
@@ -56,6 +62,7 @@ impl Receiver {
             shared: Arc::clone(&shared),
             manifest: Some(self.manifests.into_worker().log),
             changelog: self.changesets.into_worker().log,
+            added,
         };
         let lock = self.transaction.run(before, steps)?;
         if added > 0 {

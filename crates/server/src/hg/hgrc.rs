@@ -77,9 +77,9 @@ impl RepositoryConfig {
         Ok(self.values.boolean("phases", "publish", self.is_whole)?)
     }
 
-    /// Whether obsolescence markers are exchanged.
-    pub(super) fn takes_markers(&self) -> Result<bool, OpenError> {
-        Ok(Evolution::read(&self.values)?.exchange)
+    /// Whether obsolescence markers are made and exchanged.
+    pub(super) fn evolution(&self) -> Result<Evolution, OpenError> {
+        Ok(Evolution::read(&self.values)?)
     }
 }
 

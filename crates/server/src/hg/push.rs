@@ -45,7 +45,7 @@ pub(super) fn receive(
         repository: &repository,
         write: settings.write_options(repository.requirements()),
         url: url.as_bytes(),
-        takes_markers: config.takes_markers()?,
+        takes_markers: config.evolution()?.markers,
         publishing: config.publishing()?,
         takes_bundle1: Bundle1::Push.is_served(&repository, &config.values)?,
         takes_variables: config.values.boolean("push", "pushvars.server", false)?,

@@ -31,7 +31,7 @@ pub(super) fn wire(
         clone_bundles_at: Some(bundles).filter(|_| !inline),
         zlib_level: level(config, "zliblevel", -1..=9)?.unwrap_or(hg.zlib_level),
         zstd_level: level(config, "zstdlevel", 1..=22)?.unwrap_or(hg.zstd_level),
-        takes_markers: config.takes_markers()?,
+        takes_markers: config.evolution()?.exchange,
         publishing: config.publishing()?,
     })
 }

@@ -80,7 +80,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
             repository: &repository,
             write: storage.write_options(repository.requirements()),
             url: &client(),
-            takes_markers: evolution.exchange,
+            takes_markers: evolution.markers,
             publishing: settings.publishing,
             takes_bundle1,
             takes_variables: session.config.boolean("push", "pushvars.server", false)?,
