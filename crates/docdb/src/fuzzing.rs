@@ -1,13 +1,40 @@
 //! Bodies of the fuzz targets; plain tests run them over mutated inputs.
 
+use crate::record::fields::Malformed;
 use crate::record::{Change, DocumentRecord, Purge, decode_attachments, encode_attachments};
+use varve_btree::ChunkRef;
 
 /// Never panics; a document's value that decodes, encodes to what decodes equal.
 pub fn document_record(data: &[u8]) {
-    if let Ok(record) = DocumentRecord::decode(data) {
-        let mut encoded = Vec::new();
-        record.encode(&mut encoded);
-        assert_eq!(DocumentRecord::decode(&encoded).as_ref(), Ok(&record));
+    read_document(data, &[]);
+    // Once more with a chunk: the first byte says how long the value before it is.
+    let parts = data.split_first();
+    let parts = parts.and_then(|(len, rest)| rest.split_at_checked(usize::from(*len)));
+    if let Some((value, chunk)) = parts {
+        read_document(value, chunk);
+    }
+}
+
+fn read_document(value: &[u8], chunk: &[u8]) {
+    // The second chunk is the one that is written here.
+    let read = |at: ChunkRef, chunks: [Option<&[u8]>; 2], out: &mut Vec<u8>| {
+        let chunk = chunks[usize::from(at.offset == 1)].ok_or(Malformed)?;
+        out.extend_from_slice(chunk);
+        Ok(())
+    };
+    let decode = |value: &[u8], written| {
+        DocumentRecord::decode(value, |at, out| read(at, [Some(chunk), written], out)).flatten()
+    };
+    if let Ok(record) = decode(value, None) {
+        let (mut encoded, mut written) = (Vec::new(), None);
+        let store = |text: &[u8]| {
+            written = Some(text.to_vec());
+            let len = text.len() as u32;
+            Ok::<_, Malformed>(ChunkRef { offset: 1, len })
+        };
+        assert!(record.encode(store, &mut encoded).is_ok());
+        let again = decode(&encoded, written.as_deref());
+        assert_eq!(again.map(|again| again.tree), Ok(record.tree.clone()));
         record.tree.winner();
         for leaf in record.tree.ranked_leaves() {
             record.tree.history(&leaf.rev);
@@ -49,7 +76,6 @@ mod tests {
     use super::*;
     use crate::record::Attachment;
     use crate::revtree::{RevTree, Stored};
-    use varve_btree::ChunkRef;
 
     /// Every cut and every flipped bit of a sample.
     fn mutations(sample: &[u8], check: impl Fn(&[u8])) {
@@ -83,16 +109,43 @@ mod tests {
         tree
     }
 
+    /// A value, the chunk with its history behind it.
+    fn long_document() -> Vec<u8> {
+        let mut tree = RevTree::default();
+        let path = |branch| {
+            (1..=40)
+                .rev()
+                .map(move |number| format!("{number}-{branch}"))
+        };
+        for branch in ["a", "b"] {
+            let path: Vec<_> = path(branch).map(|rev| rev.parse().unwrap()).collect();
+            tree.merge(
+                &path,
+                sample_tree().winner().unwrap().stored.clone().unwrap(),
+            );
+        }
+        let (mut value, mut chunk) = (Vec::new(), Vec::new());
+        let store = |text: &[u8]| {
+            chunk = text.to_vec();
+            let len = text.len() as u32;
+            Ok::<_, Malformed>(ChunkRef { offset: 7, len })
+        };
+        DocumentRecord::new(9, tree)
+            .encode(store, &mut value)
+            .unwrap();
+        assert!(!chunk.is_empty());
+        [&[value.len() as u8], &value[..], &chunk[..]].concat()
+    }
+
     #[test]
     fn mutated_values_never_panic() {
         let tree = sample_tree();
         let mut bytes = Vec::new();
-        DocumentRecord {
-            seq: 9,
-            tree: tree.clone(),
-        }
-        .encode(&mut bytes);
+        let no_chunk = |_: &[u8]| Err(Malformed);
+        let record = DocumentRecord::new(9, tree.clone());
+        record.encode(no_chunk, &mut bytes).unwrap();
         mutations(&bytes, document_record);
+        mutations(&long_document(), document_record);
         bytes.clear();
         let change = Change::of("some-id", 7, &tree).unwrap();
         change.encode(&mut bytes);

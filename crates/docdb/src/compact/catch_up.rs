@@ -85,10 +85,12 @@ fn documents(
     let mut by_seq: TreeChanges<[u8; 8]> = Vec::with_capacity(2 * batch.len());
     for (difference, found) in batch.iter().zip(found) {
         let key = key_of(difference);
-        let damaged = |_| from.damaged("document", key);
-        let decode = |item: &Item| DocumentRecord::decode(item.value()).map_err(damaged);
-        let old = found.as_ref().map(decode).transpose()?;
-        let new = difference.after.as_ref().map(decode).transpose()?;
+        let new = difference.after.as_ref();
+        let new = new.map(|item| from.record(key, item.value())).transpose()?;
+        let read = |at, out: &mut Vec<u8>| txn.read_chunk(at, out);
+        let old = found.map(|item| DocumentRecord::decode(item.value(), read));
+        let old = old.transpose()?.transpose();
+        let old = old.map_err(|_| from.damaged("document", key))?;
         let old_seq = old.as_ref().map(|old| old.seq);
         if let Some(seq) = old_seq.filter(|seq| new.as_ref().is_none_or(|new| new.seq != *seq)) {
             by_seq.push((seq.to_be_bytes(), None));
@@ -100,9 +102,7 @@ fn documents(
         let id = std::str::from_utf8(key).map_err(|_| from.damaged("id", key))?;
         let copied = relocate(from, txn, copier, &mut new, old.as_ref());
         copied.map_err(named(id))?;
-        let mut value = Vec::new();
-        new.encode(&mut value);
-        by_id.push((key, Some(value)));
+        by_id.push((key, Some(new.write(txn)?)));
         if let Some(change) = Change::of(id, new.seq, &new.tree) {
             let mut value = Vec::new();
             change.encode(&mut value);
@@ -122,7 +122,7 @@ fn relocate(
     record: &mut DocumentRecord,
     copied: Option<&DocumentRecord>,
 ) -> Result<(), DocdbError> {
-    record.tree.move_leaves(|rev, stored| {
+    record.move_leaves(|rev, stored| {
         let known = copied.and_then(|copied| copied.tree.find(rev));
         // A revision's content never changes.
         match known.and_then(|known| known.stored.as_ref()) {

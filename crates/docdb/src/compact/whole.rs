@@ -189,10 +189,9 @@ fn by_id(
     let total = from.tree().len(BY_ID)?;
     watch.progress.begin(PHASES[2], Unit::Items, Some(total));
     let mut tree = Loader::new(BY_ID);
-    let mut value = Vec::new();
     each(from, BY_ID, watch, |item| {
         let damaged = |_| from.damaged("document", item.key());
-        let mut record = DocumentRecord::decode(item.value()).map_err(damaged)?;
+        let mut record = from.record(item.key(), item.value())?;
         let winner = match moved.peek() == Some(item.key()) {
             true => moved.take()?,
             false => None,
@@ -204,8 +203,7 @@ fn by_id(
         }
         let copied = relocate(from, txn, copier, &mut record, winner.as_ref());
         copied.map_err(|error| named(&String::from_utf8_lossy(item.key()))(error))?;
-        value.clear();
-        record.encode(&mut value);
+        let value = record.write(txn)?;
         Ok(tree.push(txn, item.key(), &value)?)
     })?;
     match moved.peek() {
@@ -223,7 +221,7 @@ fn relocate(
     winner: Option<&Moved>,
 ) -> Result<(), DocdbError> {
     let of_winner = record.tree.winner().map(|leaf| leaf.rev.clone());
-    record.tree.move_leaves(|rev, stored| match winner {
+    record.move_leaves(|rev, stored| match winner {
         Some(moved) if of_winner.as_ref() == Some(rev) => Ok(moved.apply(stored)),
         _ => copier.stored(from, txn, stored),
     })

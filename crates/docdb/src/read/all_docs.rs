@@ -1,9 +1,8 @@
 //! All documents by id.
 
 use super::Snapshot;
-use crate::record::fields::{Malformed, Reader};
-use crate::record::{BY_ID, DocumentRecord};
-use crate::revtree::{Stored, skip_to_winner};
+use crate::record::{BY_ID, first_if_winner, is_deleted};
+use crate::revtree::Stored;
 use crate::{DocdbError, Rev};
 use std::ops::Bound;
 use varve_btree::{Direction, Item, Range};
@@ -114,11 +113,24 @@ impl AllDocs {
         self.offset
     }
 
+    /// The winner of a document, without decoding more than needed.
+    fn winner(&self, item: &Item) -> Result<(Rev, Stored), DocdbError> {
+        let damaged = || self.snapshot.damaged("document", item.key());
+        let node = match first_if_winner(item.value()).map_err(|_| damaged())? {
+            Some(node) => node,
+            None => {
+                let record = self.snapshot.record(item.key(), item.value())?;
+                record.tree.winner().cloned().ok_or_else(damaged)?
+            }
+        };
+        Ok((node.rev, node.stored.ok_or_else(damaged)?))
+    }
+
     /// The next document that is not deleted, not decoded yet.
     fn next_live(&mut self) -> Option<Result<Item, DocdbError>> {
         loop {
             match self.range.next()? {
-                Ok(item) if item.value().first() == Some(&1) => {}
+                Ok(item) if is_deleted(item.value()) => {}
                 Ok(item) => return Some(Ok(item)),
                 Err(error) => return Some(Err(error.into())),
             }
@@ -134,10 +146,9 @@ impl Iterator for AllDocs {
             Ok(item) => item,
             Err(error) => return Some(Err(error)),
         };
-        let winner = winner(item.value());
-        Some(match winner {
+        Some(match self.winner(&item) {
             Ok((rev, stored)) => Ok(AllDocsRow { item, rev, stored }),
-            Err(Malformed) => Err(self.snapshot.damaged("document", item.key())),
+            Err(error) => Err(error),
         })
     }
 
@@ -149,21 +160,4 @@ impl Iterator for AllDocs {
         }
         self.next()
     }
-}
-
-/// The winner of a document's value, without decoding more than needed.
-fn winner(value: &[u8]) -> Result<(Rev, Stored), Malformed> {
-    let mut reader = Reader::new(value);
-    reader.byte()?;
-    for _ in ["seq", "active", "external"] {
-        reader.number()?;
-    }
-    let node = match skip_to_winner(&mut reader)? {
-        Some(node) => node,
-        None => {
-            let record = DocumentRecord::decode(value)?;
-            record.tree.winner().cloned().ok_or(Malformed)?
-        }
-    };
-    Ok((node.rev, node.stored.ok_or(Malformed)?))
 }

@@ -236,11 +236,16 @@ impl Snapshot {
     }
 
     fn document_of(&self, id: &str, item: &varve_btree::Item) -> Result<Document, DocdbError> {
-        let record = DocumentRecord::decode(item.value());
         Ok(Document {
             id: id.to_owned(),
-            record: record.map_err(|_| self.damaged("document", id.as_bytes()))?,
+            record: self.record(id.as_bytes(), item.value())?,
         })
+    }
+
+    /// Decodes the value of the document with this id.
+    pub(crate) fn record(&self, id: &[u8], value: &[u8]) -> Result<DocumentRecord, DocdbError> {
+        let record = DocumentRecord::decode(value, |at, out| self.tree.read_chunk(at, out))?;
+        record.map_err(|_| self.damaged("document", id))
     }
 
     /// Appends a revision's JSON text, without the members that begin with `_`.

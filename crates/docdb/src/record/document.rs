@@ -1,77 +1,197 @@
 //! The value of the tree by id.
 //!
 //! ```text
-//! +---------+-----+--------+----------+---------------+
-//! | deleted | seq | active | external | revision tree |
-//! | u8      |     |        |          |               |
-//! +---------+-----+--------+----------+---------------+
+//! +-------+-----+--------+----------+-------+----------------------------+---------------+
+//! | flags | seq | active | external | count | per part of the history:   | revision tree |
+//! | u8    |     |        |          |       | place, number of revisions |               |
+//! +-------+-----+--------+----------+-------+----------------------------+---------------+
 //! ```
-//! `deleted` is 1 if the winner is deleted; `seq` is the document's last update; the sizes are
-//! those of all leaves.
+//! Flags: 1 the winner is deleted, 2 there are `count` and parts. `seq` is the document's last
+//! update; the sizes are those of all leaves, `active` with the parts' chunks. The parts follow the
+//! revisions that stand here.
 
+use super::history::{self, HERE, Known, Part};
 use crate::record::fields::{self, Malformed, Reader};
-use crate::revtree::RevTree;
+use crate::revtree::{Node, RevTree, Stored, skip_to_winner};
+use crate::{DocdbError, Rev};
+use varve_btree::{ChunkRef, EncodedChunk, Transaction, TreeError};
+use varve_codec::{Compressor, EngineSetting};
+
+const DELETED: u8 = 1;
+const PARTS: u8 = 2;
 
 /// One document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DocumentRecord {
     pub(crate) seq: u64,
     pub(crate) tree: RevTree,
+    /// Parts of the history as they stand in the file that the document was read from.
+    parts: Vec<Known>,
 }
 
 /// What stands before the revision tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DocumentHead {
     pub(crate) deleted: bool,
+    has_parts: bool,
     pub(crate) seq: u64,
     pub(crate) active: u64,
     pub(crate) external: u64,
 }
 
+/// Whether a document's value says that its winner is deleted.
+pub(crate) fn is_deleted(value: &[u8]) -> bool {
+    value.first().is_some_and(|flags| flags & DELETED != 0)
+}
+
 impl DocumentHead {
     pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let flags = reader.byte()?;
+        if flags & !(DELETED | PARTS) != 0 {
+            return Err(Malformed);
+        }
         Ok(DocumentHead {
-            deleted: match reader.byte()? {
-                0 => false,
-                1 => true,
-                _ => return Err(Malformed),
-            },
+            deleted: flags & DELETED != 0,
+            has_parts: flags & PARTS != 0,
             seq: reader.number()?,
             active: reader.number()?,
             external: reader.number()?,
         })
     }
+
+    fn parts(&self, reader: &mut Reader<'_>) -> Result<Vec<Part>, Malformed> {
+        match self.has_parts {
+            true => history::read_parts(reader),
+            false => Ok(Vec::new()),
+        }
+    }
 }
 
 impl DocumentRecord {
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        let (active, external) = self.tree.sizes();
-        out.push(u8::from(self.tree.is_deleted()));
-        fields::put(self.seq, out);
-        fields::put(active, out);
-        fields::put(external, out);
-        self.tree.encode(out);
+    /// A document that stands nowhere yet.
+    #[cfg(test)]
+    pub(crate) fn new(seq: u64, tree: RevTree) -> Self {
+        DocumentRecord {
+            seq,
+            tree,
+            parts: Vec::new(),
+        }
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+    /// Appends the value; `store` appends a chunk to the file, at most one.
+    pub(crate) fn encode<E>(
+        &self,
+        store: impl FnOnce(&[u8]) -> Result<ChunkRef, E>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), E> {
+        let (active, external) = self.tree.sizes();
+        let deleted = u8::from(self.tree.is_deleted()) * DELETED;
+        let mut head = |flags, active| {
+            out.push(deleted | flags);
+            for number in [self.seq, active, external] {
+                fields::put(number, out);
+            }
+        };
+        if self.tree.len() <= HERE {
+            head(0, active);
+            self.tree.encode(out);
+            return Ok(());
+        }
+        let text = self.tree.text();
+        let (here, parts) = history::lay_out(&self.parts, &self.tree, &text, store)?;
+        let stored = parts.iter().map(|part| u64::from(part.place.len));
+        head(PARTS, active.saturating_add(stored.sum()));
+        history::put_parts(&parts, out);
+        fields::put(here as u64, out);
+        out.extend_from_slice(text.run(0..here));
+        Ok(())
+    }
+
+    /// The value for a file that a transaction adds to.
+    pub(crate) fn write(&self, txn: &mut Transaction<'_>) -> Result<Vec<u8>, DocdbError> {
+        let mut value = Vec::new();
+        self.encode(|text| append_plain(txn, text), &mut value)?;
+        Ok(value)
+    }
+
+    /// Reads what [`DocumentRecord::encode`] wrote; `read` reads a chunk of the file.
+    pub(crate) fn decode<E>(
+        bytes: &[u8],
+        mut read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Result<Self, Malformed>, E> {
         let mut reader = Reader::new(bytes);
-        let head = DocumentHead::decode(&mut reader)?;
-        let tree = RevTree::decode(&mut reader)?;
-        if !reader.is_empty() || tree.is_empty() || head.deleted != tree.is_deleted() {
+        let head = DocumentHead::decode(&mut reader);
+        let Ok((head, parts)) = head.and_then(|head| Ok((head, head.parts(&mut reader)?))) else {
+            return Ok(Err(Malformed));
+        };
+        let mut texts = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let mut text = Vec::new();
+            read(part.place, &mut text)?;
+            texts.push(text);
+        }
+        Ok(DocumentRecord::of(head, reader, &parts, texts))
+    }
+
+    fn of(
+        head: DocumentHead,
+        here: Reader<'_>,
+        parts: &[Part],
+        texts: Vec<Vec<u8>>,
+    ) -> Result<Self, Malformed> {
+        let (tree, parts) = match texts.is_empty() {
+            true => (RevTree::decode(here)?, Vec::new()),
+            false => history::join(here, parts, texts)?,
+        };
+        if tree.is_empty() || head.deleted != tree.is_deleted() {
             return Err(Malformed);
         }
         Ok(DocumentRecord {
             seq: head.seq,
             tree,
+            parts,
         })
     }
+
+    /// Bytes in the file that the document was read from, and as clients see them.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let (active, external) = self.tree.sizes();
+        let parts = self.parts.iter().map(Known::stored_len);
+        (active.saturating_add(parts.sum()), external)
+    }
+
+    /// Gives the content of every leaf a place in another file; that of other revisions is
+    /// forgotten, and the history is to be written anew.
+    pub(crate) fn move_leaves<E>(
+        &mut self,
+        place: impl FnMut(&Rev, &Stored) -> Result<Stored, E>,
+    ) -> Result<(), E> {
+        self.parts.clear();
+        self.tree.move_leaves(place)
+    }
+}
+
+/// The winner of a document's value, if no more than its first revision must be looked at.
+pub(crate) fn first_if_winner(value: &[u8]) -> Result<Option<Node>, Malformed> {
+    let mut reader = Reader::new(value);
+    let head = DocumentHead::decode(&mut reader)?;
+    let parts = head.parts(&mut reader)?;
+    let first = skip_to_winner(&mut reader)?;
+    Ok(first.filter(|node| parts.is_empty() || !node.is_deleted()))
+}
+
+/// Appends a chunk that is not compressed.
+pub(crate) fn append_plain(
+    txn: &mut Transaction<'_>,
+    content: &[u8],
+) -> Result<ChunkRef, DocdbError> {
+    let mut plain = Compressor::new(EngineSetting::NONE).map_err(TreeError::Compress)?;
+    Ok(txn.append_chunk(&EncodedChunk::encode(&mut plain, content)?)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::revtree::Stored;
-    use varve_btree::ChunkRef;
 
     pub(crate) fn sample() -> DocumentRecord {
         let stored = |offset, deleted, attached: bool| Stored {
@@ -94,13 +214,21 @@ mod tests {
             stored(300, true, true),
         );
         tree.merge(&path("7-q"), stored(500, true, false));
-        DocumentRecord { seq: 11, tree }
+        DocumentRecord::new(11, tree)
+    }
+
+    fn no_chunk(_: &[u8]) -> Result<ChunkRef, Malformed> {
+        Err(Malformed)
+    }
+
+    fn decode(bytes: &[u8]) -> Result<DocumentRecord, Malformed> {
+        DocumentRecord::decode(bytes, |_, _| Err(Malformed)).flatten()
     }
 
     #[test]
     fn golden_document() {
         let mut bytes = Vec::new();
-        sample().encode(&mut bytes);
+        sample().encode(no_chunk, &mut bytes).unwrap();
         let expected = [
             // not deleted, seq 11, sizes of three leaves; five nodes
             &b"\x00\x0b\x8e\x02\xb8\x17\x05"[..],
@@ -115,15 +243,15 @@ mod tests {
             b"\x00\x96z\x00\xdf\xf5\xe0*\xddA\x81\x918\xab\xb3(M",
         ];
         assert_eq!(bytes, expected.concat());
-        assert_eq!(DocumentRecord::decode(&bytes), Ok(sample()));
+        assert_eq!(decode(&bytes), Ok(sample()));
     }
 
     #[test]
     fn cut_and_damaged_values_are_refused_without_panic() {
         let mut bytes = Vec::new();
-        sample().encode(&mut bytes);
+        sample().encode(no_chunk, &mut bytes).unwrap();
         for len in 0..bytes.len() {
-            assert!(DocumentRecord::decode(&bytes[..len]).is_err(), "{len}");
+            assert!(decode(&bytes[..len]).is_err(), "{len}");
         }
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();

@@ -6,6 +6,7 @@ mod dictionary;
 mod document;
 pub(crate) mod fields;
 mod header;
+mod history;
 mod local;
 mod purge;
 mod reduction;
@@ -14,7 +15,9 @@ pub use attachment::Attachment;
 pub(crate) use attachment::{decode_attachments, encode_attachments};
 pub use change::{Change, Leaf};
 pub(crate) use dictionary::DictionaryRecord;
-pub(crate) use document::{DocumentHead, DocumentRecord};
+pub(crate) use document::{
+    DocumentHead, DocumentRecord, append_plain, first_if_winner, is_deleted,
+};
 pub(crate) use header::Header;
 pub(crate) use local::{LocalBody, LocalRecord};
 pub use purge::Purge;

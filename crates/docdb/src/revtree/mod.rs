@@ -10,7 +10,7 @@ mod merge;
 use crate::{Digest, Rev};
 use varve_btree::ChunkRef;
 
-pub(crate) use encode::{chunk, encode_stored, put_chunk, skip_to_winner};
+pub(crate) use encode::{TreeText, chunk, encode_stored, put_chunk, skip_to_winner};
 
 /// What the database keeps of a revision's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,7 +178,13 @@ impl RevTree {
         Ok(())
     }
 
-    fn index(&self, rev: &Rev) -> Option<usize> {
+    /// The node with this index; the newest has the first.
+    pub(crate) fn node(&self, index: usize) -> Option<&Node> {
+        self.nodes.get(index)
+    }
+
+    /// Where in the order of all a revision stands.
+    pub(crate) fn index(&self, rev: &Rev) -> Option<usize> {
         self.nodes.binary_search_by(|node| rev.cmp(&node.rev)).ok()
     }
 }

@@ -1,7 +1,7 @@
 //! Whether the tree by id and the tree by sequence speak of the same documents.
 
 use super::{Hit, Part, Verifier};
-use crate::record::{BY_ID, BY_SEQ, Change, DocumentHead, DocumentRecord, fields::Reader};
+use crate::record::{BY_ID, BY_SEQ, Change, DocumentHead, fields::Reader};
 use crate::{DocdbError, Snapshot};
 use std::hash::{BuildHasher, RandomState};
 use varve_btree::Met;
@@ -83,7 +83,7 @@ impl Verifier<'_, '_> {
 /// be read, its nodes were told of.
 fn has_change(snapshot: &Snapshot, key: &[u8], value: &[u8]) -> Option<(String, &'static str)> {
     let id = String::from_utf8_lossy(key).into_owned();
-    let record = DocumentRecord::decode(value).ok()?;
+    let record = snapshot.record(key, value).ok()?;
     let seq = record.seq.to_be_bytes();
     let item = snapshot.tree().get(BY_SEQ, &seq).ok()?;
     let Some(item) = item else {

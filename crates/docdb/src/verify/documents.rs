@@ -24,7 +24,18 @@ impl Verifier<'_, '_> {
 
     fn document(&mut self, key: &[u8], value: &[u8], leaf: ChunkRef) {
         let id = String::from_utf8_lossy(key);
-        let record = DocumentRecord::decode(value);
+        let record = DocumentRecord::decode(value, |at, out| {
+            self.read(at)?;
+            out.extend_from_slice(&self.text);
+            Ok(())
+        });
+        let record = match record {
+            Ok(record) => record,
+            Err(trouble) => {
+                let trouble: Trouble = trouble;
+                return self.tell(&trouble.finding(Part::History, Hit::document(&id)));
+            }
+        };
         let (Ok(record), true) = (record, std::str::from_utf8(key).is_ok()) else {
             let reason = "it does not decode";
             let hit = Hit::document(&id);
@@ -80,7 +91,7 @@ impl Verifier<'_, '_> {
 fn fits(value: &[u8], record: &DocumentRecord, update_seq: u64) -> Result<(), &'static str> {
     let head = DocumentHead::decode(&mut Reader::new(value));
     let head = head.map_err(|_| "it does not decode")?;
-    if (head.active, head.external) != record.tree.sizes() {
+    if (head.active, head.external) != record.sizes() {
         return Err("it has other sizes than its leaves together");
     }
     if record.seq == 0 || record.seq > update_seq {

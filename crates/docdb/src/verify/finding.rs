@@ -28,6 +28,8 @@ pub enum Part {
     NodeOfPurges,
     /// A document with its revision tree.
     Document,
+    /// Old revisions of a document, in a chunk of their own.
+    History,
     /// What the feed of changes says of a document.
     Change,
     /// A revision's body.
@@ -55,6 +57,7 @@ impl fmt::Display for Part {
             Part::NodeOfLocal => "node of local documents",
             Part::NodeOfPurges => "node of purges",
             Part::Document => "document",
+            Part::History => "history",
             Part::Change => "change",
             Part::Body => "body",
             Part::AttachmentList => "list of attachments",

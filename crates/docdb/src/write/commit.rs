@@ -42,7 +42,7 @@ pub(crate) fn commit(
     let mut work = Work {
         txn,
         header: before.header().clone(),
-        path,
+        before: &before,
     };
     for job in jobs {
         work.keep_setting(job);
@@ -75,7 +75,8 @@ pub(crate) fn commit(
 pub(super) struct Work<'f> {
     pub(super) txn: Transaction<'f>,
     pub(super) header: Header,
-    pub(super) path: &'f std::path::Path,
+    /// What the transaction adds to.
+    pub(super) before: &'f Snapshot,
 }
 
 /// An edit and where its outcome belongs.

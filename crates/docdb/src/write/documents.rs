@@ -3,11 +3,13 @@
 use super::commit::{Entry, Work};
 use crate::database::Run;
 use crate::edit::{Accepted, EditOutcome, LOCAL_PREFIX, Mode, Prepared, Text};
-use crate::record::{BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, encode_attachments};
+use crate::record::{
+    BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, append_plain, encode_attachments,
+};
 use crate::revtree::Stored;
 use crate::{Attachment, Digest, DocdbError, EditError, Rev};
 use varve_btree::{ChunkRef, EncodedChunk};
-use varve_codec::{Compressor, EngineSetting};
+use varve_codec::Compressor;
 
 /// The documents that a commit touches, in order of their ids.
 #[derive(Default)]
@@ -39,16 +41,8 @@ impl<'j> Documents<'j> {
             .map(|run| run[0].edit.edit.id.as_str())
             .collect();
         for (id, item) in ids.iter().zip(work.txn.get_many(BY_ID, &ids)?) {
-            let record = match item {
-                Some(item) => {
-                    DocumentRecord::decode(item.value()).map_err(|_| DocdbError::Damaged {
-                        path: work.path.to_owned(),
-                        what: "document",
-                        key: (*id).to_owned(),
-                    })?
-                }
-                None => DocumentRecord::default(),
-            };
+            let record = item.map(|item| work.before.record(id.as_bytes(), item.value()));
+            let record = record.transpose()?.unwrap_or_default();
             self.states.push(State {
                 id,
                 old_seq: record.seq,
@@ -82,9 +76,7 @@ impl<'j> Documents<'j> {
         let (mut by_seq, mut added) = (Vec::new(), Vec::new());
         for mut state in self.states.into_iter().filter(|state| state.is_changed) {
             state.record.tree.stem(limit);
-            let mut value = Vec::new();
-            state.record.encode(&mut value);
-            by_id.push((state.id, Some(value)));
+            by_id.push((state.id, Some(state.record.write(&mut work.txn)?)));
             if state.old_seq > 0 {
                 by_seq.push((state.old_seq.to_be_bytes(), None));
             }
@@ -201,11 +193,7 @@ impl Work<'_> {
         }
         let mut list = Vec::new();
         encode_attachments(&records, &mut list);
-        let mut plain =
-            Compressor::new(EngineSetting::NONE).map_err(varve_btree::TreeError::Compress)?;
-        let at = self
-            .txn
-            .append_chunk(&EncodedChunk::encode(&mut plain, &list)?)?;
+        let at = append_plain(&mut self.txn, &list)?;
         stored.active = stored.active.saturating_add(u64::from(at.len));
         stored.attachments = Some(at);
         Ok(stored)
@@ -241,10 +229,7 @@ impl Work<'_> {
                 let chunk = EncodedChunk::encode(&mut whole, &delta.text)?;
                 Ok((self.txn.append_chunk(&chunk)?, 0))
             }
-            Text::Inline(text) => {
-                let chunk = EncodedChunk::encode(&mut plain(EngineSetting::NONE)?, text)?;
-                Ok((self.txn.append_chunk(&chunk)?, 0))
-            }
+            Text::Inline(text) => Ok((append_plain(&mut self.txn, text)?, 0)),
         }
     }
 

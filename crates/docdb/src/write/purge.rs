@@ -1,8 +1,8 @@
 //! Forgetting revisions for good.
 
 use crate::record::{
-    BY_ID, BY_SEQ, Change, DEFAULT_LIMIT, DocumentRecord, Header, LIMIT_KEY, PURGES, Purge,
-    decode_limit, encode_limit,
+    BY_ID, BY_SEQ, Change, DEFAULT_LIMIT, Header, LIMIT_KEY, PURGES, Purge, decode_limit,
+    encode_limit,
 };
 use crate::{DocdbError, Rev, Snapshot};
 use std::collections::BTreeMap;
@@ -46,16 +46,12 @@ impl<'f> Purging<'f> {
         let ids: Vec<&String> = wanted.keys().collect();
         let (mut by_id, mut by_seq, mut added) = (Edits::new(), Edits::new(), Edits::new());
         let mut done = Wanted::new();
+        let before = Snapshot::new(self.txn.base().clone(), self.path)?;
         let found = self.txn.get_many(BY_ID, &ids)?;
         for ((id, revs), item) in wanted.iter().zip(found) {
             let purged = done.entry(id.clone()).or_default();
             let Some(item) = item else { continue };
-            let mut record =
-                DocumentRecord::decode(item.value()).map_err(|_| DocdbError::Damaged {
-                    path: self.path.to_owned(),
-                    what: "document",
-                    key: id.clone(),
-                })?;
+            let mut record = before.record(id.as_bytes(), item.value())?;
             *purged = record.tree.purge(revs);
             if purged.is_empty() {
                 continue;
@@ -67,9 +63,8 @@ impl<'f> Purging<'f> {
                 by_id.push((id.as_str(), None));
                 continue;
             };
-            let (mut value, mut row) = (Vec::new(), Vec::new());
-            record.encode(&mut value);
-            by_id.push((id.as_str(), Some(value)));
+            by_id.push((id.as_str(), Some(record.write(&mut self.txn)?)));
+            let mut row = Vec::new();
             change.encode(&mut row);
             added.push((record.seq.to_be_bytes(), Some(row)));
         }

@@ -38,7 +38,7 @@ fn attach(db: &Database, id: &str, name: &str, content_type: &str, data: &[u8]) 
     db.update_one(edit, Mode::Interactive).unwrap().unwrap();
 }
 
-/// Conflicts, tombstones, attachments, deltas, local documents, a purge, a security object.
+/// Conflicts, tombstones, a long history, attachments, deltas, local documents, a purge, a security object.
 fn fill(db: &Database) {
     for number in 0..6 {
         let text = format!(
@@ -54,6 +54,14 @@ fn fill(db: &Database) {
             r#"{"_id":"two","_rev":"2-d","_revisions":{"start":2,"ids":["d","a"]},"x":2}"#,
             r#"{"_id":"two","_rev":"2-e","_revisions":{"start":2,"ids":["e","a"]},"_deleted":true}"#,
         ],
+    );
+    let ids: Vec<_> = (1..=40).rev().map(|id| format!("\"{id:02}\"")).collect();
+    let revisions = format!(r#"{{"start":40,"ids":[{}]}}"#, ids.join(","));
+    replicate(
+        db,
+        &[&format!(
+            r#"{{"_id":"old","_rev":"40-40","_revisions":{revisions},"x":1}}"#
+        )],
     );
     let rev = put_rev(db, r#"{"_id":"gone","x":1}"#);
     put_rev(
