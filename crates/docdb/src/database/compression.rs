@@ -80,7 +80,7 @@ impl Database {
         if method.setting.codec() != CodecId::Zstd {
             return Ok(false);
         }
-        let trained = crate::training::train(&snapshot.uncached(), &method)?;
+        let trained = crate::training::on_request(&snapshot.uncached(), &method)?;
         let pays = trained.is_some();
         self.shared.training.end(Ok(trained), &snapshot);
         if pays {
@@ -103,7 +103,7 @@ impl Database {
         let thread = std::thread::Builder::new().name("dictionary".to_owned());
         // Without a thread another commit will try.
         let _ = thread.spawn(move || {
-            let trained = crate::training::train(&snapshot.uncached(), &method);
+            let trained = crate::training::in_passing(&snapshot.uncached(), &method);
             if let Some(shared) = shared.upgrade() {
                 shared.training.end(trained, &snapshot);
             }

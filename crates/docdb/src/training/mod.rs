@@ -23,9 +23,12 @@ use varve_codec::{CodecId, Compressor, Dictionary};
 const ENOUGH_DOCUMENTS: u64 = 1000;
 /// or so many bytes of them.
 const ENOUGH_BYTES: u64 = 1 << 20;
-/// With so many times the documents that a dictionary has learnt from, it is time for another,
+/// With so many times the documents that a dictionary has learnt from, it is looked at again,
 const GROWTH: u64 = 8;
-/// or with so many times where all bodies are looked at anyway.
+/// and with so many times another is trained in any case: a longer one, from more of them. Training
+/// takes as long as storing some thousands of documents, so it must not happen more often.
+const GREAT_GROWTH: u64 = 64;
+/// So many times are enough where all bodies are read anyway.
 const GROWTH_FOR_COPY: u64 = 2;
 
 /// Longest dictionary.
@@ -34,8 +37,10 @@ const LONGEST: u64 = 96 << 10;
 const SHORTEST: u64 = 4 << 10;
 /// A dictionary is to be this small a part of the documents.
 const PART: u64 = 64;
-/// It learns from so many times its length.
+/// It learns from so many times its length,
 const SAMPLES: u64 = 24;
+/// or from so many times while documents are being written.
+const SAMPLES_IN_PASSING: u64 = 12;
 /// Fewer samples are not trained on.
 const FEWEST: usize = 64;
 /// Bytes to measure on.
@@ -91,31 +96,58 @@ fn present<'s>(snapshot: &'s Snapshot, method: &Method) -> Option<&'s Dictionary
     known.iter().find(|record| record.number == number)
 }
 
-/// A dictionary for a copy of all documents: where it is due, or where the present one has become
-/// worse by a tenth.
+/// A dictionary for a copy of all documents, where it is due or the present one has become worse.
 pub(crate) fn for_copy(
     snapshot: &Snapshot,
     method: &Method,
 ) -> Result<Option<Trained>, DocdbError> {
-    if is_due(snapshot, method, GROWTH_FOR_COPY)? {
-        return train(snapshot, method);
-    }
-    let Some(present) = present(snapshot, method) else {
-        return Ok(None);
-    };
-    let measured = sample::bodies(snapshot, &totals(snapshot)?, Offset::Half, MEASURED)?;
-    match share(&measured, method)? > present.share + present.share / 10 {
-        true => train(snapshot, method),
+    let is_wanted = is_due(snapshot, method, GROWTH_FOR_COPY)? || is_worse(snapshot, method)?;
+    match is_wanted {
+        true => train(snapshot, method, SAMPLES),
         false => Ok(None),
     }
 }
 
-/// A dictionary better than what there is; `None` if it would not pay. The same commit gives the
-/// same dictionary.
-pub(crate) fn train(snapshot: &Snapshot, method: &Method) -> Result<Option<Trained>, DocdbError> {
+/// A dictionary for the documents to come: the first, or one in the place of what has become worse
+/// or has learnt from too few.
+pub(crate) fn in_passing(
+    snapshot: &Snapshot,
+    method: &Method,
+) -> Result<Option<Trained>, DocdbError> {
+    let is_wanted = is_due(snapshot, method, GREAT_GROWTH)? || is_worse(snapshot, method)?;
+    match is_wanted {
+        true => train(snapshot, method, SAMPLES_IN_PASSING),
+        false => Ok(None),
+    }
+}
+
+/// A dictionary whether it is time for one or not, if it pays.
+pub(crate) fn on_request(
+    snapshot: &Snapshot,
+    method: &Method,
+) -> Result<Option<Trained>, DocdbError> {
+    train(snapshot, method, SAMPLES)
+}
+
+/// Whether the present dictionary has become worse by a tenth.
+fn is_worse(snapshot: &Snapshot, method: &Method) -> Result<bool, DocdbError> {
+    let Some(present) = present(snapshot, method) else {
+        return Ok(false);
+    };
+    let measured = sample::bodies(snapshot, &totals(snapshot)?, Offset::Half, MEASURED)?;
+    Ok(share(&measured, method)? > present.share + present.share / 10)
+}
+
+/// A dictionary better than what there is, from samples of so many times its length; `None` if it
+/// would not pay. The same commit gives the same dictionary.
+fn train(
+    snapshot: &Snapshot,
+    method: &Method,
+    samples: u64,
+) -> Result<Option<Trained>, DocdbError> {
     let totals = totals(snapshot)?;
     let size = (totals.external / PART).clamp(SHORTEST, LONGEST);
-    let samples = sample::bodies(snapshot, &totals, Offset::None, size * SAMPLES)?;
+    let samples = sample::bodies(snapshot, &totals, Offset::None, size * samples)?;
     if samples.len() < FEWEST {
         return Ok(None);
     }

@@ -181,6 +181,14 @@ fn a_dictionary_comes_by_itself() {
     fill(&db, "net", number..number + 50);
     assert_eq!(chunks(&db, "zstd_dictionary"), 50);
     assert!(get(&db.snapshot(), &format!("net{number:05}")).is_some());
+    // Among many documents of another kind it has become worse.
+    let mut others = 0;
+    while numbers(&db) == [1] {
+        fill(&db, "science", others..others + 500);
+        others += 500;
+    }
+    assert_eq!(numbers(&db), [1, 2]);
+    assert!(others + number > 7000, "only {others} and {number}");
 }
 
 #[test]
