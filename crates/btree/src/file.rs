@@ -2,8 +2,8 @@
 
 use crate::chunk::ChunkRef;
 use crate::commit::{self, Commit, Root};
-use crate::header::Header;
-use crate::pages::Pages;
+use crate::header::{HEADER_LEN, Header};
+use crate::pages::{NodeSource, Pages};
 use crate::reducer::Reducer;
 use crate::snapshot::{Snapshot, State};
 use crate::transaction::Transaction;
@@ -171,6 +171,51 @@ impl TreeFile {
         TreeFile::make(file, header, options, state, None, recovery)
     }
 
+    /// Opens a file for reading of which as much is to be seen as can be read: the newest commit
+    /// with a whole record counts even if what it covers is damaged or was cut short. A tree whose
+    /// root cannot be read is seen as the newest whole commit has it.
+    ///
+    /// # Errors
+    /// See [`TreeFile::open`].
+    pub fn open_damaged(
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+    ) -> Result<Self, TreeError> {
+        let file = storage.open(path, OpenMode::Read)?;
+        let (header, is_header_damaged) = identify(file.as_ref(), &options)?;
+        let len = file.len()?;
+        let whole = newest(file.as_ref(), &header, len);
+        let whole_end = whole.as_ref().map_or(HEADER_LEN as u64, |state| state.end);
+        let recovery = Recovery {
+            ignored: len - whole_end,
+            is_header_damaged,
+        };
+        let record = recover::newest_record(file.as_ref(), &header, len)?;
+        let (state, older) = match record.filter(|state| state.end > whole_end) {
+            Some(torn) => (torn, whole.ok()),
+            None => (whole?, None),
+        };
+        let opened = TreeFile::make(file, header, options, state, None, recovery)?;
+        if let Some(older) = older {
+            opened.take_roots(older);
+        }
+        Ok(opened)
+    }
+
+    /// Gives trees whose root cannot be read the one that they had in an older commit.
+    fn take_roots(&self, older: State) {
+        let snapshot = self.snapshot();
+        let mut commit = snapshot.state.commit.clone();
+        for (root, older) in commit.roots.iter_mut().zip(older.commit.roots) {
+            if snapshot.root_node(root).is_err() {
+                *root = older;
+            }
+        }
+        let (at, end) = (snapshot.state.at, snapshot.state.end);
+        self.publish(State { commit, at, end });
+    }
+
     /// Kind and number of trees of the tree file at `path`; `None` if something else is there.
     ///
     /// # Errors
@@ -323,12 +368,24 @@ impl TreeFile {
 }
 
 /// Reads the header, compares it with what is wanted, and finds the newest commit. Also returns
-/// how many bytes stand behind it.
+/// what is not as it was written.
 fn examine(
     file: &dyn StorageFile,
     options: &Options,
 ) -> Result<(Header, State, Recovery), TreeError> {
-    let (header, is_header_damaged) = Header::read(file)?;
+    let (header, is_header_damaged) = identify(file, options)?;
+    let len = file.len()?;
+    let state = newest(file, &header, len)?;
+    let recovery = Recovery {
+        ignored: len - state.end,
+        is_header_damaged,
+    };
+    Ok((header, state, recovery))
+}
+
+/// Reads the header and compares it with what is wanted; also returns whether it is damaged.
+fn identify(file: &dyn StorageFile, options: &Options) -> Result<(Header, bool), TreeError> {
+    let (header, is_damaged) = Header::read(file)?;
     if header.kind != options.kind || usize::from(header.trees) != options.reducers.len() {
         return Err(TreeError::WrongKind {
             path: file.path().to_owned(),
@@ -338,17 +395,16 @@ fn examine(
             expected_trees: options.reducers.len(),
         });
     }
-    let len = file.len()?;
-    let state = recover::newest_commit(file, &header, len)?;
+    Ok((header, is_damaged))
+}
+
+fn newest(file: &dyn StorageFile, header: &Header, len: u64) -> Result<State, TreeError> {
+    let state = recover::newest_commit(file, header, len)?;
     let roots = &state.commit.roots;
     let outside = |at: ChunkRef| at.end().is_none_or(|end| end > state.at);
     if roots.iter().filter_map(|root| root.node).any(outside) {
         let reason = "a commit record's root points behind the record";
         return Err(TreeError::damaged(file.path(), state.at, reason));
     }
-    let recovery = Recovery {
-        ignored: len - state.end,
-        is_header_damaged,
-    };
-    Ok((header, state, recovery))
+    Ok(state)
 }

@@ -65,6 +65,28 @@ pub(crate) fn newest_commit(
     ))
 }
 
+/// The newest commit whose record is whole, whatever became of the bytes that it covers.
+pub(crate) fn newest_record(
+    file: &dyn StorageFile,
+    header: &Header,
+    len: u64,
+) -> Result<Option<State>, TreeError> {
+    let mut upto = len;
+    for _ in 0..MAX_TRIES {
+        let Some(found) = last_head(file, header, upto)? else {
+            break;
+        };
+        let (at, end) = (found.at, found.end());
+        if end <= len
+            && let Some(commit) = body_of(file, found)?
+        {
+            return Ok(Some(State { commit, at, end }));
+        }
+        upto = at;
+    }
+    Ok(None)
+}
+
 /// The last head that begins at a multiple of [`ALIGN`] and ends before `upto`.
 fn last_head(
     file: &dyn StorageFile,
@@ -163,6 +185,11 @@ fn whole(file: &dyn StorageFile, found: Found, len: u64) -> Result<Option<Commit
     if hash.digest() != found.head.span_sum {
         return Ok(None);
     }
+    body_of(file, found)
+}
+
+/// The commit of a record that ends within the file.
+fn body_of(file: &dyn StorageFile, found: Found) -> Result<Option<Commit>, TreeError> {
     // The length is at most MAX_RECORD and within the file.
     let body_len = found.head.len as usize - HEAD_LEN;
     let body = file.read_vec(found.at + HEAD_LEN as u64, body_len)?;

@@ -91,6 +91,43 @@ fn damage_is_told_with_the_document_it_hits() {
 }
 
 #[test]
+fn what_can_be_read_goes_into_a_new_file() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    damage(folder.path(), "needle 2");
+    let done = varve(folder.path(), &["verify", NAME, "--salvage", "new.varve"]);
+    let words = said(&done);
+    assert_eq!(done.status.code(), Some(1), "{words}");
+    let rest = words.split_once("\n1 findings\n").unwrap().1;
+    let lines: Vec<_> = rest.lines().collect();
+    assert!(lines[0].starts_with("body \"doc-2\" 1-"), "{words}");
+    assert!(
+        lines[0].ends_with(": left out: a chunk's checksum does not match"),
+        "{words}"
+    );
+    let expected = [
+        "document \"doc-2\": left out: none of its revisions can be read",
+        "wrote 4 documents with 4 leaves, 0 attachments, 0 local documents to 'new.varve'",
+    ];
+    assert_eq!(lines[1..], expected);
+    let whole = varve(folder.path(), &["verify", "new.varve"]);
+    assert_eq!(whole.status.code(), Some(0), "{}", said(&whole));
+    let again = varve(folder.path(), &["verify", "new.varve", "--salvage", NAME]);
+    assert_eq!(again.status.code(), Some(255));
+    assert!(
+        said(&again).contains("abort: cannot create some.varve: "),
+        "{}",
+        said(&again)
+    );
+    let mut names: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["new.varve", NAME]);
+}
+
+#[test]
 fn what_is_no_database_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("text"), "varved but not a file of it").unwrap();
@@ -100,6 +137,10 @@ fn what_is_no_database_is_refused() {
         (&["verify", "empty"], "abort: 'empty' is no database\n"),
         (&["verify", "."], "abort: '.' is no database\n"),
         (&["verify", "none"], "abort: 'none' is no database\n"),
+        (
+            &["verify", "--salvage", "new"],
+            "abort: --salvage is for the file of a database\n",
+        ),
         (
             &["verify", "--full", "text"],
             "abort: --full is for repositories\n",

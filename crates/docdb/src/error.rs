@@ -97,8 +97,13 @@ impl From<StorageError> for DocdbError {
 impl DocdbError {
     /// Whether creating found the file already there.
     pub fn is_already_there(&self) -> bool {
-        matches!(self, DocdbError::Tree(error)
-            if matches!(&**error, TreeError::Storage(error) if error.is_already_there()))
+        match self {
+            DocdbError::Storage(error) => error.is_already_there(),
+            DocdbError::Tree(error) => {
+                matches!(&**error, TreeError::Storage(error) if error.is_already_there())
+            }
+            _ => false,
+        }
     }
 
     /// Whether opening found no file, or one whose creation was cut short by a crash.

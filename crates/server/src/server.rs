@@ -186,6 +186,7 @@ impl Server {
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.
         self.runtime.shutdown_timeout(UNDONE_WITHIN);
+        site.close();
         if let Some(log) = &site.house().access {
             log.end();
         }

@@ -69,6 +69,13 @@ impl Site {
         }
     }
 
+    /// To be called when nothing works any more.
+    pub(crate) fn close(&self) {
+        if let Site::Folder(app) = self {
+            app.databases.seal_all();
+        }
+    }
+
     /// Lets feeds and what works in the background end.
     pub(crate) fn stop(&self) {
         match self {

@@ -3,7 +3,7 @@
 use super::Transaction;
 use crate::TreeError;
 use crate::chunk::{self, ChunkRef};
-use crate::commit::{self, Commit, Root};
+use crate::commit::{self, ALIGN, Commit, Root};
 use crate::edit;
 use crate::error::check_len;
 use crate::file::Writer;
@@ -145,6 +145,22 @@ impl Transaction<'_> {
     /// See [`Transaction::commit`].
     pub fn commit_unsynced(self) -> Result<Snapshot, TreeError> {
         self.finish(false)
+    }
+
+    /// Ends without changes. If everything is known to be durable, a commit says so that covers
+    /// nothing: damage to a synced commit that ends a file looks like a write that was cut short,
+    /// and opening leaves the commit out; damage to one that another follows is found in the chunk
+    /// that it hits, and nowhere else. That commit need not be durable itself.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn seal(self) -> Result<(), TreeError> {
+        let state = &self.base.state;
+        let covered = state.at.saturating_sub(state.commit.span);
+        if self.writer.durable < state.end || covered < ALIGN {
+            return Ok(());
+        }
+        self.finish(false).map(drop)
     }
 
     fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {

@@ -28,7 +28,7 @@ use crate::{Database, DocdbError, Snapshot};
 use copier::{Copier, Recoding};
 pub(crate) use files::remove_rests;
 use files::{check_room, copy_path, sort_path};
-use sort::Sorter;
+pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress};
 use varve_btree::{ChunkRef, Tally, Transaction, TreeFile};
@@ -311,6 +311,8 @@ impl Compaction {
         let last = Snapshot::new(writer.base().clone(), database.path())?;
         self.round(&last.uncached(), &watch)?;
         watch.check()?;
+        // In a copy that was appended as a whole, damage anywhere would make all of it disappear.
+        self.new.begin()?.seal()?;
         let (storage, path) = (database.storage(), database.path());
         let (before, after) = (old.sizes().file, self.new.sizes().file);
         let newest = Snapshot::new(self.new.snapshot(), path)?;

@@ -18,7 +18,7 @@ use varve_base::varint::{self, Reader};
 use varve_base::{OpenMode, Storage, StorageFile};
 
 /// Memory for records before they are written as a run.
-pub(super) const MEMORY: usize = 32 << 20;
+pub(crate) const MEMORY: usize = 32 << 20;
 /// Runs are written and read in pieces of this size, smaller ones if there are many runs.
 const PIECE: usize = 256 << 10;
 /// Smallest piece.
@@ -28,7 +28,7 @@ const LEAST_PIECE: usize = 4 << 10;
 type Pair = (Vec<u8>, Vec<u8>);
 
 /// Takes records in any order, each key once.
-pub(super) struct Sorter<'s> {
+pub(crate) struct Sorter<'s> {
     storage: &'s dyn Storage,
     path: PathBuf,
     memory: usize,
@@ -84,7 +84,7 @@ impl Batch {
 
 impl<'s> Sorter<'s> {
     /// Runs go into a new file at `path`.
-    pub(super) fn new(storage: &'s dyn Storage, path: PathBuf, memory: usize) -> Self {
+    pub(crate) fn new(storage: &'s dyn Storage, path: PathBuf, memory: usize) -> Self {
         Sorter {
             storage,
             path,
@@ -95,7 +95,7 @@ impl<'s> Sorter<'s> {
         }
     }
 
-    pub(super) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), DocdbError> {
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), DocdbError> {
         self.batch.push(key, value);
         match self.batch.memory() > self.memory {
             true => self.spill(),
@@ -133,7 +133,7 @@ impl<'s> Sorter<'s> {
     }
 
     /// All records in the order of their keys.
-    pub(super) fn finish(mut self) -> Result<Sorted, DocdbError> {
+    pub(crate) fn finish(mut self) -> Result<Sorted, DocdbError> {
         self.batch.sort();
         let piece = (self.memory / (self.runs.len() + 1)).clamp(LEAST_PIECE, PIECE);
         let mut sources = vec![Source::Memory {
@@ -230,7 +230,7 @@ fn damaged(file: &dyn StorageFile) -> DocdbError {
 type Front = (Vec<u8>, usize, Vec<u8>);
 
 /// Records in the order of their keys.
-pub(super) struct Sorted {
+pub(crate) struct Sorted {
     sources: Vec<Source>,
     heap: BinaryHeap<Reverse<Front>>,
 }
@@ -245,12 +245,12 @@ impl Sorted {
     }
 
     /// The key of the next record.
-    pub(super) fn peek(&self) -> Option<&[u8]> {
+    pub(crate) fn peek(&self) -> Option<&[u8]> {
         self.heap.peek().map(|Reverse((key, _, _))| &key[..])
     }
 
     /// The value of the next record.
-    pub(super) fn take(&mut self) -> Result<Option<Vec<u8>>, DocdbError> {
+    pub(crate) fn take(&mut self) -> Result<Option<Vec<u8>>, DocdbError> {
         let Some(Reverse((_, source, value))) = self.heap.pop() else {
             return Ok(None);
         };

@@ -69,7 +69,6 @@ impl DocumentHead {
 
 impl DocumentRecord {
     /// A document that stands nowhere yet.
-    #[cfg(test)]
     pub(crate) fn new(seq: u64, tree: RevTree) -> Self {
         DocumentRecord {
             seq,
@@ -131,6 +130,34 @@ impl DocumentRecord {
             texts.push(text);
         }
         Ok(DocumentRecord::of(head, reader, &parts, texts))
+    }
+
+    /// Reads what there is: the first part of the history that cannot be read is left out, with all
+    /// that is older, and why it cannot be read is returned as well.
+    pub(crate) fn decode_newest<E>(
+        bytes: &[u8],
+        mut read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(Self, Option<E>), Malformed> {
+        let mut reader = Reader::new(bytes);
+        let head = DocumentHead::decode(&mut reader)?;
+        let parts = head.parts(&mut reader)?;
+        let (mut texts, mut missing) = (Vec::new(), None);
+        for part in &parts {
+            let mut text = Vec::new();
+            if let Err(error) = read(part.place, &mut text) {
+                missing = Some(error);
+                break;
+            }
+            texts.push(text);
+        }
+        if missing.is_none() {
+            return Ok((DocumentRecord::of(head, reader, &parts, texts)?, None));
+        }
+        let tree = history::join_newest(reader, &parts, &texts)?;
+        if tree.is_empty() || head.deleted != tree.is_deleted() {
+            return Err(Malformed);
+        }
+        Ok((DocumentRecord::new(head.seq, tree), missing))
     }
 
     fn of(

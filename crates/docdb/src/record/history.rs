@@ -83,7 +83,7 @@ pub(crate) fn join(
     let runs: Vec<_> = runs
         .map(|(part, text)| (&text[..], part.revisions))
         .collect();
-    let (tree, mut at) = RevTree::decode_runs(here, &runs)?;
+    let (tree, mut at) = RevTree::decode_runs(here, &runs, false)?;
     let mut known = Vec::with_capacity(parts.len());
     for (part, text) in parts.iter().zip(texts) {
         let first = tree.node(at).ok_or(Malformed)?.rev.clone();
@@ -95,6 +95,19 @@ pub(crate) fn join(
         });
     }
     Ok((tree, known))
+}
+
+/// Puts a tree together of which later parts cannot be read.
+pub(crate) fn join_newest(
+    here: Reader<'_>,
+    parts: &[Part],
+    texts: &[Vec<u8>],
+) -> Result<RevTree, Malformed> {
+    let runs = parts.iter().zip(texts);
+    let runs: Vec<_> = runs
+        .map(|(part, text)| (&text[..], part.revisions))
+        .collect();
+    Ok(RevTree::decode_runs(here, &runs, true)?.0)
 }
 
 /// Says how many revisions are to stand here, and where all others are. Parts that are `known` are

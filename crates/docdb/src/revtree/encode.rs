@@ -99,15 +99,16 @@ impl RevTree {
 
     /// Reads what [`RevTree::encode`] wrote.
     pub(crate) fn decode(reader: Reader<'_>) -> Result<RevTree, Malformed> {
-        Ok(RevTree::decode_runs(reader, &[])?.0)
+        Ok(RevTree::decode_runs(reader, &[], false)?.0)
     }
 
     /// Reads nodes of which the first ones stand behind their count, and the others in runs of a
-    /// text and a count; only the last text may have more than is counted. Returns how many stand
-    /// before the runs, too.
+    /// text and a count; only the last text may have more than is counted. `is_cut` says that
+    /// there are more runs, which are not there. Returns how many stand before the runs, too.
     pub(crate) fn decode_runs<'a>(
         mut reader: Reader<'a>,
         runs: &[(&'a [u8], usize)],
+        is_cut: bool,
     ) -> Result<(RevTree, usize), Malformed> {
         let here = reader.number_u32()?;
         let counts = runs.iter().map(|(_, count)| *count as u64);
@@ -128,8 +129,8 @@ impl RevTree {
                 left = *count as u32;
             }
             left -= 1;
-            let is_cut = here < total && index + 1 == total;
-            let (node, has_next) = decode_node(&mut reader, child, index, total, is_cut)?;
+            let is_end = (is_cut || here < total) && index + 1 == total;
+            let (node, has_next) = decode_node(&mut reader, child, index, total, is_end)?;
             if nodes.last().is_some_and(|before| before.rev <= node.rev) {
                 return Err(Malformed);
             }

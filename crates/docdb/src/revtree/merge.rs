@@ -62,6 +62,38 @@ impl RevTree {
         purged
     }
 
+    /// Gives every leaf another content; one for which there is none is forgotten, and its parent
+    /// becomes a leaf unless it has other children. Contents of revisions that are no leaves go.
+    pub(crate) fn keep_leaves<E>(
+        &mut self,
+        mut content: impl FnMut(&Node) -> Result<Option<Stored>, E>,
+    ) -> Result<(), E> {
+        let mut children = vec![0_u32; self.nodes.len()];
+        for parent in self.nodes.iter().filter_map(|node| node.parent) {
+            children[parent as usize] += 1;
+        }
+        let mut is_kept = vec![true; self.nodes.len()];
+        // Children stand before their parents.
+        for index in 0..self.nodes.len() {
+            let node = &self.nodes[index];
+            let stored = match children[index] {
+                0 => content(node)?,
+                _ => None,
+            };
+            if children[index] == 0 && stored.is_none() {
+                is_kept[index] = false;
+                if let Some(parent) = node.parent {
+                    children[parent as usize] -= 1;
+                }
+            }
+            self.nodes[index].stored = stored;
+        }
+        let mut edit = Editing::new(std::mem::take(&mut self.nodes));
+        edit.keep(|index| is_kept[index]);
+        *self = edit.finish();
+        Ok(())
+    }
+
     /// Drops what is further than `limit` revisions from every leaf.
     pub fn stem(&mut self, limit: u64) {
         if self.nodes.len() as u64 <= limit {

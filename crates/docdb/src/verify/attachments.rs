@@ -4,72 +4,11 @@ use super::finding::Trouble;
 use crate::{Attachment, Snapshot};
 use flate2::read::MultiGzDecoder;
 use md5::{Digest, Md5};
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 use varve_btree::{ChunkRef, Count, Tally};
 
-/// Attachments whose outcome is remembered. Past it the ones that were not met for longest are
-/// forgotten, and read once more if they come again.
-const REMEMBERED: usize = 1 << 17;
 /// Bytes that are looked at once.
 const SHARE: usize = 64 << 10;
-
-/// What became of attachments that were read: revisions of a document share theirs.
-#[derive(Default)]
-pub(super) struct Known {
-    hasher: RandomState,
-    newer: HashMap<u64, Option<Trouble>>,
-    older: HashMap<u64, Option<Trouble>>,
-}
-
-impl Known {
-    fn mark(&self, attachment: &Attachment) -> u64 {
-        let Attachment {
-            md5,
-            is_gzip,
-            length,
-            stored_length,
-            chunks,
-            ..
-        } = attachment;
-        self.hasher
-            .hash_one((md5, is_gzip, length, stored_length, chunks))
-    }
-
-    fn get(&mut self, mark: u64) -> Option<Option<Trouble>> {
-        if let Some(known) = self.newer.get(&mark) {
-            return Some(known.clone());
-        }
-        let known = self.older.get(&mark).cloned()?;
-        self.put(mark, known.clone());
-        Some(known)
-    }
-
-    fn put(&mut self, mark: u64, outcome: Option<Trouble>) {
-        if self.newer.len() >= REMEMBERED / 2 {
-            self.older = std::mem::take(&mut self.newer);
-        }
-        self.newer.insert(mark, outcome);
-    }
-
-    /// Whether an attachment is what its list says, and whether that was known before. Its chunks
-    /// are counted the first time.
-    pub(super) fn check(
-        &mut self,
-        snapshot: &Snapshot,
-        attachment: &Attachment,
-        tally: &mut Tally,
-    ) -> (Option<Trouble>, bool) {
-        let mark = self.mark(attachment);
-        if let Some(known) = self.get(mark) {
-            return (known, true);
-        }
-        let outcome = check(snapshot, attachment, tally).err();
-        self.put(mark, outcome.clone());
-        (outcome, false)
-    }
-}
 
 /// The stored form, hashed while it is read.
 struct Stored<'a> {
@@ -126,7 +65,12 @@ fn count(reader: &mut dyn Read, limit: u64) -> io::Result<u64> {
     }
 }
 
-fn check(snapshot: &Snapshot, attachment: &Attachment, tally: &mut Tally) -> Result<(), Trouble> {
+/// Whether an attachment is what its list says. Its chunks are counted.
+pub(crate) fn check_attachment(
+    snapshot: &Snapshot,
+    attachment: &Attachment,
+    tally: &mut Tally,
+) -> Result<(), Trouble> {
     let first = attachment.chunks.first().map(|chunk| chunk.offset);
     let mut stored = Stored {
         snapshot,

@@ -1,5 +1,6 @@
 //! Lists of attachments, and what they refer to.
 
+use super::attachments::check_attachment;
 use super::finding::Trouble;
 use super::{Hit, Part, Verifier};
 use crate::record::decode_attachments;
@@ -18,20 +19,23 @@ impl Verifier<'_, '_> {
             }
         };
         for record in &records {
-            let tally = &mut self.report.chunks;
-            let (outcome, was_known) = self.known.check(&self.walked, record, tally);
-            match outcome {
-                Some(trouble) => {
-                    let hit = Hit::Document {
-                        id: id.to_owned(),
-                        rev: Some(rev.clone()),
-                        attachment: Some(record.name.clone()),
-                    };
-                    self.tell(&trouble.finding(Part::Attachment, hit));
-                }
-                None => self.report.attachments += u64::from(!was_known),
+            if let Some(trouble) = self.attachment(record) {
+                let hit = Hit::attachment(id, rev, &record.name);
+                self.tell(&trouble.finding(Part::Attachment, hit));
             }
         }
+    }
+
+    /// Whether an attachment is what its list says; its chunks are counted the first time.
+    fn attachment(&mut self, record: &Attachment) -> Option<Trouble> {
+        let mark = self.known.mark(record);
+        if let Some(known) = self.known.get(mark) {
+            return known;
+        }
+        let outcome = check_attachment(&self.walked, record, &mut self.report.chunks).err();
+        self.report.attachments += u64::from(outcome.is_none());
+        self.known.put(mark, outcome.clone());
+        outcome
     }
 
     fn attachment_list(&mut self, at: ChunkRef) -> Result<Vec<Attachment>, Trouble> {

@@ -77,13 +77,7 @@ impl Verifier<'_, '_> {
     /// Reads what has to be the text of a JSON object.
     pub(super) fn body(&mut self, at: ChunkRef) -> Result<(), Trouble> {
         self.read(at)?;
-        match varve_json::parse_object(&self.text) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                let reason = format!("it is no JSON object: {error}");
-                Err(Trouble::new(Some(at.offset), reason))
-            }
-        }
+        Trouble::of_json(&self.text, Some(at.offset))
     }
 }
 

@@ -106,7 +106,7 @@ pub enum Hit {
 
 impl Hit {
     /// A document as a whole.
-    pub(super) fn document(id: &str) -> Hit {
+    pub(crate) fn document(id: &str) -> Hit {
         Hit::Document {
             id: id.to_owned(),
             rev: None,
@@ -114,8 +114,17 @@ impl Hit {
         }
     }
 
+    /// One attachment of a revision.
+    pub(crate) fn attachment(id: &str, rev: &Rev, name: &str) -> Hit {
+        Hit::Document {
+            id: id.to_owned(),
+            rev: Some(rev.clone()),
+            attachment: Some(name.to_owned()),
+        }
+    }
+
     /// One revision.
-    pub(super) fn revision(id: &str, rev: &Rev) -> Hit {
+    pub(crate) fn revision(id: &str, rev: &Rev) -> Hit {
         Hit::Document {
             id: id.to_owned(),
             rev: Some(rev.clone()),
@@ -203,13 +212,13 @@ impl fmt::Display for Finding {
 
 /// Why something cannot be read, without the path, and where that is.
 #[derive(Clone, Debug)]
-pub(super) struct Trouble {
-    pub(super) offset: Option<u64>,
-    pub(super) reason: String,
+pub(crate) struct Trouble {
+    pub(crate) offset: Option<u64>,
+    pub(crate) reason: String,
 }
 
 impl Trouble {
-    pub(super) fn new(offset: Option<u64>, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(offset: Option<u64>, reason: impl Into<String>) -> Self {
         Trouble {
             offset,
             reason: reason.into(),
@@ -217,7 +226,7 @@ impl Trouble {
     }
 
     /// An error about the chunk at `offset`, or about one that it needs.
-    pub(super) fn of(error: &TreeError, offset: u64) -> Self {
+    pub(crate) fn of(error: &TreeError, offset: u64) -> Self {
         let reason = match error {
             TreeError::Damaged { reason, .. } => (*reason).to_owned(),
             TreeError::Expand { source, .. } => format!("it does not expand: {source}"),
@@ -226,7 +235,18 @@ impl Trouble {
         Trouble::new(Some(error.offset().unwrap_or(offset)), reason)
     }
 
-    pub(super) fn finding(self, part: Part, hit: Hit) -> Finding {
+    /// Whether bytes at `offset` are the text of a JSON object.
+    pub(crate) fn of_json(text: &[u8], offset: Option<u64>) -> Result<(), Trouble> {
+        match varve_json::parse_object(text) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let reason = format!("it is no JSON object: {error}");
+                Err(Trouble::new(offset, reason))
+            }
+        }
+    }
+
+    pub(crate) fn finding(self, part: Part, hit: Hit) -> Finding {
         Finding {
             part,
             offset: self.offset,

@@ -14,18 +14,21 @@ mod attachments;
 mod contents;
 mod documents;
 mod finding;
+mod remembered;
 mod rest;
 
+pub(crate) use attachments::check_attachment;
+pub(crate) use finding::Trouble;
 pub use finding::{Finding, Hit, Part};
+pub(crate) use remembered::Remembered;
 
 use crate::database::tree_options;
 use crate::record::{BY_ID, BY_SEQ, LOCAL, PURGES};
 use crate::{DatabaseOptions, DocdbError, Snapshot};
 use agreement::Sums;
-use finding::Trouble;
 use std::path::Path;
 use varve_base::{Interrupt, Progress, Storage};
-use varve_btree::{ChunkForm, ChunkRef, Count, Lost, Met, Tally, TreeFile};
+use varve_btree::{ChunkForm, ChunkRef, Count, Lost, Met, Recovery, Tally, TreeFile};
 
 /// Items between two looks at whether to stop.
 const LOOK: u64 = 64;
@@ -78,19 +81,20 @@ pub fn verify(
     options: &DatabaseOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Verified, DocdbError> {
-    let file = TreeFile::open_read_only(storage, path, tree_options(options))?;
+    let file = TreeFile::open_damaged(storage, path, tree_options(options))?;
+    let len = storage.file_len(path)?.unwrap_or(0);
     let snapshot = Snapshot::new(file.snapshot(), path)?;
     let mut verifier = Verifier {
         walked: snapshot.uncached(),
         snapshot,
         watch,
         report: Verified::default(),
-        known: attachments::Known::default(),
+        known: Remembered::default(),
         sums: Sums::default(),
         items: 0,
         text: Vec::new(),
     };
-    verifier.opening(file.recovery());
+    verifier.opening(file.recovery(), len);
     verifier.whole()?;
     Ok(verifier.report)
 }
@@ -103,7 +107,8 @@ struct Verifier<'v, 'w> {
     walked: Snapshot,
     watch: &'v mut Watch<'w>,
     report: Verified,
-    known: attachments::Known,
+    /// What is wrong with attachments that were read, if anything.
+    known: Remembered<Option<Trouble>>,
     sums: Sums,
     items: u64,
     text: Vec<u8>,
@@ -130,18 +135,13 @@ impl Verifier<'_, '_> {
     }
 
     /// What opening the file found.
-    fn opening(&mut self, recovery: varve_btree::Recovery) {
+    fn opening(&mut self, recovery: Recovery, len: u64) {
         if recovery.is_header_damaged {
             let reason = "one bit of it is flipped; it is read as it was";
             self.find(Part::FileHeader, Some(0), Hit::Database, reason);
         }
-        if recovery.ignored > 0 {
-            let reason = format!(
-                "{} bytes behind it belong to no whole commit: a write that was cut short, or damage",
-                recovery.ignored
-            );
-            let offset = self.snapshot.tree().position();
-            self.find(Part::Commit, Some(offset), Hit::Database, &reason);
+        if let Some(trouble) = torn(recovery, len) {
+            self.tell(&trouble.finding(Part::Commit, Hit::Database));
         }
     }
 
@@ -197,6 +197,16 @@ impl Verifier<'_, '_> {
     }
 }
 
+/// What is wrong with the end of a file of this length, if anything.
+pub(crate) fn torn(recovery: Recovery, len: u64) -> Option<Trouble> {
+    let ignored = recovery.ignored;
+    let reason = format!(
+        "{ignored} bytes belong to no whole commit, and opening leaves them out: a write that was \
+         cut short, or damage"
+    );
+    (ignored > 0).then(|| Trouble::new(Some(len.saturating_sub(ignored)), reason))
+}
+
 fn node_of(tree: usize) -> Part {
     match tree {
         BY_ID => Part::NodeById,
@@ -206,7 +216,7 @@ fn node_of(tree: usize) -> Part {
     }
 }
 
-fn lost_node(tree: usize, lost: &Lost<'_>) -> Finding {
+pub(crate) fn lost_node(tree: usize, lost: &Lost<'_>) -> Finding {
     let (low, high, count) = (lost.low, lost.high, lost.items);
     let hit = match tree {
         BY_SEQ | PURGES => {

@@ -63,13 +63,7 @@ impl Verifier<'_, '_> {
         };
         match record.body {
             LocalBody::Chunk(at) => self.body(at),
-            LocalBody::Inline(text) => match varve_json::parse_object(&text) {
-                Ok(_) => Ok(()),
-                Err(error) => {
-                    let reason = format!("it is no JSON object: {error}");
-                    Err(Trouble::new(Some(leaf.offset), reason))
-                }
-            },
+            LocalBody::Inline(text) => Trouble::of_json(&text, Some(leaf.offset)),
         }
     }
 

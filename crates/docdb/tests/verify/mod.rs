@@ -1,6 +1,7 @@
 //! Checking whole files, damaged and not.
 
 mod flips;
+mod salvaging;
 mod sample;
 
 use sample::{findings, larger, small, storage_of};

@@ -10,7 +10,8 @@ use varve_btree::{Direction, NodeCache};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
 use varve_docdb::{
-    Database, DatabaseOptions, DocdbError, DocumentText, Mode, Rev, Snapshot, write_revisions,
+    Database, DatabaseOptions, DocdbError, DocumentText, Mode, Rev, Salvaged, Snapshot, salvage,
+    write_revisions,
 };
 
 pub const PATH: &str = crate::PATH;
@@ -127,6 +128,26 @@ pub fn small() -> Vec<u8> {
     bytes(&storage, PATH)
 }
 
+/// The same after a compaction, which appends everything at once.
+pub fn compacted() -> Vec<u8> {
+    let storage = storage_of(&small());
+    let db = Database::open(Arc::new(storage.clone()), Path::new(PATH), &options()).unwrap();
+    db.compact(&Silent, &Interrupt::default()).unwrap();
+    bytes(&storage, PATH)
+}
+
+/// The same, closed in peace.
+pub fn sealed() -> Vec<u8> {
+    let storage = storage_of(&small());
+    let db = Database::open(Arc::new(storage.clone()), Path::new(PATH), &options()).unwrap();
+    put_rev(&db, r#"{"_id":"later"}"#);
+    db.seal().unwrap();
+    let sealed = bytes(&storage, PATH);
+    db.seal().unwrap();
+    assert_eq!(bytes(&storage, PATH), sealed, "once is enough");
+    sealed
+}
+
 /// Several levels of nodes, and a dictionary; compacted, then continued.
 pub fn larger() -> Vec<u8> {
     let storage = MemoryStorage::default();
@@ -234,4 +255,18 @@ pub fn findings(storage: &dyn Storage, path: &str) -> Result<(Verified, Vec<Find
     let report = verify(storage, Path::new(path), &options(), &mut watch)?;
     assert_eq!(report.findings, found.len() as u64);
     Ok((report, found))
+}
+
+/// Writes what can be read into a new file; also returns what is told to be left out.
+pub fn salvaged(storage: &dyn Storage, to: &str) -> Result<(Salvaged, Vec<Finding>), DocdbError> {
+    let mut told = Vec::new();
+    let mut watch = Watch {
+        tell: &mut |finding| told.push(finding.clone()),
+        progress: &Silent,
+        stop: &Interrupt::default(),
+    };
+    let paths = (Path::new(PATH), Path::new(to));
+    let done = salvage(storage, paths, &options(), &mut watch)?;
+    assert_eq!(done.findings, told.len() as u64);
+    Ok((done, told))
 }

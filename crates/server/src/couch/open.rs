@@ -270,6 +270,12 @@ impl Databases {
         Ok(database)
     }
 
+    /// To be called when the server ends.
+    pub fn seal_all(&self) {
+        let open: Vec<_> = lock(&self.open).values().cloned().collect();
+        open.iter().for_each(|database| seal(database));
+    }
+
     fn tick(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::Relaxed)
     }
@@ -280,9 +286,16 @@ fn close_longest_unused(open: &mut HashMap<String, Arc<OpenDatabase>>) {
         .values()
         .filter(|database| Arc::strong_count(database) == 1);
     let oldest = idle.min_by_key(|database| database.used.load(Ordering::Relaxed));
-    if let Some(name) = oldest.map(|database| database.name.clone()) {
-        open.remove(&name);
+    if let Some(name) = oldest.map(|database| database.name.clone())
+        && let Some(database) = open.remove(&name)
+    {
+        seal(&database);
     }
+}
+
+/// Only makes later damage easier to tell, so a disk that refuses is no reason not to close.
+fn seal(database: &OpenDatabase) {
+    let _ = database.documents.seal();
 }
 
 /// What the locks guard is whole after every statement, so a panic elsewhere does no harm.

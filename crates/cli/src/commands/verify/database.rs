@@ -1,13 +1,15 @@
 //! `verify FILE`: the same for a database's file.
 
 use crate::face::{Abort, Session};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
 use varve_base::{DiskStorage, Silent, Storage};
 use varve_btree::{NodeCache, TreeFile};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
-use varve_docdb::{ChunkForm, Compressible, DatabaseOptions, DocdbError, KIND, Limits, TrainsBy};
+use varve_docdb::{
+    ChunkForm, Compressible, DatabaseOptions, DocdbError, KIND, Limits, TrainsBy, salvage,
+};
 
 /// Memory for nodes that are looked up.
 const CACHE: usize = 64 << 20;
@@ -39,7 +41,7 @@ impl Target {
     }
 }
 
-pub(super) fn options() -> DatabaseOptions {
+fn options() -> DatabaseOptions {
     DatabaseOptions {
         setting: EngineSetting::ZSTD,
         cache: NodeCache::new(CACHE),
@@ -49,15 +51,33 @@ pub(super) fn options() -> DatabaseOptions {
     }
 }
 
-pub(super) fn failed(error: &DocdbError) -> Abort {
-    match error {
-        DocdbError::Interrupted => Abort::Stopped("interrupted!"),
-        other => Abort::new(other.to_string()),
-    }
-}
-
 /// Checks a database's file; 1 if anything is wrong with it.
 pub(super) fn check(session: &mut Session, target: &Target) -> Result<u8, Abort> {
+    let report = watched(session, |watch| {
+        verify(&target.storage, &target.path, &options(), watch)
+    })?;
+    summary(session, &report)?;
+    Ok(u8::from(report.findings > 0))
+}
+
+/// Writes what can be read of a database into a new file.
+pub(super) fn save(session: &mut Session, target: &Target, to: &[u8]) -> Result<(), Abort> {
+    let named = String::from_utf8_lossy(to).into_owned();
+    let paths = (target.path.as_path(), Path::new(&named));
+    let done = watched(session, |watch| {
+        salvage(&target.storage, paths, &options(), watch)
+    })?;
+    session.status(format!(
+        "wrote {} documents with {} leaves, {} attachments, {} local documents to '{named}'\n",
+        done.documents, done.leaves, done.attachments, done.local_documents,
+    ))
+}
+
+/// Does something long, of which each finding is a line.
+fn watched<T>(
+    session: &mut Session,
+    work: impl FnOnce(&mut Watch<'_>) -> Result<T, DocdbError>,
+) -> Result<T, Abort> {
     let progress = std::mem::replace(&mut session.progress, Box::new(Silent));
     let stop = session.stop.clone();
     let mut told = Ok(());
@@ -67,17 +87,17 @@ pub(super) fn check(session: &mut Session, target: &Target) -> Result<u8, Abort>
             told = line;
         }
     };
-    let mut watch = Watch {
+    let done = work(&mut Watch {
         tell: &mut tell,
         progress: progress.as_ref(),
         stop: &stop,
-    };
-    let verified = verify(&target.storage, &target.path, &options(), &mut watch);
+    });
     session.progress = progress;
     told?;
-    let report = verified.map_err(|error| failed(&error))?;
-    summary(session, &report)?;
-    Ok(u8::from(report.findings > 0))
+    done.map_err(|error| match error {
+        DocdbError::Interrupted => Abort::Stopped("interrupted!"),
+        other => Abort::new(other.to_string()),
+    })
 }
 
 fn summary(session: &mut Session, report: &Verified) -> Result<(), Abort> {

@@ -12,10 +12,14 @@ use varve_workdir::{Dirstate, State};
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["verify"],
-    options: &[Flag::long_flag(
-        "full",
-        "put every manifest together and check its hash",
-    )],
+    options: &[
+        Flag::long_flag("full", "put every manifest together and check its hash"),
+        Flag::long_value(
+            "salvage",
+            "FILE",
+            "write what can be read of a database into a new file",
+        ),
+    ],
     arguments: 0..=1,
     synopsis: "[OPTION]... [DATABASE]",
     summary: "verify the integrity of the repository",
@@ -24,7 +28,8 @@ pub(crate) const COMMAND: Command = Command {
            With the file of a database, reads everything in it that can be reached: trees, \
            documents with all revisions, bodies, attachments, local documents. Each finding is a \
            line that says what is damaged, where in the file, and which documents that hits. The \
-           database may be served meanwhile; its newest state is checked.\n\n\
+           database may be served meanwhile; its newest state is checked. With --salvage, all that \
+           can be read is then written into a new file, and each line says what is left out.\n\n\
            Ends with 0; with 1 if anything is damaged.",
     category: Some(Category::Maintenance),
     run,
@@ -36,7 +41,14 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         Some(_) if full => Err(Abort::new("--full is for repositories")),
         Some(path) => {
             let target = database::Target::find(session, path)?;
-            database::check(session, &target)
+            let code = database::check(session, &target)?;
+            if let Some(to) = matches.value("salvage") {
+                database::save(session, &target, to)?;
+            }
+            Ok(code)
+        }
+        None if matches.value("salvage").is_some() => {
+            Err(Abort::new("--salvage is for the file of a database"))
         }
         None => check(session, full),
     }

@@ -1,5 +1,9 @@
 //! Bodies of the fuzz targets; plain tests run them over mutated inputs.
 
+mod damaged;
+
+pub use damaged::{changed_database, database_file};
+
 use crate::record::fields::Malformed;
 use crate::record::{Change, DocumentRecord, Purge, decode_attachments, encode_attachments};
 use varve_btree::ChunkRef;
