@@ -1,7 +1,7 @@
 //! Which dictionaries come into the copy.
 
 use crate::bodies::Method;
-use crate::record::DictionaryRecord;
+use crate::record::{DictionaryRecord, append_twice};
 use crate::{Database, DocdbError, Snapshot, training};
 use varve_btree::{Transaction, TreeError};
 use varve_codec::CodecId;
@@ -21,7 +21,7 @@ pub(super) fn begin(
         let number = database.dictionary_number();
         let dictionary = trained.dictionary.with_number(number);
         let dictionary = dictionary.map_err(TreeError::Compress)?;
-        let place = txn.append_chunk(&training::chunk_of(&dictionary, &method)?)?;
+        let place = append_twice(txn, &training::chunk_of(&dictionary, &method)?)?;
         let method = Method {
             dictionary: Some(dictionary),
             ..method
@@ -63,7 +63,7 @@ fn copy(
     txn: &mut Transaction<'_>,
     record: &DictionaryRecord,
 ) -> Result<DictionaryRecord, DocdbError> {
-    let place = txn.append_chunk(&from.tree().stored_chunk(record.place)?)?;
+    let place = append_twice(txn, &record.chunk(from.tree())?)?;
     Ok(DictionaryRecord {
         place,
         ..record.clone()

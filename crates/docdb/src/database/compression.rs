@@ -14,7 +14,7 @@ use varve_codec::{CodecId, EngineSetting};
 pub struct DictionaryInfo {
     /// By which chunks name it.
     pub number: u32,
-    /// Bytes that it takes in the file.
+    /// Bytes that its chunk takes in the file; there is a copy of it.
     pub stored: u64,
     /// When it was trained, in microseconds since 1970.
     pub trained: u64,

@@ -323,11 +323,15 @@ fn learn(tree: &varve_btree::Snapshot, header: &Header) {
         if tree.dictionary(record.number).is_some() {
             continue;
         }
-        let mut bytes = Vec::new();
-        if tree.read_chunk(record.place, &mut bytes).is_ok() && bytes.len() <= LONGEST_DICTIONARY {
+        for place in [record.place, record.copy()] {
+            let mut bytes = Vec::new();
+            if tree.read_chunk(place, &mut bytes).is_err() || bytes.len() > LONGEST_DICTIONARY {
+                continue;
+            }
             let dictionary = Dictionary::from_bytes(&bytes);
             if dictionary.number() == record.number {
                 tree.add_dictionary(&dictionary);
+                break;
             }
         }
     }

@@ -14,7 +14,7 @@ mod reduction;
 pub use attachment::Attachment;
 pub(crate) use attachment::{decode_attachments, encode_attachments};
 pub use change::{Change, Leaf};
-pub(crate) use dictionary::DictionaryRecord;
+pub(crate) use dictionary::{DictionaryRecord, append_twice};
 pub(crate) use document::{
     DocumentHead, DocumentRecord, append_plain, first_if_winner, is_deleted,
 };

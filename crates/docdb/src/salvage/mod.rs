@@ -23,7 +23,7 @@ mod rest;
 
 use crate::bodies::{BodyCompressor, Method};
 use crate::database::{random, tree_options};
-use crate::record::{DictionaryRecord, Header};
+use crate::record::{DictionaryRecord, Header, append_twice};
 use crate::verify::{Finding, Hit, Part, Remembered, Trouble, Watch, torn};
 use crate::{DatabaseOptions, DocdbError, Snapshot, training};
 use files::Files;
@@ -160,7 +160,7 @@ impl Salvage<'_, '_> {
         };
         debug_assert_eq!(method.setting.codec(), CodecId::Zstd);
         let chunk = training::chunk_of(dictionary, method)?;
-        let place = self.txn.append_chunk(&chunk)?;
+        let place = append_twice(&mut self.txn, &chunk)?;
         let next = record.number.saturating_add(1);
         self.header.next_dictionary = self.header.next_dictionary.max(next);
         self.header.dictionaries = vec![DictionaryRecord { place, ..record }];

@@ -156,7 +156,8 @@ fn train(
         return Ok(None);
     };
     let numbered = dictionary.with_number(1).map_err(TreeError::Compress)?;
-    let stored = chunk_of(&numbered, method)?.stored_len() as u64;
+    // Twice: it has a copy.
+    let stored = 2 * chunk_of(&numbered, method)?.stored_len() as u64;
     let with = Method {
         setting: method.setting,
         dictionary: Some(numbered),

@@ -16,7 +16,12 @@ impl Verifier<'_, '_> {
     pub(super) fn dictionaries(&mut self) {
         let header = self.snapshot.header().clone();
         for record in &header.dictionaries {
-            if let Err(trouble) = self.dictionary(record, header.next_dictionary) {
+            if let Err(mut trouble) = self.dictionary(record, header.next_dictionary) {
+                let is_known = self.snapshot.tree().dictionary(record.number).is_some();
+                trouble.reason += match is_known {
+                    true => "; there is a copy of it",
+                    false => "; all bodies that need it cannot be read",
+                };
                 let hit = Hit::Number(record.number.into());
                 self.tell(&trouble.finding(Part::Dictionary, hit));
             }

@@ -3,7 +3,7 @@
 use super::documents::Documents;
 use crate::bodies::Method;
 use crate::edit::{EditOutcome, Prepared};
-use crate::record::{BY_ID, BY_SEQ, Header, LOCAL};
+use crate::record::{BY_ID, BY_SEQ, Header, LOCAL, append_twice};
 use crate::training::{self, Trained};
 use crate::{DocdbError, Snapshot};
 use std::collections::BTreeMap;
@@ -112,7 +112,7 @@ impl Work<'_> {
         let dictionary = trained.dictionary.with_number(number);
         let dictionary = dictionary.map_err(TreeError::Compress)?;
         let chunk = training::chunk_of(&dictionary, method)?;
-        let place = self.txn.append_chunk(&chunk)?;
+        let place = append_twice(&mut self.txn, &chunk)?;
         self.header.dictionaries.push(trained.record(number, place));
         self.header.next_dictionary = number.saturating_add(1);
         Ok(())

@@ -234,7 +234,7 @@ fn no_cut_leaves_a_chunk_without_its_dictionary() {
 }
 
 #[test]
-fn a_damaged_dictionary_takes_down_what_needs_it_and_nothing_else() {
+fn a_damaged_dictionary_has_a_copy_and_without_takes_down_what_needs_it_alone() {
     let storage = MemoryStorage::default();
     let db = create(storage.clone());
     fill(&db, "net", 0..1000);
@@ -246,6 +246,14 @@ fn a_damaged_dictionary_takes_down_what_needs_it_and_nothing_else() {
     let mut bytes = file.read_vec(0, file.len().unwrap() as usize).unwrap();
     // The dictionary is the first thing behind the first commit.
     bytes[end + 100] ^= 1;
+    let with_copy = MemoryStorage::with_files([(PATH.into(), bytes.clone())]);
+    let db = open(&with_copy);
+    assert!(get(&db.snapshot(), "net01005").is_some());
+    compact(&db);
+    assert!(get(&db.snapshot(), "net01005").is_some());
+    // Behind the chunk's head of 13 bytes and its payload stands the copy.
+    let len = u32::from_le_bytes(bytes[end..end + 4].try_into().unwrap());
+    bytes[end + 13 + len as usize + 100] ^= 1;
     let storage = MemoryStorage::with_files([(PATH.into(), bytes)]);
     let db = open(&storage);
     assert!(get(&db.snapshot(), "net00007").is_some());
