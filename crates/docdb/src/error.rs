@@ -27,6 +27,14 @@ pub enum DocdbError {
         /// Of which document, or at which sequence.
         key: String,
     },
+    /// What is known of a document cannot be read.
+    #[error("document {id:?} cannot be read: {source}")]
+    Unreadable {
+        /// Which document.
+        id: String,
+        /// Why not.
+        source: Arc<TreeError>,
+    },
     /// The stored JSON text of a revision does not parse.
     #[error("{path} is damaged: the body of {id:?} is no JSON: {source}", path = path.display())]
     Body {
@@ -95,6 +103,25 @@ impl From<StorageError> for DocdbError {
 }
 
 impl DocdbError {
+    /// Whether the file's bytes are wrong, as opposed to the call or the machine.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            DocdbError::Tree(error) | DocdbError::Unreadable { source: error, .. } => {
+                error.is_damage()
+            }
+            DocdbError::Damaged { .. } | DocdbError::Body { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// An error about a document.
+    pub(crate) fn of_document(id: &str) -> impl FnOnce(TreeError) -> DocdbError + '_ {
+        move |source| DocdbError::Unreadable {
+            id: id.to_owned(),
+            source: Arc::new(source),
+        }
+    }
+
     /// Whether creating found the file already there.
     pub fn is_already_there(&self) -> bool {
         match self {

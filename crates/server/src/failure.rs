@@ -3,6 +3,9 @@
 use crate::http::Answer;
 use hyper::StatusCode;
 
+/// CouchDB's word for a fault of the server.
+const INTERNAL: &str = "internal_server_error";
+
 /// An error answer: status, CouchDB's one-word `error`, and a `reason` for people.
 ///
 /// Handlers return it as the `Err` of a `Result`; the router turns it into an [`Answer`].
@@ -72,7 +75,21 @@ impl Failure {
 
     /// 500 for a fault of the server or its files; the reason names the object and the cause.
     pub fn internal(reason: impl ToString) -> Self {
-        Self::new(500, "internal_server_error", reason.to_string())
+        Self::new(500, INTERNAL, reason.to_string())
+    }
+
+    /// Whether it is a fault of the server or its files.
+    pub fn is_internal(&self) -> bool {
+        self.error == INTERNAL
+    }
+
+    /// A fault of the server or its files gets to say which revision it is about.
+    #[must_use]
+    pub fn about(mut self, id: &str, rev: impl std::fmt::Display) -> Self {
+        if self.is_internal() {
+            self.reason = format!("document {id:?}, revision {rev}: {}", self.reason);
+        }
+        self
     }
 
     /// Adds a header to the answer.

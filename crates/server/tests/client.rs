@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use varve_server::{Report, ServeOptions, Served, Server};
@@ -31,6 +32,18 @@ impl Running {
         let folder = tempfile::tempdir().unwrap();
         let settings = format!("{SETTINGS}{settings}");
         std::fs::write(folder.path().join("varve.ini"), settings).unwrap();
+        Running::serve(folder)
+    }
+
+    /// Serves the same folder once more, after `between` has looked at it.
+    pub fn restart(mut self, between: impl FnOnce(&Path)) -> Running {
+        self.stop();
+        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
+        between(folder.path());
+        Running::serve(folder)
+    }
+
+    fn serve(folder: tempfile::TempDir) -> Running {
         let options = ServeOptions {
             served: Served::Folder {
                 path: folder.path().to_owned(),

@@ -9,6 +9,7 @@ mod attachments;
 mod client;
 mod compaction;
 mod compression;
+mod damage;
 mod feeds;
 mod hg;
 mod node;

@@ -213,7 +213,8 @@ impl Snapshot {
     /// # Errors
     /// Damage.
     pub fn document(&self, id: &str) -> Result<Option<Document>, DocdbError> {
-        let item = self.tree.get(BY_ID, id.as_bytes())?;
+        let item = self.tree.get(BY_ID, id.as_bytes());
+        let item = item.map_err(DocdbError::of_document(id))?;
         item.map(|item| self.document_of(id, &item)).transpose()
     }
 
@@ -244,7 +245,9 @@ impl Snapshot {
 
     /// Decodes the value of the document with this id.
     pub(crate) fn record(&self, id: &[u8], value: &[u8]) -> Result<DocumentRecord, DocdbError> {
-        let record = DocumentRecord::decode(value, |at, out| self.tree.read_chunk(at, out))?;
+        let record = DocumentRecord::decode(value, |at, out| self.tree.read_chunk(at, out));
+        let name = String::from_utf8_lossy(id);
+        let record = record.map_err(DocdbError::of_document(&name))?;
         record.map_err(|_| self.damaged("document", id))
     }
 

@@ -80,12 +80,13 @@ impl<J, R> Group<J, R> {
     }
 
     /// Returns when the job is durable, or why it is not. `commit` gets all jobs of one commit and
-    /// gives their results in order; if it panics, they are abandoned.
+    /// gives their results in order; if it panics, they are abandoned. If it finds damage, which may
+    /// be the matter of one job, it gets them one by one.
     pub(crate) fn submit(
         &self,
         job: J,
         abandoned: DocdbError,
-        commit: impl FnOnce(&[J]) -> Result<Vec<R>, DocdbError>,
+        commit: impl Fn(&[J]) -> Result<Vec<R>, DocdbError>,
     ) -> Result<R, DocdbError> {
         let seat = Seat::of_this_thread();
         let mut queue = lock(&self.queue);
@@ -127,7 +128,7 @@ impl<J, R> Group<J, R> {
         jobs: Vec<J>,
         seats: Vec<Arc<Seat<R>>>,
         abandoned: &DocdbError,
-        commit: impl FnOnce(&[J]) -> Result<Vec<R>, DocdbError>,
+        commit: impl Fn(&[J]) -> Result<Vec<R>, DocdbError>,
     ) {
         let mut reign = Reign {
             group: self,
@@ -135,8 +136,13 @@ impl<J, R> Group<J, R> {
             results: Vec::new(),
             abandoned,
         };
+        let one = |job: &J| {
+            let done = commit(std::slice::from_ref(job))?;
+            done.into_iter().next().ok_or_else(|| abandoned.clone())
+        };
         reign.results = match commit(&jobs) {
             Ok(results) => results.into_iter().map(Ok).collect(),
+            Err(error) if error.is_damage() && jobs.len() > 1 => jobs.iter().map(one).collect(),
             Err(error) => reign.seats.iter().map(|_| Err(error.clone())).collect(),
         };
     }

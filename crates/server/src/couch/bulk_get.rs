@@ -7,7 +7,7 @@ use super::call::Call;
 use super::document::options::{Data, Extras, OpenRevs, revision_texts};
 use super::document::parts::{self, Source};
 use super::document::read::{Opened, opened, whole_after};
-use super::document::render::Sink;
+use super::document::render::{Sink, attempt};
 use crate::{Answer, Failure};
 
 /// One document that is asked for.
@@ -128,16 +128,17 @@ impl Reader {
             }
             match found {
                 Ok(source) => {
-                    sink.text().extend_from_slice(b"{\"ok\":");
-                    source.shown()?.write(sink)?;
-                    sink.text().push(b'}');
+                    let written = attempt(sink, |sink| {
+                        sink.text().extend_from_slice(b"{\"ok\":");
+                        source.shown()?.write(sink)?;
+                        sink.text().push(b'}');
+                        Ok(())
+                    })?;
+                    if let Err(failure) = written {
+                        Missing::of(source.rev.to_string(), failure).write_in(asked, sink);
+                    }
                 }
-                Err(missing) => {
-                    let out = sink.text();
-                    out.extend_from_slice(b"{\"error\":");
-                    missing.write(&asked.id, out);
-                    out.push(b'}');
-                }
+                Err(missing) => missing.write_in(asked, sink),
             }
         }
         sink.text().extend_from_slice(b"]}");
@@ -197,6 +198,19 @@ impl Reader {
 }
 
 impl Missing {
+    /// A revision that cannot be read.
+    fn of(rev: String, failure: Failure) -> Missing {
+        let Failure { error, reason, .. } = failure;
+        Missing { rev, error, reason }
+    }
+
+    fn write_in(&self, asked: &Asked, sink: &mut impl Sink) {
+        let out = sink.text();
+        out.extend_from_slice(b"{\"error\":");
+        self.write(&asked.id, out);
+        out.push(b'}');
+    }
+
     fn write(&self, id: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"rev\":");
         varve_json::write_string(&self.rev, out);

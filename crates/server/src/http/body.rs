@@ -73,9 +73,16 @@ pub struct BodyWriter {
     /// Nobody where the body must fit in one buffer, because nothing may be waited for.
     sender: Option<mpsc::Sender<Piece>>,
     gathered: Vec<u8>,
+    /// How often something was passed on.
+    passed: u64,
 }
 
 impl BodyWriter {
+    /// Grows whenever gathered bytes are sent, and cannot be taken back any more.
+    pub fn passed(&self) -> u64 {
+        self.passed
+    }
+
     /// Adds bytes; they are sent once [`STREAM_BUFFER`] of them are gathered.
     ///
     /// # Errors
@@ -110,6 +117,7 @@ impl BodyWriter {
         if self.gathered.is_empty() {
             return Ok(());
         }
+        self.passed += 1;
         let full = std::mem::replace(&mut self.gathered, Vec::with_capacity(STREAM_BUFFER));
         self.pass(Piece::Data(full.into()))
     }
@@ -175,6 +183,7 @@ where
         let mut writer = BodyWriter {
             sender: Some(sender),
             gathered: Vec::new(),
+            passed: 0,
         };
         let done = produce(&mut writer).map_err(|error| error.to_string());
         let done = done.and_then(|()| writer.flush().map_err(|closed| closed.to_string()));
@@ -194,6 +203,7 @@ where
     let mut writer = BodyWriter {
         sender: None,
         gathered: Vec::new(),
+        passed: 0,
     };
     if produce(&mut writer).is_err() {
         storage::give_up();

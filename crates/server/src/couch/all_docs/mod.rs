@@ -12,7 +12,7 @@ use varve_views::QueryOptions;
 use self::ids::Ids;
 use super::call::Call;
 use super::document::read::{row_extras, write_local};
-use super::document::render::Shown;
+use super::document::render::{Shown, write_error};
 use super::queries::{has_queries, options_of, queries_of};
 use super::rows::{Counts, Rows};
 use crate::http::BodyWriter;
@@ -141,7 +141,6 @@ impl Query {
             row.rev.write(out);
             out.extend_from_slice(b"\"}");
             if self.options.include_docs {
-                out.extend_from_slice(b",\"doc\":");
                 self.shown(row.id(), &row.rev, &row.stored, None, rows.writer())?;
             }
             rows.writer().buffer().push(b'}');
@@ -194,8 +193,17 @@ impl Query {
     }
 
     fn write_key(&self, key: &Value, rows: &mut Rows<'_>) -> Result<(), Failure> {
-        let document = match key.as_str() {
-            Some(id) => self.snapshot.document(id)?,
+        let document = match key.as_str().map(|id| self.snapshot.document(id)) {
+            Some(Ok(document)) => document,
+            // The other keys can be answered.
+            Some(Err(error)) => {
+                let out = rows.next();
+                out.extend_from_slice(b"{\"key\":");
+                varve_json::write(key, out);
+                write_error(&error.into(), out);
+                out.push(b'}');
+                return Ok(());
+            }
             None => None,
         };
         let winner = document.as_ref().and_then(|document| document.winner());
@@ -218,9 +226,8 @@ impl Query {
             b"\"}"
         });
         if self.options.include_docs {
-            out.extend_from_slice(b",\"doc\":");
             match stored.deleted {
-                true => out.extend_from_slice(b"null"),
+                true => out.extend_from_slice(b",\"doc\":null"),
                 false => self.shown(id, rev, stored, document.as_ref(), rows.writer())?,
             }
         }
@@ -281,7 +288,7 @@ impl Query {
             extras,
             whole_after: 0,
         }
-        .write_in_row(out)
+        .write_doc(out)
     }
 }
 

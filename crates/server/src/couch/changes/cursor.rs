@@ -7,7 +7,7 @@ use super::filter::{Filter, Passed};
 use super::options::ChangesOptions;
 use crate::Failure;
 use crate::couch::document::read::row_extras;
-use crate::couch::document::render::{Shown, Sink};
+use crate::couch::document::render::{Shown, Sink, write_error};
 use crate::couch::sequence::{write_number, write_sequence};
 
 /// [`Cursor::read`] returns when it has appended about that many bytes.
@@ -129,16 +129,23 @@ impl Cursor {
             let change = change?;
             self.seen += usize::from(descending);
             self.since = change.seq;
-            if let Some(passed) = self
-                .filter
-                .passes(snapshot, &change, self.show.all_leaves)?
-            {
+            let passed = self.filter.passes(snapshot, &change, self.show.all_leaves);
+            let (passed, failure) = match passed {
+                // Whoever follows the feed must not take it for a document that does not pass.
+                Err(failure) if failure.is_internal() => (Some(Passed::All), Some(failure)),
+                passed => (passed?, None),
+            };
+            if let Some(passed) = passed {
                 let before = out.text().len();
                 self.remaining -= 1;
                 self.shown += 1;
                 framing.before(out.text());
                 let tells = self.shown.is_multiple_of(self.seq_interval);
-                self.show.write(snapshot, &change, (&passed, tells), out)?;
+                let show = &self.show;
+                match failure {
+                    Some(failure) => show.write_failed(&change, &failure, tells, out.text()),
+                    None => show.write(snapshot, &change, (&passed, tells), out)?,
+                }
                 framing.after(change.seq, &self.show.incarnation, out.text());
                 appended += out.text().len().saturating_sub(before);
             }
@@ -213,7 +220,32 @@ impl Show {
         (passed, tells_seq): (&Passed, bool),
         sink: &mut impl Sink,
     ) -> Result<(), Failure> {
-        let out = sink.text();
+        self.write_revs(change, (passed, tells_seq), sink.text());
+        if self.include_docs {
+            let shown = Shown {
+                snapshot,
+                id: &change.id,
+                rev: &change.rev,
+                stored: &change.stored,
+                document: None,
+                extras: row_extras(self.conflicts, self.attachments, self.att_encoding_info),
+                whole_after: 0,
+            };
+            shown.write_doc(sink)?;
+        }
+        sink.text().push(b'}');
+        Ok(())
+    }
+
+    /// A change of which it cannot be told whether it passes the filter.
+    fn write_failed(&self, change: &Change, failure: &Failure, tells_seq: bool, out: &mut Vec<u8>) {
+        self.write_revs(change, (&Passed::All, tells_seq), out);
+        write_error(failure, out);
+        out.push(b'}');
+    }
+
+    /// What does not depend on the document's text, and no closing brace.
+    fn write_revs(&self, change: &Change, (passed, tells_seq): (&Passed, bool), out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"seq\":");
         match tells_seq {
             true => write_sequence(change.seq, &self.incarnation, out),
@@ -237,20 +269,5 @@ impl Show {
         if change.is_deleted() {
             out.extend_from_slice(b",\"deleted\":true");
         }
-        if self.include_docs {
-            out.extend_from_slice(b",\"doc\":");
-            let shown = Shown {
-                snapshot,
-                id: &change.id,
-                rev: &change.rev,
-                stored: &change.stored,
-                document: None,
-                extras: row_extras(self.conflicts, self.attachments, self.att_encoding_info),
-                whole_after: 0,
-            };
-            shown.write_in_row(sink)?;
-        }
-        sink.text().push(b'}');
-        Ok(())
     }
 }

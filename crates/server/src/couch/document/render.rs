@@ -14,6 +14,9 @@ pub trait Sink {
     /// Where it is appended.
     fn text(&mut self) -> &mut Vec<u8>;
 
+    /// How often text was passed on.
+    fn passed(&self) -> u64;
+
     /// Passes the text on if it is enough.
     ///
     /// # Errors
@@ -26,6 +29,10 @@ impl Sink for Vec<u8> {
         self
     }
 
+    fn passed(&self) -> u64 {
+        0
+    }
+
     fn pass_on(&mut self) -> Result<(), Failure> {
         Ok(())
     }
@@ -36,8 +43,41 @@ impl Sink for BodyWriter {
         self.buffer()
     }
 
+    fn passed(&self) -> u64 {
+        BodyWriter::passed(self)
+    }
+
     fn pass_on(&mut self) -> Result<(), Failure> {
         Ok(self.flush_if_full()?)
+    }
+}
+
+/// Appends what `write` does. If that fails, it is taken back, as long as nobody has it yet, and the
+/// inner error says why.
+///
+/// # Errors
+/// Why `write` failed after some of its text was passed on.
+pub fn attempt<S: Sink>(
+    sink: &mut S,
+    write: impl FnOnce(&mut S) -> Result<(), Failure>,
+) -> Result<Result<(), Failure>, Failure> {
+    let (at, passed) = (sink.text().len(), sink.passed());
+    match write(sink) {
+        Err(failure) if sink.passed() == passed => {
+            sink.text().truncate(at);
+            Ok(Err(failure))
+        }
+        done => done.map(Ok),
+    }
+}
+
+/// Appends the members `error` and `reason`, for a row whose document cannot be shown.
+pub fn write_error(failure: &Failure, out: &mut Vec<u8>) {
+    for (name, text) in [("error", &failure.error), ("reason", &failure.reason)] {
+        out.push(b',');
+        varve_json::write_string(name, out);
+        out.push(b':');
+        varve_json::write_string(text, out);
     }
 }
 
@@ -76,8 +116,13 @@ impl Shown<'_> {
     /// revisions.
     ///
     /// # Errors
-    /// 500 if the file cannot be read.
+    /// 500 if the file cannot be read; it names the document.
     pub fn write(&self, sink: &mut impl Sink) -> Result<bool, Failure> {
+        let written = self.write_members(sink);
+        written.map_err(|failure| failure.about(self.id, self.rev))
+    }
+
+    fn write_members(&self, sink: &mut impl Sink) -> Result<bool, Failure> {
         let out = sink.text();
         out.extend_from_slice(b"{\"_id\":");
         varve_json::write_string(self.id, out);
@@ -100,12 +145,24 @@ impl Shown<'_> {
         Ok(has_meta)
     }
 
-    /// [`Shown::write`] for rows and feeds, which have no revision tree at hand: it is read if it
-    /// is needed.
+    /// Appends the member `doc` of a row or a change; for a document that cannot be read `error` and
+    /// `reason` in its place, so that the others can be shown.
     ///
     /// # Errors
-    /// As [`Shown::write`].
-    pub fn write_in_row(self, out: &mut impl Sink) -> Result<(), Failure> {
+    /// As [`Shown::write`], if a part of the document was passed on already.
+    pub fn write_doc(self, sink: &mut impl Sink) -> Result<(), Failure> {
+        let written = attempt(sink, |sink| {
+            sink.text().extend_from_slice(b",\"doc\":");
+            self.write_in_row(sink)
+        })?;
+        if let Err(failure) = written {
+            write_error(&failure, sink.text());
+        }
+        Ok(())
+    }
+
+    /// [`Shown::write`] where no revision tree is at hand: it is read if it is needed.
+    fn write_in_row(self, out: &mut impl Sink) -> Result<(), Failure> {
         if self.document.is_some() || !self.extras.need_tree() {
             return self.write(out).map(drop);
         }

@@ -13,7 +13,7 @@ use varve_views::{
 use self::indexes::index_of;
 use super::call::Call;
 use super::document::read::row_extras;
-use super::document::render::Shown;
+use super::document::render::{Shown, write_error};
 use super::failures;
 use super::queries::{has_queries, options_of, queries_of};
 use super::rows::{Counts, Rows, write_results};
@@ -192,7 +192,6 @@ impl Show<'_> {
             let out = rows.next();
             row.write_open(out);
             if self.options.include_docs {
-                out.extend_from_slice(b",\"doc\":");
                 self.document(&row, rows.writer())?;
             }
             rows.writer().buffer().push(b'}');
@@ -201,15 +200,22 @@ impl Show<'_> {
         rows.end()
     }
 
-    /// The document of a row, or the one that its value names; `null` if it is not there.
+    /// The member `doc`: the document of a row, or the one that its value names; `null` if it is not
+    /// there.
     fn document(&self, row: &Row, out: &mut BodyWriter) -> Result<(), Failure> {
         let (id, rev) = row.linked();
-        let document = self.snapshot.document(&id)?;
+        let document = match self.snapshot.document(&id) {
+            Ok(document) => document,
+            Err(error) => {
+                write_error(&error.into(), out.buffer());
+                return Ok(());
+            }
+        };
         let chosen = document
             .as_ref()
             .and_then(|document| chosen(document, rev.as_deref()));
         let Some((rev, stored)) = chosen else {
-            out.buffer().extend_from_slice(b"null");
+            out.buffer().extend_from_slice(b",\"doc\":null");
             return Ok(());
         };
         let options = self.options;
@@ -227,7 +233,7 @@ impl Show<'_> {
             extras,
             whole_after: 0,
         };
-        shown.write_in_row(out)
+        shown.write_doc(out)
     }
 }
 
