@@ -75,6 +75,12 @@ pub enum ExchangeError {
     /// Stream clones are switched off, or would show secret changesets.
     #[error("this server does not allow a stream clone of this repository")]
     NoStreamClone,
+    /// A client wants the files of the store, and names no form of them that it reads.
+    #[error("stream data requested but supported streaming clone versions were not specified")]
+    NoStreamVersion,
+    /// A client wants the files of the store, but not the markers that belong to them.
+    #[error("server has obsolescence markers, but client cannot receive them via stream clone")]
+    StreamWithMarkers,
     /// Somebody else wrote the list of clone bundles.
     #[error("clonebundles.manifest was written by hand, or by another program")]
     ForeignManifest,
@@ -291,6 +297,9 @@ pub enum ExchangeError {
     /// A word of a URL would be an option to another program.
     #[error("potentially unsafe url: '{0}'")]
     UnsafeUrl(String),
+    /// No repository could be made over ssh.
+    #[error("could not create remote repo")]
+    NotCreated,
     /// What was started over ssh is no server of repositories.
     #[error("no suitable response from remote hg")]
     NoSuitableResponse {
@@ -320,6 +329,8 @@ impl ExchangeError {
                 | ExchangeError::UnknownCommand { .. }
                 | ExchangeError::ReadOnly { .. }
                 | ExchangeError::NoStreamClone
+                | ExchangeError::NoStreamVersion
+                | ExchangeError::StreamWithMarkers
                 | ExchangeError::NoCloneBundle(_)
                 | ExchangeError::Bundle2Required
                 | ExchangeError::UnknownRevision(_)
@@ -335,6 +346,7 @@ impl ExchangeError {
         match self {
             ExchangeError::Repo(error) => error.hint().map(str::to_owned),
             ExchangeError::RemoteAbort { hint, .. } => hint.clone(),
+            ExchangeError::NoStreamVersion => Some("the client seems buggy".to_owned()),
             _ => None,
         }
     }

@@ -55,6 +55,7 @@ mod view;
 
 pub use annotate::{Annotate, AnnotatedLine, Annotation, FileVersion, Start, StoredFile};
 pub use branches::{BranchHeads, Branches};
+pub use caches::{ArrivedCaches, travelling_caches};
 pub use changeset::{Changeset, DEFAULT_BRANCH};
 pub use clone::Pulled;
 pub use commit::{ChangedFiles, CommitBatch, FileChange, NewChangeset};
@@ -66,7 +67,10 @@ pub use journal::Place;
 pub use lock::{Lock, LockNews, LockOwner, LockWait, Locked};
 pub use manifest::{FileKind, ManifestEntries, ManifestEntry};
 pub use new_store::NewStore;
-pub use obsolete::{Fate, NewMarker, ShownMarkers, Unstable, quoted_as_in_python, show_markers};
+pub use obsolete::{
+    Fate, NewMarker, ShownMarkers, Unstable, markers_as_version_0, quoted_as_in_python,
+    show_markers,
+};
 pub use phase_change::PhaseMove;
 pub use phases::{Phase, Phases};
 pub use portable::unportable;
@@ -76,7 +80,7 @@ pub use repository::{Opening, Repository};
 pub use requirements::Requirements;
 pub use similar::similar;
 pub use storage_settings::{StorageSettings, engine_of};
-pub use store_files::StoreFile;
+pub use store_files::{StoreFile, StoreState};
 pub use store_path::{decode_folders, encode_folders};
 pub use strip::bundle_name;
 pub use touched::{SharedFiles, Touched, TouchedFiles, Travellers};

@@ -1,11 +1,11 @@
 //! The store's files as they are, for copying a repository without looking into it.
 
 use crate::store_path::unescape;
-use crate::{RepoError, Repository};
+use crate::{RepoError, Repository, obsolete};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_base::Storage;
-use varve_base::storage::EntryKind;
+use varve_base::storage::{EntryKind, read_if_there};
 
 /// One file of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,20 @@ pub struct StoreFile {
     /// Bytes that belong to the state that was seen; the file may grow behind them.
     pub len: u64,
 }
+
+/// A store as it was at one moment.
+#[derive(Clone, Debug)]
+pub struct StoreState {
+    /// Every revlog file, the changelog's index last.
+    pub files: Vec<StoreFile>,
+    /// Obsolescence markers, if there are any; they are only added to.
+    pub markers: Option<StoreFile>,
+    /// The file of phases: it is replaced, so it is here.
+    pub phase_roots: Vec<u8>,
+}
+
+/// What a file without any markers may have.
+const VERSION_LEN: u64 = 1;
 
 /// The other revlogs, in the order in which they follow the tracked files' ones. A copy that is
 /// cut off before the last of them has no changesets yet.
@@ -35,6 +49,14 @@ impl Repository {
     /// # Errors
     /// [`RepoError::Busy`] if a transaction is under way all the time, or one was left behind.
     pub fn store_files(&self) -> Result<Vec<StoreFile>, RepoError> {
+        Ok(self.store_state()?.files)
+    }
+
+    /// The same, and what else the store says at that moment.
+    ///
+    /// # Errors
+    /// As of [`Repository::store_files`].
+    pub fn store_state(&self) -> Result<StoreState, RepoError> {
         let shared = self.shared();
         shared.consistently(|stamp| {
             if stamp.journal {
@@ -54,7 +76,19 @@ impl Repository {
                     files.push(StoreFile { name, path, len });
                 }
             }
-            Ok(Some(files))
+            let markers = store.join(obsolete::FILE);
+            let len = storage.file_len(&markers)?;
+            let markers = len.filter(|len| *len > VERSION_LEN).map(|len| StoreFile {
+                name: obsolete::FILE.as_bytes().to_vec(),
+                path: markers,
+                len,
+            });
+            let phase_roots = read_if_there(storage.as_ref(), &store.join("phaseroots"))?;
+            Ok(Some(StoreState {
+                files,
+                markers,
+                phase_roots: phase_roots.unwrap_or_default(),
+            }))
         })
     }
 }

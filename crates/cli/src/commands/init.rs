@@ -1,6 +1,7 @@
 //! `init`: a new repository.
 
-use crate::face::{Abort, Category, Command, Matches, Session, disk};
+use super::clone::refuse_http;
+use crate::face::{Abort, Category, Command, Matches, REMOTECMD, SSH, Session, disk};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,12 +10,12 @@ use varve_repo::Repository;
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["init"],
-    options: &[],
+    options: &[SSH, REMOTECMD],
     arguments: 0..=1,
-    synopsis: "[DEST]",
+    synopsis: "[-e CMD] [--remotecmd CMD] [DEST]",
     summary: "create a new repository in the given directory",
-    help: "Makes the folder if it is not there. Without DEST the current folder is used. \
-           Ends with 0.",
+    help: "Makes the folder if it is not there. Without DEST the current folder is used. With a URL \
+           of ssh the repository is made on another machine, by the program there. Ends with 0.",
     category: Some(Category::Creation),
     run,
 };
@@ -22,15 +23,13 @@ pub(crate) const COMMAND: Command = Command {
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let typed = matches.arguments().first().map_or(&b"."[..], Vec::as_slice);
     if typed.starts_with(b"ssh://") {
-        return Err(Abort::new("cannot create a repository over ssh")
-            .hint("run 'hg init' on the other machine"));
+        for target in session.destinations(&[typed.to_vec()])? {
+            session.create_over_ssh(&target)?;
+            session.connect(&target)?;
+        }
+        return Ok(0);
     }
-    if [&b"http://"[..], b"https://"]
-        .iter()
-        .any(|scheme| typed.starts_with(scheme))
-    {
-        return Err(Abort::new("cannot create new http repository"));
-    }
+    refuse_http(typed)?;
     let path = session.cwd.join(Path::new(OsStr::from_bytes(typed)));
     if path.join(".hg").exists() {
         let typed = String::from_utf8_lossy(typed);

@@ -260,11 +260,19 @@ pub(super) fn apply(
         Way::Cloned(_) => new_exchanges_markers(session)?,
         _ => exchanges_markers(session)?,
     };
-    request.markers = exchanges && !request.streamed && remote.has_markers();
+    // With the files of a store, all of its markers come, whether the server makes any or not.
+    request.markers = exchanges && (request.streamed || remote.has_markers());
     let lock = session.lock(Locked::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
     let applied = session.apply(lock, bundle, ("pull", source.hook_url()), way)?;
-    let (arrival, _lock) = applied?;
+    let (arrival, _lock) = match applied {
+        Err(ExchangeError::RemoteAbort { message, hint }) => {
+            session.warn(format!("remote: abort: {message}\n"))?;
+            let failed = Abort::new("pull failed on remote");
+            return Err(hint.into_iter().fold(failed, Abort::hint));
+        }
+        applied => applied?,
+    };
     session.forget_view();
     Ok(arrival)
 }

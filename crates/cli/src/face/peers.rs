@@ -252,6 +252,22 @@ impl Session {
         })
     }
 
+    /// Has the program at the other end of ssh make a repository; what that says is shown as it is.
+    pub(crate) fn create_over_ssh(&mut self, target: &Source) -> Result<(), Abort> {
+        self.out.flush()?;
+        let [ssh, there] = self.ssh_programs();
+        let url = String::from_utf8_lossy(&target.url);
+        Ok(SshPeer::create(&url, (&ssh, &there))?)
+    }
+
+    /// How to get to another machine, and what to start there.
+    fn ssh_programs(&self) -> [String; 2] {
+        [("ssh", "ssh"), ("remotecmd", "hg")].map(|(key, usual)| {
+            let text = self.config.text("ui", key);
+            text.unwrap_or_else(|| usual.to_owned())
+        })
+    }
+
     /// Words of the other side are shown as soon as they are said.
     fn over_ssh(&mut self, source: &Source) -> Result<SshPeer, Abort> {
         self.out.flush()?;
@@ -263,11 +279,7 @@ impl Session {
                 let _ = io::stdout().write_all(&[b"remote: ", line, b"\n"].concat());
             }
         };
-        let setting = |key: &str, usual: &str| {
-            let text = self.config.text("ui", key);
-            text.unwrap_or_else(|| usual.to_owned())
-        };
-        let (ssh, there) = (setting("ssh", "ssh"), setting("remotecmd", "hg"));
+        let [ssh, there] = self.ssh_programs();
         let url = String::from_utf8_lossy(&source.url);
         let connected = SshPeer::connect(&url, (&ssh, &there), Box::new(listener));
         if let Err(ExchangeError::NoSuitableResponse { said }) = &connected {

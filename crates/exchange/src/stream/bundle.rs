@@ -13,26 +13,13 @@ use crate::bundling::PAYLOAD_CHUNK;
 use std::io::{self, Write};
 use std::sync::Arc;
 use varve_base::{Interrupt, OpenMode, Storage};
-use varve_repo::{RepoError, RepoView, Repository, StoreFile};
+use varve_repo::{RepoError, RepoView, Repository, StoreFile, travelling_caches};
 
 /// First bytes of a packed1 bundle.
 const PACKED: &[u8; 6] = b"HGS1UN";
 
 /// Bytes that are read at once.
 const BUFFER: u64 = 256 << 10;
-
-/// Caches that go along, in this order, each for itself and with any of the endings.
-const CACHES: [(&str, &[&str]); 6] = [
-    ("branch2", AUDIENCES),
-    ("branch3", AUDIENCES),
-    ("rbc-names-v2", &[""]),
-    ("rbc-revs-v2", &[""]),
-    ("tags2", AUDIENCES),
-    ("hgtagsfnodes1", &[""]),
-];
-
-/// What a cache may leave out, as its name tells.
-const AUDIENCES: &[&str] = &["", "-base", "-immutable", "-served", "-visible"];
 
 /// Which files go along besides those that hold the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,9 +69,8 @@ impl StreamBundle {
                 .chain(last.to_vec())
                 .map(|file| (b's', file)),
         );
-        let caches = CACHES.iter().filter(|_| extras.caches);
-        for (name, ending) in caches.flat_map(|(name, ends)| ends.iter().map(move |e| (name, e))) {
-            let file = small_file(storage, &hg.join("cache"), &format!("{name}{ending}"))?;
+        for name in travelling_caches().filter(|_| extras.caches) {
+            let file = small_file(storage, &hg.join("cache"), &name)?;
             files.extend(file.map(|file| (b'c', file)));
         }
         Ok(StreamBundle {
@@ -119,7 +105,7 @@ impl StreamBundle {
         let mut payload = stream_part(&mut bundle, self.bytes(), self.files.len(), &requirements)?;
         for (letter, file) in &self.files {
             let mut header = Vec::new();
-            header_v2(*letter, file, &mut header);
+            header_v2(*letter, (&file.name, file.len), &mut header);
             payload.write_all(&header)?;
             self.copy(file, &mut payload, stop)?;
         }

@@ -9,6 +9,8 @@
 //! +-----+---------------------+--------------+------+----------
 //! ```
 //!
+//! With "c" for "s" it is a file of the cache, and not of the store.
+//!
 //! Names have their folders encoded in version 1, as in `fncache`, and nothing in version 2. The
 //! files only grow: of each, as many bytes are sent as it had at the moment that was chosen.
 //!
@@ -38,6 +40,8 @@ pub(crate) struct StreamClone {
     storage: Arc<dyn Storage>,
     requirements: String,
     files: Vec<StoreFile>,
+    /// In front of them in version 2, with the letter of each.
+    small: Vec<(u8, Vec<u8>, Vec<u8>)>,
 }
 
 impl StreamClone {
@@ -46,7 +50,7 @@ impl StreamClone {
         settings.stream_clones && (settings.streams_secret || !view.phases().any_secret())
     }
 
-    /// Lists and measures the files.
+    /// Lists and measures the files for version 1.
     ///
     /// # Errors
     /// [`ExchangeError::NoStreamClone`], or what cannot be read.
@@ -58,18 +62,56 @@ impl StreamClone {
         if !Self::is_allowed(view, settings) {
             return Err(ExchangeError::NoStreamClone);
         }
-        let mut files = repo.store_files()?;
+        Ok(StreamClone::of(repo, view, repo.store_files()?))
+    }
+
+    /// Lists and measures the files for version 2. Clients ask for nothing else, so all that is known
+    /// of the changesets goes along: phases, where they do not become public, and caches. Markers
+    /// must be wanted, because without them what is obsolete would look as if it was not.
+    ///
+    /// # Errors
+    /// [`ExchangeError::NoStreamClone`], [`ExchangeError::StreamWithMarkers`], or what cannot be read.
+    pub(crate) fn plan_whole(
+        repo: &Repository,
+        view: &RepoView,
+        settings: &WireSettings,
+        reads_markers: bool,
+    ) -> Result<Self, ExchangeError> {
+        if !Self::is_allowed(view, settings) {
+            return Err(ExchangeError::NoStreamClone);
+        }
+        let mut state = repo.store_state()?;
+        if state.markers.is_some() && !reads_markers {
+            return Err(ExchangeError::StreamWithMarkers);
+        }
+        // The changelog's index stays the last one.
+        state.files.splice(0..0, state.markers);
+        let mut clone = StreamClone::of(repo, view, state.files);
+        if !settings.publishing && !state.phase_roots.is_empty() {
+            let name = b"phaseroots".to_vec();
+            clone.small.push((b's', name, state.phase_roots));
+        }
+        for (name, bytes) in repo.caches_that_travel() {
+            clone.small.push((b'c', name.into_bytes(), bytes));
+        }
+        Ok(clone)
+    }
+
+    fn of(repo: &Repository, view: &RepoView, mut files: Vec<StoreFile>) -> StreamClone {
         files.retain(|file| file.len > 0);
         let requirements: Vec<&str> = view.requirements().streamed().collect();
-        Ok(StreamClone {
+        StreamClone {
             storage: repo.storage().clone(),
             requirements: requirements.join(","),
             files,
-        })
+            small: Vec::new(),
+        }
     }
 
     fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.len).sum()
+        let files = self.files.iter().map(|file| file.len);
+        let small = self.small.iter().map(|(_, _, bytes)| bytes.len() as u64);
+        files.chain(small).sum()
     }
 
     /// Sends version 2 in a bundle2, with `parts` behind.
@@ -98,12 +140,23 @@ impl StreamClone {
         stream_part(
             &mut bundle,
             self.bytes(),
-            self.files.len(),
+            self.files.len() + self.small.len(),
             &self.requirements,
         )?;
         sink.send(std::mem::take(bundle.get_mut()))?;
-        let header = |file: &StoreFile, out: &mut Vec<u8>| header_v2(b's', file, out);
-        self.send_files(Frames::new(true), header, sink)?;
+        let mut frames = Frames::new(true);
+        let mut head = Vec::new();
+        for (letter, name, bytes) in &self.small {
+            head.clear();
+            header_v2(*letter, (name, bytes.len() as u64), &mut head);
+            frames.put(&head);
+            frames.put(bytes);
+            frames.send(sink)?;
+        }
+        let header = |file: &StoreFile, out: &mut Vec<u8>| {
+            header_v2(b's', (&file.name, file.len), out);
+        };
+        self.send_files(frames, header, sink)?;
         bundle.get_mut().extend_from_slice(&0_u32.to_be_bytes());
         write_small_parts(parts, &mut bundle)?;
         Ok(sink.send(bundle.finish()?)?)
@@ -162,9 +215,9 @@ fn header_v1(file: &StoreFile, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-fn header_v2(letter: u8, file: &StoreFile, out: &mut Vec<u8>) {
+fn header_v2(letter: u8, (name, len): (&[u8], u64), out: &mut Vec<u8>) {
     out.push(letter);
-    varint::put(file.name.len() as u64, out);
-    varint::put(file.len, out);
-    out.extend_from_slice(&file.name);
+    varint::put(name.len() as u64, out);
+    varint::put(len, out);
+    out.extend_from_slice(name);
 }

@@ -5,7 +5,9 @@ use crate::bundle::{Packed, PartHeader, read_array, read_into};
 use percent_encoding::percent_decode;
 use std::io::Read;
 use varve_base::Interrupt;
-use varve_repo::{Audience, Lock, NewStore, RepoError, Repository, Requirements, decode_folders};
+use varve_repo::{
+    ArrivedCaches, Audience, Lock, NewStore, RepoError, Repository, Requirements, decode_folders,
+};
 
 /// Longest name of a file, and longest line before one of the first version.
 const LONGEST_NAME: usize = 64 << 10;
@@ -104,7 +106,11 @@ impl StreamArrival<'_> {
         let mut store = self.repository.new_store(lock, streamed)?;
         let filled = fill(&mut store, self.stop, load, input, header);
         match filled {
-            Ok(()) => Ok((load, store.finish()?)),
+            Ok(caches) => {
+                let lock = store.finish()?;
+                self.repository.take_over(&caches);
+                Ok((load, lock))
+            }
             Err(error) => {
                 drop(store.abandon());
                 Err(error)
@@ -119,17 +125,19 @@ fn fill<R: Read>(
     load: Load,
     input: &mut R,
     next: fn(&mut R) -> Result<Header, ExchangeError>,
-) -> Result<(), ExchangeError> {
+) -> Result<ArrivedCaches, ExchangeError> {
     let mut left = load.bytes;
+    let mut caches = ArrivedCaches::default();
     for _ in 0..load.files {
         let header = next(input)?;
         left = left
             .checked_sub(header.len)
             .ok_or_else(|| damaged("the files are longer than announced".to_owned()))?;
-        // Those of caches are passed over: ours are made from the history itself.
         if header.in_store {
             store.begin(&header.name)?;
         }
+        let is_kept = !header.in_store && caches.wants(&header.name, header.len);
+        let mut cache = Vec::new();
         let mut rest = header.len;
         while rest > 0 {
             stop.check().map_err(RepoError::from)?;
@@ -138,12 +146,17 @@ fn fill<R: Read>(
             read_into(input, piece as usize, &mut bytes)?;
             if header.in_store {
                 store.append(bytes)?;
+            } else if is_kept {
+                cache.append(&mut bytes);
             }
             rest -= piece;
         }
+        if is_kept {
+            caches.keep(&header.name, cache);
+        }
     }
     match left {
-        0 => Ok(()),
+        0 => Ok(caches),
         left => Err(damaged(format!("{left} announced bytes did not come"))),
     }
 }

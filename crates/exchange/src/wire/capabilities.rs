@@ -52,7 +52,7 @@ pub(super) fn capabilities(
 fn join_capabilities(requirements: Option<Vec<&str>>, settings: &WireSettings) -> String {
     let mut bundle2 = BUNDLE2.to_vec();
     if settings.takes_markers {
-        bundle2.push("obsmarkers=V1");
+        bundle2.push("obsmarkers=V0,V1");
     }
     if requirements.is_some() {
         bundle2.push("stream=v2");

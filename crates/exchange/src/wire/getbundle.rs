@@ -15,7 +15,7 @@ use crate::stream::StreamClone;
 use std::io::Write;
 use std::sync::Arc;
 use varve_codec::CodecId;
-use varve_repo::{RepoView, Repository};
+use varve_repo::{RepoView, Repository, markers_as_version_0};
 use varve_revlog::{Node, Rev};
 
 /// Plans the answer. Everything that the request may be refused for is found here, before the
@@ -31,8 +31,12 @@ pub(super) fn respond(
         .as_ref()
         .filter(|_| request.get("stream") == Some(b"1"))
     {
-        let clone = StreamClone::plan(repo, &view, settings)?;
-        let parts = small_parts(&view, request, caps, &view.heads(), settings)?;
+        let reads_markers = reads_markers(request, caps)?.is_some();
+        let clone = StreamClone::plan_whole(repo, &view, settings, reads_markers)?;
+        if !caps.values("stream").any(|version| version == "v2") {
+            return Err(ExchangeError::NoStreamVersion);
+        }
+        let parts = listed_parts(&view, request, caps, settings)?;
         let media = request.accepts.uncompressed();
         let settings = settings.clone();
         return Ok(WireResponse::Stream {
@@ -200,7 +204,14 @@ impl Parts {
     }
 }
 
-/// The parts behind the changegroup or stream, as far as the client asks for them and knows them.
+/// How markers are written.
+#[derive(Clone, Copy)]
+enum MarkerVersion {
+    Zero,
+    One,
+}
+
+/// The parts behind the changegroup, as far as the client asks for them and knows them.
 fn small_parts(
     view: &RepoView,
     request: &WireRequest,
@@ -208,12 +219,52 @@ fn small_parts(
     heads: &[Rev],
     settings: &WireSettings,
 ) -> Result<Vec<SmallPart>, ExchangeError> {
-    let mut parts = Vec::new();
-    let plain = |name, payload| SmallPart {
+    let mut parts = listed_parts(view, request, caps, settings)?;
+    if settings.takes_markers
+        && let Some(version) = reads_markers(request, caps)?
+    {
+        let markers = relevant_markers(view, heads, version)?;
+        parts.extend((!markers.is_empty()).then(|| plain("OBSMARKERS", markers)));
+    }
+    if request.flag("phases")? && caps.values("phases").any(|value| value == "heads") {
+        parts.push(plain(
+            "PHASE-HEADS",
+            encode_phase_heads(view, heads, settings),
+        ));
+    }
+    Ok(parts)
+}
+
+fn plain(name: &'static str, payload: Vec<u8>) -> SmallPart {
+    SmallPart {
         name,
         namespace: None,
         payload,
-    };
+    }
+}
+
+/// The best version of markers that a client reads, if it wants any.
+fn reads_markers(
+    request: &WireRequest,
+    caps: &BundleCaps,
+) -> Result<Option<MarkerVersion>, ExchangeError> {
+    if !request.flag("obsmarkers")? {
+        return Ok(None);
+    }
+    let versions = [("V1", MarkerVersion::One), ("V0", MarkerVersion::Zero)];
+    let read = |name| caps.values("obsmarkers").any(|value| value == name);
+    let best = versions.into_iter().find(|(name, _)| read(*name));
+    Ok(best.map(|(_, version)| version))
+}
+
+/// The parts of bookmarks and of keys.
+fn listed_parts(
+    view: &RepoView,
+    request: &WireRequest,
+    caps: &BundleCaps,
+    settings: &WireSettings,
+) -> Result<Vec<SmallPart>, ExchangeError> {
+    let mut parts = Vec::new();
     if request.flag("bookmarks")? && caps.knows("bookmarks") {
         parts.push(plain("BOOKMARKS", encode_bookmarks(view)));
     }
@@ -227,27 +278,22 @@ fn small_parts(
             });
         }
     }
-    if settings.takes_markers
-        && request.flag("obsmarkers")?
-        && caps.values("obsmarkers").any(|value| value == "V1")
-    {
-        let markers = relevant_markers(view, heads)?;
-        parts.extend((!markers.is_empty()).then(|| plain("OBSMARKERS", markers)));
-    }
-    if request.flag("phases")? && caps.values("phases").any(|value| value == "heads") {
-        parts.push(plain(
-            "PHASE-HEADS",
-            encode_phase_heads(view, heads, settings),
-        ));
-    }
     Ok(parts)
 }
 
 /// What led to the heads and to what they follow.
-fn relevant_markers(view: &RepoView, heads: &[Rev]) -> Result<Vec<u8>, ExchangeError> {
+fn relevant_markers(
+    view: &RepoView,
+    heads: &[Rev],
+    version: MarkerVersion,
+) -> Result<Vec<u8>, ExchangeError> {
     let selection = Selection::new(view.changelog(), heads, &[]);
     let nodes = selection.sent().map(|rev| view.changelog().node(rev));
-    Ok(view.relevant_markers(&nodes.collect::<Vec<_>>())?)
+    let markers = view.relevant_markers(&nodes.collect::<Vec<_>>())?;
+    Ok(match version {
+        MarkerVersion::One => markers,
+        MarkerVersion::Zero => markers_as_version_0(&markers)?,
+    })
 }
 
 /// The heads asked for, or all that may be seen.

@@ -17,6 +17,7 @@ mod folder;
 mod key;
 mod tag_files;
 mod tags;
+mod travelling;
 
 pub(crate) use branch_heads::{any_kept, confirmed, keep as keep_branch_heads};
 pub(crate) use branch_names::BranchNames;
@@ -26,6 +27,7 @@ pub(crate) use folder::CacheFolder;
 pub(crate) use key::{Key, TagsKey};
 pub(crate) use tag_files::TagFiles;
 pub(crate) use tags::{has_tags, keep_tags};
+pub use travelling::{ArrivedCaches, travelling_caches};
 
 /// The beginning of a changeset's node, which says whose record it is.
 pub(crate) type Prefix = [u8; 4];

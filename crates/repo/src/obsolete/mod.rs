@@ -27,6 +27,7 @@ pub use fates::Fate;
 pub use show::{ShownMarkers, quoted_as_in_python, show_markers};
 pub use unstable::Unstable;
 pub(crate) use version0::as_version_1;
+pub use version0::markers_as_version_0;
 
 use crate::{RepoError, Repository};
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -34,6 +34,26 @@ const DATE: &[u8] = b"date";
 
 type Facts = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// The same markers in this version, of which `bytes` are a whole file in the usual one. Those that
+/// it has no form for are left out; nothing is left of none.
+///
+/// # Errors
+/// [`RepoError::BadMarker`].
+pub fn markers_as_version_0(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
+    let bad = |(number, reason)| RepoError::BadMarker {
+        reason: format!("marker {number}: {reason}"),
+    };
+    let mut out = Vec::new();
+    for marker in super::parse(bytes).map_err(bad)? {
+        let numbers = Numbers::of(&bytes[marker.place.clone()]);
+        if let Some(marker) = encode_0(&marker, &numbers) {
+            out.extend((out.is_empty()).then_some(VERSION_0));
+            out.extend(marker);
+        }
+    }
+    Ok(out)
+}
+
 impl RepoView {
     /// All markers in this version, each without the version's byte, sorted as Mercurial sorts them.
     /// Those that the version has no form for are left out.

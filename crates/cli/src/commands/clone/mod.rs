@@ -2,11 +2,12 @@
 
 mod bundles;
 mod remote;
+mod to_ssh;
 
 use super::exchanged::{BRANCH, REV};
 use super::update;
 use crate::face::evolution::new_exchanges_markers;
-use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, disk};
+use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, Source, disk};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -53,7 +54,9 @@ pub(crate) const COMMAND: Command = Command {
            copied one by one.\n\n\
            The working folder is updated to REV, else to the bookmark @, else to the newest \
            changeset of the branch default. SOURCE becomes the path `default`.\n\n\
-           SOURCE is a folder of this machine or a URL of http or https, see 'hg help pull'.\n\n\
+           SOURCE is a folder of this machine or a URL of http, https or ssh, see 'hg help pull'. \
+           DEST may be a URL of ssh if SOURCE is on this machine: then what SOURCE has that is not \
+           secret is pushed to a new repository there.\n\n\
            Ends with 0.",
     category: Some(Category::Creation),
     run,
@@ -104,7 +107,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if let Some(typed) = matches.arguments().first() {
         let mut sources = session.sources(typed)?;
         let source = sources.pop();
-        if let Some(source) = source.filter(|it| it.is_elsewhere() || it.is_bundle(session)) {
+        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(session));
+        if let Some(target) = matches.arguments().get(1).filter(|it| is_url(it)) {
+            return to_url(session, matches, (other, target));
+        }
+        if let Some(source) = other {
             return remote::run(session, matches, source);
         }
     }
@@ -123,6 +130,36 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let target = outcome?;
     check_out(session, matches, (&plan.update, &plan.target), &target)?;
     Ok(0)
+}
+
+/// Makes the clone on another machine.
+fn to_url(
+    session: &mut Session,
+    matches: &Matches,
+    (other, target): (Option<Source>, &[u8]),
+) -> Result<u8, Abort> {
+    let other = other.map(|source| session.connect(&source)).transpose()?;
+    refuse_http(target)?;
+    if other.is_some() {
+        to_ssh::create(session, target)?;
+        return Err(Abort::new("clone from remote to remote not supported"));
+    }
+    to_ssh::run(session, matches, target)?;
+    Ok(0)
+}
+
+/// Whether something typed leads to another machine.
+fn is_url(typed: &[u8]) -> bool {
+    let schemes = [&b"ssh://"[..], b"http://", b"https://"];
+    schemes.iter().any(|scheme| typed.starts_with(scheme))
+}
+
+/// No protocol makes repositories over HTTP.
+pub(super) fn refuse_http(target: &[u8]) -> Result<(), Abort> {
+    match target.starts_with(b"http") && is_url(target) {
+        true => Err(Abort::new("cannot create new http repository")),
+        false => Ok(()),
+    }
 }
 
 fn plan(session: &mut Session, matches: &Matches) -> Result<Plan, Abort> {
@@ -184,12 +221,9 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     if let Some(path) = typed.strip_prefix(b"file:") {
         return Ok(path.strip_prefix(b"//").unwrap_or(path));
     }
-    for scheme in ["ssh://", "union:"] {
-        if typed.starts_with(scheme.as_bytes()) {
-            let typed = String::from_utf8_lossy(typed);
-            return Err(Abort::new(format!("cannot clone from or to {typed}"))
-                .hint("clones come from ssh, http, https or this machine, and are made on it"));
-        }
+    if typed.starts_with(b"union:") {
+        let typed = String::from_utf8_lossy(typed);
+        return Err(Abort::new(format!("cannot clone from or to {typed}")));
     }
     Ok(typed)
 }

@@ -74,6 +74,13 @@ impl Pushing<'_> {
                 BookmarkRelation::Ahead => is_named || is_pushed,
                 _ => is_named,
             };
+            if moves && !is_pushed {
+                let name = String::from_utf8_lossy(&compared.name);
+                session.warn(format!(
+                    "cannot push bookmark X without its revision: {name}!\n"
+                ))?;
+                continue;
+            }
             if moves {
                 moved.pushed.push(PushedBookmark {
                     name: compared.name,

@@ -119,15 +119,41 @@ fn push(
     asked: &Asked,
 ) -> Result<u8, Abort> {
     session.status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
-    let view = session.view()?;
     let heads = heads(session, matches, source, asked)?;
     let mut remote = session.connect(source)?;
     checks::refuse_to_publish(session, &mut remote, heads.as_deref(), asked.publish)?;
+    send_all(session, &mut remote, (source, asked), heads)
+}
+
+/// Pushes all of these heads, or of this repository, with all bookmarks, to one that is new.
+pub(super) fn fill(
+    session: &mut Session,
+    target: &Source,
+    heads: Option<Vec<Rev>>,
+) -> Result<(), Abort> {
+    let mut remote = session.connect(target)?;
+    let asked = Asked {
+        force: false,
+        new_branch: false,
+        publish: false,
+        bookmarks: session.view()?.bookmarks().keys().cloned().collect(),
+        variables: Vec::new(),
+    };
+    send_all(session, &mut remote, (target, &asked), heads).map(drop)
+}
+
+fn send_all(
+    session: &mut Session,
+    remote: &mut Remote,
+    (source, asked): (&Source, &Asked),
+    heads: Option<Vec<Rev>>,
+) -> Result<u8, Abort> {
+    let view = session.view()?;
     if view.tip().is_none() {
         return tell_nothing(session, 0);
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
-    let outgoing = Outgoing::find(session, &mut remote, &wanted, asked.force)?;
+    let outgoing = Outgoing::find(session, remote, &wanted, asked.force)?;
     let all = session.repository()?.view_for(Audience::Everything)?;
     let common = match &heads {
         Some(heads) => after::common_below(&view, heads, &outgoing.common),
@@ -144,7 +170,7 @@ fn push(
         outgoing,
         common,
     };
-    pushing.go(session, &mut remote)
+    pushing.go(session, remote)
 }
 
 /// What `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name nothing.

@@ -60,6 +60,9 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
     };
     let settings = WireSettings {
         stream_clones: session.config.boolean("server", "uncompressed", true)?,
+        streams_secret: session
+            .config
+            .boolean("server", "uncompressedallowsecret", false)?,
         takes_markers: evolution.exchange,
         publishing,
         carrier: Carrier::Streams,

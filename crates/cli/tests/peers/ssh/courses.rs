@@ -34,6 +34,123 @@ fn streams() {
 }
 
 #[test]
+fn streams_with_drafts_and_markers() {
+    all_same(|talk| {
+        apart(talk);
+        let evolution = "[experimental]\nevolution = all\n";
+        write_rc(
+            &talk.path("src"),
+            &format!("{evolution}[phases]\npublish = no\n"),
+        );
+        talk.stock("src", "commit --amend -m other -d 2020-02-02");
+        talk.stock("src", "tag -d 2020-02-03 tagged");
+        for (name, options) in [
+            ("d", "--config experimental.evolution=all"),
+            ("without", ""),
+            ("half", "--config experimental.evolution=createmarkers"),
+        ] {
+            let url = talk.url("src");
+            let mut words = vec!["clone", "-U", "--stream", &url, name];
+            words.extend(options.split(' ').filter(|word| !word.is_empty()));
+            let mut outcome = talk.run("", &words);
+            // How much came depends on caches.
+            let lines = outcome.stdout.lines();
+            let said = lines.filter(|line| !line.starts_with("stream-cloned "));
+            outcome.stdout = said.collect();
+            talk.note(&format!(
+                "{} -- {:?}\n{}",
+                outcome.stdout, outcome.code, outcome.stderr
+            ));
+        }
+        write_rc(&talk.path("d"), evolution);
+        talk.state("d");
+        let cached = |name: &str| std::fs::read(talk.path(name)).unwrap();
+        let same = cached("d/.hg/cache/rbc-revs-v2") == cached("src/.hg/cache/rbc-revs-v2");
+        assert!(same, "the caches come along");
+        for line in [
+            "debugobsolete",
+            "log --hidden -r all() -T {node}={phase}\\n",
+            "tags",
+            "branches",
+        ] {
+            let told = talk.stock("d", line);
+            talk.note(&told);
+            talk.says("d", line.strip_prefix("debug").map_or(line, |_| "tip"));
+        }
+        // One that publishes has nothing to tell of phases.
+        write_rc(&talk.path("src"), evolution);
+        let words = ["clone", "-q", "-U", "--stream", &talk.url("src"), "public"];
+        let options = ["--config", "experimental.evolution=all"];
+        talk.run("", &[&words[..], &options].concat()).success();
+        let told = talk.stock("public", "log --hidden -r all() -T {node}={phase}\\n");
+        talk.note(&told);
+    });
+}
+
+#[test]
+fn streams_that_show_what_is_secret() {
+    all_same(|talk| {
+        apart(talk);
+        talk.stock("src", "phase -fs tip");
+        // So that its caches are those of this state.
+        talk.stock("src", "branches");
+        write_rc(
+            &talk.path("src"),
+            "[server]\nuncompressedallowsecret = yes\n[phases]\npublish = no\n",
+        );
+        let url = talk.url("src");
+        talk.run("", &["clone", "-q", "-U", "--stream", &url, "d"])
+            .success();
+        talk.state("d");
+    });
+}
+
+#[test]
+fn repositories_are_made_over_ssh() {
+    all_same(|talk| {
+        repos::make(&talk.hg, &talk.path("src"), repos::DEFAULT);
+        talk.stock("src", "bookmark -f -r 2 two");
+        talk.stock("src", "bookmark -f -r 0 zero");
+        let there = |name: &str| talk.url(name);
+        let urls = ["new", "new", "deep/er", "a b"].map(there);
+        let [clone, again, part, branch, bare] =
+            ["all", "all", "part", "branch", "bare"].map(there);
+        let lines: [(&str, &[&str]); 13] = [
+            ("", &["init", &urls[0]]),
+            ("", &["init", &urls[1]]),
+            ("", &["init", "-q", &urls[2]]),
+            ("", &["init", "-v", &urls[3]]),
+            ("", &["init", "--remotecmd", "/nowhere/hg", &urls[0]]),
+            ("", &["init", "ssh://-oX/a"]),
+            ("", &["clone", "src", &clone]),
+            ("", &["clone", "src", &again]),
+            ("src", &["clone", "-U", "-r", "1", ".", &part]),
+            ("", &["clone", "-b", "nowhere", "src", &branch]),
+            ("", &["clone", "-q", "-b", "default", "src", &branch]),
+            ("", &["clone", "nowhere", &bare]),
+            ("", &["clone", "new", &bare]),
+        ];
+        for (below, words) in lines {
+            let outcome = talk.run(below, words);
+            let text = format!(
+                "{words:?}\n{}-- {:?}\n{}",
+                outcome.stdout, outcome.code, outcome.stderr
+            );
+            talk.note(&text);
+        }
+        for name in ["new", "deep/er", "a b", "all", "part", "branch", "bare"] {
+            talk.state(name);
+        }
+        let words = ["clone", &clone, "http://127.0.0.1:1/x"];
+        let outcome = talk.run("", &words);
+        talk.note(&outcome.stderr);
+        let outcome = talk.run("", &["clone", &clone, &talk.url("again")]);
+        talk.note(&outcome.stderr);
+        talk.state("again");
+    });
+}
+
+#[test]
 fn clones_begin_with_a_bundle_made_before() {
     all_same(|talk| {
         rich(talk);

@@ -54,11 +54,28 @@ impl Address {
     }
 }
 
-/// The line for the shell that starts a server at a URL: `ssh` is how to get to another machine,
+/// What is to be done at a URL.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Errand {
+    /// To serve the repository.
+    Serve,
+    /// To make one.
+    Create,
+}
+
+/// The line for the shell that does an errand at a URL: `ssh` is how to get to another machine,
 /// `program` what is there.
-pub(super) fn line(url: &str, ssh: &str, program: &str) -> Result<String, ExchangeError> {
+pub(super) fn line(
+    url: &str,
+    (ssh, program): (&str, &str),
+    errand: Errand,
+) -> Result<String, ExchangeError> {
     let address = Address::parse(url)?;
-    let there = [program, "-R", &address.path, "serve", "--stdio"].map(quoted);
+    let words = match errand {
+        Errand::Serve => vec![program, "-R", &address.path, "serve", "--stdio"],
+        Errand::Create => vec![program, "init", &address.path],
+    };
+    let there: Vec<String> = words.into_iter().map(quoted).collect();
     let port = address.port.map(|port| format!("-p {} ", quoted(&port)));
     let (port, login) = (port.unwrap_or_default(), quoted(&address.login));
     Ok(format!("{ssh} {port}{login} {}", quoted(&there.join(" "))))
@@ -78,7 +95,7 @@ mod tests {
     use super::*;
 
     fn of(url: &str) -> String {
-        line(url, "ssh -C", "hg").unwrap()
+        line(url, ("ssh -C", "hg"), Errand::Serve).unwrap()
     }
 
     #[test]
@@ -95,6 +112,13 @@ mod tests {
     }
 
     #[test]
+    fn a_repository_is_made_by_a_line_of_its_own() {
+        let line = |url| line(url, ("ssh", "hg"), Errand::Create).unwrap();
+        assert_eq!(line("ssh://me@host/a"), "ssh me@host 'hg init a'");
+        assert_eq!(line("ssh://host"), "ssh host 'hg init .'");
+    }
+
+    #[test]
     fn what_could_be_an_option_is_refused() {
         for url in [
             "ssh://-oX/a",
@@ -102,15 +126,15 @@ mod tests {
             "ssh://%2doX/a",
             "ssh://host:-p/a",
         ] {
-            let refused = line(url, "ssh", "hg");
+            let refused = line(url, ("ssh", "hg"), Errand::Create);
             assert!(matches!(refused, Err(ExchangeError::UnsafeUrl(_))), "{url}");
         }
         assert!(matches!(
-            line("ssh://a:b@c/", "ssh", "hg"),
+            line("ssh://a:b@c/", ("ssh", "hg"), Errand::Serve),
             Err(ExchangeError::PasswordForSsh)
         ));
         assert!(matches!(
-            line("ssh:///a", "ssh", "hg"),
+            line("ssh:///a", ("ssh", "hg"), Errand::Serve),
             Err(ExchangeError::NoLocation(_))
         ));
     }

@@ -10,8 +10,10 @@ use super::{PeerArgs, Transport};
 use crate::ExchangeError;
 use crate::push::Spool;
 use crate::stdio::parameters;
+use address::Errand;
 use pipes::Pipes;
 use std::io::{self, BufRead, Read, Write};
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a short answer; the heads, names and keys of large repositories need some megabytes.
@@ -43,7 +45,7 @@ impl SshPeer {
         (ssh, there): (&str, &str),
         listener: SaidListener,
     ) -> Result<SshPeer, ExchangeError> {
-        let line = address::line(url, ssh, there)?;
+        let line = address::line(url, (ssh, there), Errand::Serve)?;
         let mut pipes = Pipes::start(&line, listener).map_err(ExchangeError::Broken)?;
         let Some(capabilities) = greet(&mut pipes) else {
             let said = pipes.failed();
@@ -54,6 +56,20 @@ impl SshPeer {
             pipes: Arc::new(Mutex::new(pipes)),
             capabilities,
         })
+    }
+
+    /// Has the program `there` make a repository at a URL. What it says goes where the words of this
+    /// process go.
+    ///
+    /// # Errors
+    /// The URL cannot be used; [`ExchangeError::NotCreated`].
+    pub fn create(url: &str, (ssh, there): (&str, &str)) -> Result<(), ExchangeError> {
+        let line = address::line(url, (ssh, there), Errand::Create)?;
+        let made = Command::new("/bin/sh").arg("-c").arg(line).status();
+        match made.map_err(ExchangeError::Broken)?.success() {
+            true => Ok(()),
+            false => Err(ExchangeError::NotCreated),
+        }
     }
 
     fn send(&self, command: &str, args: PeerArgs<'_>) -> Result<(), ExchangeError> {
