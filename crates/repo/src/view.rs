@@ -40,6 +40,7 @@ pub struct RepoView {
     bookmarks: BTreeMap<Vec<u8>, Node>,
     /// One per changeset; empty if all are visible.
     hidden: Vec<bool>,
+    heads: OnceLock<Vec<Rev>>,
     branches: OnceLock<Branches>,
     tags: OnceLock<BTreeMap<Vec<u8>, Node>>,
 }
@@ -76,6 +77,7 @@ impl RepoView {
             phases,
             bookmarks,
             hidden: Vec::new(),
+            heads: OnceLock::new(),
             branches: OnceLock::new(),
             tags: OnceLock::new(),
             shared,
@@ -100,6 +102,7 @@ impl RepoView {
             // Some may be hidden here.
             bookmarks: bookmarks::read(&shared, &self.changelog)?,
             hidden: Vec::new(),
+            heads: OnceLock::new(),
             branches: OnceLock::new(),
             tags: OnceLock::new(),
             shared,
@@ -292,6 +295,11 @@ impl RepoView {
 
     /// Visible changesets without visible children, newest first. None in an empty repository.
     pub fn heads(&self) -> Vec<Rev> {
+        // A server keeps the view, and every client asks.
+        self.heads.get_or_init(|| self.find_heads()).clone()
+    }
+
+    fn find_heads(&self) -> Vec<Rev> {
         let mut has_child = vec![false; self.changelog.len()];
         let mut heads = Vec::new();
         for rev in self.changelog.revs().rev() {
