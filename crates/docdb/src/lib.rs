@@ -25,7 +25,7 @@ mod write;
 pub use compact::{Compacted, Compaction};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
-    Limits, Sizes, TrainsBy, Upload, Uploaded,
+    Limits, ReadyEdit, Sizes, TrainsBy, Upload, Uploaded,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};

@@ -3,22 +3,24 @@
 mod compression;
 mod current;
 mod purging;
+mod submit;
 mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
 
 use crate::compact;
-use crate::edit::{Edit, EditOutcome, Mode, Preparer};
+use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
 use crate::gzip::Compressible;
 use crate::record::{DocumentReducer, Header, TREES};
 use crate::training::Training;
 use crate::watch::Watch;
-use crate::write::{Group, Job, Outcomes, commit};
+use crate::write::{Group, Job, Outcomes};
 use crate::{DocdbError, Snapshot, Subscription};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
 use varve_base::{OpenMode, Storage};
@@ -310,12 +312,15 @@ impl Database {
         for edit in edits.iter_mut().filter(|edit| edit.id.is_empty()) {
             edit.id = self.new_id();
         }
+        let prepared = self.prepare_all(edits, mode)?;
+        self.submit(Job::Edits(prepared))
+    }
+
+    fn prepare_all(&self, edits: Vec<Edit>, mode: Mode) -> Result<Vec<Prepared>, DocdbError> {
         let snapshot = self.snapshot();
         let method = self.method_of(&snapshot);
         let preparer = &self.shared.preparer;
-        let prepared = preparer.prepare(edits, mode, &method, &snapshot)?;
-        drop(snapshot);
-        self.submit(Job::Edits(prepared))
+        preparer.prepare(edits, mode, &method, &snapshot)
     }
 
     /// Edits one document.
@@ -347,26 +352,6 @@ impl Database {
     /// As [`Database::update`].
     pub fn set_revs_limit(&self, limit: u64) -> Result<(), DocdbError> {
         self.submit(Job::RevsLimit(limit.max(1))).map(drop)
-    }
-
-    fn submit(&self, job: Job) -> Result<Outcomes, DocdbError> {
-        let shared = &self.shared;
-        let abandoned = DocdbError::Abandoned {
-            path: shared.path.clone(),
-        };
-        shared.group.submit(job, abandoned, |jobs| {
-            self.write(|file, txn| {
-                let trained = shared.training.take();
-                let trained = trained.map(|trained| (trained, shared.training.number()));
-                let setting = shared.options.setting;
-                let (snapshot, outcomes) = commit(txn, &shared.path, setting, trained, jobs)?;
-                if let Some(snapshot) = snapshot {
-                    self.show(file, snapshot.clone());
-                    self.consider_training(snapshot);
-                }
-                Ok(outcomes)
-            })
-        })
     }
 
     /// An id for a document without one: ids that are made one after the other sort so too.

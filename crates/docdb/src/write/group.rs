@@ -1,16 +1,20 @@
 //! Group commit.
 //!
-//! The first requester leads: it commits everything that waits, then hands over to one of those
-//! that have come meanwhile. All others sleep until their own result is there, or until it is they
-//! who lead: nobody is woken for nothing. No thread exists for writing alone, and an idle database
-//! has none.
+//! Whoever comes first leads: it commits everything that waits, then hands over. A requester either
+//! sleeps until its own result is there, or until it is it who leads: nobody is woken for nothing.
+//! Or it cannot sleep, because others wait for its thread too, and is called back; then a thread of
+//! its own leads, which lingers for a moment after the last commit and then ends. So an idle
+//! database has no thread.
 
 use crate::DocdbError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 /// How often a leader lets others run who may have more to commit.
 const MOST_TURNS: usize = 16;
+/// How long a writer waits for the next job before it ends.
+pub(crate) const LINGER: Duration = Duration::from_millis(50);
 
 /// Jobs that wait for the next commit.
 #[derive(Debug)]
@@ -20,14 +24,34 @@ pub(crate) struct Group<J, R> {
 
 #[derive(Debug)]
 struct Queue<J, R> {
-    waiting: Vec<(J, Arc<Seat<R>>)>,
+    waiting: Vec<(J, Seat<R>)>,
     /// Somebody commits, or has been told to.
     has_leader: bool,
+    /// A writer with nothing to do.
+    idle: Option<Thread>,
 }
 
-/// Where one requester sleeps.
+/// What is called with a result; it must be short, since the next commit waits for it.
+pub(crate) type Callback<R> = Box<dyn FnOnce(Result<R, DocdbError>) + Send>;
+
+/// Where one requester waits.
+enum Seat<R> {
+    Sleeps(Arc<Bed<R>>),
+    IsCalled(Callback<R>),
+}
+
+impl<R> std::fmt::Debug for Seat<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Seat::Sleeps(_) => "Sleeps",
+            Seat::IsCalled(_) => "IsCalled",
+        })
+    }
+}
+
+/// Where a thread sleeps.
 #[derive(Debug)]
-struct Seat<R> {
+struct Bed<R> {
     thread: Thread,
     news: Mutex<News<R>>,
 }
@@ -45,9 +69,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<R> Seat<R> {
-    fn of_this_thread() -> Arc<Seat<R>> {
-        Arc::new(Seat {
+impl<R> Bed<R> {
+    fn of_this_thread() -> Arc<Bed<R>> {
+        Arc::new(Bed {
             thread: thread::current(),
             news: Mutex::new(News::None),
         })
@@ -55,6 +79,11 @@ impl<R> Seat<R> {
 
     fn news(&self) -> News<R> {
         std::mem::replace(&mut lock(&self.news), News::None)
+    }
+
+    fn tell(&self, news: News<R>) {
+        *lock(&self.news) = news;
+        self.thread.unpark();
     }
 
     /// Sleeps until its result is there; `None` if this thread is to lead.
@@ -69,48 +98,103 @@ impl<R> Seat<R> {
     }
 }
 
+/// Gets all jobs of one commit and gives their results in order.
+type Commit<'c, J, R> = dyn Fn(&[J]) -> Result<Vec<R>, DocdbError> + 'c;
+
+/// How jobs are committed.
+pub(crate) struct Committer<'c, J, R> {
+    /// If it panics, its jobs are abandoned. If it finds damage, which may be the matter of one job,
+    /// it gets them one by one.
+    pub(crate) commit: &'c Commit<'c, J, R>,
+    /// Sees to it that a thread calls [`Group::write_all`].
+    pub(crate) begin_writer: &'c dyn Fn() -> bool,
+    pub(crate) abandoned: DocdbError,
+}
+
 impl<J, R> Group<J, R> {
     pub(crate) fn new() -> Self {
         Group {
             queue: Mutex::new(Queue {
                 waiting: Vec::new(),
                 has_leader: false,
+                idle: None,
             }),
         }
     }
 
-    /// Returns when the job is durable, or why it is not. `commit` gets all jobs of one commit and
-    /// gives their results in order; if it panics, they are abandoned. If it finds damage, which may
-    /// be the matter of one job, it gets them one by one.
-    pub(crate) fn submit(
-        &self,
-        job: J,
-        abandoned: DocdbError,
-        commit: impl Fn(&[J]) -> Result<Vec<R>, DocdbError>,
-    ) -> Result<R, DocdbError> {
-        let seat = Seat::of_this_thread();
+    /// Returns when the job is durable, or why it is not.
+    pub(crate) fn submit(&self, job: J, by: &Committer<'_, J, R>) -> Result<R, DocdbError> {
+        let bed = Bed::of_this_thread();
         let mut queue = lock(&self.queue);
-        queue.waiting.push((job, Arc::clone(&seat)));
+        queue.waiting.push((job, Seat::Sleeps(Arc::clone(&bed))));
         if queue.has_leader {
             drop(queue);
-            if let Some(result) = seat.wait() {
+            if let Some(result) = bed.wait() {
                 return result;
             }
             queue = lock(&self.queue);
         }
         queue.has_leader = true;
         drop(queue);
-        let (jobs, seats) = self.gather().into_iter().unzip();
-        self.lead(jobs, seats, &abandoned, commit);
-        match seat.news() {
+        self.lead(by, false);
+        match bed.news() {
             News::Result(result) => result,
-            News::None | News::Leads => Err(abandoned),
+            News::None | News::Leads => Err(by.abandoned.clone()),
         }
+    }
+
+    /// Returns at once; `call` is called when the job is durable, or with why it is not.
+    pub(crate) fn submit_later(&self, job: J, call: Callback<R>, by: &Committer<'_, J, R>) {
+        let mut queue = lock(&self.queue);
+        queue.waiting.push((job, Seat::IsCalled(call)));
+        if !queue.has_leader {
+            queue.has_leader = true;
+            self.call_writer(queue, by);
+        }
+    }
+
+    /// Has a writer lead; without a thread for it nothing that waits can be done.
+    fn call_writer(&self, mut queue: MutexGuard<'_, Queue<J, R>>, by: &Committer<'_, J, R>) {
+        let idle = queue.idle.take();
+        drop(queue);
+        if let Some(writer) = idle {
+            return writer.unpark();
+        }
+        if !(by.begin_writer)() {
+            let mut queue = lock(&self.queue);
+            queue.has_leader = false;
+            let seats = std::mem::take(&mut queue.waiting);
+            drop(queue);
+            for (_, seat) in seats {
+                seat.settle(Err(by.abandoned.clone()));
+            }
+        }
+    }
+
+    /// Leads as a writer as long as somebody waits. It may be called again: then its thread is
+    /// unparked.
+    pub(crate) fn write_all(&self, by: &Committer<'_, J, R>) {
+        loop {
+            self.lead(by, true);
+            let mut queue = lock(&self.queue);
+            if queue.waiting.is_empty() {
+                queue.has_leader = false;
+                queue.idle = Some(thread::current());
+                return;
+            }
+        }
+    }
+
+    /// Whether this writer has been called again; if not, it will not be any more.
+    pub(crate) fn is_called_again(&self) -> bool {
+        let own = thread::current().id();
+        let mut queue = lock(&self.queue);
+        queue.idle.take_if(|idle| idle.id() == own).is_none()
     }
 
     /// All that waits, and what other threads that are ready to run add before they sleep: a commit
     /// costs nearly as much for one job as for ten. Where nobody else is at work this is no pause.
-    fn gather(&self) -> Vec<(J, Arc<Seat<R>>)> {
+    fn gather(&self) -> Vec<(J, Seat<R>)> {
         let mut known = lock(&self.queue).waiting.len();
         for _ in 0..MOST_TURNS {
             thread::yield_now();
@@ -123,24 +207,20 @@ impl<J, R> Group<J, R> {
         std::mem::take(&mut lock(&self.queue).waiting)
     }
 
-    fn lead(
-        &self,
-        jobs: Vec<J>,
-        seats: Vec<Arc<Seat<R>>>,
-        abandoned: &DocdbError,
-        commit: impl Fn(&[J]) -> Result<Vec<R>, DocdbError>,
-    ) {
+    fn lead(&self, by: &Committer<'_, J, R>, stays: bool) {
+        let (jobs, seats): (Vec<_>, Vec<_>) = self.gather().into_iter().unzip();
         let mut reign = Reign {
             group: self,
             seats,
             results: Vec::new(),
-            abandoned,
+            by,
+            stays,
         };
         let one = |job: &J| {
-            let done = commit(std::slice::from_ref(job))?;
-            done.into_iter().next().ok_or_else(|| abandoned.clone())
+            let done = (by.commit)(std::slice::from_ref(job))?;
+            done.into_iter().next().ok_or_else(|| by.abandoned.clone())
         };
-        reign.results = match commit(&jobs) {
+        reign.results = match (by.commit)(&jobs) {
             Ok(results) => results.into_iter().map(Ok).collect(),
             Err(error) if error.is_damage() && jobs.len() > 1 => jobs.iter().map(one).collect(),
             Err(error) => reign.seats.iter().map(|_| Err(error.clone())).collect(),
@@ -148,34 +228,55 @@ impl<J, R> Group<J, R> {
     }
 }
 
-/// Leadership of one commit; its end wakes those whose jobs it had and the next leader, also when
+impl<R> Seat<R> {
+    fn settle(self, result: Result<R, DocdbError>) {
+        match self {
+            Seat::Sleeps(bed) => bed.tell(News::Result(result)),
+            Seat::IsCalled(call) => call(result),
+        }
+    }
+}
+
+/// Leadership of one commit; its end tells those whose jobs it had and the next leader, also when
 /// the commit panics.
 struct Reign<'g, J, R> {
     group: &'g Group<J, R>,
-    seats: Vec<Arc<Seat<R>>>,
+    seats: Vec<Seat<R>>,
     /// In order; jobs without one are abandoned.
     results: Vec<Result<R, DocdbError>>,
-    abandoned: &'g DocdbError,
+    by: &'g Committer<'g, J, R>,
+    /// A writer, who leads the next one too.
+    stays: bool,
+}
+
+impl<J, R> Reign<'_, J, R> {
+    /// Hands over. The next commit does not wait for those that are done.
+    fn hand_over(&self) {
+        let mut queue = lock(&self.group.queue);
+        let sleeper = queue.waiting.iter().find_map(|(_, seat)| match seat {
+            Seat::Sleeps(bed) => Some(Arc::clone(bed)),
+            Seat::IsCalled(_) => None,
+        });
+        match sleeper {
+            Some(bed) => {
+                drop(queue);
+                bed.tell(News::Leads);
+            }
+            None if queue.waiting.is_empty() => queue.has_leader = false,
+            None => self.group.call_writer(queue, self.by),
+        }
+    }
 }
 
 impl<J, R> Drop for Reign<'_, J, R> {
     fn drop(&mut self) {
-        let mut queue = lock(&self.group.queue);
-        let next = queue.waiting.first().map(|(_, seat)| Arc::clone(seat));
-        queue.has_leader = next.is_some();
-        drop(queue);
-        // The next commit does not wait for those that are done.
-        if let Some(next) = next {
-            *lock(&next.news) = News::Leads;
-            next.thread.unpark();
+        if !self.stays || thread::panicking() {
+            self.hand_over();
         }
         let mut results = self.results.drain(..);
-        for seat in &self.seats {
-            let result = results
-                .next()
-                .unwrap_or_else(|| Err(self.abandoned.clone()));
-            *lock(&seat.news) = News::Result(result);
-            seat.thread.unpark();
+        for seat in self.seats.drain(..) {
+            let result = results.next();
+            seat.settle(result.unwrap_or_else(|| Err(self.by.abandoned.clone())));
         }
     }
 }
@@ -185,8 +286,12 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn abandoned() -> DocdbError {
-        DocdbError::Abandoned { path: "x".into() }
+    fn by<'c, J, R>(commit: &'c Commit<'c, J, R>) -> Committer<'c, J, R> {
+        Committer {
+            commit,
+            begin_writer: &|| false,
+            abandoned: DocdbError::Abandoned { path: "x".into() },
+        }
     }
 
     #[test]
@@ -200,11 +305,12 @@ mod tests {
                     barrier.wait();
                     for round in 0..50 {
                         let job = thread * 1000 + round;
-                        let result = group.submit(job, abandoned(), |jobs: &[usize]| {
+                        let commit = |jobs: &[usize]| {
                             commits.fetch_add(1, Ordering::Relaxed);
                             std::thread::yield_now();
                             Ok(jobs.iter().map(|job| job * 2).collect())
-                        });
+                        };
+                        let result = group.submit(job, &by(&commit));
                         assert_eq!(result.unwrap(), job * 2);
                     }
                 });
@@ -217,14 +323,124 @@ mod tests {
     fn a_panic_abandons_its_jobs_and_the_next_one_leads() {
         let group: Group<u8, u8> = Group::new();
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            group.submit(1, abandoned(), |_| panic!("on purpose"))
+            group.submit(1, &by(&|_| panic!("on purpose")))
         }));
         assert!(panicked.is_err());
-        assert_eq!(
-            group
-                .submit(2, abandoned(), |jobs| Ok(jobs.to_vec()))
-                .unwrap(),
-            2
-        );
+        let result = group.submit(2, &by(&|jobs| Ok(jobs.to_vec())));
+        assert_eq!(result.unwrap(), 2);
+    }
+
+    /// A group that commits numbers by doubling them, and panics at 13.
+    #[derive(Clone, Default)]
+    struct Doubling(Arc<Shared>);
+
+    #[derive(Default)]
+    struct Shared {
+        group: Group<u64, u64>,
+        commits: AtomicUsize,
+        writers: AtomicUsize,
+    }
+
+    impl<J, R> Default for Group<J, R> {
+        fn default() -> Self {
+            Group::new()
+        }
+    }
+
+    impl Doubling {
+        fn with<T>(&self, work: impl FnOnce(&Committer<'_, u64, u64>) -> T) -> T {
+            work(&Committer {
+                begin_writer: &|| {
+                    let writing = self.clone();
+                    self.0.writers.fetch_add(1, Ordering::Relaxed);
+                    thread::spawn(move || writing.write());
+                    true
+                },
+                ..by(&|jobs: &[u64]| {
+                    self.0.commits.fetch_add(1, Ordering::Relaxed);
+                    thread::yield_now();
+                    assert!(!jobs.contains(&13), "on purpose");
+                    Ok(jobs.iter().map(|job| job * 2).collect())
+                })
+            })
+        }
+
+        fn write(&self) {
+            loop {
+                self.with(|by| self.0.group.write_all(by));
+                thread::park_timeout(LINGER);
+                if !self.0.group.is_called_again() {
+                    return;
+                }
+            }
+        }
+
+        fn later(&self, job: u64, done: &std::sync::mpsc::Sender<(u64, Option<u64>)>) {
+            let done = done.clone();
+            let call = Box::new(move |result: Result<u64, _>| {
+                done.send((job, result.ok())).unwrap();
+            });
+            self.with(|by| self.0.group.submit_later(job, call, by));
+        }
+    }
+
+    #[test]
+    fn those_who_sleep_and_those_who_are_called_share_commits() {
+        let group = Doubling::default();
+        let (done, results) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let (group, done) = (&group, &done);
+                scope.spawn(move || {
+                    for round in 0..200 {
+                        let job = 1000 * (thread + 1) + round;
+                        group.later(job, done);
+                        let slept = group.with(|by| group.0.group.submit(job, by));
+                        assert_eq!(slept.unwrap(), job * 2);
+                    }
+                });
+            }
+        });
+        drop(done);
+        let mut results: Vec<_> = results.iter().collect();
+        results.sort_unstable();
+        let all = (1..=4).flat_map(|thread| (0..200).map(move |round| 1000 * thread + round));
+        let expected: Vec<_> = all.map(|job| (job, Some(job * 2))).collect();
+        assert_eq!(results, expected);
+        assert!((1..=1600).contains(&group.0.commits.load(Ordering::Relaxed)));
+    }
+
+    #[test]
+    fn a_writer_ends_and_another_begins_also_after_a_panic() {
+        let group = Doubling::default();
+        let (done, results) = std::sync::mpsc::channel();
+        let take = |job| {
+            group.later(job, &done);
+            results.recv().unwrap()
+        };
+        assert_eq!(take(1), (1, Some(2)));
+        assert_eq!(take(13), (13, None));
+        assert_eq!(take(2), (2, Some(4)));
+        let is_over = || {
+            let queue = lock(&group.0.group.queue);
+            !queue.has_leader && queue.idle.is_none()
+        };
+        while !is_over() {
+            thread::sleep(LINGER / 10);
+        }
+        assert_eq!(take(3), (3, Some(6)));
+        let writers = group.0.writers.load(Ordering::Relaxed);
+        assert!(writers >= 3, "one panicked, one ended: {writers}");
+    }
+
+    #[test]
+    fn without_a_thread_the_job_is_refused_and_the_next_one_is_done() {
+        let group: Group<u8, u8> = Group::new();
+        let (done, results) = std::sync::mpsc::channel();
+        let call = Box::new(move |result: Result<u8, _>| done.send(result.is_err()).unwrap());
+        group.submit_later(1, call, &by(&|jobs| Ok(jobs.to_vec())));
+        assert!(results.recv().unwrap());
+        let result = group.submit(2, &by(&|jobs| Ok(jobs.to_vec())));
+        assert_eq!(result.unwrap(), 2);
     }
 }

@@ -6,5 +6,5 @@ mod group;
 mod purge;
 
 pub(crate) use commit::{Job, Outcomes, commit};
-pub(crate) use group::Group;
+pub(crate) use group::{Callback, Committer, Group, LINGER};
 pub(crate) use purge::Purging;

@@ -1,7 +1,8 @@
 //! Databases, documents, changes and views.
 //!
 //! A request is taken apart into a [`Target`] and a [`Call`]; the handlers of this folder answer
-//! calls on blocking threads. Only the feeds of `_changes` wait outside of them.
+//! calls on blocking threads, or at once where nothing has to be waited for. Only the feeds of
+//! `_changes` and short documents that are written wait outside of them.
 
 mod all_docs;
 mod attachments;
@@ -38,6 +39,7 @@ use crate::http::range;
 use crate::{Answer, App, Failure, Request, UserContext};
 use call::Call;
 pub(crate) use compaction::Compactor;
+use document::write::ReadyPut;
 use failures::missing_database;
 pub use open::Databases;
 pub(crate) use sequence::parse_since;
@@ -53,15 +55,23 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
     let (name, rest) = path.split_first().ok_or_else(missing_database)?;
     let (name, target) = ((*name).to_owned(), Target::parse(rest));
     let request = Arc::new(request);
-    if target.is_brief(&request) && app.databases.if_open(&name).is_some() {
-        let attempt = || {
-            let call = Call::open(Arc::clone(&app), Arc::clone(&request), user.clone(), &name)?;
-            target.check_method(&call.request.method)?;
-            answer(call, target.clone())
-        };
-        if let Some(answered) = App::at_once(attempt) {
-            compaction::watch(&app);
-            return answered;
+    if app.databases.if_open(&name).is_some() {
+        let open = || Call::open(Arc::clone(&app), Arc::clone(&request), user.clone(), &name);
+        if let Some(id) = target.brief_write(&request) {
+            if let Some(ready) = App::at_once(|| ReadyPut::new(open()?, id)) {
+                compaction::watch(&app);
+                return ready?.answer().await;
+            }
+        } else if target.is_brief(&request) {
+            let attempt = || {
+                let call = open()?;
+                target.check_method(&call.request.method)?;
+                answer(call, target.clone())
+            };
+            if let Some(answered) = App::at_once(attempt) {
+                compaction::watch(&app);
+                return answered;
+            }
         }
     }
     let next = App::blocking(move || {

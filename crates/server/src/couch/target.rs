@@ -63,6 +63,8 @@ pub enum Target {
 
 /// More rows than this are not thought to be there at once.
 const FEW_ROWS: u64 = 500;
+/// Longer documents take a while to be compressed.
+const SHORT_DOCUMENT: usize = 16 << 10;
 
 impl Target {
     /// Whether the answer only reads, and hardly more than can be had at once.
@@ -77,6 +79,15 @@ impl Target {
                 reads && long.iter().all(|name| request.query(name).is_none())
             }
             _ => false,
+        }
+    }
+
+    /// The id of the document that a request writes, if that is short.
+    pub fn brief_write(&self, request: &Request) -> Option<&str> {
+        let is_short = request.upload.is_none() && request.body.len() <= SHORT_DOCUMENT;
+        match self {
+            Target::Document(id) if is_short && request.method == Method::PUT => Some(id),
+            _ => None,
         }
     }
 

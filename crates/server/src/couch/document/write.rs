@@ -1,7 +1,9 @@
 //! Single documents are written.
 
 use hyper::StatusCode;
-use varve_docdb::{Accepted, Edit, EditError, Mode};
+use tokio::sync::oneshot;
+use varve_base::storage;
+use varve_docdb::{Accepted, Edit, EditError, Mode, ReadyEdit};
 
 use super::options::given_rev;
 use super::{read, receive};
@@ -42,6 +44,13 @@ pub fn written_status(call: &Call) -> StatusCode {
 /// # Errors
 /// As [`store`]; 400 if the body is no document.
 pub fn put(call: &Call, id: &str) -> Result<Answer, Failure> {
+    let (edit, mode) = edit_of(call, id)?;
+    let accepted = apply(call, edit, mode)?;
+    Ok(put_answer(call, mode, &accepted))
+}
+
+/// What `PUT /{db}/{id}` asks for.
+fn edit_of(call: &Call, id: &str) -> Result<(Edit, Mode), Failure> {
     call.check_writer()?;
     let mut edit = match call.request.content_type().as_deref() {
         Some(receive::RELATED) => receive::related(call, id)?,
@@ -55,13 +64,54 @@ pub fn put(call: &Call, id: &str) -> Result<Answer, Failure> {
     if let Some(rev) = given_rev(&call.request, in_body)? {
         edit.set_rev(&rev)?;
     }
-    if mode == Mode::Interactive {
-        return store(call, edit, Tagged::Yes);
+    Ok((edit, mode))
+}
+
+fn put_answer(call: &Call, mode: Mode, accepted: &Accepted) -> Answer {
+    let status = match mode {
+        Mode::Interactive => written_status(call),
+        Mode::Replicated => StatusCode::CREATED,
+    };
+    let answer = accepted_answer(status, accepted, Tagged::Yes);
+    answer.with_header("location", &call.location(&accepted.id))
+}
+
+/// A `PUT` of which only the commit is left to do.
+pub struct ReadyPut {
+    call: Call,
+    mode: Mode,
+    edit: ReadyEdit,
+}
+
+impl ReadyPut {
+    /// Does what can be done at once; where functions have to be asked first, it gives up.
+    ///
+    /// # Errors
+    /// As [`put`], but for those of the commit.
+    pub fn new(call: Call, id: &str) -> Result<ReadyPut, Failure> {
+        let (edit, mode) = edit_of(&call, id)?;
+        if !validate::is_free(&call, &edit)? {
+            storage::give_up();
+        }
+        let edit = call.database.documents.prepare(edit, mode)?;
+        Ok(ReadyPut { call, mode, edit })
     }
-    let accepted = apply(call, edit, mode)?;
-    let location = call.location(&accepted.id);
-    let answer = accepted_answer(StatusCode::CREATED, &accepted, Tagged::Yes);
-    Ok(answer.with_header("location", &location))
+
+    /// Waits for the commit, on no thread of its own.
+    ///
+    /// # Errors
+    /// 409 and the other refusals of edits.
+    pub async fn answer(self) -> Result<Answer, Failure> {
+        let (done, outcome) = oneshot::channel();
+        let told = move |outcome| {
+            // Somebody who does not wait any more needs no outcome.
+            let _ = done.send(outcome);
+        };
+        self.call.database.documents.update_later(self.edit, told);
+        let outcome = outcome.await;
+        let outcome = outcome.map_err(|_| Failure::internal("the edit has no outcome"))?;
+        Ok(put_answer(&self.call, self.mode, &outcome??))
+    }
 }
 
 /// Answers `DELETE /{db}/{id}`.

@@ -1,0 +1,96 @@
+//! Handing work to the writer.
+
+use super::{Database, Shared};
+use crate::edit::Prepared;
+use crate::write::{Callback, Committer, Job, LINGER, Outcomes, commit};
+use crate::{DocdbError, Edit, EditOutcome, Mode};
+use std::sync::{Arc, Weak};
+use std::thread;
+
+/// An edit with everything done for it that needs no writer.
+#[derive(Debug)]
+pub struct ReadyEdit(Prepared);
+
+impl Database {
+    /// Does everything for an edit that needs no writer, and changes nothing.
+    ///
+    /// # Errors
+    /// As [`Database::update`].
+    pub fn prepare(&self, mut edit: Edit, mode: Mode) -> Result<ReadyEdit, DocdbError> {
+        if edit.id.is_empty() {
+            edit.id = self.new_id();
+        }
+        let prepared = self.prepare_all(vec![edit], mode)?.pop();
+        let prepared = prepared.ok_or_else(|| self.abandoned())?;
+        Ok(ReadyEdit(prepared))
+    }
+
+    /// [`Database::update_one`] for those who cannot wait: `done` is called with the outcome, on
+    /// another thread; it must be short. It is dropped if the last handle of the database is.
+    pub fn update_later(
+        &self,
+        edit: ReadyEdit,
+        done: impl FnOnce(Result<EditOutcome, DocdbError>) + Send + 'static,
+    ) {
+        let abandoned = self.abandoned();
+        let call: Callback<Outcomes> = Box::new(move |outcomes| {
+            done(outcomes.and_then(|outcomes| outcomes.into_iter().next().ok_or(abandoned)));
+        });
+        let job = Job::Edits(vec![edit.0]);
+        self.as_committer(|by| self.shared.group.submit_later(job, call, by));
+    }
+
+    pub(super) fn submit(&self, job: Job) -> Result<Outcomes, DocdbError> {
+        self.as_committer(|by| self.shared.group.submit(job, by))
+    }
+
+    fn abandoned(&self) -> DocdbError {
+        DocdbError::Abandoned {
+            path: self.shared.path.clone(),
+        }
+    }
+
+    fn as_committer<T>(&self, work: impl FnOnce(&Committer<'_, Job, Outcomes>) -> T) -> T {
+        work(&Committer {
+            commit: &|jobs| self.commit(jobs),
+            begin_writer: &|| self.begin_writer(),
+            abandoned: self.abandoned(),
+        })
+    }
+
+    fn commit(&self, jobs: &[Job]) -> Result<Vec<Outcomes>, DocdbError> {
+        let shared = &self.shared;
+        self.write(|file, txn| {
+            let trained = shared.training.take();
+            let trained = trained.map(|trained| (trained, shared.training.number()));
+            let setting = shared.options.setting;
+            let (snapshot, outcomes) = commit(txn, &shared.path, setting, trained, jobs)?;
+            if let Some(snapshot) = snapshot {
+                self.show(file, snapshot.clone());
+                self.consider_training(snapshot);
+            }
+            Ok(outcomes)
+        })
+    }
+
+    /// Begins a thread that writes for those who cannot wait. Whether there is one.
+    fn begin_writer(&self) -> bool {
+        let shared = Arc::downgrade(&self.shared);
+        let thread = thread::Builder::new().name("writer".to_owned());
+        thread.spawn(move || write(&shared)).is_ok()
+    }
+}
+
+/// What the writer does; while it has nothing to do, it keeps nobody from closing the database.
+fn write(weak: &Weak<Shared>) {
+    while let Some(shared) = weak.upgrade() {
+        let database = Database { shared };
+        database.as_committer(|by| database.shared.group.write_all(by));
+        drop(database);
+        thread::park_timeout(LINGER);
+        let is_called = |shared: Arc<Shared>| shared.group.is_called_again();
+        if !weak.upgrade().is_some_and(is_called) {
+            return;
+        }
+    }
+}
