@@ -3,12 +3,11 @@
 use crate::common::{self, PATH};
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use varve_base::storage::{Entry, EntryKind};
-use varve_base::{MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
+use varve_base::MemoryStorage;
 use varve_btree::{EncodedChunk, TreeFile};
 use varve_codec::{Compressor, EngineSetting};
+use varve_testkit::watched::{Call, Watched, Watcher};
 
 /// Lets some calls through, then refuses some.
 #[derive(Debug, Default)]
@@ -36,113 +35,25 @@ struct Plan {
     truncates: Fuse,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Failing {
-    memory: MemoryStorage,
-    plan: Arc<Plan>,
-}
-
-#[derive(Debug)]
-struct FailingFile {
-    inner: Arc<dyn StorageFile>,
-    plan: Arc<Plan>,
-}
-
-impl FailingFile {
-    fn check(&self, op: &'static str, fuse: &Fuse, kind: ErrorKind) -> Result<(), StorageError> {
-        if !fuse.blows() {
-            return Ok(());
+impl Watcher for Plan {
+    fn before(&self, call: Call, _: &Path) -> Result<(), ErrorKind> {
+        let (fuse, kind) = match call {
+            Call::Append(_) => (&self.appends, ErrorKind::StorageFull),
+            Call::Sync => (&self.syncs, ErrorKind::Other),
+            Call::Truncate(_) => (&self.truncates, ErrorKind::Other),
+            _ => return Ok(()),
+        };
+        match fuse.blows() {
+            true => Err(kind),
+            false => Ok(()),
         }
-        let path = self.inner.path().to_owned();
-        Err(StorageError::Io {
-            op,
-            path,
-            source: kind.into(),
-        })
     }
 }
 
-impl StorageFile for FailingFile {
-    fn path(&self) -> &Path {
-        self.inner.path()
-    }
-    fn len(&self) -> Result<u64, StorageError> {
-        self.inner.len()
-    }
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
-        self.inner.read_at(offset, buf)
-    }
-    fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
-        let failed = self.check("append to", &self.plan.appends, ErrorKind::StorageFull);
-        if failed.is_err() {
-            // Half of it arrives, as on a disk that becomes full; the next append takes its place.
-            let end = self.inner.len()?;
-            self.inner.append(&bytes[..bytes.len() / 2])?;
-            self.inner.truncate(end)?;
-        }
-        failed?;
-        self.inner.append(bytes)
-    }
-    fn truncate(&self, len: u64) -> Result<(), StorageError> {
-        self.check("truncate", &self.plan.truncates, ErrorKind::Other)?;
-        self.inner.truncate(len)
-    }
-    fn sync(&self) -> Result<(), StorageError> {
-        self.check("sync", &self.plan.syncs, ErrorKind::Other)?;
-        self.inner.sync()
-    }
-}
+type Failing = Watched<MemoryStorage, Plan>;
 
-impl Storage for Failing {
-    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
-        let inner = self.memory.open(path, mode)?;
-        Ok(Arc::new(FailingFile {
-            inner,
-            plan: self.plan.clone(),
-        }))
-    }
-    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
-        self.memory.kind(path)
-    }
-    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
-        self.memory.file_len(path)
-    }
-    fn modified(&self, folder: &Path) -> Result<Option<std::time::SystemTime>, StorageError> {
-        self.memory.modified(folder)
-    }
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
-        self.memory.list(folder)
-    }
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.create_folder(folder)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        self.memory.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> Result<(), StorageError> {
-        self.memory.remove(path)
-    }
-    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
-        self.memory.exchange(one, other)
-    }
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.remove_tree(folder)
-    }
-    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.sync_tree(folder)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        self.memory.link(from, to)
-    }
-    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
-        self.memory.create_symlink(target, path)
-    }
-    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
-        self.memory.read_symlink(path)
-    }
-    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.sync_folder(folder)
-    }
+fn failing() -> Failing {
+    Watched::new(MemoryStorage::default(), Plan::default())
 }
 
 fn put(file: &TreeFile, key: u32, synced: bool) -> Result<(), varve_btree::TreeError> {
@@ -174,10 +85,10 @@ fn keys(file: &TreeFile) -> Vec<u32> {
 
 #[test]
 fn after_a_failed_commit_the_next_one_works() {
-    let disk = Failing::default();
+    let disk = failing();
     let file = common::create(&disk);
     put(&file, 1, true).unwrap();
-    for (round, failing) in [&disk.plan.appends, &disk.plan.syncs]
+    for (round, failing) in [&disk.watcher().appends, &disk.watcher().syncs]
         .into_iter()
         .enumerate()
     {
@@ -188,16 +99,16 @@ fn after_a_failed_commit_the_next_one_works() {
             assert!(error.contains(PATH), "{error}");
             assert!(!keys(&file).contains(&base));
         }
-        disk.plan.truncates.arm(0, 1);
+        disk.watcher().truncates.arm(0, 1);
         let _ = put(&file, base + 1, true);
-        disk.plan.truncates.arm(0, 0);
+        disk.watcher().truncates.arm(0, 0);
         put(&file, base + 2, true).unwrap();
         let seen = keys(&file);
         assert!(
             seen.contains(&(base + 2)) && !seen.contains(&base),
             "{seen:?}"
         );
-        let again = common::open(&disk.memory);
+        let again = common::open(disk.inner());
         assert_eq!(keys(&again), seen);
         assert_eq!(again.recovery().ignored, 0);
     }
@@ -205,25 +116,25 @@ fn after_a_failed_commit_the_next_one_works() {
 
 #[test]
 fn unsynced_commits_survive_a_failed_sync_and_a_full_disk() {
-    let disk = Failing::default();
+    let disk = failing();
     let file = common::create(&disk);
     put(&file, 1, true).unwrap();
     (2..6).for_each(|key| put(&file, key, false).unwrap());
-    disk.plan.syncs.arm(0, 1);
+    disk.watcher().syncs.arm(0, 1);
     put(&file, 6, true).unwrap_err();
     assert_eq!(keys(&file), [1, 2, 3, 4, 5]);
     // Writing them again finds the disk full twice.
-    disk.plan.appends.arm(0, 2);
+    disk.watcher().appends.arm(0, 2);
     put(&file, 7, true).unwrap_err();
     put(&file, 7, true).unwrap_err();
     put(&file, 7, true).unwrap();
     assert_eq!(keys(&file), [1, 2, 3, 4, 5, 7]);
-    assert_eq!(keys(&common::open(&disk.memory)), [1, 2, 3, 4, 5, 7]);
+    assert_eq!(keys(&common::open(disk.inner())), [1, 2, 3, 4, 5, 7]);
 }
 
 #[test]
 fn an_aborted_transaction_leaves_nothing() {
-    let disk = Failing::default();
+    let disk = failing();
     let file = common::create(&disk);
     put(&file, 1, true).unwrap();
     let sizes = file.sizes();
@@ -235,7 +146,7 @@ fn an_aborted_transaction_leaves_nothing() {
     assert_eq!(file.sizes(), sizes);
     put(&file, 3, true).unwrap();
     assert_eq!(keys(&file), [1, 3]);
-    assert_eq!(keys(&common::open(&disk.memory)), [1, 3]);
+    assert_eq!(keys(&common::open(disk.inner())), [1, 3]);
     assert!(file.sizes().file < 10_000, "{:?}", file.sizes());
 }
 
@@ -243,10 +154,10 @@ fn an_aborted_transaction_leaves_nothing() {
 /// does not arrive, later commits must not count on those bytes.
 #[test]
 fn a_long_transaction_that_fails_at_its_end_leaves_nothing() {
-    let disk = Failing::default();
+    let disk = failing();
     let file = common::create(&disk);
     put(&file, 1, true).unwrap();
-    for (fuse, pass) in [(&disk.plan.syncs, 1), (&disk.plan.appends, 1)] {
+    for (fuse, pass) in [(&disk.watcher().syncs, 1), (&disk.watcher().appends, 1)] {
         let mut txn = file.begin().unwrap();
         txn.append_chunk(&long_chunk()).unwrap();
         txn.update(0, &[(2u32.to_be_bytes(), Some("gone"))])
@@ -254,6 +165,6 @@ fn a_long_transaction_that_fails_at_its_end_leaves_nothing() {
         fuse.arm(pass, 1);
         txn.commit().unwrap_err();
         put(&file, 3, true).unwrap();
-        assert_eq!(keys(&common::open(&disk.memory)), [1, 3]);
+        assert_eq!(keys(&common::open(disk.inner())), [1, 3]);
     }
 }

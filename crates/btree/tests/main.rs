@@ -9,3 +9,4 @@ mod damage;
 mod faults;
 mod loading;
 mod model;
+mod survey;

@@ -122,6 +122,18 @@ impl DocdbError {
         }
     }
 
+    /// Whether the disk has no room.
+    pub fn is_full(&self) -> bool {
+        match self {
+            DocdbError::NoRoom { .. } => true,
+            DocdbError::Storage(error) => error.is_full(),
+            DocdbError::Tree(error) => {
+                matches!(&**error, TreeError::Storage(error) if error.is_full())
+            }
+            _ => false,
+        }
+    }
+
     /// Whether creating found the file already there.
     pub fn is_already_there(&self) -> bool {
         match self {

@@ -5,6 +5,7 @@ mod compaction;
 mod compression;
 mod crash;
 mod edits;
+mod faults;
 mod purges;
 mod reading;
 mod recorded;
@@ -17,7 +18,8 @@ use varve_base::{MemoryStorage, Storage};
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
 use varve_docdb::{
-    Announced, Database, DatabaseOptions, DocumentText, Edit, EditOutcome, Mode, Rev, Snapshot,
+    Announced, Database, DatabaseOptions, DocdbError, DocumentText, Edit, EditOutcome, Mode, Rev,
+    Snapshot,
 };
 
 const PATH: &str = "db.varve";
@@ -68,24 +70,35 @@ fn attaching(
     name: &str,
     data: Option<(&str, &[u8])>,
 ) -> Edit {
-    let mut edit = db.snapshot().continued(id, rev).unwrap().unwrap();
+    try_attaching(db, id, rev, name, data).unwrap()
+}
+
+/// The same where the disk may refuse.
+fn try_attaching(
+    db: &Database,
+    id: &str,
+    rev: Option<&Rev>,
+    name: &str,
+    data: Option<(&str, &[u8])>,
+) -> Result<Edit, DocdbError> {
+    let mut edit = db.snapshot().continued(id, rev)?.unwrap();
     let Some((content_type, data)) = data else {
         assert!(edit.detach(name));
-        return edit;
+        return Ok(edit);
     };
     let announced = Announced {
         name: name.to_owned(),
         content_type: content_type.to_owned(),
         is_gzip: false,
     };
-    let mut upload = db.upload(&announced).unwrap();
+    let mut upload = db.upload(&announced)?;
     for piece in data.chunks(100_000) {
-        upload.write(piece).unwrap().unwrap();
+        upload.write(piece)?.unwrap();
     }
     edit.attach(announced).unwrap();
     assert_eq!(edit.awaited().count(), 1);
-    edit.bring(name, upload.finish().unwrap().unwrap());
-    edit
+    edit.bring(name, upload.finish()?.unwrap());
+    Ok(edit)
 }
 
 /// The winning revision of a document as a GET shows it.

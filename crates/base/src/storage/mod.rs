@@ -69,6 +69,15 @@ impl StorageError {
         self.kind() == Some(io::ErrorKind::AlreadyExists)
     }
 
+    /// Whether there is no room: on the disk, in a quota, or below a limit of file sizes.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        matches!(
+            self.kind(),
+            Some(StorageFull | QuotaExceeded | FileTooLarge)
+        )
+    }
+
     fn kind(&self) -> Option<io::ErrorKind> {
         match self {
             StorageError::Io { source, .. } => Some(source.kind()),

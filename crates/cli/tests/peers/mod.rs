@@ -6,6 +6,7 @@ mod corpus;
 mod damage;
 mod durability;
 mod feeds;
+mod full_disk;
 mod hg_clone;
 mod hg_edges;
 mod npm;

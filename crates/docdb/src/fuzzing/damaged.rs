@@ -132,6 +132,7 @@ fn small() -> Result<Vec<u8>, DocdbError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::{BY_ID, BY_SEQ};
 
     #[test]
     fn changed_records_never_panic_and_what_is_salvaged_is_whole() {
@@ -159,6 +160,56 @@ mod tests {
             }
             changed_database(&data);
         }
+    }
+
+    /// What a check says of the small database after a change of one tree.
+    fn said(tree: usize, key: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Vec<String> {
+        let storage = MemoryStorage::with_files([(PATH.into(), small().unwrap())]);
+        let file = TreeFile::open(&storage, Path::new(PATH), tree_options(&options())).unwrap();
+        let mut txn = file.begin().unwrap();
+        let item = txn.get(tree, key).unwrap().unwrap();
+        txn.update(tree, &[(key, change(item.value()))]).unwrap();
+        txn.commit().unwrap();
+        let mut found = Vec::new();
+        let mut watch = Watch {
+            tell: &mut |finding| found.push(finding.to_string()),
+            progress: &Silent,
+            stop: &Interrupt::default(),
+        };
+        verify(&storage, Path::new(PATH), &options(), &mut watch).unwrap();
+        found
+    }
+
+    #[test]
+    fn trees_that_do_not_agree_are_told_of() {
+        let only = |found: Vec<String>, words: &str| {
+            assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
+        };
+        // The first document was changed twice, so its update is the second.
+        let second = 2_u64.to_be_bytes();
+        let gone = said(BY_SEQ, &second, |_| None);
+        only(gone, "change \"a\" at byte");
+        only(
+            said(BY_SEQ, &second, |_| None),
+            "the document's last update is not there",
+        );
+        only(said(BY_ID, b"b", |_| None), "there is no such document");
+        let deleted = said(BY_SEQ, &3_u64.to_be_bytes(), |value| {
+            let mut value = value.to_vec();
+            value[0] ^= 1;
+            Some(value)
+        });
+        only(deleted, "it is not what the document amounts to");
+        let later = said(BY_ID, b"b", |value| {
+            let mut value = value.to_vec();
+            value[1] = 1;
+            Some(value)
+        });
+        assert_eq!(later.len(), 2, "{later:?}");
+        assert!(
+            later[1].contains("the document was updated later"),
+            "{later:?}"
+        );
     }
 
     #[test]

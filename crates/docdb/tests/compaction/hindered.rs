@@ -3,10 +3,9 @@
 use super::*;
 use std::io::ErrorKind;
 use std::sync::Mutex;
-use std::time::SystemTime;
-use varve_base::storage::{Entry, EntryKind};
-use varve_base::{OpenMode, StorageError, StorageFile};
+use varve_base::OpenMode;
 use varve_docdb::DocdbError;
+use varve_testkit::watched::{Call, Watched, Watcher};
 
 /// What the disk refuses at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,131 +23,56 @@ enum Refuses {
     Writing,
 }
 
-/// Memory that refuses, and says how much room it has.
-#[derive(Clone, Debug)]
-struct Disk {
-    memory: MemoryStorage,
-    refuses: Arc<Mutex<Refuses>>,
+/// A disk that refuses, and says how much room it has.
+#[derive(Debug)]
+struct Moods {
+    refuses: Mutex<Refuses>,
     free: Option<u64>,
 }
 
-impl Disk {
-    fn new(free: Option<u64>) -> Disk {
-        Disk {
-            memory: MemoryStorage::default(),
-            refuses: Arc::new(Mutex::new(Refuses::Nothing)),
-            free,
-        }
-    }
-
+impl Moods {
     fn refuse(&self, what: Refuses) {
         *self.refuses.lock().unwrap() = what;
     }
 
-    fn check(&self, what: Refuses, op: &'static str, path: &Path) -> Result<(), StorageError> {
-        if *self.refuses.lock().unwrap() != what {
-            return Ok(());
-        }
-        Err(StorageError::Io {
-            op,
-            path: path.to_owned(),
-            source: ErrorKind::StorageFull.into(),
-        })
+    fn now(&self) -> Refuses {
+        *self.refuses.lock().unwrap()
     }
 }
 
-#[derive(Debug)]
-struct OnDisk {
-    inner: Arc<dyn StorageFile>,
-    disk: Disk,
-}
-
-impl StorageFile for OnDisk {
-    fn path(&self) -> &Path {
-        self.inner.path()
-    }
-    fn len(&self) -> Result<u64, StorageError> {
-        self.inner.len()
-    }
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
-        self.inner.read_at(offset, buf)
-    }
-    fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
-        if bytes.len() > 10_000 {
-            self.disk
-                .check(Refuses::Appends, "append to", self.path())?;
-        }
-        self.inner.append(bytes)
-    }
-    fn truncate(&self, len: u64) -> Result<(), StorageError> {
-        self.inner.truncate(len)
-    }
-    fn sync(&self) -> Result<(), StorageError> {
-        self.disk.check(Refuses::Syncs, "sync", self.path())?;
-        self.inner.sync()
-    }
-}
-
-impl Storage for Disk {
-    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
-        if mode == OpenMode::Append {
-            self.check(Refuses::Openings, "open", path)?;
-        }
-        let inner = self.memory.open(path, mode)?;
-        let disk = self.clone();
-        Ok(Arc::new(OnDisk { inner, disk }))
-    }
-    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
-        self.memory.kind(path)
-    }
-    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
-        self.memory.file_len(path)
-    }
-    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
-        self.memory.modified(folder)
-    }
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
-        self.memory.list(folder)
-    }
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.create_folder(folder)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        self.check(Refuses::Renames, "rename", from)?;
-        if *self.refuses.lock().unwrap() == Refuses::Haste {
+impl Watcher for Moods {
+    fn before(&self, call: Call, _: &Path) -> Result<(), ErrorKind> {
+        let what = match call {
+            Call::Open(OpenMode::Append) => Refuses::Openings,
+            Call::Append(len) if len > 10_000 => Refuses::Appends,
+            Call::Sync => Refuses::Syncs,
+            Call::SyncFolder => Refuses::FolderSyncs,
+            Call::Rename => Refuses::Renames,
+            _ => return Ok(()),
+        };
+        if what == Refuses::Renames && self.now() == Refuses::Haste {
             self.refuse(Refuses::Writing);
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
-        self.memory.rename(from, to)
+        match self.now() == what {
+            true => Err(ErrorKind::StorageFull),
+            false => Ok(()),
+        }
     }
-    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
-        self.memory.exchange(one, other)
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.free
     }
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.remove_tree(folder)
-    }
-    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.sync_tree(folder)
-    }
-    fn remove(&self, path: &Path) -> Result<(), StorageError> {
-        self.memory.remove(path)
-    }
-    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        self.memory.link(from, to)
-    }
-    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
-        self.memory.create_symlink(target, path)
-    }
-    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
-        self.memory.read_symlink(path)
-    }
-    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        self.check(Refuses::FolderSyncs, "sync", folder)?;
-        self.memory.sync_folder(folder)
-    }
-    fn free_bytes(&self, _folder: &Path) -> Result<Option<u64>, StorageError> {
-        Ok(self.free)
-    }
+}
+
+type Disk = Watched<MemoryStorage, Moods>;
+
+fn disk(free: Option<u64>) -> Disk {
+    let moods = Moods {
+        refuses: Mutex::new(Refuses::Nothing),
+        free,
+    };
+    Watched::new(MemoryStorage::default(), moods)
 }
 
 fn filled(storage: impl Storage + 'static) -> Database {
@@ -171,7 +95,7 @@ fn refused(db: &Database) -> DocdbError {
 
 #[test]
 fn a_disk_without_room_is_told_of_before_anything_is_done() {
-    let disk = Disk::new(Some(5000));
+    let disk = disk(Some(5000));
     let db = filled(disk.clone());
     let before = answers(&db.snapshot());
     let error = refused(&db);
@@ -192,17 +116,17 @@ fn a_disk_without_room_is_told_of_before_anything_is_done() {
 #[test]
 fn what_the_disk_refuses_leaves_the_old_file() {
     for what in [Refuses::Renames, Refuses::Appends, Refuses::Syncs] {
-        let disk = Disk::new(Some(1 << 40));
+        let disk = disk(Some(1 << 40));
         let db = filled(disk.clone());
         let before = answers(&db.snapshot());
-        disk.refuse(what);
+        disk.watcher().refuse(what);
         assert!(matches!(
             refused(&db),
             DocdbError::Storage(_) | DocdbError::Tree(_)
         ));
         assert_eq!(answers(&db.snapshot()), before, "{what:?}");
         assert_eq!(names(&disk), [PATH], "{what:?}");
-        disk.refuse(Refuses::Nothing);
+        disk.watcher().refuse(Refuses::Nothing);
         put_rev(&db, r#"{"_id":"more"}"#);
         compact(&db);
         assert_eq!(db.snapshot().update_seq(), 201, "{what:?}");
@@ -211,32 +135,32 @@ fn what_the_disk_refuses_leaves_the_old_file() {
 
 #[test]
 fn a_file_that_cannot_be_opened_again_is_used_as_it_is() {
-    let disk = Disk::new(None);
+    let disk = disk(None);
     let db = filled(disk.clone());
     let before = answers(&db.snapshot());
-    disk.refuse(Refuses::Openings);
+    disk.watcher().refuse(Refuses::Openings);
     compact(&db);
     assert_eq!(answers(&db.snapshot()), before);
     put_rev(&db, r#"{"_id":"more"}"#);
     let now = answers(&db.snapshot());
-    disk.refuse(Refuses::Nothing);
+    disk.watcher().refuse(Refuses::Nothing);
     let again = Database::open(Arc::new(disk), Path::new(PATH), &options()).unwrap();
     assert_eq!(answers(&again.snapshot()), now);
 }
 
 #[test]
 fn nothing_is_acknowledged_while_the_new_name_is_in_doubt() {
-    let disk = Disk::new(None);
+    let disk = disk(None);
     let db = filled(disk.clone());
     let before = answers(&db.snapshot());
     let mut begun = db.begin_compaction().unwrap();
     begun.copy(&Silent, &Interrupt::default()).unwrap();
-    disk.refuse(Refuses::FolderSyncs);
+    disk.watcher().refuse(Refuses::FolderSyncs);
     begun.finish(&Interrupt::default()).unwrap_err();
     assert_eq!(answers(&db.snapshot()), before);
     let more = edit(r#"{"_id":"more"}"#);
     db.update_one(more.clone(), Mode::Interactive).unwrap_err();
-    disk.refuse(Refuses::Nothing);
+    disk.watcher().refuse(Refuses::Nothing);
     db.update_one(more, Mode::Interactive).unwrap().unwrap();
     compact(&db);
     assert_eq!(db.snapshot().update_seq(), 201);
@@ -245,12 +169,12 @@ fn nothing_is_acknowledged_while_the_new_name_is_in_doubt() {
 
 #[test]
 fn a_writer_that_waits_for_the_swap_writes_to_the_new_file() {
-    let disk = Disk::new(None);
+    let disk = disk(None);
     let db = filled(disk.clone());
-    disk.refuse(Refuses::Haste);
+    disk.watcher().refuse(Refuses::Haste);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while *disk.refuses.lock().unwrap() != Refuses::Writing {
+            while disk.watcher().now() != Refuses::Writing {
                 std::thread::yield_now();
             }
             put_rev(&db, r#"{"_id":"waited"}"#);

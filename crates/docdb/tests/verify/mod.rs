@@ -2,7 +2,7 @@
 
 mod flips;
 mod salvaging;
-mod sample;
+pub mod sample;
 
 use sample::{findings, larger, small, storage_of};
 use std::path::Path;

@@ -12,9 +12,7 @@ impl From<DocdbError> for Failure {
     fn from(error: DocdbError) -> Failure {
         match error {
             DocdbError::Deleted { .. } => missing_database(),
-            DocdbError::NoRoom { .. } => {
-                Failure::new(507, "insufficient_storage", error.to_string())
-            }
+            full if full.is_full() => Failure::new(507, "insufficient_storage", full.to_string()),
             other => Failure::internal(other),
         }
     }
