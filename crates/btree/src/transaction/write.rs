@@ -3,7 +3,7 @@
 use super::Transaction;
 use crate::TreeError;
 use crate::chunk::{self, ChunkRef};
-use crate::commit::{self, ALIGN, Commit, Root};
+use crate::commit::{self, Commit, Root};
 use crate::edit;
 use crate::error::check_len;
 use crate::file::Writer;
@@ -147,20 +147,26 @@ impl Transaction<'_> {
         self.finish(false)
     }
 
-    /// Ends without changes. If everything is known to be durable, a commit says so that covers
-    /// nothing: damage to a synced commit that ends a file looks like a write that was cut short,
-    /// and opening leaves the commit out; damage to one that another follows is found in the chunk
-    /// that it hits, and nowhere else. That commit need not be durable itself.
+    /// Appends copies of all root nodes, for a commit without changes that seals the file: damage to
+    /// a synced commit that ends a file looks like a write that was cut short, and opening leaves
+    /// the commit out; damage to one that another follows is found in the chunk that it hits, and
+    /// nowhere else. Roots are hit by all who read, so they are there twice then. That commit need
+    /// not be durable itself. Returns `false` if there is nothing to be sealed, or if it is not
+    /// known to be durable.
     ///
     /// # Errors
-    /// What the storage answers.
-    pub fn seal(self) -> Result<(), TreeError> {
-        let state = &self.base.state;
-        let covered = state.at.saturating_sub(state.commit.span);
-        if self.writer.durable < state.end || covered < ALIGN {
-            return Ok(());
+    /// Damage; what the storage answers.
+    pub fn repeat_roots(&mut self) -> Result<bool, TreeError> {
+        if self.writer.durable < self.base.state.end {
+            return Ok(false);
         }
-        self.finish(false).map(drop)
+        for tree in 0..self.roots.len() {
+            if let Some(at) = self.roots[tree].node {
+                let chunk = self.base.stored_chunk(at)?;
+                self.roots[tree].node = Some(self.append_chunk(&chunk)?);
+            }
+        }
+        Ok(true)
     }
 
     fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {

@@ -16,6 +16,13 @@ fn body(n: usize) -> Value {
 
 /// A site with a database `victim` of [`DOCS`] documents and a database `other`, not running.
 fn site() -> Site {
+    let (site, server) = running();
+    assert!(server.stop("TERM").status.success());
+    site
+}
+
+/// The same while it is served.
+fn running() -> (Site, Server) {
     let site = Site::new();
     let server = site.serve();
     let mut admin = server.admin();
@@ -33,8 +40,8 @@ fn site() -> Site {
     admin
         .put("/other/safe", &json!({"kept": true}))
         .expect_status(201);
-    assert!(server.stop("TERM").status.success());
-    site
+    drop(admin);
+    (site, server)
 }
 
 /// Reads every document; what is answered must be right. Returns the errors.
@@ -104,17 +111,29 @@ fn a_damaged_database_names_its_file_offset_and_reason() {
     }
 }
 
-/// Damage in the last commit cannot be told from one that was torn while it was written: the state
-/// before it is served.
+/// Damage in the last commit cannot be told from one that was torn while it was written, if nobody
+/// closed the database: the state before it is served.
 #[test]
 fn a_database_with_a_damaged_end_serves_the_commit_before() {
     for share in [0.8, 0.97] {
-        let site = site();
+        let (site, server) = running();
+        server.kill();
         damage(&site.database_file("victim"), share);
         let errors = read_all(&mut site.serve());
         assert!(errors.iter().all(|e| e == "404"), "{errors:?}");
         assert_eq!(errors.len(), 100);
     }
+}
+
+/// In one that was closed, damage hits its own place only.
+#[test]
+fn a_database_that_was_closed_loses_no_commit_to_damage() {
+    let site = site();
+    damage(&site.database_file("victim"), 0.6);
+    let errors = read_all(&mut site.serve());
+    let told = |e: &String| e.contains("is damaged at byte ");
+    assert!(errors.iter().all(told) && !errors.is_empty(), "{errors:?}");
+    assert!(errors.len() < 100, "{errors:?}");
 }
 
 #[test]

@@ -312,7 +312,7 @@ impl Compaction {
         self.round(&last.uncached(), &watch)?;
         watch.check()?;
         // In a copy that was appended as a whole, damage anywhere would make all of it disappear.
-        self.new.begin()?.seal()?;
+        crate::write::seal(self.new.begin()?, database.path())?;
         let (storage, path) = (database.storage(), database.path());
         let (before, after) = (old.sizes().file, self.new.sizes().file);
         let newest = Snapshot::new(self.new.snapshot(), path)?;

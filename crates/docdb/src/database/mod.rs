@@ -14,7 +14,7 @@ use crate::gzip::Compressible;
 use crate::record::{DocumentReducer, Header, TREES};
 use crate::training::Training;
 use crate::watch::Watch;
-use crate::write::{Group, Job, Outcomes};
+use crate::write::{Group, Job, Outcomes, seal};
 use crate::{DocdbError, Snapshot, Subscription};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -374,7 +374,7 @@ impl Database {
     /// # Errors
     /// As [`Database::update`].
     pub fn seal(&self) -> Result<(), DocdbError> {
-        self.write(|_, txn| Ok(txn.seal()?))
+        self.write(|_, txn| seal(txn, &self.shared.path))
     }
 
     /// Whether one bit of the file's header is flipped; it is read as it was.

@@ -107,7 +107,7 @@ pub fn salvage(
     salvage.locals()?;
     salvage.purges()?;
     let report = salvage.commit()?;
-    new.begin()?.seal()?;
+    crate::write::seal(new.begin()?, &files.copy)?;
     drop(new);
     files.finish()?;
     Ok(report)

@@ -71,6 +71,23 @@ pub(crate) fn commit(
     Ok((Some(snapshot), outcomes))
 }
 
+/// Makes a commit of its own of what was committed last, so that damage to that hits no more than its
+/// own place: see [`Transaction::repeat_roots`].
+pub(crate) fn seal(mut txn: Transaction<'_>, path: &std::path::Path) -> Result<(), DocdbError> {
+    if !txn.repeat_roots()? {
+        return Ok(());
+    }
+    let before = Snapshot::new(txn.base().clone(), path)?;
+    let tally = before.header().tally.map(|tally| tally.plus(txn.tally()));
+    let header = Header {
+        tally,
+        ..before.header().clone()
+    };
+    txn.set_user_header(&header.encode());
+    txn.commit_unsynced()?;
+    Ok(())
+}
+
 /// A transaction with what its jobs share.
 pub(super) struct Work<'f> {
     pub(super) txn: Transaction<'f>,

@@ -5,6 +5,6 @@ mod documents;
 mod group;
 mod purge;
 
-pub(crate) use commit::{Job, Outcomes, commit};
+pub(crate) use commit::{Job, Outcomes, commit, seal};
 pub(crate) use group::{Callback, Committer, Group, LINGER};
 pub(crate) use purge::Purging;
