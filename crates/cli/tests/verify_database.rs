@@ -136,7 +136,6 @@ fn what_is_no_database_is_refused() {
         (&["verify", "text"][..], "abort: 'text' is no database\n"),
         (&["verify", "empty"], "abort: 'empty' is no database\n"),
         (&["verify", "."], "abort: '.' is no database\n"),
-        (&["verify", "none"], "abort: 'none' is no database\n"),
         (
             &["verify", "--salvage", "new"],
             "abort: --salvage is for the file of a database\n",
@@ -152,4 +151,11 @@ fn what_is_no_database_is_refused() {
             (Some(255), words)
         );
     }
+    let done = varve(folder.path(), &["verify", "none"]);
+    assert_eq!(done.status.code(), Some(255));
+    assert!(
+        said(&done).contains("verify: invalid arguments\n"),
+        "{}",
+        said(&done)
+    );
 }

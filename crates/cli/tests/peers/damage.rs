@@ -128,12 +128,17 @@ fn a_database_with_a_damaged_end_serves_the_commit_before() {
 /// In one that was closed, damage hits its own place only.
 #[test]
 fn a_database_that_was_closed_loses_no_commit_to_damage() {
-    let site = site();
-    damage(&site.database_file("victim"), 0.6);
-    let errors = read_all(&mut site.serve());
-    let told = |e: &String| e.contains("is damaged at byte ");
-    assert!(errors.iter().all(told) && !errors.is_empty(), "{errors:?}");
-    assert!(errors.len() < 100, "{errors:?}");
+    let mut seen = 0;
+    for share in [0.7, 0.75, 0.8] {
+        let site = site();
+        damage(&site.database_file("victim"), share);
+        let errors = read_all(&mut site.serve());
+        let told = |e: &String| e.contains("is damaged at byte ");
+        assert!(errors.iter().all(told), "{errors:?}");
+        assert!(errors.len() < 100, "{errors:?}");
+        seen += errors.len();
+    }
+    assert!(seen > 0, "nothing of it was needed");
 }
 
 #[test]

@@ -32,7 +32,9 @@ impl Target {
         let found = target.storage.kind(&target.path);
         let kind = match found.map_err(|error| failed(&error))? {
             Some(EntryKind::File) => TreeFile::kind_of(&target.storage, &target.path),
-            _ => Ok(None),
+            Some(_) => Ok(None),
+            // As by Mercurial, which takes no arguments here.
+            None => return Err(Abort::usage(&super::COMMAND, "invalid arguments")),
         };
         match kind.map_err(|error| failed(&error))? {
             Some((KIND, _)) => Ok(target),
