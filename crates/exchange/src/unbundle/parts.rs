@@ -137,11 +137,8 @@ impl Applying<'_> {
             b"stream2" => self.stream(header, payload)?,
             b"obsmarkers" => {
                 let bytes = read_whole(&mut payload)?;
-                match (self.how.takes_markers, &self.how.pushed) {
-                    (true, _) => {}
-                    (false, None) => return Err(ExchangeError::MarkersNotEnabled),
-                    // As Mercurial does, which says so only to those who look for mistakes.
-                    (false, Some(_)) => return Ok(()),
+                if !self.how.takes_markers {
+                    return Err(ExchangeError::MarkersNotEnabled);
                 }
                 let new = self.receiver(source)?.markers(&bytes)?;
                 if let Some(pushed) = &mut self.how.pushed {

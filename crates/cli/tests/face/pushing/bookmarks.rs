@@ -31,6 +31,17 @@ fn bookmarks_move_with_what_they_are_on() {
 }
 
 #[test]
+fn a_new_head_may_come_with_a_bookmark_that_moves_along() {
+    let pair = Pair::new();
+    pair.there("bookmark -r 0 feature");
+    pair.here("bookmark -r 0 feature");
+    pair.here("update -q feature");
+    pair.commit("c");
+    pair.same(&["push", "push"]);
+    pair.verify();
+}
+
+#[test]
 fn bookmarks_move_whatever_the_path_says_of_them() {
     let pair = Pair::new();
     pair.there("bookmark -r 0 moves");

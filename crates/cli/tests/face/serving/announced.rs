@@ -119,6 +119,13 @@ fn what_is_not_there_is_refused_by_name() {
         assert!(said.starts_with(&expected), "{said}");
         assert_eq!(output.status.code(), Some(255));
     }
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("b.hg");
+    let bundle = bundle.to_str().unwrap();
+    hg().ok(twin.ours(), &["bundle", "-q", "-a", bundle]);
+    let mut bundled = command(&our_hg(), folder.path(), &["-R", bundle, "-p", "0"]);
+    let output = bundled.output().unwrap();
+    assert_eq!(output.stderr, b"abort: serve does not serve bundles\n");
     let output = command(&our_hg(), twin.ours(), &["-p", "70000"]).output();
     let output = output.unwrap();
     assert_eq!(output.stderr, b"abort: port 70000 is not from 0 to 65535\n");

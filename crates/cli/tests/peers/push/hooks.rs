@@ -137,4 +137,14 @@ fn hooks_of_strangers_and_in_python_are_not_run() {
         "{said}"
     );
     assert_eq!(pair.hg.ok(&pair.servers()[0], &["log", "-T", "."]), "...");
+    let mut pair = pair;
+    let ran = pair.site.path().join("ran");
+    let hook = format!("{OPEN}[hooks]\nincoming = touch {}\n", ran.display());
+    pair.configure(&hook);
+    let hgrc = pair.servers()[0].join(".hg/hgrc");
+    // Who may not give files away has none of strangers either.
+    if std::os::unix::fs::chown(&hgrc, Some(65534), None).is_ok() {
+        let [ours, _] = pair.push_each("-f");
+        assert!(!ran.exists(), "{}", ours.0);
+    }
 }

@@ -235,3 +235,63 @@ fn odd_bundles_are_answered_alike() {
     }
     pair.same();
 }
+
+#[test]
+fn markers_of_either_version_are_answered_alike() {
+    let marker = |version: u8, old: u8, new: u8| {
+        let nodes = [[old; 20], [new; 20]].concat();
+        let (head, facts): (&[u8], &[u8]) = match version {
+            0 => (b"\0\x01\0\0\0\x11\0", b"date:7.0 0\0user:b"),
+            _ => (
+                b"\x01\0\0\0\x42\x40\x1c\0\0\0\0\0\0\0\0\0\0\x01\x03\x01",
+                b"\x04\x01userb",
+            ),
+        };
+        [head, &nodes, facts].concat()
+    };
+    let mut pair = Pair::new(OPEN);
+    for evolution in ["", "all", "exchange", "createmarkers"] {
+        pair.configure(&format!("{OPEN}[experimental]\nevolution = {evolution}\n"));
+        for (what, payload) in [
+            ("version 0", marker(0, 1, 2)),
+            ("the same in version 1", marker(1, 1, 2)),
+            ("version 1", marker(1, 3, 4)),
+        ] {
+            let part = part("OBSMARKERS", 1, &[], &payload);
+            pair.post(what, FORCE, &with_replies(part));
+        }
+        let [ours, theirs] = pair
+            .servers()
+            .map(|server| std::fs::read(server.join(".hg/store/obsstore")).unwrap_or_default());
+        assert_eq!(ours, theirs, "{evolution}");
+        let may = ["all", "createmarkers"].contains(&evolution);
+        assert!(!may || !ours.is_empty(), "{evolution}");
+    }
+}
+
+#[test]
+fn how_many_heads_there_are_more_is_answered_alike() {
+    let pair = Pair::new(OPEN);
+    let client = &pair.clients()[0];
+    let bundled = |name: &str, kind: &str, on: &str| {
+        pair.hg.ok(client, &["update", "-q", on]);
+        super::commit(&pair.hg, client, name);
+        let file = pair.site.path().join(name);
+        let file = file.to_str().unwrap();
+        let options = ["--base", "tip^", "-r", "tip", "-q", "-t", kind];
+        pair.hg
+            .ok(client, &[&["bundle"], &options[..], &[file]].concat());
+        std::fs::read(file).unwrap()
+    };
+    let old = bundled("x", "none-v1", "0");
+    let answer = pair.post("a head more", FORCE, &old);
+    assert!(answer.starts_with(b"2\n"), "{}", answer.escape_ascii());
+    pair.post("nothing new", FORCE, &old);
+    let new = bundled("y", "none-v2", "0");
+    // Behind the beginning of the bundle.
+    let caps = part("REPLYCAPS", 9, &[], CAPABILITIES);
+    pair.post("one more", FORCE, &[&new[..8], &caps, &new[8..]].concat());
+    let on_top = bundled("z", "none-v1", "tip");
+    let answer = pair.post("no head more", FORCE, &on_top);
+    assert!(answer.starts_with(b"1\n"), "{}", answer.escape_ascii());
+}
