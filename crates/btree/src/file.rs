@@ -43,6 +43,8 @@ pub struct Sizes {
     /// Of that, what the newest commit's trees and record take. Chunks are known only to those
     /// who appended them.
     pub nodes: u64,
+    /// Of these, the roots: a file that was put away has them twice.
+    pub roots: u64,
 }
 
 /// What opening found that is not as it was written.
@@ -359,10 +361,13 @@ impl TreeFile {
     /// Sizes as of the newest commit.
     pub fn sizes(&self) -> Sizes {
         let state = self.snapshot().state;
-        let stored = state.commit.roots.iter().map(|root| root.stored);
+        let roots = &state.commit.roots;
+        let stored = roots.iter().map(|root| root.stored);
+        let len = |node: ChunkRef| u64::from(node.len);
         Sizes {
             file: state.end,
             nodes: stored.fold(state.end - state.at, u64::saturating_add),
+            roots: roots.iter().filter_map(|root| root.node).map(len).sum(),
         }
     }
 }

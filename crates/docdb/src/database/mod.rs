@@ -398,6 +398,8 @@ impl Database {
             active: info
                 .documents_active
                 .saturating_add(file.nodes)
+                // Another compaction would repeat them, too.
+                .saturating_add(file.roots)
                 .min(file.file),
             external: info.external,
         })

@@ -97,6 +97,7 @@ fn options_of(command: &Command, matches: &Matches) -> String {
         let name = flag.long.replace('-', "_");
         match value {
             Some(value) => drop(pairs.insert(name, value)),
+            None if OWN.contains(&(command.name(), flag.long)) => {}
             None => drop(pairs.entry(name).or_insert_with(|| default.to_owned())),
         }
     }
@@ -106,6 +107,9 @@ fn options_of(command: &Command, matches: &Matches) -> String {
         .collect();
     format!("{{{}}}", pairs.join(", "))
 }
+
+/// Options that Mercurial's commands do not have: hooks see them where they are given.
+const OWN: &[(&str, &str)] = &[("verify", "salvage")];
 
 /// What options are that are not given, where that is neither `None` nor empty; and those of
 /// Mercurial that cannot be given here, because hooks expect them all the same.
