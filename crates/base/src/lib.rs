@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows of terminals, environment variables or home directories.
 
+pub mod base85;
 pub mod progress;
 pub mod storage;
 pub mod varint;

@@ -12,11 +12,14 @@
 use super::Mode;
 use crate::edit::Edit;
 use crate::{DocdbError, Snapshot};
+use varve_base::storage;
 use varve_btree::{EncodedChunk, Link};
 use varve_codec::DeltaCompressor;
 
 /// Shorter texts are not worth it: a dictionary does as much for them.
 const SHORTEST: usize = 4 << 10;
+/// Longer texts are not expanded where nothing may be waited for.
+const LONG: u64 = 64 << 10;
 /// How many deltas lie on one another.
 const DEEPEST: usize = 3;
 
@@ -58,6 +61,10 @@ pub(super) fn delta(
     let Some((_, parent)) = known.next() else {
         return Ok(None);
     };
+    if parent.external > LONG {
+        // Expanding it takes a while, for which a server's connections should not wait.
+        storage::give_up();
+    }
     // What cannot be read is no base; the edit does not need it.
     let Ok(chain) = snapshot.tree().chain(parent.body) else {
         return Ok(None);

@@ -6,8 +6,8 @@
 //! +--------+-------+---------+-----------+-------+
 //! ```
 //! Payloads name the dictionary by its number. The place is that of a chunk with its bytes, behind
-//! which stands a copy of that chunk. It was trained so many microseconds after the beginning of 1970, when there were so many documents, and
-//! made of 1000 bytes of such documents `share` bytes.
+//! which stands a copy of that chunk. It was trained so many microseconds after the beginning of
+//! 1970, when there were so many documents, and made of 1000 bytes of such documents `share` bytes.
 
 use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};

@@ -116,68 +116,23 @@ impl DocumentRecord {
     /// Reads what [`DocumentRecord::encode`] wrote; `read` reads a chunk of the file.
     pub(crate) fn decode<E>(
         bytes: &[u8],
-        mut read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
+        read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<Result<Self, Malformed>, E> {
-        let mut reader = Reader::new(bytes);
-        let head = DocumentHead::decode(&mut reader);
-        let Ok((head, parts)) = head.and_then(|head| Ok((head, head.parts(&mut reader)?))) else {
-            return Ok(Err(Malformed));
-        };
-        let mut texts = Vec::with_capacity(parts.len());
-        for part in &parts {
-            let mut text = Vec::new();
-            read(part.place, &mut text)?;
-            texts.push(text);
+        match Loaded::of(bytes, read) {
+            Ok((_, Some(error))) => Err(error),
+            Ok((loaded, None)) => Ok(loaded.record()),
+            Err(Malformed) => Ok(Err(Malformed)),
         }
-        Ok(DocumentRecord::of(head, reader, &parts, texts))
     }
 
     /// Reads what there is: the first part of the history that cannot be read is left out, with all
     /// that is older, and why it cannot be read is returned as well.
     pub(crate) fn decode_newest<E>(
         bytes: &[u8],
-        mut read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
+        read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(Self, Option<E>), Malformed> {
-        let mut reader = Reader::new(bytes);
-        let head = DocumentHead::decode(&mut reader)?;
-        let parts = head.parts(&mut reader)?;
-        let (mut texts, mut missing) = (Vec::new(), None);
-        for part in &parts {
-            let mut text = Vec::new();
-            if let Err(error) = read(part.place, &mut text) {
-                missing = Some(error);
-                break;
-            }
-            texts.push(text);
-        }
-        if missing.is_none() {
-            return Ok((DocumentRecord::of(head, reader, &parts, texts)?, None));
-        }
-        let tree = history::join_newest(reader, &parts, &texts)?;
-        if tree.is_empty() || head.deleted != tree.is_deleted() {
-            return Err(Malformed);
-        }
-        Ok((DocumentRecord::new(head.seq, tree), missing))
-    }
-
-    fn of(
-        head: DocumentHead,
-        here: Reader<'_>,
-        parts: &[Part],
-        texts: Vec<Vec<u8>>,
-    ) -> Result<Self, Malformed> {
-        let (tree, parts) = match texts.is_empty() {
-            true => (RevTree::decode(here)?, Vec::new()),
-            false => history::join(here, parts, texts)?,
-        };
-        if tree.is_empty() || head.deleted != tree.is_deleted() {
-            return Err(Malformed);
-        }
-        Ok(DocumentRecord {
-            seq: head.seq,
-            tree,
-            parts,
-        })
+        let (loaded, missing) = Loaded::of(bytes, read)?;
+        Ok((loaded.record()?, missing))
     }
 
     /// Bytes in the file that the document was read from, and as clients see them.
@@ -195,6 +150,55 @@ impl DocumentRecord {
     ) -> Result<(), E> {
         self.parts.clear();
         self.tree.move_leaves(place)
+    }
+}
+
+/// A document's value with the texts of its parts, not decoded yet.
+struct Loaded<'b> {
+    head: DocumentHead,
+    here: Reader<'b>,
+    parts: Vec<Part>,
+    /// As many as could be read.
+    texts: Vec<Vec<u8>>,
+}
+
+impl<'b> Loaded<'b> {
+    /// Also returns why the first part that cannot be read is not there.
+    fn of<E>(
+        bytes: &'b [u8],
+        mut read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(Self, Option<E>), Malformed> {
+        let mut here = Reader::new(bytes);
+        let head = DocumentHead::decode(&mut here)?;
+        let parts = head.parts(&mut here)?;
+        let (mut texts, mut missing) = (Vec::with_capacity(parts.len()), None);
+        for part in &parts {
+            let mut text = Vec::new();
+            if let Err(error) = read(part.place, &mut text) {
+                missing = Some(error);
+                break;
+            }
+            texts.push(text);
+        }
+        let loaded = Loaded {
+            head,
+            here,
+            parts,
+            texts,
+        };
+        Ok((loaded, missing))
+    }
+
+    fn record(self) -> Result<DocumentRecord, Malformed> {
+        let (tree, parts) = history::join(self.here, &self.parts, self.texts)?;
+        if tree.is_empty() || self.head.deleted != tree.is_deleted() {
+            return Err(Malformed);
+        }
+        Ok(DocumentRecord {
+            seq: self.head.seq,
+            tree,
+            parts,
+        })
     }
 }
 

@@ -73,17 +73,22 @@ pub(crate) fn read_parts(reader: &mut Reader<'_>) -> Result<Vec<Part>, Malformed
     Ok(parts)
 }
 
-/// Puts a tree together from what stands here and the texts of its parts.
+/// Puts a tree together from what stands here and the texts of its parts. Parts without a text are
+/// left out, with all that is older; then none is known.
 pub(crate) fn join(
     here: Reader<'_>,
     parts: &[Part],
     texts: Vec<Vec<u8>>,
 ) -> Result<(RevTree, Vec<Known>), Malformed> {
+    let is_cut = texts.len() < parts.len();
     let runs = parts.iter().zip(&texts);
     let runs: Vec<_> = runs
         .map(|(part, text)| (&text[..], part.revisions))
         .collect();
-    let (tree, mut at) = RevTree::decode_runs(here, &runs, false)?;
+    let (tree, mut at) = RevTree::decode_runs(here, &runs, is_cut)?;
+    if is_cut {
+        return Ok((tree, Vec::new()));
+    }
     let mut known = Vec::with_capacity(parts.len());
     for (part, text) in parts.iter().zip(texts) {
         let first = tree.node(at).ok_or(Malformed)?.rev.clone();
@@ -95,19 +100,6 @@ pub(crate) fn join(
         });
     }
     Ok((tree, known))
-}
-
-/// Puts a tree together of which later parts cannot be read.
-pub(crate) fn join_newest(
-    here: Reader<'_>,
-    parts: &[Part],
-    texts: &[Vec<u8>],
-) -> Result<RevTree, Malformed> {
-    let runs = parts.iter().zip(texts);
-    let runs: Vec<_> = runs
-        .map(|(part, text)| (&text[..], part.revisions))
-        .collect();
-    Ok(RevTree::decode_runs(here, &runs, true)?.0)
 }
 
 /// Says how many revisions are to stand here, and where all others are. Parts that are `known` are

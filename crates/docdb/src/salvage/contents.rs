@@ -1,14 +1,12 @@
 //! What revisions hold: bodies and attachments.
 
-use super::Salvage;
+use super::{LEFT_OUT, Salvage};
 use crate::record::{Attachment, decode_attachments, encode_attachments};
 use crate::revtree::{Node, Stored};
 use crate::verify::{Hit, Part, Trouble, check_attachment};
 use crate::{DocdbError, Rev};
 use std::sync::Arc;
 use varve_btree::{ChunkRef, EncodedChunk, Tally};
-
-const LEFT_OUT: &str = "left out";
 
 impl Salvage<'_, '_> {
     /// Reads a chunk, into the text.

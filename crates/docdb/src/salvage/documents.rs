@@ -1,7 +1,7 @@
 //! Documents: from the tree by id, and from the tree by sequence what is missing there.
 
-use super::Salvage;
 use super::files::Files;
+use super::{LEFT_OUT, Salvage};
 use crate::compact::Sorter;
 use crate::record::{BY_ID, BY_SEQ, Change, DocumentRecord, fields::Reader};
 use crate::revtree::RevTree;
@@ -10,7 +10,6 @@ use crate::{DocdbError, Rev};
 use varve_base::Unit;
 use varve_btree::{ChunkRef, Loader, Met};
 
-const LEFT_OUT: &str = "left out";
 /// Length of a sequence at the beginning of a key.
 const SEQ: usize = size_of::<u64>();
 
@@ -36,7 +35,7 @@ impl Salvage<'_, '_> {
     fn known_documents(&mut self, by_seq: &mut Sorter<'_>) -> Result<u64, DocdbError> {
         let (walked, mut missing) = (self.walked.clone(), 0_u64);
         walked.tree().survey(BY_ID, &mut |met| {
-            self.stop()?;
+            self.watch.check()?;
             match met {
                 Met::Item { key, value, .. } => {
                     match self.record(key, value) {
@@ -77,7 +76,7 @@ impl Salvage<'_, '_> {
         let mut changes = self.missing_changes(files)?.finish()?;
         let mut found = 0;
         while let Some(id) = changes.peek().map(<[u8]>::to_vec) {
-            self.stop()?;
+            self.watch.check()?;
             let mut newest: Option<Change> = None;
             // In a sound file each id comes once.
             while changes.peek() == Some(&id) {
@@ -107,7 +106,7 @@ impl Salvage<'_, '_> {
         let mut missing = files.sorter(&files.missing);
         let (from, walked) = (self.from.clone(), self.walked.clone());
         walked.tree().survey(BY_SEQ, &mut |met| {
-            self.stop()?;
+            self.watch.check()?;
             let Met::Item { key, value, .. } = met else {
                 return Ok::<_, DocdbError>(());
             };
@@ -186,7 +185,7 @@ impl Salvage<'_, '_> {
         let mut sorted = sorter.finish()?;
         let (mut by_seq, mut last) = (Loader::new(BY_SEQ), 0_u64);
         while let Some(key) = sorted.peek().map(<[u8]>::to_vec) {
-            self.stop()?;
+            self.watch.check()?;
             let tree = sorted.take()?.unwrap_or_default();
             let (seq, id) = key.split_first_chunk().unwrap_or((&[0; SEQ], &[]));
             let id = String::from_utf8_lossy(id).into_owned();
@@ -215,7 +214,7 @@ impl Salvage<'_, '_> {
         let mut sorted = by_id.finish()?;
         let mut tree = Loader::new(BY_ID);
         while let Some(id) = sorted.peek().map(<[u8]>::to_vec) {
-            self.stop()?;
+            self.watch.check()?;
             let value = sorted.take()?.unwrap_or_default();
             tree.push(&mut self.txn, &id, &value)?;
         }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! new.varve.salvage             the new file until it is complete, then renamed to new.varve
-//! new.varve.salvage.by-seq      sorted runs, where there are more documents than fit in memory
+//! new.varve.salvage.missing     sorted runs, where there are more documents than fit in memory
+//! new.varve.salvage.by-seq
 //! new.varve.salvage.by-id
 //! ```
 //! Documents come from the tree by id; where a part of that cannot be read, from the tree by
@@ -32,6 +33,9 @@ use std::sync::Arc;
 use varve_base::Storage;
 use varve_btree::{ChunkRef, Tally, Transaction, TreeError, TreeFile};
 use varve_codec::{CodecId, Compressor, EngineSetting};
+
+/// What became of most of what cannot be read.
+const LEFT_OUT: &str = "left out";
 
 /// What was written into the new file, and how much was told to be left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,7 +101,7 @@ pub fn salvage(
         let is_read = trouble.offset < Some(salvage.from.tree().position());
         let outcome = match is_read {
             true => "kept as far as it can be read",
-            false => "left out",
+            false => LEFT_OUT,
         };
         salvage.tell(trouble, Part::Commit, Hit::Database, outcome);
     }
@@ -147,11 +151,6 @@ impl Salvage<'_, '_> {
         (self.watch.tell)(&finding);
     }
 
-    fn stop(&self) -> Result<(), DocdbError> {
-        let stop = self.watch.stop.check();
-        stop.map_err(|_| DocdbError::Interrupted)
-    }
-
     /// Puts the dictionary into the new file that its bodies begin with.
     fn dictionary(&mut self, method: &Method) -> Result<(), DocdbError> {
         let known = self.from.header().dictionaries.last().cloned();
@@ -168,7 +167,7 @@ impl Salvage<'_, '_> {
     }
 
     fn commit(mut self) -> Result<Salvaged, DocdbError> {
-        self.stop()?;
+        self.watch.check()?;
         self.header.tally = Some(*self.txn.tally());
         self.txn.set_user_header(&self.header.encode());
         self.txn.commit()?;

@@ -1,13 +1,11 @@
 //! What is not a document: the security object, local documents, purges.
 
-use super::Salvage;
+use super::{LEFT_OUT, Salvage};
 use crate::DocdbError;
 use crate::edit::LOCAL_PREFIX;
 use crate::record::{LIMIT_KEY, LOCAL, LocalBody, LocalRecord, PURGES, Purge, decode_limit};
 use crate::verify::{Hit, Part, Trouble};
 use varve_btree::{Loader, Met};
-
-const LEFT_OUT: &str = "left out";
 
 impl Salvage<'_, '_> {
     pub(super) fn security(&mut self) -> Result<(), DocdbError> {
@@ -30,7 +28,7 @@ impl Salvage<'_, '_> {
         let walked = self.walked.clone();
         let mut loader = Loader::new(tree);
         walked.tree().survey(tree, &mut |met| {
-            self.stop()?;
+            self.watch.check()?;
             match met {
                 Met::Item { key, value, .. } => {
                     if let Some(value) = item(self, key, value)? {

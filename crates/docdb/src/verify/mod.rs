@@ -43,6 +43,14 @@ pub struct Watch<'w> {
     pub stop: &'w Interrupt,
 }
 
+impl Watch<'_> {
+    /// An error once it is to end.
+    pub(crate) fn check(&self) -> Result<(), DocdbError> {
+        let stop = self.stop.check();
+        stop.map_err(|_| DocdbError::Interrupted)
+    }
+}
+
 impl std::fmt::Debug for Watch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Watch")
@@ -149,14 +157,9 @@ impl Verifier<'_, '_> {
     fn look(&mut self) -> Result<(), DocdbError> {
         self.items += 1;
         match self.items % LOOK {
-            0 => self.stop(),
+            0 => self.watch.check(),
             _ => Ok(()),
         }
-    }
-
-    fn stop(&self) -> Result<(), DocdbError> {
-        let stop = self.watch.stop.check();
-        stop.map_err(|_| DocdbError::Interrupted)
     }
 
     fn count(&mut self, form: ChunkForm, at: ChunkRef) {
@@ -192,7 +195,7 @@ impl Verifier<'_, '_> {
                     self.find(node_of(tree), Some(at.offset), Hit::Database, reason);
                 }
             }
-            self.stop()
+            self.watch.check()
         })
     }
 }

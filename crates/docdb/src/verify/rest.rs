@@ -16,21 +16,29 @@ impl Verifier<'_, '_> {
     pub(super) fn dictionaries(&mut self) {
         let header = self.snapshot.header().clone();
         for record in &header.dictionaries {
-            if let Err(mut trouble) = self.dictionary(record, header.next_dictionary) {
-                let is_known = self.snapshot.tree().dictionary(record.number).is_some();
-                trouble.reason += match is_known {
-                    true => "; there is a copy of it",
-                    false => "; all bodies that need it cannot be read",
-                };
+            let places = [record.place, record.copy()];
+            let outcomes = places.map(|at| self.dictionary(record, at, header.next_dictionary));
+            let words = match &outcomes {
+                [Err(_), Err(_)] => "all bodies that need it cannot be read",
+                [Err(_), Ok(())] => "there is a copy of it",
+                _ => "it is the copy of one that can be read",
+            };
+            for mut trouble in outcomes.into_iter().filter_map(Result::err) {
+                trouble.reason = format!("{}; {words}", trouble.reason);
                 let hit = Hit::Number(record.number.into());
                 self.tell(&trouble.finding(Part::Dictionary, hit));
             }
         }
     }
 
-    fn dictionary(&mut self, record: &DictionaryRecord, next: u32) -> Result<(), Trouble> {
-        self.read(record.place)?;
-        let wrong = |reason: &str| Err(Trouble::new(Some(record.place.offset), reason));
+    fn dictionary(
+        &mut self,
+        record: &DictionaryRecord,
+        at: ChunkRef,
+        next: u32,
+    ) -> Result<(), Trouble> {
+        self.read(at)?;
+        let wrong = |reason: &str| Err(Trouble::new(Some(at.offset), reason));
         if self.text.len() > LONGEST_DICTIONARY {
             return wrong("it is longer than any dictionary may be");
         }

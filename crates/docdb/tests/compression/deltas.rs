@@ -3,10 +3,11 @@
 use super::dictionaries::{create, open};
 use super::{check_counts, chunks};
 use crate::compaction::{answers, compact};
-use crate::{get, put_rev, replicate};
+use crate::{edit, get, put_rev, replicate};
 use varve_base::MemoryStorage;
+use varve_base::storage::at_once;
 use varve_codec::EngineSetting;
-use varve_docdb::{ChunkForm, Database, Rev, Snapshot};
+use varve_docdb::{ChunkForm, Database, Mode, Rev, Snapshot};
 
 const LONG: usize = 100_000;
 const CHANGED: usize = 50;
@@ -181,4 +182,23 @@ fn what_is_new_or_short_or_not_for_zstd_is_whole() {
     text.edit();
     put_rev(&db, &text.document("d", Some(&rev)));
     assert_eq!(chunks(&db, "zstd_delta"), 0);
+}
+
+#[test]
+fn a_long_base_is_not_expanded_where_nothing_may_be_waited_for() {
+    let db = create(MemoryStorage::default());
+    let text = Text::new();
+    let part = std::str::from_utf8(&text.bytes[..9000]).unwrap();
+    for (id, len, is_quick) in [("short", 9000, true), ("long", LONG, false)] {
+        let base = std::str::from_utf8(&text.bytes[..len]).unwrap();
+        let rev = put_rev(&db, &format!(r#"{{"_id":"{id}","text":"{base}"}}"#));
+        let document = format!(r#"{{"_id":"{id}","_rev":"{rev}","text":"{part}"}}"#);
+        let prepare = || db.prepare(edit(&document), Mode::Interactive);
+        assert_eq!(at_once(prepare).is_some(), is_quick, "{id}");
+        let (told, outcome) = std::sync::mpsc::channel();
+        let ready = prepare().unwrap();
+        db.update_later(ready, move |outcome| told.send(outcome).unwrap());
+        assert!(outcome.recv().unwrap().unwrap().is_ok());
+        assert!(get(&db.snapshot(), id).unwrap().contains(part));
+    }
 }

@@ -2,12 +2,14 @@
 
 use super::{check_counts, chunks};
 use crate::compaction::{answers, compact};
+use crate::verify::sample::findings;
 use crate::{PATH, edit, get};
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
+use varve_docdb::verify::Part;
 use varve_docdb::{Database, DatabaseOptions, Direction, Limits, Mode, TrainsBy};
 use varve_testkit::Recorder;
 
@@ -233,6 +235,17 @@ fn no_cut_leaves_a_chunk_without_its_dictionary() {
     );
 }
 
+/// Checks what is found of the dictionary of a file.
+fn dictionary_is_told(storage: &MemoryStorage, expected: &[&str]) {
+    let (_, found) = findings(storage, PATH).unwrap();
+    let found = found.iter().filter(|each| each.part == Part::Dictionary);
+    let found: Vec<_> = found.map(ToString::to_string).collect();
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.ends_with(expected), "{found}");
+    }
+}
+
 #[test]
 fn a_damaged_dictionary_has_a_copy_and_without_takes_down_what_needs_it_alone() {
     let storage = MemoryStorage::default();
@@ -247,14 +260,20 @@ fn a_damaged_dictionary_has_a_copy_and_without_takes_down_what_needs_it_alone() 
     // The dictionary is the first thing behind the first commit.
     bytes[end + 100] ^= 1;
     let with_copy = MemoryStorage::with_files([(PATH.into(), bytes.clone())]);
+    dictionary_is_told(&with_copy, &["there is a copy of it"]);
     let db = open(&with_copy);
     assert!(get(&db.snapshot(), "net01005").is_some());
     compact(&db);
     assert!(get(&db.snapshot(), "net01005").is_some());
     // Behind the chunk's head of 13 bytes and its payload stands the copy.
     let len = u32::from_le_bytes(bytes[end..end + 4].try_into().unwrap());
-    bytes[end + 13 + len as usize + 100] ^= 1;
-    let storage = MemoryStorage::with_files([(PATH.into(), bytes)]);
+    let copy = end + 13 + len as usize;
+    bytes[copy + 100] ^= 1;
+    let storage = MemoryStorage::with_files([(PATH.into(), bytes.clone())]);
+    dictionary_is_told(&storage, &["all bodies that need it cannot be read"; 2]);
+    bytes[end + 100] ^= 1;
+    let without_copy = MemoryStorage::with_files([(PATH.into(), bytes)]);
+    dictionary_is_told(&without_copy, &["it is the copy of one that can be read"]);
     let db = open(&storage);
     assert!(get(&db.snapshot(), "net00007").is_some());
     let document = db.snapshot().document("net01005").unwrap().unwrap();

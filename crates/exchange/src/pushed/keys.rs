@@ -7,7 +7,8 @@
 //! ```
 
 use crate::ExchangeError;
-use crate::marker_keys::{decode, is_name};
+use crate::marker_keys::is_name;
+use varve_base::base85;
 use varve_repo::hooks::KeyMove;
 use varve_repo::{Node, Phase, Receiver, RepoError, quoted_as_in_python};
 
@@ -39,7 +40,7 @@ pub fn set_key(
         b"phases" => Ok(set_phase(receiver, key)),
         b"obsolete" if !takes_markers => Err(ExchangeError::MarkersNotEnabled),
         b"obsolete" => {
-            let bytes = decode(&key.new).filter(|bytes| !bytes.is_empty());
+            let bytes = base85::decode(&key.new).filter(|bytes| !bytes.is_empty());
             let reason = || "the value is no text of 85 characters".to_owned();
             let bytes = bytes.ok_or_else(|| RepoError::BadMarker { reason: reason() })?;
             receiver.markers(&bytes)?;

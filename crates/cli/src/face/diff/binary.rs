@@ -10,14 +10,11 @@
 
 use sha1::{Digest, Sha1};
 use std::io::Write;
+use varve_base::base85;
 use varve_codec::deflate::zlib;
 
 /// Most bytes of one line.
 const LINE: usize = 52;
-
-/// The digits of base 85, in their order.
-const DIGITS: &[u8; 85] =
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
 /// Letters for 1 to 52 bytes.
 const LENGTHS: &[u8; LINE] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -43,15 +40,11 @@ pub(super) fn push_literal(content: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Four bytes are five digits; what is missing at the end is zero.
+/// What is missing of the last four bytes is zero.
 fn push_digits(bytes: &[u8], out: &mut Vec<u8>) {
-    for four in bytes.chunks(4) {
-        let mut padded = [0; 4];
-        padded[..four.len()].copy_from_slice(four);
-        let number = u32::from_be_bytes(padded);
-        let digits = (0..5).rev().map(|place| number / 85_u32.pow(place) % 85);
-        out.extend(digits.map(|digit| DIGITS[digit as usize]));
-    }
+    let mut padded = bytes.to_vec();
+    padded.resize(bytes.len().next_multiple_of(4), 0);
+    out.append(&mut base85::encode(&padded));
 }
 
 #[cfg(test)]
