@@ -109,17 +109,19 @@ fn parts_end_where_mercurial_ends_them() {
     }
 }
 
+/// What both servers list under their only key of markers.
+fn listed_value(pair: &Pair) -> String {
+    let listed = pair.keys(&["obsolete"]).stdout;
+    let value = listed.trim_end().strip_prefix("dump0\t");
+    value.unwrap().to_owned()
+}
+
 #[test]
 fn markers_are_taken_as_keys() {
     let mut pair = Pair::new(OPEN);
     pair.mark(&digits(9), &[&digits(8)], "7 0", "-u ada");
     pair.mark(&digits(9), &[&digits(8), &digits(7)], "8 0", "-u b");
-    let listed = pair.keys(&["obsolete"]).stdout;
-    let value = listed
-        .trim_end()
-        .strip_prefix("dump0\t")
-        .unwrap()
-        .to_owned();
+    let value = listed_value(&pair);
     let words: String = ["prepushkey", "pretxnopen", "pretxnclose", "txnclose", "pushkey"]
         .iter()
         .map(|kind| {
@@ -160,12 +162,7 @@ fn markers_are_taken_as_keys() {
 fn keys_that_bring_no_markers_change_nothing() {
     let pair = Pair::new(&format!("{OPEN}{}", SWITCHES[1]));
     pair.mark(&digits(9), &[&digits(8)], "7 0", "-u ada");
-    let listed = pair.keys(&["obsolete"]).stdout;
-    let value = listed
-        .trim_end()
-        .strip_prefix("dump0\t")
-        .unwrap()
-        .to_owned();
+    let value = listed_value(&pair);
     let before = pair.same_markers();
     for [key, old] in [
         ["bump0", ""],
