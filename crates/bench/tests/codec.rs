@@ -172,6 +172,7 @@ fn a_database_gives_its_documents_and_nodes_while_it_is_open() {
         cache: NodeCache::new(1 << 20),
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
+        durability: varve_docdb::Durability::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     let database = Database::create(storage.clone(), path, &wanted).unwrap();

@@ -18,7 +18,8 @@ use xxhash_rust::xxh3::Xxh3;
 const BLOCK: u64 = 1 << 20;
 /// The first step backwards, in which a file that was closed in peace has its record.
 const FIRST_BLOCK: u64 = 8 << 10;
-/// A power cut leaves one broken run of commits at most; a file with so many is not worth a search.
+/// Among what was not synced a power cut may break as many commits as there are. Before that, a file
+/// with so many is not worth a search.
 const MAX_TRIES: usize = 64;
 
 /// A record's head and where it stands.
@@ -48,11 +49,14 @@ pub(crate) fn newest_commit(
     len: u64,
 ) -> Result<State, TreeError> {
     let mut upto = len;
-    for _ in 0..MAX_TRIES {
+    let mut durable = None;
+    let mut tries = 0;
+    while tries < MAX_TRIES {
         let Some(found) = last_head(file, header, upto)? else {
             let path = file.path().to_owned();
             return Err(TreeError::Unfinished { path });
         };
+        tries += usize::from(found.end() <= *durable.get_or_insert(found.head.durable));
         match judge(file, header, found, len)? {
             Verdict::Newest(state) => return Ok(state),
             Verdict::BrokenFrom(at) => upto = at,

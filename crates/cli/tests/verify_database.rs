@@ -18,6 +18,7 @@ fn make(folder: &Path) {
         limits: Limits::default(),
         compressible: Compressible::default(),
         trains: TrainsBy::Request,
+        durability: varve_docdb::Durability::default(),
     };
     let storage = Arc::new(DiskStorage::new(folder));
     let db = Database::create(storage, Path::new(NAME), &options).unwrap();

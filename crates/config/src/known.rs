@@ -9,6 +9,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "couchdb",
         &[
             "file_compression",
+            "durability",
             "max_document_size",
             "max_attachment_size",
             "max_attachments_per_doc",

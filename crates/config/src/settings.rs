@@ -4,6 +4,9 @@ use crate::{ConfigError, Ini, Setting, Smoosh, known, smoosh};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+/// The longest time in milliseconds that a commit may wait for its sync.
+const LONGEST_INTERVAL: u64 = 60_000;
+
 /// All settings of one served folder.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -17,6 +20,9 @@ pub struct Settings {
     pub require_valid_user: bool,
     /// `[couchdb] file_compression` as written; the codec table gives it its meaning.
     pub file_compression: Option<Setting>,
+    /// `[couchdb] durability`: how long a commit may wait for its sync; `None`, the default, if it
+    /// may not.
+    pub sync_interval: Option<Duration>,
     /// `[couchdb] max_document_size`: bytes of a document's JSON; default 8,000,000.
     pub max_document_size: u64,
     /// `[couchdb] max_attachment_size`: bytes; default 1 GiB.
@@ -123,6 +129,7 @@ impl Settings {
             max_request_size: or(httpd("max_http_request_size"), Setting::size, 4 << 30)?,
             require_valid_user: or(chttpd("require_valid_user"), Setting::boolean, false)?,
             file_compression: couchdb("file_compression").cloned(),
+            sync_interval: or(couchdb("durability"), durability, None)?,
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,
@@ -170,6 +177,28 @@ fn count(setting: &Setting) -> Result<u64, ConfigError> {
     }
     let number = setting.value.parse();
     number.map_err(|_| setting.refuse("a number, or infinity"))
+}
+
+/// `commit`, or `interval:` and a time.
+fn durability(setting: &Setting) -> Result<Option<Duration>, ConfigError> {
+    let interval = || {
+        let time = setting.value.strip_prefix("interval:")?;
+        let digits = time.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let scale = match &time[digits.len()..] {
+            "ms" => 1,
+            "s" => 1000,
+            _ => return None,
+        };
+        let number: u64 = digits.parse().ok()?;
+        number
+            .checked_mul(scale)
+            .filter(|ms| (1..=LONGEST_INTERVAL).contains(ms))
+    };
+    match (setting.value.as_str(), interval()) {
+        ("commit", _) => Ok(None),
+        (_, Some(milliseconds)) => Ok(Some(Duration::from_millis(milliseconds))),
+        _ => Err(setting.refuse("commit, or interval: with 1ms to 60s such as interval:100ms")),
+    }
 }
 
 fn level(setting: Option<&Setting>, low: i64, high: i64) -> Result<Option<i32>, ConfigError> {
@@ -264,6 +293,33 @@ mod tests {
         assert!(settings.hg.uncompressed && settings.cors.is_none());
         assert!(settings.admins.is_empty());
         assert_eq!(settings.max_attachments_per_doc, u64::MAX);
+    }
+
+    #[test]
+    fn durability_is_that_of_commits_or_of_an_interval() {
+        let interval = |text: &str| {
+            let read = read(&format!("[couchdb]\ndurability = {text}"));
+            read.map(|settings| settings.sync_interval.map(|time| time.as_millis()))
+        };
+        assert_eq!(read("").unwrap().sync_interval, None);
+        assert_eq!(interval("commit"), Ok(None));
+        assert_eq!(interval("interval:100ms"), Ok(Some(100)));
+        assert_eq!(interval("interval:60s"), Ok(Some(60_000)));
+        for wrong in [
+            "none",
+            "100ms",
+            "interval",
+            "interval:5",
+            "interval:0ms",
+            "interval:61s",
+            "interval:99999999999999999999s",
+            "interval:1m",
+        ] {
+            let words = "couchdb.durability must be commit, or interval: with 1ms to 60s such as \
+                         interval:100ms";
+            let said = format!("varve.ini:2: {words}, not {wrong:?}");
+            assert_eq!(interval(wrong), Err(said));
+        }
     }
 
     #[test]

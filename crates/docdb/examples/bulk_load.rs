@@ -27,6 +27,7 @@ fn main() -> Result<(), Anything> {
         cache: NodeCache::new(64 << 20),
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Itself,
+        durability: varve_docdb::Durability::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     let storage = Arc::new(DiskStorage::new(folder.path()));

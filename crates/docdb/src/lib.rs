@@ -41,3 +41,4 @@ pub use revtree::{Node, RevTree, Stored};
 pub use salvage::{Salvaged, salvage};
 pub use varve_btree::{ChunkForm, Count, Direction, NodeCache, Tally};
 pub use watch::Subscription;
+pub use write::Durability;

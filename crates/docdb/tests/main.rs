@@ -4,6 +4,7 @@
 mod compaction;
 mod compression;
 mod crash;
+mod durability;
 mod edits;
 mod faults;
 mod purges;
@@ -30,6 +31,7 @@ fn options() -> DatabaseOptions {
         cache: NodeCache::new(1 << 20),
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
+        durability: varve_docdb::Durability::default(),
         compressible: varve_docdb::Compressible::default(),
     }
 }

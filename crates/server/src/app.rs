@@ -15,7 +15,7 @@ use varve_base::{Storage, storage};
 use varve_btree::NodeCache;
 use varve_codec::deflate::Level;
 use varve_config::{Attachments, Settings};
-use varve_docdb::{Compressible, DatabaseOptions, Limits};
+use varve_docdb::{Compressible, DatabaseOptions, Durability, Limits};
 
 /// Memory for decoded nodes of all databases and indexes.
 const NODE_CACHE: usize = 256 << 20;
@@ -46,6 +46,11 @@ fn compressible(settings: &Attachments) -> Compressible {
     }
 }
 
+fn durability(settings: &Settings) -> Durability {
+    let interval = settings.sync_interval;
+    interval.map_or(Durability::Commit, Durability::Interval)
+}
+
 impl App {
     /// Serves a folder; nothing below it is read before somebody asks for it. `title` stands above
     /// the list of repositories.
@@ -67,6 +72,7 @@ impl App {
                 attachments: folder.settings.max_attachments_per_doc,
             },
             trains: varve_docdb::TrainsBy::Itself,
+            durability: durability(&folder.settings),
             compressible: compressible(&folder.settings.attachments),
         };
         let house = Arc::new(house);

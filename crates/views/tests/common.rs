@@ -21,6 +21,7 @@ pub fn database(storage: Arc<dyn Storage>) -> Database {
         cache: NodeCache::new(1 << 20),
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
+        durability: varve_docdb::Durability::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     Database::create(storage, Path::new(DATABASE), &options).unwrap()

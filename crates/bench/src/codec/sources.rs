@@ -180,6 +180,7 @@ impl Sink<'_> {
                 cache,
                 limits: varve_docdb::Limits::default(),
                 trains: varve_docdb::TrainsBy::Request,
+                durability: varve_docdb::Durability::default(),
                 compressible: varve_docdb::Compressible::default(),
             };
             let snapshot = Database::read_only(storage, path, &options)?;

@@ -121,7 +121,10 @@ impl Transaction<'_> {
     }
 
     /// Makes earlier commits durable and ends without a new one.
-    pub(crate) fn sync_base(mut self) -> Result<(), TreeError> {
+    ///
+    /// # Errors
+    /// What the storage answers; the next transaction then writes them once more.
+    pub fn sync_base(mut self) -> Result<(), TreeError> {
         match self.writer.durable < self.base.state.end {
             true => self.sync(),
             false => Ok(()),

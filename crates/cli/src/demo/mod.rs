@@ -91,6 +91,7 @@ fn make_database(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Resul
         cache: varve_btree::NodeCache::new(CACHE),
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
+        durability: varve_docdb::Durability::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     let file = file_of(DATABASE);

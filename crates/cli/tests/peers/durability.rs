@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use varve_testkit::http::Client;
 use varve_testkit::repos::noise;
-use varve_testkit::varve::{ADMIN, PASSWORD, Server};
+use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
 
 /// Kills in a row on one folder: each start recovers from the one before.
 const ROUNDS: u32 = 12;
@@ -146,9 +146,10 @@ fn check(server: &Server, acknowledged: &Acknowledged) {
     assert_eq!(info["doc_count"], rows.len());
 }
 
-#[test]
-fn nothing_acknowledged_is_lost_by_kills() {
+/// Kills a server with these settings again and again.
+fn kill_while_writing(settings: &str) {
     let site = Site::new();
+    configure(site.path(), settings);
     let mut server = site.serve();
     server
         .admin()
@@ -165,6 +166,17 @@ fn nothing_acknowledged_is_lost_by_kills() {
         "only {} writes",
         acknowledged.len()
     );
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_by_kills() {
+    kill_while_writing("");
+}
+
+/// The system has the bytes, whether they were synced or not.
+#[test]
+fn nothing_acknowledged_is_lost_by_kills_before_the_sync() {
+    kill_while_writing("[couchdb]\ndurability = interval:60s\n");
 }
 
 /// Names of the files that the databases have.

@@ -174,6 +174,7 @@ mod tests {
             cache: NodeCache::new(1 << 20),
             limits: Limits::default(),
             trains: TrainsBy::Request,
+            durability: crate::Durability::default(),
         };
         let storage = Arc::new(MemoryStorage::default());
         let db = Database::create(storage, Path::new("db.varve"), &options).unwrap();

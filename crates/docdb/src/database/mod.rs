@@ -4,6 +4,7 @@ mod compression;
 mod current;
 mod purging;
 mod submit;
+mod syncing;
 mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
@@ -14,7 +15,7 @@ use crate::gzip::Compressible;
 use crate::record::{DocumentReducer, Header, TREES};
 use crate::training::Training;
 use crate::watch::Watch;
-use crate::write::{Group, Job, Outcomes, seal};
+use crate::write::{Durability, Group, Job, Outcomes, Syncs, seal};
 use crate::{DocdbError, Snapshot, Subscription};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -50,6 +51,8 @@ pub struct DatabaseOptions {
     pub compressible: Compressible,
     /// Who trains dictionaries for zstd.
     pub trains: TrainsBy,
+    /// When a commit is on the disk.
+    pub durability: Durability,
 }
 
 /// Who trains dictionaries.
@@ -118,6 +121,7 @@ struct Shared {
     /// Set while a power cut could bring back the file that a compaction has replaced.
     is_swap_in_doubt: AtomicBool,
     training: Training,
+    syncs: Syncs,
 }
 
 /// The file, which a compaction replaces, and its newest commit.
@@ -229,7 +233,10 @@ impl Database {
     ) -> Result<Database, DocdbError> {
         let file = TreeFile::open(storage.as_ref(), path, tree_options(wanted))?;
         compact::remove_rests(storage.as_ref(), path)?;
-        Database::make(storage, path, wanted, file)
+        let database = Database::make(storage, path, wanted, file)?;
+        // Who committed last may have been killed before the sync that was to follow.
+        database.sync()?;
+        Ok(database)
     }
 
     /// The newest commit of a database that another process may be writing to; nothing is changed.
@@ -270,6 +277,7 @@ impl Database {
             compacted: Condvar::new(),
             is_swap_in_doubt: AtomicBool::new(false),
             training,
+            syncs: Syncs::new(wanted.durability),
         };
         Ok(Database {
             shared: Arc::new(shared),
@@ -300,7 +308,7 @@ impl Database {
     }
 
     /// Edits documents, in as few commits as there are calls at the same time. Everything that was
-    /// accepted is durable when this returns; outcomes have the order of the edits. Edits without
+    /// accepted is as durable as the options say when this returns; outcomes have the order of the edits. Edits without
     /// an id get one.
     ///
     /// # Errors
@@ -374,6 +382,7 @@ impl Database {
     /// # Errors
     /// As [`Database::update`].
     pub fn seal(&self) -> Result<(), DocdbError> {
+        self.sync()?;
         self.write(|_, txn| seal(txn, &self.shared.path))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Database, Shared};
 use crate::edit::Prepared;
-use crate::write::{Callback, Committer, Job, LINGER, Outcomes, commit};
+use crate::write::{Callback, Commit, Committer, Job, LINGER, Outcomes, commit};
 use crate::{DocdbError, Edit, EditOutcome, Mode};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -60,17 +60,29 @@ impl Database {
 
     fn commit(&self, jobs: &[Job]) -> Result<Vec<Outcomes>, DocdbError> {
         let shared = &self.shared;
-        self.write(|file, txn| {
+        let is_deferred = shared.syncs.may_wait();
+        let (outcomes, is_new) = self.write(|file, txn| {
             let trained = shared.training.take();
             let trained = trained.map(|trained| (trained, shared.training.number()));
-            let setting = shared.options.setting;
-            let (snapshot, outcomes) = commit(txn, &shared.path, setting, trained, jobs)?;
+            let how = Commit {
+                path: &shared.path,
+                configured: shared.options.setting,
+                is_deferred,
+            };
+            let (snapshot, outcomes) = commit(txn, &how, trained, jobs)?;
+            let is_new = snapshot.is_some();
             if let Some(snapshot) = snapshot {
                 self.show(file, snapshot.clone());
                 self.consider_training(snapshot);
             }
-            Ok(outcomes)
-        })
+            Ok((outcomes, is_new))
+        })?;
+        match (is_new, is_deferred) {
+            (true, true) => self.sync_later(),
+            (true, false) => shared.syncs.end(true),
+            (false, _) => {}
+        }
+        Ok(outcomes)
     }
 
     /// Begins a thread that writes for those who cannot wait. Whether there is one.

@@ -22,6 +22,7 @@ fn options() -> DatabaseOptions {
         limits: Limits::default(),
         compressible: Compressible::default(),
         trains: TrainsBy::Request,
+        durability: crate::Durability::default(),
     }
 }
 

@@ -28,16 +28,26 @@ pub(crate) enum Job {
 /// One outcome for each edit of a job; none for other jobs.
 pub(crate) type Outcomes = Vec<EditOutcome>;
 
-/// Does all jobs and returns once they are durable. Without any change nothing is written.
-/// `configured` counts where the database has no compression of its own. A dictionary that is ready
-/// comes with its number.
+/// Of which database, and how.
+pub(crate) struct Commit<'p> {
+    pub(crate) path: &'p std::path::Path,
+    /// Counts where the database has no compression of its own.
+    pub(crate) configured: EngineSetting,
+    /// Whether somebody syncs later.
+    pub(crate) is_deferred: bool,
+}
+
+/// Does all jobs and returns once they are durable, or handed to the system if they may wait.
+/// Without any change nothing is written. A dictionary that is ready comes with its number.
 pub(crate) fn commit(
     txn: Transaction<'_>,
-    path: &std::path::Path,
-    configured: EngineSetting,
+    how: &Commit<'_>,
     trained: Option<(Trained, u32)>,
     jobs: &[Job],
 ) -> Result<(Option<Snapshot>, Vec<Outcomes>), DocdbError> {
+    let &Commit {
+        path, configured, ..
+    } = how;
     let before = Snapshot::new(txn.base().clone(), path)?;
     let mut work = Work {
         txn,
@@ -57,8 +67,11 @@ pub(crate) fn commit(
     }
     let setting = work.header.chosen.unwrap_or(configured);
     work.txn.compress_nodes_by(setting)?;
+    let mut is_deferred = how.is_deferred;
     if let Some((trained, number)) = trained.filter(|_| setting.codec() == CodecId::Zstd) {
         work.add_dictionary(&trained, number, &before.method(configured))?;
+        // It has to be on the disk before the first chunk that needs it.
+        is_deferred = false;
     }
     let (outcomes, has_changes) = work.edits(jobs)?;
     if !has_changes && work.header == *before.header() {
@@ -67,8 +80,11 @@ pub(crate) fn commit(
     let tally = work.header.tally;
     work.header.tally = tally.map(|tally| tally.plus(work.txn.tally()));
     work.txn.set_user_header(&work.header.encode());
-    let snapshot = Snapshot::new(work.txn.commit()?, path)?;
-    Ok((Some(snapshot), outcomes))
+    let committed = match is_deferred {
+        true => work.txn.commit_unsynced()?,
+        false => work.txn.commit()?,
+    };
+    Ok((Some(Snapshot::new(committed, path)?), outcomes))
 }
 
 /// Makes a commit of its own of what was committed last, so that damage to that hits no more than its

@@ -4,7 +4,10 @@ mod commit;
 mod documents;
 mod group;
 mod purge;
+mod syncs;
 
-pub(crate) use commit::{Job, Outcomes, commit, seal};
+pub(crate) use commit::{Commit, Job, Outcomes, commit, seal};
 pub(crate) use group::{Callback, Committer, Group, LINGER};
 pub(crate) use purge::Purging;
+pub use syncs::Durability;
+pub(crate) use syncs::Syncs;

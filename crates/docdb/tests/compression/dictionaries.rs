@@ -20,6 +20,7 @@ fn options(trains: TrainsBy) -> DatabaseOptions {
         cache: NodeCache::new(1 << 20),
         limits: Limits::default(),
         trains,
+        durability: varve_docdb::Durability::default(),
     }
 }
 

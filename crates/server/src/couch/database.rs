@@ -136,12 +136,13 @@ pub fn revs_limit(call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, body))
 }
 
-/// Answers `POST /{db}/_ensure_full_commit`: what was answered is durable already.
+/// Answers `POST /{db}/_ensure_full_commit`: waits for a sync where commits do not.
 ///
 /// # Errors
-/// 415 for another type than JSON.
+/// 415 for another type than JSON; 500 if the disk refuses.
 pub fn ensure_full_commit(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
+    call.database.documents.sync()?;
     let mut body = b"{\"ok\":true,\"instance_start_time\":\"".to_vec();
     let info = call.database.documents.snapshot().info()?;
     write_number(info.created / MICROSECONDS, &mut body);

@@ -50,6 +50,7 @@ fn options() -> DatabaseOptions {
         limits: Limits::default(),
         compressible: Compressible::default(),
         trains: TrainsBy::Request,
+        durability: varve_docdb::Durability::default(),
     }
 }
 

@@ -143,6 +143,8 @@ impl Refresh {
         if current.update_seq() == snapshot.update_seq() {
             return Ok(current);
         }
+        // After a power cut, no index may know of commits that the database has lost.
+        self.database.documents.sync()?;
         let fields = [
             ("database", self.database.name.as_str()),
             ("design_document", self.design.as_str()),

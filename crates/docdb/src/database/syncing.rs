@@ -1,0 +1,70 @@
+//! Syncing what was committed without.
+
+use super::{Database, Shared};
+use crate::DocdbError;
+use std::sync::{Arc, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+impl Database {
+    /// Waits until everything that was committed is durable. Where commits wait for that themselves
+    /// it is already.
+    ///
+    /// # Errors
+    /// What the storage answers; [`DocdbError::Deleted`].
+    pub fn sync(&self) -> Result<(), DocdbError> {
+        let syncs = &self.shared.syncs;
+        if syncs.interval().is_none() {
+            return Ok(());
+        }
+        syncs.begin();
+        let done = self.write(|_, txn| Ok(txn.sync_base()?));
+        syncs.end(done.is_ok());
+        done
+    }
+
+    /// Has a commit synced when the interval is over.
+    pub(super) fn sync_later(&self) {
+        let shared = &self.shared;
+        let Some(interval) = shared.syncs.interval() else {
+            return;
+        };
+        if !shared.syncs.note() {
+            return;
+        }
+        let weak = Arc::downgrade(shared);
+        let thread = thread::Builder::new().name("sync".to_owned());
+        let begun = thread.spawn(move || sync_all(&weak, interval));
+        if begun.is_err() {
+            shared.syncs.give_up();
+        }
+    }
+}
+
+/// Syncs every interval until nothing waits. While it sleeps it keeps nobody from closing the
+/// database.
+fn sync_all(weak: &Weak<Shared>, interval: Duration) {
+    loop {
+        thread::sleep(interval);
+        let Some(shared) = weak.upgrade() else { return };
+        let database = Database { shared };
+        // A failure is told to whoever commits next.
+        let _ = database.sync();
+        if database.is_deleted() || database.shared.syncs.rest() {
+            return;
+        }
+    }
+}
+
+impl Drop for Shared {
+    /// Nobody commits any more; what still waits is not to wait longer.
+    fn drop(&mut self) {
+        let is_deleted = *self.is_deleted.get_mut();
+        if !is_deleted && self.syncs.is_behind() {
+            let current = self.current.get_mut();
+            let current = current.unwrap_or_else(PoisonError::into_inner);
+            // There is nobody left to be told.
+            let _ = current.file.flush();
+        }
+    }
+}

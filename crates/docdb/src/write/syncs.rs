@@ -1,0 +1,99 @@
+//! When commits are synced: each by itself, or all that came within an interval together.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// When a commit is on the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Before anybody is told that it is done.
+    #[default]
+    Commit,
+    /// After this time at the latest. What was told to be done survives the end of the process; a
+    /// power cut may undo the last commits, never one without all that came after it.
+    Interval(Duration),
+}
+
+/// Which commits of one database wait for a sync.
+#[derive(Debug)]
+pub(crate) struct Syncs {
+    interval: Option<Duration>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Somebody syncs when the interval is over.
+    is_awaited: bool,
+    /// A commit came since the last sync began.
+    is_behind: bool,
+    /// The last sync failed.
+    has_failed: bool,
+}
+
+impl Syncs {
+    pub(crate) fn new(durability: Durability) -> Syncs {
+        let interval = match durability {
+            Durability::Commit => None,
+            Durability::Interval(interval) => Some(interval),
+        };
+        Syncs {
+            interval,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long commits may wait; `None` if none does.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        self.interval
+    }
+
+    /// Whether the next commit may do without a sync. After one that failed it may not: whoever
+    /// writes is to hear of it.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.interval.is_some() && !self.state().has_failed
+    }
+
+    /// Notes a commit that waits. Whether the caller is to see to it that somebody syncs.
+    pub(crate) fn note(&self) -> bool {
+        let mut state = self.state();
+        state.is_behind = true;
+        !std::mem::replace(&mut state.is_awaited, true)
+    }
+
+    /// A sync begins, which covers all commits that were noted.
+    pub(crate) fn begin(&self) {
+        self.state().is_behind = false;
+    }
+
+    /// How the sync ended.
+    pub(crate) fn end(&self, is_done: bool) {
+        let mut state = self.state();
+        state.has_failed = !is_done;
+        state.is_behind |= !is_done;
+    }
+
+    /// Nobody is there who could sync: the next commit does it by itself.
+    pub(crate) fn give_up(&self) {
+        let mut state = self.state();
+        state.is_awaited = false;
+        state.has_failed = true;
+    }
+
+    /// Whether commits wait.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.state().is_behind
+    }
+
+    /// Whether whoever syncs may stop, because nothing waits; then the next commit asks for somebody
+    /// again.
+    pub(crate) fn rest(&self) -> bool {
+        let mut state = self.state();
+        state.is_awaited = state.is_behind;
+        !state.is_awaited
+    }
+}
