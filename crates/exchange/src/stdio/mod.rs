@@ -57,8 +57,11 @@ enum Form {
 const COMMANDS: &[(&str, Parameters, Form)] = &[
     ("batch", &["cmds", "*"], Form::Framed),
     ("between", &["pairs"], Form::Framed),
+    ("branches", &["nodes"], Form::Framed),
     ("branchmap", &[], Form::Framed),
     ("capabilities", &[], Form::Framed),
+    ("changegroup", &["roots"], Form::Raw),
+    ("changegroupsubset", &["bases", "heads"], Form::Raw),
     ("clonebundles", &[], Form::Framed),
     ("clonebundles_manifest", &["*"], Form::Framed),
     ("get_cached_bundle_inline", &["path"], Form::Raw),

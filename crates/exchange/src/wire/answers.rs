@@ -1,6 +1,6 @@
 //! The short commands: what is there, what is known, what a name means.
 
-use super::between::between;
+use super::between::{between, branches};
 use super::capabilities::capabilities;
 use super::request::WireRequest;
 use super::{WireSettings, batch, clonebundles};
@@ -36,6 +36,7 @@ pub(super) fn answer(
         "lookup" => lookup(view, request)?,
         "branchmap" => branchmap(view)?,
         "between" => between(view, request)?,
+        "branches" => branches(view, request)?,
         "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?, settings)?),
         _ => return Ok(None),
     }))

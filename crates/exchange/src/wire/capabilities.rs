@@ -9,11 +9,11 @@ use percent_encoding::utf8_percent_encode;
 use varve_repo::{RepoView, Repository};
 
 /// Everything but engines, bundle2 and the needs of a stream clone, over HTTP.
-const FIXED: &str = "batch branchmap getbundle \
+const FIXED: &str = "batch branchmap changegroupsubset getbundle \
     httpheader=1024 httpmediatype=0.1rx,0.1tx,0.2tx known lookup pushkey \
     unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
 /// The same over a pair of streams, where answers are not compressed.
-const FIXED_OF_STREAMS: &str = "batch branchmap getbundle known lookup protocaps pushkey \
+const FIXED_OF_STREAMS: &str = "batch branchmap changegroupsubset getbundle known lookup protocaps pushkey \
     unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
 
 /// What bundle2 parts and features there are, one per line before quoting.

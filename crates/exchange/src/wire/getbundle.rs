@@ -5,6 +5,7 @@ use super::bundle_caps::{self, BundleCaps};
 use super::phase_heads::encode_phase_heads;
 use super::repeatable::Repeatable;
 use super::request::WireRequest;
+use super::roots::between_roots_and_heads;
 use super::{WireResponse, WireSettings, with_causes};
 use crate::ExchangeError;
 use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
@@ -48,37 +49,26 @@ pub(super) fn respond(
     if caps.is_none() && !settings.bundle1 {
         return Err(ExchangeError::Bundle2Required);
     }
-    let media = request.accepts.compressed(&settings.engines);
     let bundle = Bundle::plan(Arc::clone(&view), request, caps, settings)?;
-    let is_clone = bundle.is_clone;
-    let used = settings.clone();
-    let write = move |sink: &mut dyn ChunkSink| {
-        let mut out = CompressedWriter::new(media, &used, sink)?;
-        let told = bundle.write(&mut out)?;
-        out.finish()?;
-        if let Some(error) = told {
-            sink.broke_off(&error);
-        }
-        Ok(())
-    };
-    let content_type = media.content_type;
-    // What is not compressed is made as fast as it would be read again.
-    if !is_clone || media.codec == CodecId::None {
-        return Ok(WireResponse::Stream {
-            content_type,
-            body: Box::new(write),
-            again: None,
-        });
-    }
-    let again = Repeatable::new(view, request, settings, Arc::new(write));
-    let twin = again.clone();
-    Ok(WireResponse::Stream {
-        content_type,
-        body: Box::new(move |sink| twin.write(sink)),
-        again: Some(again),
-    })
+    Ok(bundle.answer(request, settings))
 }
 
+/// Plans the answer to `changegroup` and `changegroupsubset`, with which old clients ask.
+pub(super) fn changegroup(
+    view: Arc<RepoView>,
+    request: &WireRequest,
+    settings: &WireSettings,
+) -> Result<WireResponse, ExchangeError> {
+    let revs = between_roots_and_heads(&view, request)?;
+    let selection = Selection::exactly(view.changelog(), &revs, &[]);
+    let bundle = Bundle {
+        is_clone: selection.is_everything(),
+        view,
+        selection,
+        parts: None,
+    };
+    Ok(bundle.answer(request, settings))
+}
 /// Says why there is no bundle: in a bundle, if the client reads that. It is not compressed.
 pub(super) fn refusal(
     request: &WireRequest,
@@ -145,6 +135,38 @@ impl Bundle {
             selection,
             parts,
         })
+    }
+
+    /// The answer that it is, compressed as the client reads it.
+    fn answer(self, request: &WireRequest, settings: &WireSettings) -> WireResponse {
+        let media = request.accepts.compressed(&settings.engines);
+        let (view, is_clone) = (Arc::clone(&self.view), self.is_clone);
+        let used = settings.clone();
+        let write = move |sink: &mut dyn ChunkSink| {
+            let mut out = CompressedWriter::new(media, &used, sink)?;
+            let told = self.write(&mut out)?;
+            out.finish()?;
+            if let Some(error) = told {
+                sink.broke_off(&error);
+            }
+            Ok(())
+        };
+        let content_type = media.content_type;
+        // What is not compressed is made as fast as it would be read again.
+        if !is_clone || media.codec == CodecId::None {
+            return WireResponse::Stream {
+                content_type,
+                body: Box::new(write),
+                again: None,
+            };
+        }
+        let again = Repeatable::new(view, request, settings, Arc::new(write));
+        let twin = again.clone();
+        WireResponse::Stream {
+            content_type,
+            body: Box::new(move |sink| twin.write(sink)),
+            again: Some(again),
+        }
     }
 
     /// Writes it all, or up to a failure that the bundle itself then tells: that is returned.

@@ -12,6 +12,7 @@ mod media;
 mod phase_heads;
 mod repeatable;
 mod request;
+mod roots;
 
 use crate::stream::StreamClone;
 use crate::{ChunkSink, ExchangeError};
@@ -182,6 +183,7 @@ fn dispatch(
     match request.command.as_str() {
         "batch" => answers::answer_batch((repo, &view), request, settings).map(WireResponse::plain),
         "getbundle" => getbundle::respond(repo, view, request, settings),
+        "changegroup" | "changegroupsubset" => getbundle::changegroup(view, request, settings),
         "get_cached_bundle_inline" => clonebundles::send(repo, &view, request, settings),
         "stream_out" => match StreamClone::plan(repo, &view, settings) {
             // The number 1 is this command's own word for "not allowed".

@@ -6,6 +6,7 @@
 mod breaking;
 mod courses;
 mod forms;
+mod old_clients;
 mod raw;
 
 use crate::face::our_hg;

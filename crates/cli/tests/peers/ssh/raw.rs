@@ -2,35 +2,40 @@
 
 use super::{Side, Talk, write_rc};
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
-fn arg(key: &str, value: &[u8]) -> Vec<u8> {
+pub(super) fn arg(key: &str, value: &[u8]) -> Vec<u8> {
     [format!("{key} {}\n", value.len()).as_bytes(), value].concat()
 }
 
-fn command(name: &str, args: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn command(name: &str, args: &[Vec<u8>]) -> Vec<u8> {
     [format!("{name}\n").into_bytes(), args.concat()].concat()
 }
 
 /// What a server answers, and with which code it ends.
-fn answered(
+pub(super) fn answered(
     talk: &Talk,
     side: Side,
     repository: &str,
     sent: &[u8],
 ) -> (String, String, Option<i32>) {
-    let mut server = talk.command(side, "", &["-R", repository, "serve", "--stdio"]);
-    server.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut server = server.stderr(Stdio::piped()).spawn().unwrap();
-    // It may end before it has read all.
-    let _ = server.stdin.take().unwrap().write_all(sent);
-    let output = server.wait_with_output().unwrap();
+    let output = output(talk, side, repository, sent);
     let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
     (
         text(&output.stdout),
         text(&output.stderr),
         output.status.code(),
     )
+}
+
+/// The same in bytes.
+pub(super) fn output(talk: &Talk, side: Side, repository: &str, sent: &[u8]) -> Output {
+    let mut server = talk.command(side, "", &["-R", repository, "serve", "--stdio"]);
+    server.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut server = server.stderr(Stdio::piped()).spawn().unwrap();
+    // It may end before it has read all.
+    let _ = server.stdin.take().unwrap().write_all(sent);
+    server.wait_with_output().unwrap()
 }
 
 /// Two equal repositories of two changesets, `a` for stock hg and `b` for this program.
@@ -47,7 +52,7 @@ fn two() -> Talk {
 }
 
 #[track_caller]
-fn same(talk: &Talk, sent: &[u8]) -> String {
+pub(super) fn same(talk: &Talk, sent: &[u8]) -> String {
     let theirs = answered(talk, Side::Hg, "a", sent);
     let ours = answered(talk, Side::Varve, "b", sent);
     assert_eq!(ours, theirs, "{}", sent.escape_ascii());
