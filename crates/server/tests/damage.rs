@@ -33,10 +33,14 @@ fn get(connection: &mut Connection, path: &str) -> (u16, Value) {
 }
 
 fn names_it(error: &Value) {
+    names(error, "doc-3");
+}
+
+fn names(error: &Value, id: &str) {
     assert_eq!(error["error"], "internal_server_error", "{error}");
     let reason = error["reason"].as_str().unwrap();
     assert!(
-        reason.contains("\"doc-3\"") && reason.contains("damaged at byte"),
+        reason.contains(&format!("\"{id}\", revision 1-")) && reason.contains("damaged at byte"),
         "{reason}"
     );
 }
@@ -120,4 +124,115 @@ fn rows_say_of_which_document_nothing_can_be_shown() {
         (&of(0)["ok"]["n"], &of(2)["ok"]["n"]),
         (&json!(2), &json!(4))
     );
+}
+
+#[test]
+fn a_view_names_the_document_that_it_cannot_map_and_goes_on_without_it() {
+    let map = "function (doc) { emit(doc.n, doc.text); }";
+    let design = json!({"views": {"all": {"map": map}}});
+    let server = Running::start_with("[couchdb]\nfile_compression = none\n");
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    call(connection, "PUT", "/db/_design/d", &design);
+    let view = "/db/_design/d/_view/all";
+    for n in 0..3 {
+        let doc = json!({"n": n, "text": format!("needle {n}")});
+        call(connection, "PUT", &format!("/db/doc-{n}"), &doc);
+    }
+    let before = call(connection, "GET", view, &Value::Null);
+    assert_eq!(before["total_rows"], 3);
+    for n in 3..6 {
+        let doc = json!({"n": n, "text": format!("needle {n}")});
+        call(connection, "PUT", &format!("/db/doc-{n}"), &doc);
+    }
+    let server = server.restart(|folder| flip(folder, "needle 3"));
+    let connection = &mut Connection::open(server.address);
+    for _ in 0..2 {
+        let (status, error) = get(connection, view);
+        assert_eq!(status, 500);
+        names_it(&error);
+        // The index is as it was.
+        let (status, rows) = get(connection, &format!("{view}?update=false"));
+        assert_eq!((status, &rows), (200, &before));
+    }
+    let rows = call(
+        connection,
+        "GET",
+        "/db/_all_docs?key=%22doc-3%22",
+        &Value::Null,
+    );
+    let rev = &rows["rows"][0]["value"]["rev"];
+    let path = format!("/db/doc-3?rev={}", rev.as_str().unwrap());
+    call(connection, "DELETE", &path, &Value::Null);
+    let rows = call(connection, "GET", view, &Value::Null);
+    let keys: Vec<_> = rows["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["key"])
+        .collect();
+    assert_eq!(keys, [0, 1, 2, 4, 5]);
+}
+
+/// A database with a document and a validation function that is damaged.
+fn with_damaged_design() -> Running {
+    let server = Running::start_with("[couchdb]\nfile_compression = none\n");
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    call(connection, "PUT", "/db/doc", &json!({"n": 1}));
+    let function = "function (doc) { if (doc.bad) throw({forbidden: 'needle'}); }";
+    let design = json!({"validate_doc_update": function});
+    call(connection, "PUT", "/db/_design/d", &design);
+    server.restart(|folder| flip(folder, "needle"))
+}
+
+fn send(connection: &mut Connection, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let reply = connection.send(method, path, &[ADMIN, JSON], &body.to_string());
+    (reply.status, serde_json::from_str(&reply.body).unwrap())
+}
+
+#[test]
+fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
+    for is_deleted in [true, false] {
+        let server = with_damaged_design();
+        let connection = &mut Connection::open(server.address);
+        // What its function would have refused is not known.
+        let doc = json!({"bad": true});
+        for (method, path) in [("PUT", "/db/new"), ("POST", "/db")] {
+            let (status, error) = send(connection, method, path, &doc);
+            assert_eq!(status, 500, "{error}");
+            names(&error, "_design/d");
+        }
+        let (_, rows) = send(
+            connection,
+            "POST",
+            "/db/_bulk_docs",
+            &json!({"docs": [doc]}),
+        );
+        names(&rows[0], "_design/d");
+        // Everything else can be read.
+        assert_eq!(get(connection, "/db/doc").1["n"], 1);
+        let listed = get(connection, "/db/_design_docs").1;
+        let rev = &listed["rows"][0]["value"]["rev"];
+        let (status, error) = get(connection, "/db/_design/d");
+        assert_eq!(status, 500);
+        names(&error, "_design/d");
+        // Local documents are asked of nobody.
+        call(connection, "PUT", "/db/_local/note", &json!({}));
+        // Nobody but an admin may mend it.
+        let path = format!("/db/_design/d?rev={}", rev.as_str().unwrap());
+        let nobody = connection.send("DELETE", &path, &[JSON], "");
+        assert_eq!(nobody.status, 401);
+        match is_deleted {
+            true => call(connection, "DELETE", &path, &Value::Null),
+            false => {
+                let function = "function (doc) { if (doc.bad) throw({forbidden: 'no'}); }";
+                let design = json!({"validate_doc_update": function});
+                call(connection, "PUT", &path, &design)
+            }
+        };
+        let (status, _) = send(connection, "PUT", "/db/new", &doc);
+        assert_eq!(status, if is_deleted { 201 } else { 403 });
+        call(connection, "PUT", "/db/other", &json!({}));
+    }
 }

@@ -30,6 +30,16 @@ pub enum ViewError {
         /// Which limit.
         source: JsError,
     },
+    /// A document of the database cannot be read, so that its rows are not known.
+    #[error("cannot map document {id:?}, revision {rev}: {source}")]
+    Document {
+        /// The document.
+        id: String,
+        /// Its winning revision.
+        rev: varve_docdb::Rev,
+        /// Why not.
+        source: Box<DocdbError>,
+    },
     /// The index file could not be read or written.
     #[error("view index: {0}")]
     Index(#[from] TreeError),

@@ -81,6 +81,7 @@ impl From<ViewError> for Failure {
             ViewError::Design(error) => error.into(),
             ViewError::Options(error) => error.into(),
             ViewError::Database(error) => error.into(),
+            ViewError::Document { id, rev, source } => Failure::from(*source).about(&id, rev),
             ViewError::NoView { .. } => Failure::not_found("missing_named_view"),
             ViewError::Map { .. } => Failure::new(400, "script_error", error.to_string()),
             other => Failure::internal(other),

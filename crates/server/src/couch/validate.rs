@@ -21,6 +21,9 @@ pub struct Validators {
     seen: Vec<(String, Rev)>,
     /// Texts of the functions, by design document.
     sources: Vec<(String, String)>,
+    /// Why the functions of a design document are not known: nothing that they could refuse may be
+    /// written.
+    unknown: Option<Failure>,
 }
 
 impl Validators {
@@ -39,24 +42,48 @@ impl Validators {
         }
         let mut validators = Validators::default();
         for row in rows {
-            let mut text = Vec::new();
-            snapshot.body(&row.stored, &mut text)?;
-            let document = varve_json::parse(&text)?;
-            let source = document.get("validate_doc_update");
-            if let Some(source) = source.and_then(varve_json::Value::as_str) {
-                validators
-                    .sources
-                    .push((row.id().to_owned(), source.to_owned()));
+            let id = row.id().to_owned();
+            match source_of(snapshot, &row)? {
+                Ok(None) => {}
+                Ok(Some(source)) => validators.sources.push((id.clone(), source)),
+                Err(damage) => validators.unknown = Some(unknown(&row, &damage)),
             }
-            validators.seen.push((row.id().to_owned(), row.rev));
+            validators.seen.push((id, row.rev));
         }
         Ok(Arc::new(validators))
     }
 
     /// Whether there is nothing to check an edit against.
     fn leave(&self, edit: &Edit) -> bool {
-        self.sources.is_empty() && !edit.id().starts_with(DESIGN_PREFIX)
+        let has_none = self.sources.is_empty() && self.unknown.is_none();
+        has_none && !edit.id().starts_with(DESIGN_PREFIX)
     }
+}
+
+/// The validation function of a design document, or what is damaged about it.
+fn source_of(
+    snapshot: &Snapshot,
+    row: &varve_docdb::AllDocsRow,
+) -> Result<Result<Option<String>, String>, Failure> {
+    let mut text = Vec::new();
+    match snapshot.body(&row.stored, &mut text) {
+        Err(error) if error.is_damage() => return Ok(Err(error.to_string())),
+        read => read?,
+    }
+    let document = varve_json::parse(&text).map_err(|error| error.to_string());
+    Ok(document.map(|document| {
+        let source = document.get("validate_doc_update");
+        source
+            .and_then(varve_json::Value::as_str)
+            .map(str::to_owned)
+    }))
+}
+
+/// What whoever writes is told of a design document that cannot be read.
+fn unknown(row: &varve_docdb::AllDocsRow, damage: &str) -> Failure {
+    let what = "it may have a validation function, so documents are not written until an admin \
+                deletes or replaces it";
+    Failure::internal(format!("{damage}; {what}")).about(row.id(), &row.rev)
 }
 
 /// Whether an edit may be written without being looked at.
@@ -152,6 +179,9 @@ impl<'a> Check<'a> {
                 check_design(edit.body(), Limits::default())?;
             }
             return Ok(());
+        }
+        if let Some(unknown) = &self.validators.unknown {
+            return Err(unknown.clone());
         }
         if self.validators.sources.is_empty() {
             return Ok(());

@@ -7,7 +7,7 @@ use crate::ViewError;
 use crate::design::compilation;
 use crate::group::ViewGroup;
 use crate::row::{push_number, push_value, push_varint, push_whole_id};
-use varve_docdb::{Change, DocumentText, Snapshot, write_attachment_stubs};
+use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_stubs};
 use varve_js::{Emission, JsError, MapEngine};
 use varve_json::{Value, collate, parse};
 
@@ -94,7 +94,11 @@ impl<'a> Mapper<'a> {
         self.json.clear();
         self.emitted.clear();
         self.bytes.clear();
-        self.read(change)?;
+        self.read(change).map_err(|source| ViewError::Document {
+            id: id.to_owned(),
+            rev: change.rev.clone(),
+            source: Box::new(source),
+        })?;
         let emissions = self.engine.map(&self.json);
         let emissions = emissions.map_err(|source| ViewError::Map {
             id: id.to_owned(),
@@ -126,7 +130,7 @@ impl<'a> Mapper<'a> {
     }
 
     /// Writes the winning revision's JSON text, with attachment stubs.
-    fn read(&mut self, change: &Change) -> Result<(), ViewError> {
+    fn read(&mut self, change: &Change) -> Result<(), DocdbError> {
         self.body.clear();
         self.documents.body(&change.stored, &mut self.body)?;
         let (rev, body) = (&change.rev, &self.body);

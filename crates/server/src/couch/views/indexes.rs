@@ -160,9 +160,16 @@ impl Refresh {
         Ok(index.refreshed(snapshot, &context)?)
     }
 
-    /// The same on a thread of its own; what goes wrong is told to whoever asks next.
+    /// The same on a thread of its own; what goes wrong is told to the operator, and to whoever asks
+    /// next.
     pub fn run_later(&self, index: &Arc<ViewIndex>, snapshot: &Snapshot) {
         let (refresh, index, snapshot) = (self.clone(), Arc::clone(index), snapshot.clone());
-        tokio::task::spawn_blocking(move || drop(refresh.run(&index, &snapshot)));
+        tokio::task::spawn_blocking(move || {
+            if let Err(failure) = refresh.run(&index, &snapshot) {
+                let (database, design) = (&refresh.database.name, &refresh.design);
+                let line = format!("the index of {design} in {database}: {failure}");
+                refresh.app.report(&line);
+            }
+        });
     }
 }
