@@ -10,6 +10,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         &[
             "file_compression",
             "durability",
+            "max_dbs_open",
             "max_document_size",
             "max_attachment_size",
             "max_attachments_per_doc",
@@ -22,7 +23,6 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "default_security",
             "delayed_commits",
             "enable_database_recovery",
-            "max_dbs_open",
             "maintenance_mode",
             "os_process_timeout",
             "single_node",

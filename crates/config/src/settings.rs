@@ -23,6 +23,8 @@ pub struct Settings {
     /// `[couchdb] durability`: how long a commit may wait for its sync; `None`, the default, if it
     /// may not.
     pub sync_interval: Option<Duration>,
+    /// `[couchdb] max_dbs_open`: files of databases and indexes that are kept open; default 400.
+    pub max_dbs_open: u64,
     /// `[couchdb] max_document_size`: bytes of a document's JSON; default 8,000,000.
     pub max_document_size: u64,
     /// `[couchdb] max_attachment_size`: bytes; default 1 GiB.
@@ -130,6 +132,8 @@ impl Settings {
             require_valid_user: or(chttpd("require_valid_user"), Setting::boolean, false)?,
             file_compression: couchdb("file_compression").cloned(),
             sync_interval: or(couchdb("durability"), durability, None)?,
+            max_dbs_open: or(couchdb("max_dbs_open"), |s| s.number(1..=1_000_000), 400)?
+                .unsigned_abs(),
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,

@@ -7,6 +7,7 @@ use crate::hg::Shelf;
 use crate::house::{House, Report};
 use crate::node::{NodeConfig, Uuids};
 use crate::{Failure, ServerError, Tasks, databases};
+use rustix::process::{Resource, getrlimit};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,6 +52,14 @@ fn durability(settings: &Settings) -> Durability {
     interval.map_or(Durability::Commit, Durability::Interval)
 }
 
+/// How many files of databases and indexes are kept open: at most half of what this process may have
+/// open, so that there is room for clients.
+fn most_open(settings: &Settings) -> usize {
+    let allowed = getrlimit(Resource::Nofile).current;
+    let half = allowed.map_or(u64::MAX, |allowed| allowed / 2);
+    usize::try_from(settings.max_dbs_open.min(half)).unwrap_or(usize::MAX)
+}
+
 impl App {
     /// Serves a folder; nothing below it is read before somebody asks for it. `title` stands above
     /// the list of repositories.
@@ -78,8 +87,13 @@ impl App {
         let house = Arc::new(house);
         let storage = Arc::clone(&folder.storage);
         Ok(App {
-            databases: Databases::new(storage, options, report.clone())
-                .map_err(|source| ServerError::Random { source })?,
+            databases: Databases::new(
+                storage,
+                options,
+                most_open(&folder.settings),
+                report.clone(),
+            )
+            .map_err(|source| ServerError::Random { source })?,
             auth: Auth::new(&folder.settings)?,
             hg: Arc::new(Shelf::of_folder(&folder, Arc::clone(&house), title)),
             compactor: Compactor::default(),

@@ -9,6 +9,7 @@ mod feeds;
 mod full_disk;
 mod hg_clone;
 mod hg_edges;
+mod many_databases;
 mod npm;
 mod prefix;
 mod push;

@@ -17,8 +17,6 @@ use super::views::indexes::{Indexes, folder_of};
 use crate::databases::file_of;
 use crate::{Failure, Report};
 
-/// More open databases than this make the longest unused one close, if nobody uses it.
-const KEPT_OPEN: usize = 500;
 /// Feeds that read at the same time; a read is short, and its thread is not to be had for nothing.
 const FEED_READS: usize = 8;
 /// Digits of the database's id that stand in sequences.
@@ -107,6 +105,9 @@ pub struct Databases {
     options: DatabaseOptions,
     /// Tells the operator.
     report: Report,
+    /// More files than this, of databases and of their indexes, make the longest unused databases
+    /// close that nobody uses.
+    most_open: usize,
     open: Mutex<HashMap<String, Arc<OpenDatabase>>>,
     /// Held while a file is opened, made or removed, so that no file is ever open twice.
     changing: Mutex<()>,
@@ -118,19 +119,22 @@ pub struct Databases {
 }
 
 impl Databases {
-    /// Databases in the storage's folder of databases; new ones are made with these options.
+    /// Databases in the storage's folder of databases; new ones are made with these options. About
+    /// `most_open` files of databases and indexes are kept open.
     ///
     /// # Errors
     /// If the system has no random numbers.
     pub fn new(
         storage: Arc<dyn Storage>,
         options: DatabaseOptions,
+        most_open: usize,
         report: Report,
     ) -> Result<Databases, getrandom::Error> {
         Ok(Databases {
             storage,
             options,
             report,
+            most_open,
             open: Mutex::default(),
             changing: Mutex::default(),
             clock: AtomicU64::new(0),
@@ -263,9 +267,7 @@ impl Databases {
         )?);
         database.used.store(self.tick(), Ordering::Relaxed);
         let mut open = lock(&self.open);
-        if open.len() >= KEPT_OPEN {
-            close_longest_unused(&mut open);
-        }
+        make_room(&mut open, self.most_open);
         open.insert(name.to_owned(), Arc::clone(&database));
         Ok(database)
     }
@@ -281,14 +283,22 @@ impl Databases {
     }
 }
 
-fn close_longest_unused(open: &mut HashMap<String, Arc<OpenDatabase>>) {
-    let idle = open
-        .values()
-        .filter(|database| Arc::strong_count(database) == 1);
-    let oldest = idle.min_by_key(|database| database.used.load(Ordering::Relaxed));
-    if let Some(name) = oldest.map(|database| database.name.clone())
-        && let Some(database) = open.remove(&name)
-    {
+/// Closes the longest unused databases until there is room for one more file.
+fn make_room(open: &mut HashMap<String, Arc<OpenDatabase>>, most: usize) {
+    let files = |database: &OpenDatabase| 1 + database.indexes.len();
+    let mut kept: usize = open.values().map(|database| files(database)).sum();
+    while kept >= most {
+        let idle = open
+            .values()
+            .filter(|database| Arc::strong_count(database) == 1);
+        let oldest = idle.min_by_key(|database| database.used.load(Ordering::Relaxed));
+        let Some(database) = oldest.map(|database| database.name.clone()) else {
+            return;
+        };
+        let Some(database) = open.remove(&database) else {
+            return;
+        };
+        kept -= files(&database);
         seal(&database);
     }
 }

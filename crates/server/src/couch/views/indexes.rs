@@ -24,6 +24,14 @@ pub struct Indexes {
     open: Mutex<Open>,
 }
 
+impl Indexes {
+    /// How many are open.
+    pub fn len(&self) -> usize {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.by_signature.len()
+    }
+}
+
 #[derive(Debug, Default)]
 struct Open {
     /// What each design document meant at which revision.

@@ -1,0 +1,87 @@
+//! More databases than there may be files open.
+
+use super::Site;
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use varve_testkit::varve::{Server, configure};
+
+const DATABASES: usize = 300;
+/// What the server is allowed to have open.
+const FILES: usize = 128;
+
+/// `varve` as it is where only so many files may be open.
+fn bounded(site: &Site) -> String {
+    let program = site.path().join("bounded");
+    let text = format!(
+        "#!/bin/sh\nulimit -n {FILES}\nexec '{}' \"$@\"\n",
+        crate::VARVE
+    );
+    std::fs::write(&program, text).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    program.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn databases_are_opened_in_turn_with_few_descriptors() {
+    let site = Site::new();
+    configure(site.path(), "");
+    let server = Server::start(&bounded(&site), site.path());
+    let mut admin = server.admin();
+    let map = json!({"views": {"all": {"map": "function (doc) { emit(doc.n); }"}}});
+    let view = |n: usize| format!("/db{n}/_design/d/_view/all");
+    let mut most = 0;
+    for n in 0..DATABASES {
+        admin
+            .put(&format!("/db{n}"), &Value::Null)
+            .expect_status(201);
+        admin
+            .put(&format!("/db{n}/doc"), &json!({"n": n}))
+            .expect_status(201);
+        if n % 2 == 0 {
+            admin
+                .put(&format!("/db{n}/_design/d"), &map)
+                .expect_status(201);
+            admin.get(&view(n)).expect_status(200);
+        }
+        most = most.max(server.open_files().len());
+    }
+    for _ in 0..2 {
+        for n in 0..DATABASES {
+            let doc = admin.get(&format!("/db{n}/doc")).expect_status(200);
+            assert_eq!(doc.json()["n"], n);
+            if n % 2 == 0 {
+                let rows = admin.get(&view(n)).expect_status(200).json();
+                assert_eq!(rows["rows"][0]["key"], n);
+            }
+            most = most.max(server.open_files().len());
+        }
+    }
+    assert!(
+        (FILES / 4..=FILES).contains(&most),
+        "{most} files were open"
+    );
+}
+
+#[test]
+fn as_many_stay_open_as_the_configuration_says() {
+    let site = Site::new();
+    configure(site.path(), "[couchdb]\nmax_dbs_open = 7\n");
+    let server = site.serve();
+    let mut admin = server.admin();
+    let is_database =
+        |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "varve");
+    let open = || {
+        let files = server.open_files();
+        files.iter().filter(|path| is_database(path)).count()
+    };
+    for n in 0..30 {
+        admin
+            .put(&format!("/db{n}"), &Value::Null)
+            .expect_status(201);
+    }
+    // A thread that looks at one of them may close it a little later.
+    while open() != 7 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    admin.get("/db0").expect_status(200);
+}
