@@ -11,6 +11,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "file_compression",
             "durability",
             "max_dbs_open",
+            "users_db_security_editable",
             "max_document_size",
             "max_attachment_size",
             "max_attachments_per_doc",
@@ -26,7 +27,6 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "maintenance_mode",
             "os_process_timeout",
             "single_node",
-            "users_db_security_editable",
             "view_index_dir",
         ],
     ),
@@ -114,6 +114,7 @@ const AUTH_KEYS: &[&str] = &[
     "timeout",
     "secret",
     "iterations",
+    "pbkdf2_prf",
     "allow_persistent_cookies",
     // Without effect here.
     "authentication_db",
@@ -122,7 +123,6 @@ const AUTH_KEYS: &[&str] = &[
     "hash_algorithms",
     "max_iterations",
     "min_iterations",
-    "pbkdf2_prf",
     "require_valid_user",
     "same_site",
 ];

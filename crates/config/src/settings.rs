@@ -25,6 +25,9 @@ pub struct Settings {
     pub sync_interval: Option<Duration>,
     /// `[couchdb] max_dbs_open`: files of databases and indexes that are kept open; default 400.
     pub max_dbs_open: u64,
+    /// `[couchdb] users_db_security_editable`: whether `_users` may get a security object; default
+    /// false.
+    pub users_security_editable: bool,
     /// `[couchdb] max_document_size`: bytes of a document's JSON; default 8,000,000.
     pub max_document_size: u64,
     /// `[couchdb] max_attachment_size`: bytes; default 1 GiB.
@@ -69,6 +72,8 @@ pub struct Sessions {
     pub secret: Option<String>,
     /// `iterations` of PBKDF2 for new hashes; default 600,000.
     pub iterations: u32,
+    /// `pbkdf2_prf` of new hashes of users; default `sha256`.
+    pub prf: String,
     /// `allow_persistent_cookies`: whether browsers keep the cookie when they close; default true.
     pub persistent: bool,
 }
@@ -134,6 +139,11 @@ impl Settings {
             sync_interval: or(couchdb("durability"), durability, None)?,
             max_dbs_open: or(couchdb("max_dbs_open"), |s| s.number(1..=1_000_000), 400)?
                 .unsigned_abs(),
+            users_security_editable: or(
+                couchdb("users_db_security_editable"),
+                Setting::boolean,
+                false,
+            )?,
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,
@@ -231,8 +241,16 @@ fn sessions(ini: &Ini) -> Result<Sessions, ConfigError> {
         timeout: or(auth("timeout"), Setting::seconds, Duration::from_secs(600))?,
         secret: auth("secret").map(|setting| setting.value.clone()),
         iterations: u32::try_from(iterations).unwrap_or(u32::MAX),
+        prf: or(auth("pbkdf2_prf"), known_prf, "sha256".to_owned())?,
         persistent: or(auth("allow_persistent_cookies"), Setting::boolean, true)?,
     })
+}
+
+fn known_prf(setting: &Setting) -> Result<String, ConfigError> {
+    match setting.value.as_str() {
+        known @ ("sha" | "sha224" | "sha256" | "sha384" | "sha512") => Ok(known.to_owned()),
+        _ => Err(setting.refuse("sha, sha224, sha256, sha384 or sha512")),
+    }
 }
 
 fn cors(ini: &Ini) -> Result<Option<Cors>, ConfigError> {
@@ -379,6 +397,10 @@ mod tests {
             (
                 "[server]\ncompressionengines = zstd, lzma",
                 "server.compressionengines must be a list of zstd, zlib and none, not \"zstd, lzma\"",
+            ),
+            (
+                "[chttpd_auth]\npbkdf2_prf = md5",
+                "chttpd_auth.pbkdf2_prf must be sha, sha224, sha256, sha384 or sha512, not \"md5\"",
             ),
             (
                 "[chttpd_auth]\ntimeout = -1",

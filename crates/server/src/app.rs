@@ -1,7 +1,7 @@
 //! What all requests to a served folder share.
 
 use crate::auth::Auth;
-use crate::couch::{Compactor, Databases};
+use crate::couch::{Compactor, Databases, Directory};
 use crate::folder::{DATABASES, Folder};
 use crate::hg::Shelf;
 use crate::house::{House, Report};
@@ -32,7 +32,7 @@ pub struct App {
     pub(crate) house: Arc<House>,
     /// The folder's repositories.
     pub(crate) hg: Arc<Shelf>,
-    pub(crate) databases: Databases,
+    pub(crate) databases: Arc<Databases>,
     pub(crate) compactor: Compactor,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
@@ -86,15 +86,13 @@ impl App {
         };
         let house = Arc::new(house);
         let storage = Arc::clone(&folder.storage);
+        let most_open = most_open(&folder.settings);
+        let databases = Databases::new(storage, options, most_open, report.clone());
+        let databases = databases.map_err(|source| ServerError::Random { source })?;
+        let databases = Arc::new(databases);
         Ok(App {
-            databases: Databases::new(
-                storage,
-                options,
-                most_open(&folder.settings),
-                report.clone(),
-            )
-            .map_err(|source| ServerError::Random { source })?,
-            auth: Auth::new(&folder.settings)?,
+            auth: Auth::new(&folder.settings, Directory::of(&databases))?,
+            databases,
             hg: Arc::new(Shelf::of_folder(&folder, Arc::clone(&house), title)),
             compactor: Compactor::default(),
             uuids: Uuids::new()?,

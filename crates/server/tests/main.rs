@@ -18,3 +18,4 @@ mod purge;
 mod recorded;
 mod short;
 mod streams;
+mod users;

@@ -49,3 +49,8 @@ fn pouchdb_has_databases_compacted() {
 fn nano_does_its_work() {
     run("nano.js");
 }
+
+#[test]
+fn users_log_in_and_replicate() {
+    run("users.js");
+}

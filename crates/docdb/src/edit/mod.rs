@@ -178,6 +178,11 @@ impl Edit {
         &self.body
     }
 
+    /// The same, to be changed; names that begin with `_` do not belong there.
+    pub fn body_mut(&mut self) -> &mut Object {
+        &mut self.body
+    }
+
     /// Sets an attachment whose data [`Edit::bring`] brings; it becomes the first of the list.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Who asks, and what they may do.
 //!
 //! A request without a login is answered as far as everybody may read; nothing is ever written for
-//! it. Admins come from the `[admins]` section of `varve.ini`.
+//! it. Admins come from the `[admins]` section of `varve.ini`, all others from the database `_users`.
 
 pub(crate) mod cookie;
 pub(crate) mod password;
@@ -12,6 +12,7 @@ mod verified;
 pub use security::{Names, Security};
 pub use user::{ADMIN_ROLE, UserContext};
 
+use crate::couch::Directory;
 use crate::{App, Failure, ServerError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -40,10 +41,26 @@ pub struct Login {
     pub(crate) refreshed: Option<String>,
 }
 
+/// What is known of somebody who can log in.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    pub(crate) stored: Stored,
+    pub(crate) roles: Vec<String>,
+}
+
+/// Somebody whose password was right.
+#[derive(Clone, Debug)]
+pub(crate) struct Proven {
+    pub(crate) user: UserContext,
+    salt: String,
+}
+
 /// Users and sessions of one server.
 #[derive(Debug)]
 pub struct Auth {
     admins: HashMap<String, Stored>,
+    /// Everybody else.
+    users: Directory,
     secret: String,
     timeout: u64,
     persistent: bool,
@@ -56,7 +73,7 @@ impl Auth {
     ///
     /// # Errors
     /// [`ServerError::Random`].
-    pub(crate) fn new(settings: &Settings) -> Result<Auth, ServerError> {
+    pub(crate) fn new(settings: &Settings, users: Directory) -> Result<Auth, ServerError> {
         let admins = settings.admins.iter();
         let admins = admins.filter_map(|admin| {
             let stored = Stored::parse(&admin.value)?;
@@ -69,6 +86,7 @@ impl Auth {
         };
         Ok(Auth {
             admins: admins.collect(),
+            users,
             secret,
             timeout: sessions.timeout.as_secs(),
             persistent: sessions.persistent,
@@ -82,46 +100,68 @@ impl Auth {
     /// # Errors
     /// 401 if a name and password are given and wrong, 400 if the cookie is malformed.
     pub async fn login(&self, headers: &HeaderMap) -> Result<Login, Failure> {
-        if let Some(login) = self.by_cookie(headers)? {
+        if let Some(login) = self.by_cookie(headers).await? {
             return Ok(login);
         }
         let Some((name, password)) = basic(headers) else {
             return Ok(Login::default());
         };
-        let user = self.check(&name, &password).await?;
+        let proven = self.check(&name, &password).await?;
         Ok(Login {
-            user,
+            user: proven.user,
             by: Some("default"),
             refreshed: None,
         })
+    }
+
+    /// Admins come first, so that nobody is one by a document.
+    async fn account(&self, name: &str) -> Result<Option<Account>, Failure> {
+        match self.admins.get(name) {
+            Some(stored) => Ok(Some(Account {
+                stored: stored.clone(),
+                roles: vec![ADMIN_ROLE.to_owned()],
+            })),
+            None => self.users.find(name).await,
+        }
     }
 
     /// The user of that name, if the password is right.
     ///
     /// # Errors
     /// 401.
-    pub(crate) async fn check(&self, name: &str, password: &str) -> Result<UserContext, Failure> {
+    pub(crate) async fn check(&self, name: &str, password: &str) -> Result<Proven, Failure> {
         let wrong = || Failure::unauthorized(WRONG);
-        let stored = self.admins.get(name).ok_or_else(wrong)?;
-        if self.verified.knows(name, password) {
-            return Ok(UserContext::admin(name));
+        let Account { stored, roles } = self.account(name).await?.ok_or_else(wrong)?;
+        if !self.verified.knows(name, password, &stored) {
+            let permit = self.checks.acquire().await;
+            let permit = permit.map_err(Failure::internal)?;
+            let (checked, given) = (stored.clone(), password.to_owned());
+            let right = App::blocking(move || Ok(checked.verify(&given))).await?;
+            drop(permit);
+            if !right {
+                return Err(wrong());
+            }
+            self.verified.remember(name, password, &stored);
         }
-        let permit = self.checks.acquire().await;
-        let permit = permit.map_err(Failure::internal)?;
-        let (stored, given) = (stored.clone(), password.to_owned());
-        let right = App::blocking(move || Ok(stored.verify(&given))).await?;
-        drop(permit);
-        if !right {
-            return Err(wrong());
-        }
-        self.verified.remember(name, password);
-        Ok(UserContext::admin(name))
+        Ok(Proven {
+            user: UserContext {
+                name: Some(name.to_owned()),
+                roles,
+            },
+            salt: stored.salt().to_owned(),
+        })
     }
 
     /// A `Set-Cookie` value that logs the user in from now on.
-    pub(crate) fn new_cookie(&self, name: &str) -> String {
+    pub(crate) fn cookie_for(&self, proven: &Proven) -> String {
+        self.new_cookie(
+            proven.user.name.as_deref().unwrap_or_default(),
+            &proven.salt,
+        )
+    }
+
+    fn new_cookie(&self, name: &str, salt: &str) -> String {
         let now = now();
-        let salt = self.admins.get(name).map_or("", Stored::salt);
         let value = cookie::make(name, now, &self.secret, salt);
         cookie::header(&value, now, self.kept())
     }
@@ -135,14 +175,14 @@ impl Auth {
         self.persistent.then_some(self.timeout)
     }
 
-    fn by_cookie(&self, headers: &HeaderMap) -> Result<Option<Login>, Failure> {
+    async fn by_cookie(&self, headers: &HeaderMap) -> Result<Option<Login>, Failure> {
         let Some(value) = session_cookie(headers).filter(|value| !value.is_empty()) else {
             return Ok(None);
         };
         let claim = Claim::parse(value).ok_or_else(|| {
             Failure::bad_request("Malformed AuthSession cookie. Please clear your cookies.")
         })?;
-        let Some(stored) = self.admins.get(&claim.name) else {
+        let Some(Account { stored, roles }) = self.account(&claim.name).await? else {
             return Ok(None);
         };
         let age = now().saturating_sub(claim.made);
@@ -150,9 +190,13 @@ impl Auth {
             return Ok(None);
         }
         // A new cookie for every request would be noise; one for the last nine tenths is enough.
-        let refreshed = (age > self.timeout / 10).then(|| self.new_cookie(&claim.name));
+        let refreshed =
+            (age > self.timeout / 10).then(|| self.new_cookie(&claim.name, stored.salt()));
         Ok(Some(Login {
-            user: UserContext::admin(claim.name),
+            user: UserContext {
+                name: Some(claim.name),
+                roles,
+            },
             by: Some("cookie"),
             refreshed,
         }))
@@ -199,7 +243,7 @@ mod tests {
         let hashed = password::hash("pass:word", 2).unwrap();
         let text = format!("[admins]\nadm = {hashed}\n[chttpd_auth]\nsecret = s\ntimeout = 600\n");
         let ini = Ini::parse(Path::new("t.ini"), &text).unwrap();
-        Auth::new(&Settings::read(&ini).unwrap()).unwrap()
+        Auth::new(&Settings::read(&ini).unwrap(), Directory::default()).unwrap()
     }
 
     fn headers(name: hyper::header::HeaderName, value: &str) -> HeaderMap {
@@ -231,18 +275,23 @@ mod tests {
         let auth = auth();
         let stored = &auth.admins["adm"];
         let aged = |age| cookie::make("adm", now() - age, "s", stored.salt());
-        let login = |value: String| {
+        let login = async |value: String| {
             let headers = headers(COOKIE, &format!("other=1; AuthSession={value}"));
-            auth.by_cookie(&headers).unwrap()
+            auth.by_cookie(&headers).await.unwrap()
         };
-        let fresh = login(aged(0)).unwrap();
+        let fresh = login(aged(0)).await.unwrap();
         assert_eq!((fresh.by, fresh.refreshed), (Some("cookie"), None));
-        assert!(login(aged(300)).unwrap().refreshed.is_some());
-        assert!(login(aged(600)).is_none());
-        assert!(login(cookie::make("adm", now(), "s", "old salt")).is_none());
-        assert!(login(cookie::make("eve", now(), "s", "")).is_none());
+        assert!(login(aged(300)).await.unwrap().refreshed.is_some());
+        assert!(login(aged(600)).await.is_none());
+        assert!(
+            login(cookie::make("adm", now(), "s", "old salt"))
+                .await
+                .is_none()
+        );
+        assert!(login(cookie::make("eve", now(), "s", "")).await.is_none());
         let malformed = auth
             .by_cookie(&headers(COOKIE, "AuthSession=x"))
+            .await
             .unwrap_err();
         assert_eq!(malformed.status, 400);
     }

@@ -1,16 +1,22 @@
-//! Stored passwords in CouchDB's spelling, so that an `[admins]` section can move either way.
+//! Stored passwords in CouchDB's spelling, so that an `[admins]` section and the documents of users can
+//! move either way.
 //!
 //! ```text
 //! -pbkdf2:sha256-DERIVED,SALT,ITERATIONS     derived key of 32 bytes in hexadecimal
 //! -pbkdf2-DERIVED,SALT,ITERATIONS            the older form with SHA-1, 20 bytes
+//!
+//! {"password_scheme": "pbkdf2", "pbkdf2_prf": PRF, "derived_key": …, "salt": …, "iterations": …}
+//! {"password_scheme": "simple", "password_sha": SHA-1 of password and salt, "salt": …}
 //! ```
-//! The salt is used as the text that stands there.
+//! The salt is used as the text that stands there. PRF is `sha`, also where there is none, or `sha224` to
+//! `sha512`.
 
 use crate::ServerError;
 use hmac::Hmac;
 use sha1::Sha1;
-use sha2::Sha256;
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use subtle::ConstantTimeEq;
+use varve_json::{Object, Value};
 
 const SHA256_PREFIX: &str = "-pbkdf2:sha256-";
 const SHA1_PREFIX: &str = "-pbkdf2-";
@@ -19,55 +25,167 @@ const SHA1_LEN: usize = 20;
 /// Bytes of new salts, before they are written in hexadecimal.
 const SALT_LEN: usize = 16;
 
+/// Longest derived key, in bytes.
+const LONGEST_KEY: usize = 64;
+/// More rounds than this are not waited for, whatever a document says.
+pub(crate) const MOST_ITERATIONS: u32 = 10_000_000;
+
+/// The hash function below PBKDF2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prf {
+    Sha1,
+    Sha224,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl Prf {
+    const NAMES: [(&'static str, Prf, usize); 5] = [
+        ("sha", Prf::Sha1, SHA1_LEN),
+        ("sha224", Prf::Sha224, 28),
+        ("sha256", Prf::Sha256, SHA256_LEN),
+        ("sha384", Prf::Sha384, 48),
+        ("sha512", Prf::Sha512, 64),
+    ];
+
+    /// The function that a document or a setting names.
+    pub(crate) fn named(name: &str) -> Option<Prf> {
+        let mut known = Prf::NAMES.iter();
+        known.find(|known| known.0 == name).map(|known| known.1)
+    }
+
+    /// How long its results are, in bytes.
+    fn length(self) -> usize {
+        let mut known = Prf::NAMES.iter();
+        known
+            .find(|known| known.1 == self)
+            .map_or(0, |known| known.2)
+    }
+
+    fn derive(self, password: &str, salt: &str, iterations: u32, key: &mut [u8]) -> bool {
+        let derive = match self {
+            Prf::Sha1 => pbkdf2::pbkdf2::<Hmac<Sha1>>,
+            Prf::Sha224 => pbkdf2::pbkdf2::<Hmac<Sha224>>,
+            Prf::Sha256 => pbkdf2::pbkdf2::<Hmac<Sha256>>,
+            Prf::Sha384 => pbkdf2::pbkdf2::<Hmac<Sha384>>,
+            Prf::Sha512 => pbkdf2::pbkdf2::<Hmac<Sha512>>,
+        };
+        // HMAC takes keys of any length, so this does not fail.
+        derive(password.as_bytes(), salt.as_bytes(), iterations, key).is_ok()
+    }
+}
+
+/// How a password becomes a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scheme {
+    Pbkdf2(Prf, u32),
+    /// SHA-1 of password and salt: what old documents have.
+    Simple,
+}
+
 /// A password's derived key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
+    scheme: Scheme,
     derived: Vec<u8>,
     salt: String,
-    iterations: u32,
 }
 
 impl Stored {
-    /// Reads one of the two forms; `None` means that the text is a plain password.
+    /// Reads one of the two forms of `[admins]`; `None` means that the text is a plain password.
     pub(crate) fn parse(text: &str) -> Option<Stored> {
-        let (rest, len) = if let Some(rest) = text.strip_prefix(SHA256_PREFIX) {
-            (rest, SHA256_LEN)
+        let (rest, prf) = if let Some(rest) = text.strip_prefix(SHA256_PREFIX) {
+            (rest, Prf::Sha256)
         } else {
-            (text.strip_prefix(SHA1_PREFIX)?, SHA1_LEN)
+            (text.strip_prefix(SHA1_PREFIX)?, Prf::Sha1)
         };
         let mut parts = rest.splitn(3, ',');
         let derived = from_hex(parts.next()?)?;
         let salt = parts.next()?.to_owned();
         let iterations = parts.next()?.trim().parse().ok().filter(|&n| n > 0)?;
-        (derived.len() == len).then_some(Stored {
+        (derived.len() == prf.length()).then_some(Stored {
+            scheme: Scheme::Pbkdf2(prf, iterations),
             derived,
             salt,
-            iterations,
         })
+    }
+
+    /// Reads what a user's document says; `None` if nobody can log in by it.
+    pub(crate) fn of_document(document: &Object) -> Option<Stored> {
+        let text = |name: &str| document.get(name).and_then(Value::as_str);
+        let salt = text("salt")?.to_owned();
+        let (scheme, derived) = match text("password_scheme") {
+            Some("pbkdf2") => {
+                let prf = text("pbkdf2_prf").map_or(Some(Prf::Sha1), Prf::named)?;
+                let iterations = document.get("iterations").and_then(Value::as_u64)?;
+                let iterations = u32::try_from(iterations).ok();
+                let iterations = iterations.filter(|n| (1..=MOST_ITERATIONS).contains(n))?;
+                (Scheme::Pbkdf2(prf, iterations), text("derived_key")?)
+            }
+            Some("simple") | None => (Scheme::Simple, text("password_sha")?),
+            Some(_) => return None,
+        };
+        let derived = from_hex(derived)?;
+        (SHA1_LEN..=LONGEST_KEY)
+            .contains(&derived.len())
+            .then_some(Stored {
+                scheme,
+                derived,
+                salt,
+            })
+    }
+
+    /// Makes a document's key from a new password, in the members that CouchDB has for it.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`].
+    pub(crate) fn write(
+        document: &mut Object,
+        password: &str,
+        prf: Prf,
+        iterations: u32,
+    ) -> Result<(), ServerError> {
+        let salt = random_hex(SALT_LEN)?;
+        let mut derived = vec![0; prf.length()];
+        prf.derive(password, &salt, iterations, &mut derived);
+        let name = Prf::NAMES.iter().find(|known| known.1 == prf);
+        document.remove("password");
+        document.remove("password_sha");
+        document.insert("password_scheme", "pbkdf2");
+        document.insert("pbkdf2_prf", name.map_or("", |known| known.0));
+        document.insert("salt", salt);
+        document.insert("iterations", u64::from(iterations));
+        document.insert("derived_key", to_hex(&derived));
+        Ok(())
     }
 
     /// Whether this is the password. Takes as long as the iterations ask for: never on a thread
     /// that serves others.
     pub(crate) fn verify(&self, password: &str) -> bool {
         let mut derived = vec![0; self.derived.len()];
-        let derive = if derived.len() == SHA1_LEN {
-            pbkdf2::pbkdf2::<Hmac<Sha1>>
-        } else {
-            pbkdf2::pbkdf2::<Hmac<Sha256>>
+        let is_done = match self.scheme {
+            Scheme::Pbkdf2(prf, iterations) => {
+                prf.derive(password, &self.salt, iterations, &mut derived)
+            }
+            Scheme::Simple => {
+                let hash = Sha1::new().chain_update(password).chain_update(&self.salt);
+                derived = hash.finalize().to_vec();
+                true
+            }
         };
-        let done = derive(
-            password.as_bytes(),
-            self.salt.as_bytes(),
-            self.iterations,
-            &mut derived,
-        );
-        done.is_ok() && bool::from(derived.ct_eq(&self.derived))
+        is_done && bool::from(derived.ct_eq(&self.derived))
     }
 
     /// The salt, which also goes into the signatures of this user's cookies, so that a new
     /// password ends their sessions.
     pub(crate) fn salt(&self) -> &str {
         &self.salt
+    }
+
+    /// Tells this password from the one before it.
+    pub(crate) fn derived(&self) -> &[u8] {
+        &self.derived
     }
 }
 
@@ -78,13 +196,7 @@ impl Stored {
 pub(crate) fn hash(password: &str, iterations: u32) -> Result<String, ServerError> {
     let salt = random_hex(SALT_LEN)?;
     let mut derived = [0; SHA256_LEN];
-    // HMAC takes keys of any length, so this cannot fail.
-    let _ = pbkdf2::pbkdf2::<Hmac<Sha256>>(
-        password.as_bytes(),
-        salt.as_bytes(),
-        iterations,
-        &mut derived,
-    );
+    Prf::Sha256.derive(password, &salt, iterations, &mut derived);
     Ok(format!(
         "{SHA256_PREFIX}{},{salt},{iterations}",
         to_hex(&derived)
@@ -138,6 +250,44 @@ mod tests {
             let stored = Stored::parse(text).unwrap();
             assert!(stored.verify("password"), "{text}");
             assert!(!stored.verify("Password"), "{text}");
+        }
+    }
+
+    #[test]
+    fn documents_of_all_schemes_verify() {
+        let read =
+            |text: &str| Stored::of_document(&varve_json::parse_object(text.as_bytes()).unwrap());
+        // RFC 6070; SHA-1 of `passwordsalt`.
+        for text in [
+            r#"{"password_scheme":"pbkdf2","derived_key":"4b007901b765489abead49d926f721d065a429c1","salt":"salt","iterations":4096}"#,
+            r#"{"password_scheme":"pbkdf2","pbkdf2_prf":"sha","derived_key":"4b007901b765489abead49d926f721d065a429c1","salt":"salt","iterations":4096}"#,
+            r#"{"password_scheme":"simple","password_sha":"c88e9c67041a74e0357befdff93f87dde0904214","salt":"salt"}"#,
+            r#"{"password_sha":"c88e9c67041a74e0357befdff93f87dde0904214","salt":"salt"}"#,
+        ] {
+            let stored = read(text).unwrap();
+            assert!(stored.verify("password"), "{text}");
+            assert!(!stored.verify("Password"), "{text}");
+        }
+        for text in [
+            "{}",
+            r#"{"salt":"s","password_sha":""}"#,
+            r#"{"salt":"s","password_scheme":"bcrypt","derived_key":"00"}"#,
+            r#"{"salt":"s","password_scheme":"pbkdf2","derived_key":"4b007901b765489abead49d926f721d065a429c1","iterations":99999999999}"#,
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        for (name, prf, length) in Prf::NAMES {
+            let mut document = Object::new();
+            document.insert("password", "secret");
+            Stored::write(&mut document, "secret", prf, 3).unwrap();
+            assert!(!document.contains("password"));
+            let of = |name: &str| document.get(name).and_then(Value::as_str).unwrap();
+            assert_eq!(
+                (of("pbkdf2_prf"), of("derived_key").len()),
+                (name, 2 * length)
+            );
+            let stored = Stored::of_document(&document).unwrap();
+            assert!(stored.verify("secret") && !stored.verify("secrets"));
         }
     }
 

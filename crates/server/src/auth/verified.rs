@@ -1,6 +1,6 @@
 //! Logins that were right before, so that basic login does not derive a key for every request.
 
-use super::password::fill_random;
+use super::password::{Stored, fill_random};
 use crate::ServerError;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -11,7 +11,8 @@ use std::sync::{Mutex, PoisonError};
 const REMEMBERED: usize = 4096;
 
 /// A set of keyed digests; neither names nor passwords stay in memory. The key is new in every
-/// process, and a changed password needs a new process, so nothing has to be taken out.
+/// process, and what is stored of the password goes into the digest, so that a login by a password
+/// that was changed is not among them.
 #[derive(Debug)]
 pub(super) struct Verified {
     key: [u8; 32],
@@ -28,15 +29,15 @@ impl Verified {
         })
     }
 
-    pub(super) fn knows(&self, name: &str, password: &str) -> bool {
-        let digest = self.digest(name, password);
+    pub(super) fn knows(&self, name: &str, password: &str, stored: &Stored) -> bool {
+        let digest = self.digest(name, password, stored);
         let digests = self.digests.lock();
         let digests = digests.unwrap_or_else(PoisonError::into_inner);
         digest.is_some_and(|digest| digests.contains(&digest))
     }
 
-    pub(super) fn remember(&self, name: &str, password: &str) {
-        let digest = self.digest(name, password);
+    pub(super) fn remember(&self, name: &str, password: &str, stored: &Stored) {
+        let digest = self.digest(name, password, stored);
         let digests = self.digests.lock();
         let mut digests = digests.unwrap_or_else(PoisonError::into_inner);
         if digests.len() >= REMEMBERED {
@@ -45,11 +46,13 @@ impl Verified {
         digests.extend(digest);
     }
 
-    fn digest(&self, name: &str, password: &str) -> Option<[u8; 32]> {
+    fn digest(&self, name: &str, password: &str, stored: &Stored) -> Option<[u8; 32]> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
-        // The length keeps ("ab", "c") and ("a", "bc") apart.
-        mac.update(&(name.len() as u64).to_le_bytes());
-        mac.update(name.as_bytes());
+        // The lengths keep ("ab", "c") and ("a", "bc") apart.
+        for part in [name.as_bytes(), stored.salt().as_bytes(), stored.derived()] {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part);
+        }
         mac.update(password.as_bytes());
         Some(mac.finalize().into_bytes().into())
     }
@@ -62,10 +65,14 @@ mod tests {
     #[test]
     fn only_what_was_remembered_is_known() {
         let verified = Verified::new().unwrap();
-        verified.remember("ab", "c");
-        assert!(verified.knows("ab", "c"));
-        assert!(!verified.knows("a", "bc"));
-        assert!(!verified.knows("ab", "d"));
-        assert!(!Verified::new().unwrap().knows("ab", "c"));
+        let stored = |text: &str| Stored::parse(text).unwrap();
+        let old = stored("-pbkdf2-4b007901b765489abead49d926f721d065a429c1,salt,4096");
+        let new = stored("-pbkdf2-5b007901b765489abead49d926f721d065a429c1,salt,4096");
+        verified.remember("ab", "c", &old);
+        assert!(verified.knows("ab", "c", &old));
+        assert!(!verified.knows("ab", "c", &new));
+        assert!(!verified.knows("a", "bc", &old));
+        assert!(!verified.knows("ab", "d", &old));
+        assert!(!Verified::new().unwrap().knows("ab", "c", &old));
     }
 }

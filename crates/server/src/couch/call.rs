@@ -7,6 +7,8 @@ use flate2::read::MultiGzDecoder;
 use varve_json::Value;
 
 use super::open::OpenDatabase;
+use super::target::Target;
+use super::users;
 use crate::auth::Security;
 use crate::{App, Failure, Request, UserContext};
 
@@ -25,7 +27,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Opens the database and checks that the user may read it.
+    /// Opens the database and checks that the user may read it, or what is asked for of it.
     ///
     /// # Errors
     /// 404 without such a database; 401 or 403 if the user may not read it.
@@ -34,20 +36,24 @@ impl Call {
         request: Arc<Request>,
         user: UserContext,
         name: &str,
+        target: &Target,
     ) -> Result<Call, Failure> {
         let database = app.databases.get(name)?;
         let security = match database.documents.snapshot().security()? {
             Some(text) => Security::parse(&varve_json::parse_object(&text)?)?,
+            None if name == users::USERS => users::default_security(),
             None => Security::default(),
         };
         security.check_reader(&user)?;
-        Ok(Call {
+        let call = Call {
             app,
             request,
             user,
             database,
             security,
-        })
+        };
+        users::check_target(&call, target)?;
+        Ok(call)
     }
 
     /// Refuses those who may not write documents.

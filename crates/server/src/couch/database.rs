@@ -6,7 +6,7 @@ use varve_json::Value;
 
 use super::call::Call;
 use super::sequence::{write_number, write_sequence};
-use super::{compression, document, names, views};
+use super::{compression, document, names, users, views};
 use crate::auth::Security;
 use crate::{Answer, App, Failure, Request, UserContext};
 
@@ -101,6 +101,7 @@ fn info(call: &Call) -> Result<Answer, Failure> {
 pub fn security(call: &Call) -> Result<Answer, Failure> {
     if call.request.method == Method::PUT {
         call.check_admin()?;
+        users::check_security_change(call)?;
         let Value::Object(object) = varve_json::parse(&call.request.body)? else {
             return Err(Failure::bad_request("Request body must be a JSON object"));
         };

@@ -27,6 +27,7 @@ mod scripts;
 mod sequence;
 mod target;
 mod updates;
+mod users;
 mod validate;
 mod views;
 mod waiter;
@@ -45,6 +46,7 @@ pub use open::Databases;
 pub(crate) use sequence::parse_since;
 use target::Target;
 pub(crate) use updates::route as db_updates;
+pub(crate) use users::Directory;
 
 /// Answers everything whose first path segment is a database's name.
 ///
@@ -56,7 +58,10 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
     let (name, target) = ((*name).to_owned(), Target::parse(rest));
     let request = Arc::new(request);
     if app.databases.if_open(&name).is_some() {
-        let open = || Call::open(Arc::clone(&app), Arc::clone(&request), user.clone(), &name);
+        let open = || {
+            let (app, request) = (Arc::clone(&app), Arc::clone(&request));
+            Call::open(app, request, user.clone(), &name, &target)
+        };
         if let Some(id) = target.brief_write(&request) {
             if let Some(ready) = App::at_once(|| ReadyPut::new(open()?, id)) {
                 compaction::watch(&app);
@@ -82,7 +87,7 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
             return Err(missing_database());
         }
         compaction::watch(&app);
-        let call = Call::open(app, request, user, &name)?;
+        let call = Call::open(app, request, user, &name, &target)?;
         target.check_method(&call.request.method)?;
         match target {
             Target::Changes => changes::begin(call).map(|feed| Next::Feed(Box::new(feed))),

@@ -2,6 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::users::USERS;
 use crate::Failure;
 
 /// Longest database name in bytes, as in CouchDB; escaped it still fits a file name.
@@ -14,9 +15,8 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// Refuses a name that no database may have. The peer's own databases (`_users`, `_replicator`) are
-/// among them: to take their documents without acting on them, and to keep passwords as they come,
-/// would be worse than a refusal.
+/// Refuses a name that no database may have. Of the peer's own databases there is `_users`; to take the
+/// documents of `_replicator` without acting on them would be worse than a refusal.
 ///
 /// # Errors
 /// 400 `illegal_database_name` or `database_name_too_long`.
@@ -48,7 +48,7 @@ pub fn is_legal(name: &str) -> bool {
     let all = name
         .bytes()
         .all(|byte| plain(byte) || b"_$()+-/".contains(&byte));
-    letter && all
+    letter && all || name == USERS
 }
 
 /// The name as one segment of a path.
@@ -62,10 +62,21 @@ mod tests {
 
     #[test]
     fn names_are_checked_as_couchdb_does() {
-        for name in ["a", "a/b", "x1_$()+-/"] {
+        for name in ["a", "a/b", "x1_$()+-/", "_users"] {
             assert!(check_database_name(name).is_ok(), "{name}");
         }
-        for name in ["", "A", "1a", "_foo", "_users", "a b", "a.b", "é", "a%"] {
+        for name in [
+            "",
+            "A",
+            "1a",
+            "_foo",
+            "_users2",
+            "_replicator",
+            "a b",
+            "a.b",
+            "é",
+            "a%",
+        ] {
             assert_eq!(check_database_name(name).unwrap_err().status, 400, "{name}");
         }
         let long = "a".repeat(239);

@@ -11,7 +11,7 @@ use varve_views::check_design;
 use super::call::Call;
 use super::document::options::Extras;
 use super::document::render::Shown;
-use super::scripts;
+use super::{scripts, users};
 use crate::Failure;
 
 /// A database's validation functions, as of the design documents that are listed.
@@ -91,6 +91,9 @@ fn unknown(row: &varve_docdb::AllDocsRow, damage: &str) -> Failure {
 /// # Errors
 /// 500 if the file cannot be read.
 pub fn is_free(call: &Call, edit: &Edit) -> Result<bool, Failure> {
+    if users::is_about(call) {
+        return Ok(false);
+    }
     let snapshot = call.database.documents.snapshot();
     Ok(call.database.validators(&snapshot)?.leave(edit))
 }
@@ -106,15 +109,15 @@ pub fn update(
 ) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
     let snapshot = call.database.documents.snapshot();
     let validators = call.database.validators(&snapshot)?;
-    if edits.iter().all(|edit| validators.leave(edit)) {
+    if !users::is_about(call) && edits.iter().all(|edit| validators.leave(edit)) {
         return write(call, edits, mode);
     }
     let check = Check::new(call, &snapshot, &validators)?;
     let mut refusals = Vec::with_capacity(edits.len());
     let mut allowed = Vec::with_capacity(edits.len());
     for edit in edits {
-        match check.edit(&edit) {
-            Ok(()) => {
+        match check.admit(edit) {
+            Ok(edit) => {
                 refusals.push(None);
                 allowed.push(edit);
             }
@@ -167,6 +170,15 @@ impl<'a> Check<'a> {
             user,
             security: snapshot.security()?.unwrap_or_else(|| b"{}".to_vec()),
         })
+    }
+
+    /// The edit as it is to be written.
+    fn admit(&self, mut edit: Edit) -> Result<Edit, Failure> {
+        if users::is_about(self.call) {
+            users::admit(self.call, self.snapshot, &mut edit)?;
+        }
+        self.edit(&edit)?;
+        Ok(edit)
     }
 
     fn edit(&self, edit: &Edit) -> Result<(), Failure> {

@@ -47,18 +47,18 @@ async fn log_in(app: &App, request: &Request) -> Result<Answer, Failure> {
     let (given, password) = credentials(request)?;
     let checked = app.auth.check(&given, &password).await;
     // Also a refusal clears the cookie, so that a wrong login does not keep the one before.
-    let user = checked.map_err(|e| e.with_header("set-cookie", app.auth.no_cookie()))?;
+    let proven = checked.map_err(|e| e.with_header("set-cookie", app.auth.no_cookie()))?;
     let done = match redirect(request)? {
         Some(answer) => answer,
         None => {
             let mut answer = Object::new();
             answer.insert("ok", true);
-            answer.insert("name", name(&user));
-            answer.insert("roles", roles(&user));
+            answer.insert("name", name(&proven.user));
+            answer.insert("roles", roles(&proven.user));
             json(&answer.into())
         }
     };
-    Ok(done.with_header("set-cookie", &app.auth.new_cookie(&given)))
+    Ok(done.with_header("set-cookie", &app.auth.cookie_for(&proven)))
 }
 
 /// Name and password from JSON or from an HTML form.

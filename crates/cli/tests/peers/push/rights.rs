@@ -75,6 +75,48 @@ fn those_with_a_login_push_if_they_are_named() {
 }
 
 #[test]
+fn users_of_the_server_read_and_push_as_they_are_named() {
+    let mut pair = Pair::new(OPEN);
+    pair.commit("d");
+    let mut admin = pair.ours.admin();
+    admin
+        .put("/_users", &serde_json::Value::Null)
+        .expect_status(201);
+    for name in ["ada", "bob"] {
+        let user = serde_json::json!({
+            "type": "user", "name": name, "password": format!("{name}'s word"), "roles": [],
+        });
+        let path = format!("/_users/org.couchdb.user:{name}");
+        admin.put(&path, &user).expect_status(201);
+    }
+    let url = |pair: &Pair, login: &str| {
+        let url = pair.ours.url("/hg/r");
+        url.replace("://", &format!("://{login}@"))
+    };
+    let client = pair.clients()[0].clone();
+    let run = |pair: &Pair, words: [&str; 3], login: &str| {
+        let url = url(pair, login);
+        pair.hg.run(&client, &[words[0], words[1], words[2], &url])
+    };
+    let (ada, bob) = ("ada:ada's%20word", "bob:bob's%20word");
+    let push = ["push", "-r", "3"];
+    let look = ["incoming", "--limit", "1"];
+    pair.configure("[web]\npush_ssl = no\nallow-push = ada\nallow_read = ada, bob\n");
+    let said = run(&pair, push, bob).failure();
+    assert!(said.contains("authorization failed"), "{said}");
+    let said = run(&pair, push, "ada:bob's%20word").failure();
+    assert!(said.contains("authorization failed"), "{said}");
+    // Nothing is new, which is no failure of theirs.
+    assert_eq!(run(&pair, look, bob).code, Some(1));
+    let told = run(&pair, push, ada).success();
+    assert!(told.contains("added 1 changesets"), "{told}");
+    pair.configure("[web]\ndeny_read = bob\n");
+    assert_eq!(run(&pair, look, ada).code, Some(1));
+    let said = run(&pair, look, bob).failure();
+    assert!(said.contains("authorization failed"), "{said}");
+}
+
+#[test]
 fn what_an_included_file_may_forbid_is_not_done() {
     let mut pair = Pair::new(OPEN);
     pair.commit("d");

@@ -1,0 +1,82 @@
+//! Finding users for their logins.
+
+use std::sync::{Arc, Weak};
+
+use varve_json::{Object, Value};
+
+use super::{PREFIX, USERS};
+use crate::auth::Account;
+use crate::auth::password::Stored;
+use crate::couch::open::Databases;
+use crate::{App, Failure};
+
+/// The users that a server has besides its admins. Each login reads the document as it is now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Directory(Weak<Databases>);
+
+impl Directory {
+    /// The users among a server's databases.
+    pub(crate) fn of(databases: &Arc<Databases>) -> Directory {
+        Directory(Arc::downgrade(databases))
+    }
+
+    /// What is known of the user of that name; `None` if nobody can log in by it.
+    ///
+    /// # Errors
+    /// 401 if the document has conflicts; 500 if it cannot be read.
+    pub(crate) async fn find(&self, name: &str) -> Result<Option<Account>, Failure> {
+        let Some(databases) = self.0.upgrade() else {
+            return Ok(None);
+        };
+        if databases.if_open(USERS).is_some()
+            && let Some(found) = App::at_once(|| account(&databases, name))
+        {
+            return found;
+        }
+        let name = name.to_owned();
+        App::blocking(move || account(&databases, &name)).await
+    }
+}
+
+fn account(databases: &Databases, name: &str) -> Result<Option<Account>, Failure> {
+    let database = match databases.get(USERS) {
+        Err(failure) if failure.status == 404 => return Ok(None),
+        found => found?,
+    };
+    let snapshot = database.documents.snapshot();
+    let id = format!("{PREFIX}{name}");
+    let Some(document) = snapshot.document(&id)? else {
+        return Ok(None);
+    };
+    let Some((rev, stored)) = document.winner().filter(|_| !document.is_deleted()) else {
+        return Ok(None);
+    };
+    let living = document.tree().leaves().filter(|leaf| !leaf.is_deleted());
+    if living.count() > 1 {
+        return Err(Failure::unauthorized(
+            "User document conflicts must be resolved before the document is used for \
+             authentication purposes.",
+        ));
+    }
+    let mut text = Vec::new();
+    let read = snapshot.body(stored, &mut text).map_err(Failure::from);
+    read.map_err(|failure| failure.about(&id, rev))?;
+    Ok(account_of(name, &varve_json::parse_object(&text)?))
+}
+
+fn account_of(name: &str, document: &Object) -> Option<Account> {
+    let text = |member: &str| document.get(member).and_then(Value::as_str);
+    if text("type") != Some("user") || text("name") != Some(name) {
+        return None;
+    }
+    let roles = document.get("roles").and_then(Value::as_array);
+    let roles = roles.into_iter().flatten().filter_map(Value::as_str);
+    Some(Account {
+        stored: Stored::of_document(document)?,
+        // Whatever way a document came in: nobody is an admin by it.
+        roles: roles
+            .filter(|role| !role.starts_with('_'))
+            .map(str::to_owned)
+            .collect(),
+    })
+}

@@ -1,0 +1,144 @@
+//! The database `_users`: a document for everybody who may log in and is no admin.
+//!
+//! ```text
+//! _id             org.couchdb.user:NAME
+//! type            user
+//! name            NAME
+//! roles           given by admins
+//! password        in what a client sends; what is stored has a key that was derived from it
+//! ```
+//! Admins of the server or of this database see and change all of it, everybody else no more than the
+//! document of their own.
+
+mod directory;
+mod rules;
+
+pub(crate) use directory::Directory;
+
+use varve_docdb::{DESIGN_PREFIX, Edit, Snapshot};
+use varve_json::{Object, Value};
+
+use super::call::Call;
+use super::failures;
+use super::target::Target;
+use crate::Failure;
+use crate::auth::password::{Prf, Stored};
+use crate::auth::{Names, Security, UserContext};
+
+/// The database's name.
+pub const USERS: &str = "_users";
+/// What precedes the name in a document's id.
+const PREFIX: &str = "org.couchdb.user:";
+
+/// Whether a call is about users.
+pub fn is_about(call: &Call) -> bool {
+    call.database.name == USERS
+}
+
+/// Who may do what where no security object says so: everybody may ask, and [`check_target`] sees for
+/// what.
+pub fn default_security() -> Security {
+    Security {
+        members: Names::default(),
+        ..Security::default()
+    }
+}
+
+/// Refuses a change of the security object, unless it is configured that there may be one.
+///
+/// # Errors
+/// 403.
+pub fn check_security_change(call: &Call) -> Result<(), Failure> {
+    if is_about(call) && !call.app.settings().users_security_editable {
+        let words = "You can't edit the security object of the user database.";
+        return Err(Failure::forbidden(words));
+    }
+    Ok(())
+}
+
+/// Refuses what only admins may ask for, and documents of others.
+///
+/// # Errors
+/// 401 without a login; 403; 404 for documents of others.
+pub fn check_target(call: &Call, target: &Target) -> Result<(), Failure> {
+    if !is_about(call) || call.check_admin().is_ok() {
+        return Ok(());
+    }
+    if call.user.name.is_none() {
+        let words = "You are not authorized to access this db.";
+        return Err(Failure::unauthorized(words));
+    }
+    match target {
+        Target::Document(id) | Target::Attachment(id, _) => check_own(&call.user, id),
+        // Each edit is looked at.
+        Target::BulkDocs => Ok(()),
+        Target::Database if call.request.method == hyper::Method::POST => Ok(()),
+        _ => call.user.require_admin(),
+    }
+}
+
+/// Refuses documents of others, as if they were not there.
+fn check_own(user: &UserContext, id: &str) -> Result<(), Failure> {
+    if id.starts_with(DESIGN_PREFIX) {
+        let words = "Only administrators can view design docs in the users database.";
+        return Err(Failure::forbidden(words));
+    }
+    let own = id.strip_prefix(PREFIX);
+    match own.is_some() && own == user.name.as_deref() {
+        true => Ok(()),
+        false => Err(failures::missing()),
+    }
+}
+
+/// Checks an edit, and derives a key from the password that it brings.
+///
+/// # Errors
+/// 400, 403 or 404.
+pub fn admit(call: &Call, snapshot: &Snapshot, edit: &mut Edit) -> Result<(), Failure> {
+    let is_admin = call.check_admin().is_ok();
+    if !is_admin {
+        check_own(&call.user, edit.id())?;
+    }
+    if edit.is_local() || edit.id().starts_with(DESIGN_PREFIX) {
+        return Ok(());
+    }
+    let by = rules::By {
+        name: call.user.name.as_deref(),
+        is_admin,
+        is_server_admin: call.user.is_admin(),
+    };
+    let before = before(snapshot, edit)?;
+    hide_password(call, edit)?;
+    if edit.is_deletion() {
+        return rules::check_deletion(before.as_ref(), &by);
+    }
+    rules::check(edit.id(), edit.body(), before.as_ref(), &by)
+}
+
+/// What the edit continues.
+fn before(snapshot: &Snapshot, edit: &Edit) -> Result<Option<Object>, Failure> {
+    let Some(document) = snapshot.document(edit.id())? else {
+        return Ok(None);
+    };
+    let found = edit.rev().and_then(|rev| document.revision(rev));
+    let Some((rev, stored)) = found else {
+        return Ok(None);
+    };
+    let mut text = Vec::new();
+    let read = snapshot.body(stored, &mut text).map_err(Failure::from);
+    read.map_err(|failure| failure.about(edit.id(), rev))?;
+    Ok(Some(varve_json::parse_object(&text)?))
+}
+
+/// No password is stored as it came.
+fn hide_password(call: &Call, edit: &mut Edit) -> Result<(), Failure> {
+    let password = match edit.body().get("password") {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::String(password)) => password.clone(),
+        Some(_) => return Err(Failure::bad_request("`password` must be a text")),
+    };
+    let sessions = &call.app.settings().sessions;
+    let prf = Prf::named(&sessions.prf).unwrap_or(Prf::Sha256);
+    let done = Stored::write(edit.body_mut(), &password, prf, sessions.iterations);
+    done.map_err(Failure::internal)
+}
