@@ -226,6 +226,25 @@ pub enum ExchangeError {
     /// The connection broke in the middle of an answer.
     #[error("the answer broke off: {0}")]
     Broken(#[source] io::Error),
+    /// A part that names a URL says too little, or what cannot be.
+    #[error("remote-changegroup{0}")]
+    RemoteChangegroup(String),
+    /// What a URL in a bundle leads to is no bundle, or none that may stand there.
+    #[error("{url}: {reason}")]
+    RemoteBundle {
+        /// The URL.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// What a URL in a bundle leads to is not what the bundle says of it.
+    #[error("bundle at {url} is corrupted:\n{reason}")]
+    RemoteDamaged {
+        /// The URL.
+        url: String,
+        /// What differs.
+        reason: String,
+    },
     /// A server wants to know who asks.
     #[error("http authorization required for {url}")]
     LoginNeeded {

@@ -45,6 +45,7 @@ pub fn look_through(
         takes_markers: false,
         checks_all: false,
         only_history: true,
+        downloads: None,
         progress: &Silent,
         stop,
         debug: false,

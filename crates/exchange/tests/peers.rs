@@ -7,7 +7,7 @@ use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_exchange::ExchangeError;
 use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
-use varve_exchange::peer::{BundleRequest, HttpPeer, LocalPeer, Remote, discover};
+use varve_exchange::peer::{BundleRequest, HttpOptions, HttpPeer, LocalPeer, Remote, discover};
 use varve_exchange::wire::WireSettings;
 use varve_repo::{Audience, Node, Repository};
 use varve_testkit::peers::HgServer;
@@ -17,7 +17,9 @@ fn repository(path: &Path) -> Repository {
 }
 
 fn http(url: &str) -> Result<Remote, ExchangeError> {
-    Remote::connect(Box::new(HttpPeer::new(url, None).unwrap()))
+    Remote::connect(Box::new(
+        HttpPeer::new(url, &HttpOptions::default()).unwrap(),
+    ))
 }
 
 fn local(path: &Path) -> Remote {
@@ -126,8 +128,11 @@ fn what_is_no_repository_is_told() {
         page.contains("HTTP Error") || page.contains("does not appear"),
         "{page}"
     );
-    assert!(HttpPeer::new("nothing", None).is_err());
-    assert!(HttpPeer::new("https://host/", Some(b"-----BEGIN CERTIFICATE-----\n???")).is_err());
+    assert!(HttpPeer::new("nothing", &HttpOptions::default()).is_err());
+    let odd = HttpOptions {
+        authorities: Some(b"-----BEGIN CERTIFICATE-----\n???".to_vec()),
+    };
+    assert!(HttpPeer::new("https://host/", &odd).is_err());
 }
 
 /// Both sides get changesets of their own on top of a shared history; what is found must be

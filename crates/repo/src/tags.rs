@@ -85,6 +85,22 @@ impl RepoView {
         }
         Ok(known)
     }
+
+    /// Finds out which revision of `.hgtags` some heads have, and keeps that in the cache.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn keep_tag_files(&self, heads: &[Node]) -> Result<(), RepoError> {
+        let named: HashSet<&Node> = heads.iter().collect();
+        let mut heads = self.heads();
+        heads.retain(|rev| named.contains(&self.changelog().node(*rev)));
+        let (mut files, mut filelog) = (TagFiles::new(self), None);
+        files.load(&heads);
+        heads.retain(|rev| files.get(*rev).is_none());
+        find(self, &heads, &mut files, &mut filelog)?;
+        files.save();
+        Ok(())
+    }
 }
 
 /// Whether a changeset is known to have a revision of the file that there is.

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_exchange::ExchangeError;
-use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, SshPeer, Transport};
+use varve_exchange::peer::{HttpOptions, HttpPeer, LocalPeer, Login, Remote, SshPeer, Transport};
 use varve_exchange::wire::WireSettings;
 use varve_repo::{Evolution, Repository};
 
@@ -311,18 +311,7 @@ impl Session {
         if self.config.get("http_proxy", "host").is_some() {
             return Err(Abort::new("http_proxy.host is not supported"));
         }
-        let authorities = match self
-            .config
-            .text("web", "cacerts")
-            .filter(|path| !path.is_empty())
-        {
-            None => None,
-            Some(path) => {
-                let path = self.cwd.join(path);
-                Some(std::fs::read(&path).map_err(|error| Abort::file(&error, &path))?)
-            }
-        };
-        let mut peer = HttpPeer::new(&url, authorities.as_deref())?;
+        let mut peer = HttpPeer::new(&url, &self.http_options()?)?;
         let complete = |login: &&Login| login.password.is_some();
         if peer.login().filter(complete).is_none() {
             let user = peer.login().map(|login| login.user.clone());
@@ -331,6 +320,19 @@ impl Session {
             }
         }
         Ok(peer)
+    }
+
+    /// What the configuration says about how servers are reached.
+    pub(crate) fn http_options(&self) -> Result<HttpOptions, Abort> {
+        let path = self.config.text("web", "cacerts");
+        let authorities = match path.filter(|path| !path.is_empty()) {
+            None => None,
+            Some(path) => {
+                let path = self.cwd.join(path);
+                Some(std::fs::read(&path).map_err(|error| Abort::file(&error, &path))?)
+            }
+        };
+        Ok(HttpOptions { authorities })
     }
 
     /// The entry of `[auth]` whose prefix is the longest that fits.

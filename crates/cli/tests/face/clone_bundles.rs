@@ -85,7 +85,7 @@ impl Scene {
 }
 
 /// Serves the files of a folder, one request per connection; gives the address.
-fn serve_files(folder: PathBuf) -> String {
+pub(super) fn serve_files(folder: PathBuf) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {

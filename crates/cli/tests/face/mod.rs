@@ -38,6 +38,7 @@ mod pulling;
 mod pulls_killed;
 mod pushing;
 mod recompress;
+pub(crate) mod remote_changegroups;
 mod revert;
 mod revlogs;
 mod root;

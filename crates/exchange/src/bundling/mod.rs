@@ -12,7 +12,7 @@ mod parts;
 mod pipeline;
 mod plan;
 
-pub(crate) use parts::{encode_branches, encode_phases};
+pub(crate) use parts::{encode_branches, encode_phases, encode_tag_files};
 pub use plan::{BundlePlan, PartOutline, Travellers};
 
 use crate::ExchangeError;

@@ -59,7 +59,7 @@ pub(crate) fn encode_phases(view: &RepoView, revs: &[Rev]) -> Vec<u8> {
 
 /// Per head: its node, and that of its `.hgtags`. Only what a cache knows, since it is only meant
 /// for a cache.
-pub(super) fn encode_tag_files(view: &RepoView, heads: &[Rev]) -> Result<Vec<u8>, ExchangeError> {
+pub(crate) fn encode_tag_files(view: &RepoView, heads: &[Rev]) -> Result<Vec<u8>, ExchangeError> {
     let node = |rev| view.changelog().node(rev);
     let known = view.cached_tag_files(heads)?.into_iter();
     let pairs: Vec<[Node; 2]> = known.map(|(rev, file)| [node(rev), file]).collect();

@@ -11,11 +11,14 @@ use std::io::Read;
 use varve_revlog::Node;
 
 /// What this client understands in a bundle2, one per line before quoting.
-const READS: [&str; 4] = [
+const READS: [&str; 7] = [
     "HG20",
     "changegroup=01,02,03",
+    "digests=md5,sha1,sha512",
     "error=abort,unsupportedcontent,pushraced,pushkey",
+    "hgtagsfnodes",
     "phases=heads",
+    "remote-changegroup=http,https",
 ];
 
 /// What this client understands in the answer to a push, in the words of Mercurial's clients.

@@ -28,6 +28,7 @@ pub use words::PushWords;
 use crate::ExchangeError;
 use crate::arrivals::{Changed, Standing};
 use crate::bundle::{BundleLimits, open_bundle};
+use crate::peer::HttpOptions;
 use crate::push::Spool;
 use crate::unbundle::{News, Pushed, Unbundle};
 use crate::wire::{TYPE_01, WireRequest, WireResponse, with_causes};
@@ -64,6 +65,8 @@ pub struct Push<'a> {
     pub takes_bundle1: bool,
     /// Whether its user may tell hooks something.
     pub takes_variables: bool,
+    /// How URLs are reached that a bundle names.
+    pub downloads: &'a HttpOptions,
     /// How the store's lock is waited for; also what stops the work.
     pub wait: LockWait<'a>,
     /// What is said meanwhile.
@@ -250,6 +253,7 @@ impl Push<'_> {
             debug: false,
             tell: &mut tell,
             only_history: false,
+            downloads: Some(self.downloads.clone()),
             pushed: Some(Pushed {
                 publishing: self.publishing,
                 hooks: self.takes_variables.then_some(self.hooks),

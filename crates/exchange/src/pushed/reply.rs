@@ -40,6 +40,11 @@ impl Replies {
         self.add(part, "reply:changegroup", ("return", code(heads)));
     }
 
+    /// Changesets have come from a URL.
+    pub(crate) fn remote_changegroup(&mut self, part: &PartHeader, heads: i64) {
+        self.add(part, "REPLY:CHANGEGROUP", ("return", code(heads)));
+    }
+
     /// Markers have come, some of them new.
     pub(crate) fn markers(&mut self, part: &PartHeader, new: usize) {
         self.add(part, "REPLY:OBSMARKERS", ("new", new as i64));

@@ -101,7 +101,7 @@ impl PushWords {
         let mut said = self.said();
         said.now = Some(header.id);
         match &header.kind()[..] {
-            b"changegroup" => said.changes = said.now,
+            b"changegroup" | b"remote-changegroup" => said.changes = said.now,
             b"bookmarks" | b"pushkey" => said.keys = said.now,
             _ => {}
         }

@@ -6,10 +6,11 @@ mod checks;
 mod keys;
 mod parts;
 mod pulled;
+mod remote;
 mod revisions;
 
 use crate::bundle::Bundle;
-use crate::peer::PulledBookmark;
+use crate::peer::{HttpOptions, PulledBookmark};
 use crate::pushed::{PushWords, Replies};
 use crate::{ExchangeError, Load};
 pub use pulled::Pulled;
@@ -18,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::{Interrupt, Progress};
 use varve_repo::hooks::{Hooks, Origin};
 use varve_repo::{
-    Audience, Lock, Phase, ReceiveReport, Receiver, RepoError, Repository, WriteOptions,
+    Audience, Lock, Node, Phase, ReceiveReport, Receiver, RepoError, Repository, WriteOptions,
 };
 
 /// What is heard while a bundle is applied.
@@ -54,6 +55,8 @@ pub struct Unbundle<'a> {
     pub checks_all: bool,
     /// Whether only changesets and their phases are taken, and all else is passed over.
     pub only_history: bool,
+    /// How URLs are reached that the bundle names; without it none are.
+    pub downloads: Option<HttpOptions>,
     /// How far it is.
     pub progress: &'a dyn Progress,
     /// Whether to stop.
@@ -105,6 +108,7 @@ impl Unbundle<'_> {
             lock: Some(lock),
             receiver: None,
             streamed: false,
+            tagged: Vec::new(),
             heard: Heard::default(),
         };
         match applying.take(bundle) {
@@ -125,6 +129,7 @@ impl Unbundle<'_> {
 pub(crate) fn parse_payload(payload: &[u8]) {
     let _ = parts::bookmarks(payload);
     let _ = parts::phase_heads(payload);
+    let _ = parts::tag_files(payload);
     let _ = checks::nodes(payload, "heads");
 }
 
@@ -137,6 +142,8 @@ struct Applying<'a> {
     receiver: Option<Receiver>,
     /// Whether the files of a store have come.
     streamed: bool,
+    /// Changesets of which the other side knows which `.hgtags` they have.
+    tagged: Vec<Node>,
     /// Words that came in between and have not been told yet.
     heard: Heard,
 }
@@ -203,6 +210,16 @@ impl Applying<'_> {
         }
     }
 
+    /// What is damaged is told to those who read tags; all that came is stored by now.
+    fn keep_tag_files(&self) {
+        if self.tagged.is_empty() {
+            return;
+        }
+        if let Ok(view) = self.how.repository.view_for(Audience::Owner) {
+            let _ = view.keep_tag_files(&self.tagged);
+        }
+    }
+
     /// What a client is told in a way of its own.
     fn refused(&self, error: RepoError) -> ExchangeError {
         match (error, &self.how.pushed) {
@@ -217,7 +234,9 @@ impl Applying<'_> {
 
     fn finish(mut self) -> Result<(ReceiveReport, Lock), ExchangeError> {
         if let Some(receiver) = self.receiver.take() {
-            return receiver.finish().map_err(|error| self.refused(error));
+            let done = receiver.finish().map_err(|error| self.refused(error))?;
+            self.keep_tag_files();
+            return Ok(done);
         }
         // A bundle without anything is applied as well.
         let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());

@@ -1,5 +1,6 @@
 //! The parts of a bundle2, each as its kind says.
 
+use super::remote::OF_REMOTE;
 use super::{Applying, News};
 use crate::bundle::{Part, PartHeader, PartPayload, PartReader, read_into};
 use crate::changegroup::{ChangegroupReader, Version};
@@ -43,6 +44,7 @@ impl Applying<'_> {
             if let Some(pushed) = &self.how.pushed {
                 pushed.words.begin_part(&part.header);
             }
+            let has_tags = part.header.kind() == *b"hgtagsfnodes";
             self.part(part)?;
             self.tell_heard();
             match parts.end_part()? {
@@ -50,6 +52,10 @@ impl Applying<'_> {
                 len => self.debug(|| {
                     format!("bundle2-input-part: total payload size {len}\n").into_bytes()
                 }),
+            }
+            if has_tags {
+                // Mercurial says so when it comes to the end.
+                self.debug(|| b"ignoring incomplete received .hgtags fnodes data\n".to_vec());
             }
         }
         self.debug(|| format!("bundle2-input-bundle: {count} parts total\n").into_bytes());
@@ -75,6 +81,7 @@ impl Applying<'_> {
             _ if self.how.only_history => return Ok(()),
             b"phase-heads" | b"bookmarks" | b"obsmarkers" | b"hgtagsfnodes" => &[],
             b"cache:rev-branch-cache" => &[],
+            b"remote-changegroup" if self.how.downloads.is_some() => OF_REMOTE,
             b"stream2" => &["bytecount", "filecount", "requirements"],
             b"output" => &["in-reply-to"],
             b"listkeys" if self.how.pulled.is_some() => &["namespace"],
@@ -111,6 +118,7 @@ impl Applying<'_> {
                     pushed.replies.changegroup(header, heads);
                 }
             }
+            b"remote-changegroup" => self.remote_changegroup(header)?,
             b"phase-heads" => {
                 let heads = phase_heads(&read_whole(&mut payload)?)?;
                 if self.how.pulled.is_some() && self.has_phases(&heads)? {
@@ -135,6 +143,7 @@ impl Applying<'_> {
                 self.receiver(source)?.bookmarks(&moves);
             }
             b"stream2" => self.stream(header, payload)?,
+            b"hgtagsfnodes" => self.tagged = tag_files(&read_whole(&mut payload)?),
             b"obsmarkers" => {
                 let bytes = read_whole(&mut payload)?;
                 if !self.how.takes_markers {
@@ -167,7 +176,7 @@ impl Applying<'_> {
             b"error:abort" | b"error:unsupportedcontent" | b"error:pushraced" => {
                 return Err(remote_error(header));
             }
-            // Of caches: ours are made from the history itself.
+            // Of branches: those are read from the history itself.
             _ => {}
         }
         Ok(())
@@ -245,6 +254,14 @@ fn read_whole(payload: &mut PartPayload<'_, '_>) -> Result<Vec<u8>, ExchangeErro
             Err(ExchangeError::DamagedBundle(reason))
         }),
     }
+}
+
+/// The changesets in records of a changeset and its `.hgtags`; what such a file says is read from the
+/// history itself.
+pub(super) fn tag_files(bytes: &[u8]) -> Vec<Node> {
+    let (records, _) = bytes.as_chunks::<{ 2 * Node::LEN }>();
+    let changesets = records.iter().filter_map(|record| record.first_chunk());
+    changesets.map(|node| Node(*node)).collect()
 }
 
 pub(super) fn damaged(what: &str) -> ExchangeError {

@@ -8,68 +8,97 @@ use crate::stream::StreamClone;
 use percent_encoding::utf8_percent_encode;
 use varve_repo::{RepoView, Repository};
 
-/// Everything but engines, bundle2 and the needs of a stream clone, over HTTP.
-const FIXED: &str = "batch branchmap changegroupsubset getbundle \
-    httpheader=1024 httpmediatype=0.1rx,0.1tx,0.2tx known lookup pushkey \
-    unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
-/// The same over a pair of streams, where answers are not compressed.
-const FIXED_OF_STREAMS: &str = "batch branchmap changegroupsubset getbundle known lookup protocaps pushkey \
-    unbundle=HG10GZ,HG10BZ,HG10UN unbundlehash";
+/// What there is however answers travel.
+const FIXED: [&str; 9] = [
+    "batch",
+    "branchmap",
+    "changegroupsubset",
+    "getbundle",
+    "known",
+    "lookup",
+    "pushkey",
+    "unbundle=HG10GZ,HG10BZ,HG10UN",
+    "unbundlehash",
+];
+/// Where arguments go into headers.
+const OF_HTTP: [&str; 2] = ["httpheader=1024", "httpmediatype=0.1rx,0.1tx,0.2tx"];
+const OF_STREAMS: [&str; 1] = ["protocaps"];
 
 /// What bundle2 parts and features there are, one per line before quoting.
-const BUNDLE2: [&str; 9] = [
+const BUNDLE2: [&str; 11] = [
     "HG20",
     "bookmarks",
     "changegroup=01,02,03",
     "checkheads=related",
     "digests=md5,sha1,sha512",
     "error=abort,unsupportedcontent,pushraced,pushkey",
+    "hgtagsfnodes",
     "listkeys",
     "phases=heads",
     "pushkey",
+    "remote-changegroup=http,https",
 ];
 
-/// The answer to `capabilities`: words with blanks between.
+/// The answer to `capabilities`: words with blanks between, sorted.
 pub(super) fn capabilities(
     (repo, view): (&Repository, &RepoView),
     settings: &WireSettings,
 ) -> Result<String, ExchangeError> {
     let requirements = view.requirements().streamed().collect();
     let streams = StreamClone::is_allowed(view, settings);
-    let mut words = join_capabilities(streams.then_some(requirements), settings);
-    if settings.carrier == Carrier::Http {
-        let engines: Vec<&str> = settings.engines.iter().map(|codec| codec.name()).collect();
-        words.push_str(&format!(" compression={}", engines.join(",")));
-    }
-    if offered_manifest(repo, view)?.is_some() {
-        words.push_str(" clonebundles clonebundles_manifest");
-    }
-    Ok(words)
+    let bundles = offered_manifest(repo, view)?.is_some();
+    Ok(join_capabilities(
+        streams.then_some(requirements),
+        bundles,
+        settings,
+    ))
 }
 
-/// `requirements` are what a client must know to use the files of a stream clone; `None` if there
-/// are no stream clones.
-fn join_capabilities(requirements: Option<Vec<&str>>, settings: &WireSettings) -> String {
-    let mut bundle2 = BUNDLE2.to_vec();
-    if settings.takes_markers {
-        bundle2.push("obsmarkers=V0,V1");
+/// `requirements` are what a client must know to use the files of a stream clone, `None` if there
+/// are no stream clones; `bundles` says whether there are clone bundles.
+fn join_capabilities(
+    requirements: Option<Vec<&str>>,
+    bundles: bool,
+    settings: &WireSettings,
+) -> String {
+    let mut words: Vec<String> = FIXED.map(str::to_owned).to_vec();
+    words.push(format!(
+        "bundle2={}",
+        bundle2(requirements.is_some(), settings)
+    ));
+    match settings.carrier {
+        Carrier::Http => {
+            words.extend(OF_HTTP.map(str::to_owned));
+            let engines: Vec<&str> = settings.engines.iter().map(|codec| codec.name()).collect();
+            words.push(format!("compression={}", engines.join(",")));
+        }
+        // Answers are not compressed there.
+        Carrier::Streams => words.extend(OF_STREAMS.map(str::to_owned)),
     }
-    if requirements.is_some() {
-        bundle2.push("stream=v2");
+    if bundles {
+        words.extend(["clonebundles", "clonebundles_manifest"].map(str::to_owned));
     }
-    let bundle2 = bundle2.join("\n");
-    let quoted = utf8_percent_encode(&bundle2, QUOTED);
-    let stream = match requirements.as_deref() {
-        None => String::new(),
+    words.extend(match requirements.as_deref() {
+        None => None,
         // Old clients want the short word where a revlog of version 1 is all that is needed.
-        Some(["revlogv1"]) => " stream".to_owned(),
-        Some(needed) => format!(" streamreqs={}", needed.join(",")),
-    };
-    let fixed = match settings.carrier {
-        Carrier::Http => FIXED,
-        Carrier::Streams => FIXED_OF_STREAMS,
-    };
-    format!("{fixed} bundle2={quoted}{stream}")
+        Some(["revlogv1"]) => Some("stream".to_owned()),
+        Some(needed) => Some(format!("streamreqs={}", needed.join(","))),
+    });
+    words.sort_unstable();
+    words.join(" ")
+}
+
+/// What is understood of bundle2, quoted.
+fn bundle2(streams: bool, settings: &WireSettings) -> String {
+    let mut lines = BUNDLE2.to_vec();
+    if settings.takes_markers {
+        lines.push("obsmarkers=V0,V1");
+    }
+    if streams {
+        lines.push("stream=v2");
+    }
+    lines.sort_unstable();
+    utf8_percent_encode(&lines.join("\n"), QUOTED).to_string()
 }
 
 #[cfg(test)]
@@ -84,7 +113,7 @@ mod tests {
             "revlogv1",
             "sparserevlog",
         ];
-        let text = join_capabilities(Some(streamed.to_vec()), &WireSettings::default());
+        let text = join_capabilities(Some(streamed.to_vec()), false, &WireSettings::default());
         let words: Vec<&str> = text.split(' ').collect();
         let needs = "streamreqs=generaldelta,revlog-compression-zstd,revlogv1,sparserevlog";
         assert!(words.contains(&needs), "{text}");
@@ -104,8 +133,12 @@ mod tests {
             takes_markers: true,
             ..WireSettings::default()
         };
-        let text = join_capabilities(Some(vec!["revlogv1"]), &settings);
-        assert!(text.ends_with(" stream"), "{text}");
-        assert!(!join_capabilities(None, &settings).contains("stream"));
+        let text = join_capabilities(Some(vec!["revlogv1"]), true, &settings);
+        assert!(
+            text.contains(" clonebundles clonebundles_manifest "),
+            "{text}"
+        );
+        assert!(text.contains(" stream "), "{text}");
+        assert!(!join_capabilities(None, true, &settings).contains("stream"));
     }
 }

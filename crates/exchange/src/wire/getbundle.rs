@@ -9,6 +9,7 @@ use super::roots::between_roots_and_heads;
 use super::{WireResponse, WireSettings, with_causes};
 use crate::ExchangeError;
 use crate::bundle2::{BundleWriter, PartParams, SmallPart, write_small_parts};
+use crate::bundling::encode_tag_files;
 use crate::changegroup::{Selection, Version, write_changegroup};
 use crate::pushed::failure;
 use crate::sink::{ChunkSink, CompressedWriter};
@@ -216,14 +217,32 @@ impl Parts {
         heads: &[Rev],
         settings: &WireSettings,
     ) -> Result<Self, ExchangeError> {
-        let wants_changes = request.get("cg").is_none() || request.flag("cg")?;
-        let sends_changes = wants_changes && selection.sent_len() > 0;
+        let sends_changes = wants_changes(request)? && selection.sent_len() > 0;
         let version = Version::best_of(caps.values("changegroup")).unwrap_or(Version::V1);
+        let mut small = small_parts(view, request, caps, heads, settings)?;
+        if wants_changes(request)? && caps.knows("hgtagsfnodes") {
+            let mut heads = heads.to_vec();
+            // In Mercurial's order: what is asked for is sorted where changesets are sent.
+            match request.get("heads") {
+                None => heads.sort_unstable(),
+                Some(_) if sends_changes => {
+                    heads.sort_unstable_by_key(|rev| view.changelog().node(*rev))
+                }
+                Some(_) => {}
+            }
+            let known = encode_tag_files(view, &heads)?;
+            small.extend((!known.is_empty()).then(|| plain("hgtagsfnodes", known)));
+        }
         Ok(Parts {
             changegroup: sends_changes.then_some(version),
-            small: small_parts(view, request, caps, heads, settings)?,
+            small,
         })
     }
+}
+
+/// Whether the client wants changesets, and what belongs to them.
+fn wants_changes(request: &WireRequest) -> Result<bool, ExchangeError> {
+    Ok(request.get("cg").is_none() || request.flag("cg")?)
 }
 
 /// How markers are written.
@@ -242,6 +261,8 @@ fn small_parts(
     settings: &WireSettings,
 ) -> Result<Vec<SmallPart>, ExchangeError> {
     let mut parts = listed_parts(view, request, caps, settings)?;
+    let mut by_node = heads.to_vec();
+    by_node.sort_unstable_by_key(|rev| view.changelog().node(*rev));
     if settings.takes_markers
         && let Some(version) = reads_markers(request, caps)?
     {
@@ -251,7 +272,7 @@ fn small_parts(
     if request.flag("phases")? && caps.values("phases").any(|value| value == "heads") {
         parts.push(plain(
             "PHASE-HEADS",
-            encode_phase_heads(view, heads, settings),
+            encode_phase_heads(view, &by_node, settings),
         ));
     }
     Ok(parts)

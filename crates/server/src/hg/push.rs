@@ -12,6 +12,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use varve_exchange::peer::HttpOptions;
 use varve_exchange::wire::Bundle1;
 use varve_exchange::{Push, PushWords};
 use varve_repo::{LockWait, Opening, Repository, StorageSettings};
@@ -49,6 +50,7 @@ pub(super) fn receive(
         publishing: config.publishing()?,
         takes_bundle1: Bundle1::Push.is_served(&repository, &config.values)?,
         takes_variables: config.values.boolean("push", "pushvars.server", false)?,
+        downloads: &HttpOptions::default(),
         wait: LockWait {
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
             silent: Duration::MAX,

@@ -87,6 +87,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
             publishing: settings.publishing,
             takes_bundle1,
             takes_variables: session.config.boolean("push", "pushvars.server", false)?,
+            downloads: &session.http_options()?,
             wait: session.lock_wait()?,
             words: &words,
             hooks: hooks.as_ref(),

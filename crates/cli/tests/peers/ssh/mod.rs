@@ -8,6 +8,7 @@ mod courses;
 mod forms;
 mod old_clients;
 mod raw;
+mod tagged;
 
 use crate::face::our_hg;
 use std::path::{Path, PathBuf};

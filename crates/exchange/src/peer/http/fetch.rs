@@ -4,6 +4,9 @@ use super::HttpPeer;
 use super::address;
 use crate::ExchangeError;
 use std::io::Read;
+use std::time::Duration;
+use ureq::Body;
+use ureq::http::Response;
 
 impl HttpPeer {
     /// The file that the URL names, as it comes. It may lie where no repository is.
@@ -12,14 +15,36 @@ impl HttpPeer {
     /// [`ExchangeError::LoginNeeded`], [`ExchangeError::WrongPassword`],
     /// [`ExchangeError::HttpStatus`], or what [`ExchangeError::FetchFailed`] tells.
     pub fn fetch(&self) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let answer = self.get(None).map_err(|error| ExchangeError::FetchFailed {
+            reason: words_of(&error),
+        })?;
+        self.file(answer)
+    }
+
+    /// The same for a file that a bundle names: it must have come within `patience`, if that is
+    /// limited.
+    ///
+    /// # Errors
+    /// As [`HttpPeer::fetch`], and [`ExchangeError::Unreachable`].
+    pub(crate) fn download(
+        &self,
+        patience: Option<Duration>,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let answer = self.get(patience);
+        self.file(answer.map_err(|error| self.unreachable(error))?)
+    }
+
+    fn get(&self, patience: Option<Duration>) -> Result<Response<Body>, ureq::Error> {
         let url = format!("{}{}", self.address.bare(), self.address.query());
         let mut request = self.agent.get(&url);
         if let Some(login) = self.login.as_ref().and_then(super::Login::header) {
             request = request.header("Authorization", &login);
         }
-        let answer = request.call().map_err(|error| ExchangeError::FetchFailed {
-            reason: words_of(&error),
-        })?;
+        let request = request.config().timeout_global(patience).build();
+        request.call()
+    }
+
+    fn file(&self, answer: Response<Body>) -> Result<Box<dyn Read + Send>, ExchangeError> {
         if answer.status().as_u16() == 401 {
             return Err(self.unauthorized(&answer));
         }

@@ -34,6 +34,13 @@ const SHOWN: u64 = 1024;
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(60);
 
+/// How servers are reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// Certificates in PEM that are trusted instead of the usual ones.
+    pub authorities: Option<Vec<u8>>,
+}
+
 /// A repository behind a URL.
 pub struct HttpPeer {
     agent: Agent,
@@ -45,13 +52,12 @@ pub struct HttpPeer {
 
 impl HttpPeer {
     /// Gets ready to ask the repository at a URL; a name and password in it are used.
-    /// `authorities` holds certificates in PEM that are trusted instead of the usual ones.
     ///
     /// # Errors
     /// The URL or the certificates cannot be read.
-    pub fn new(url: &str, authorities: Option<&[u8]>) -> Result<HttpPeer, ExchangeError> {
+    pub fn new(url: &str, options: &HttpOptions) -> Result<HttpPeer, ExchangeError> {
         let (address, login) = Address::parse(url)?;
-        let roots = match authorities {
+        let roots = match &options.authorities {
             None => RootCerts::WebPki,
             Some(pem) => RootCerts::new_with_certs(&certificates(pem, url)?),
         };
