@@ -112,3 +112,21 @@ fn uuids_and_configuration() {
         403
     );
 }
+
+#[test]
+fn durability_is_shown_and_a_sync_is_waited_for_on_request() {
+    let server = Running::start_with("[couchdb]\ndurability = interval:60s\n");
+    let key = "/_node/_local/_config/couchdb/durability";
+    let shown = server.send("GET", key, &[ADMIN], "");
+    assert_eq!(
+        (shown.status, shown.body.as_str()),
+        (200, "\"interval:60s\"\n")
+    );
+    assert_eq!(server.send("PUT", key, &[ADMIN], "\"commit\"").status, 403);
+    assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
+    assert_eq!(server.send("PUT", "/db/doc", &[ADMIN], "{}").status, 201);
+    let synced = server.send("POST", "/db/_ensure_full_commit", &[ADMIN, JSON], "");
+    assert_eq!(synced.status, 201);
+    let server = server.restart(|_| ());
+    assert_eq!(server.send("GET", "/db/doc", &[ADMIN], "").status, 200);
+}

@@ -65,7 +65,10 @@ fn databases_are_opened_in_turn_with_few_descriptors() {
 #[test]
 fn as_many_stay_open_as_the_configuration_says() {
     let site = Site::new();
-    configure(site.path(), "[couchdb]\nmax_dbs_open = 7\n");
+    configure(
+        site.path(),
+        "[couchdb]\nmax_dbs_open = 7\ndurability = interval:60s\n",
+    );
     let server = site.serve();
     let mut admin = server.admin();
     let is_database =
@@ -74,14 +77,25 @@ fn as_many_stay_open_as_the_configuration_says() {
         let files = server.open_files();
         files.iter().filter(|path| is_database(path)).count()
     };
-    for n in 0..30 {
+    let before = server.threads();
+    for n in 0..100 {
         admin
             .put(&format!("/db{n}"), &Value::Null)
+            .expect_status(201);
+        admin
+            .put(&format!("/db{n}/doc"), &json!({"n": n}))
             .expect_status(201);
     }
     // A thread that looks at one of them may close it a little later.
     while open() != 7 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    admin.get("/db0").expect_status(200);
+    // Whoever waits to sync a database ends with it.
+    while server.threads() > before + 50 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    for n in 0..100 {
+        let doc = admin.get(&format!("/db{n}/doc")).expect_status(200);
+        assert_eq!(doc.json()["n"], n);
+    }
 }

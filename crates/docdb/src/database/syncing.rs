@@ -4,7 +4,7 @@ use super::{Database, Shared};
 use crate::DocdbError;
 use std::sync::{Arc, PoisonError, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 impl Database {
     /// Waits until everything that was committed is durable. Where commits wait for that themselves
@@ -34,18 +34,24 @@ impl Database {
         }
         let weak = Arc::downgrade(shared);
         let thread = thread::Builder::new().name("sync".to_owned());
-        let begun = thread.spawn(move || sync_all(&weak, interval));
-        if begun.is_err() {
-            shared.syncs.give_up();
+        match thread.spawn(move || sync_all(&weak, interval)) {
+            Ok(begun) => shared.syncs.is_by(begun.thread()),
+            Err(_) => shared.syncs.give_up(),
         }
     }
 }
 
 /// Syncs every interval until nothing waits. While it sleeps it keeps nobody from closing the
-/// database.
+/// database, and it ends when that is closed.
 fn sync_all(weak: &Weak<Shared>, interval: Duration) {
     loop {
-        thread::sleep(interval);
+        let due = Instant::now() + interval;
+        while let Some(rest) = due.checked_duration_since(Instant::now()) {
+            thread::park_timeout(rest);
+            if weak.strong_count() == 0 {
+                return;
+            }
+        }
         let Some(shared) = weak.upgrade() else { return };
         let database = Database { shared };
         // A failure is told to whoever commits next.
@@ -59,6 +65,7 @@ fn sync_all(weak: &Weak<Shared>, interval: Duration) {
 impl Drop for Shared {
     /// Nobody commits any more; what still waits is not to wait longer.
     fn drop(&mut self) {
+        self.syncs.wake();
         let is_deleted = *self.is_deleted.get_mut();
         if !is_deleted && self.syncs.is_behind() {
             let current = self.current.get_mut();

@@ -1,6 +1,7 @@
 //! When commits are synced: each by itself, or all that came within an interval together.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::Duration;
 
 /// When a commit is on the disk.
@@ -29,6 +30,8 @@ struct State {
     is_behind: bool,
     /// The last sync failed.
     has_failed: bool,
+    /// Who syncs, or did last.
+    thread: Option<Thread>,
 }
 
 impl Syncs {
@@ -63,6 +66,18 @@ impl Syncs {
         let mut state = self.state();
         state.is_behind = true;
         !std::mem::replace(&mut state.is_awaited, true)
+    }
+
+    /// Says who syncs.
+    pub(crate) fn is_by(&self, thread: &Thread) {
+        self.state().thread = Some(thread.clone());
+    }
+
+    /// Wakes whoever waits for the end of the interval.
+    pub(crate) fn wake(&self) {
+        if let Some(thread) = self.state().thread.take() {
+            thread.unpark();
+        }
     }
 
     /// A sync begins, which covers all commits that were noted.
