@@ -214,7 +214,12 @@ fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
         assert_eq!(get(connection, "/db/doc").1["n"], 1);
         let listed = get(connection, "/db/_design_docs").1;
         let rev = &listed["rows"][0]["value"]["rev"];
-        let (status, error) = get(connection, "/db/_design/d");
+        for path in ["", "/_view/v", "/_info"] {
+            let (status, error) = get(connection, &format!("/db/_design/d{path}"));
+            assert_eq!(status, 500, "{path}");
+            names(&error, "_design/d");
+        }
+        let (status, error) = get(connection, "/db/_changes?filter=d/f");
         assert_eq!(status, 500);
         names(&error, "_design/d");
         // Local documents are asked of nobody.

@@ -99,3 +99,26 @@ fn as_many_stay_open_as_the_configuration_says() {
         assert_eq!(doc.json()["n"], n);
     }
 }
+
+#[test]
+fn indexes_of_older_design_documents_are_closed() {
+    let site = Site::new();
+    let server = site.serve();
+    let mut admin = server.admin();
+    admin.put("/db", &Value::Null).expect_status(201);
+    admin.put("/db/doc", &json!({})).expect_status(201);
+    let mut design = json!({});
+    for n in 0..20 {
+        design["views"] = json!({"v": {"map": format!("function (doc) {{ emit({n}); }}")}});
+        let made = admin.put("/db/_design/d", &design).expect_status(201);
+        design["_rev"] = made.json()["rev"].clone();
+        let rows = admin.get("/db/_design/d/_view/v").expect_status(200);
+        assert_eq!(rows.json()["rows"][0]["key"], n);
+    }
+    let open = || {
+        let files = server.open_files();
+        let is_index = |path: &&std::path::PathBuf| path.extension().is_some_and(|e| e == "view");
+        files.iter().filter(is_index).count()
+    };
+    assert!((1..5).contains(&open()), "{} are open", open());
+}

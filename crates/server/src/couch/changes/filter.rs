@@ -180,9 +180,10 @@ fn design_document(snapshot: &Snapshot, name: &str) -> Result<Value, Failure> {
     if document.is_deleted() {
         return Err(failures::deleted());
     }
-    let (_, stored) = document.winner().ok_or_else(failures::missing)?;
+    let (rev, stored) = document.winner().ok_or_else(failures::missing)?;
     let mut text = Vec::new();
-    snapshot.body(stored, &mut text)?;
+    let read = snapshot.body(stored, &mut text).map_err(Failure::from);
+    read.map_err(|failure| failure.about(document.id(), rev))?;
     Ok(varve_json::parse(&text)?)
 }
 

@@ -57,7 +57,8 @@ pub fn index_of(
     {
         return Ok(Arc::clone(index));
     }
-    let group = Arc::new(group_of(snapshot, stored)?);
+    let group = group_of(snapshot, stored).map_err(|failure| failure.about(design.id(), rev))?;
+    let group = Arc::new(group);
     let index = match open.by_signature.get(&group.signature()) {
         Some(index) => Arc::clone(index),
         None => {
@@ -76,6 +77,9 @@ pub fn index_of(
         .insert(group.signature(), Arc::clone(&index));
     let entry = (rev.clone(), Arc::clone(&index));
     open.by_design.insert(design.id().to_owned(), entry);
+    // What the design document was before, unless somebody still reads or builds it.
+    open.by_signature
+        .retain(|_, index| Arc::strong_count(index) > 1);
     Ok(index)
 }
 
