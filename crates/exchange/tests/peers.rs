@@ -131,6 +131,7 @@ fn what_is_no_repository_is_told() {
     assert!(HttpPeer::new("nothing", &HttpOptions::default()).is_err());
     let odd = HttpOptions {
         authorities: Some(b"-----BEGIN CERTIFICATE-----\n???".to_vec()),
+        ..HttpOptions::default()
     };
     assert!(HttpPeer::new("https://host/", &odd).is_err());
 }

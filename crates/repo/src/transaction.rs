@@ -36,6 +36,8 @@ pub struct Transaction {
     description: String,
     files: Vec<(Place, Vec<u8>, Change)>,
     lengths: Vec<Length>,
+    /// Whether a file was to be written when something was found wrong.
+    pub(crate) is_tried: bool,
     /// What is added to files of the store that are no revlogs.
     appends: Vec<(Length, Vec<u8>)>,
     /// What is in the journal already.
@@ -120,6 +122,7 @@ impl Repository {
             description: description.to_owned(),
             files: Vec::new(),
             lengths: Vec::new(),
+            is_tried: false,
             appends: Vec::new(),
             started: None,
         })
@@ -350,7 +353,9 @@ impl Transaction {
     fn undo(&self, moments: Option<Moments>) {
         let shared = &self.shared;
         let _ = match moments {
-            Some(moments) => moments.undo(!self.lengths.is_empty(), || roll_back(shared)),
+            Some(moments) => moments.undo(self.is_tried || !self.lengths.is_empty(), || {
+                roll_back(shared)
+            }),
             None => roll_back(shared),
         };
     }

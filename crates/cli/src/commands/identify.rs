@@ -1,7 +1,8 @@
 //! `identify`: what the working folder or a changeset is.
 
 use crate::face::{
-    Abort, Category, Command, Flag, Formatter, Matches, REMOTECMD, SSH, Session, Source, TEMPLATE,
+    Abort, Category, Command, Flag, Formatter, INSECURE, Matches, REMOTECMD, SSH, Session, Source,
+    TEMPLATE,
 };
 use varve_repo::{Audience, DEFAULT_BRANCH, Node, RepoView, Rev};
 
@@ -17,6 +18,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::flag('B', "bookmarks", "the bookmarks"),
         SSH,
         REMOTECMD,
+        INSECURE,
         TEMPLATE,
     ],
     arguments: 0..=1,

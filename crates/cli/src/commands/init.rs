@@ -1,7 +1,7 @@
 //! `init`: a new repository.
 
 use super::clone::refuse_http;
-use crate::face::{Abort, Category, Command, Matches, REMOTECMD, SSH, Session, disk};
+use crate::face::{Abort, Category, Command, INSECURE, Matches, REMOTECMD, SSH, Session, disk};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use varve_repo::Repository;
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["init"],
-    options: &[SSH, REMOTECMD],
+    options: &[SSH, REMOTECMD, INSECURE],
     arguments: 0..=1,
     synopsis: "[-e CMD] [--remotecmd CMD] [DEST]",
     summary: "create a new repository in the given directory",

@@ -5,7 +5,8 @@ use crate::face::diff::{GIT, STAT};
 use crate::face::outgoing::{Outgoing, asked_for, tell_nothing};
 use crate::face::working::short_hex;
 use crate::face::{
-    Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, STYLE, Session, Source, TEMPLATE,
+    Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, Session, Source,
+    TEMPLATE,
 };
 use varve_exchange::peer::{BookmarkRelation, compare_bookmarks};
 
@@ -28,7 +29,7 @@ pub(crate) const COMMAND: Command = Command {
         TEMPLATE,
         SSH,
         REMOTECMD,
-        Flag::long_flag("insecure", "whom to trust as a server; none is reached"),
+        INSECURE,
         exchanged::SUBREPOS,
     ],
     arguments: 0..=usize::MAX,

@@ -4,7 +4,9 @@ use super::exchanged::{BRANCH, REV};
 use super::update;
 use crate::face::arrivals::{Arrival, Way};
 use crate::face::evolution::{exchanges_markers, new_exchanges_markers};
-use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, Source};
+use crate::face::{
+    Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, Session, Source,
+};
 use std::collections::BTreeMap;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
 use varve_exchange::peer::{BundleRequest, Common, Remote, discover};
@@ -27,6 +29,7 @@ pub(crate) const COMMAND: Command = Command {
         BRANCH,
         SSH,
         REMOTECMD,
+        INSECURE,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[-u] [-f] [-r REV]... [SOURCE]...",

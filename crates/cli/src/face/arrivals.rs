@@ -79,7 +79,7 @@ impl Session {
         let write = self.storage_settings()?;
         let write = write.write_options(repository.requirements());
         let takes_markers = evolution(self)?.markers;
-        let downloads = self.http_options()?;
+        let downloads = self.download_options()?;
         let progress = std::mem::replace(&mut self.progress, Box::new(varve_base::Silent));
         let stop = self.stop.clone();
         let debug = self.verbosity.debug;
@@ -104,7 +104,7 @@ impl Session {
             takes_markers,
             checks_all: false,
             only_history: false,
-            downloads: Some(downloads),
+            downloads,
             progress: progress.as_ref(),
             stop: &stop,
             debug,

@@ -163,6 +163,11 @@ pub(crate) const INCLUDE: Flag = Flag::list(
 /// `-X`.
 pub(crate) const EXCLUDE: Flag =
     Flag::list('X', "exclude", "PATTERN", "no files that match the pattern");
+/// `--insecure`.
+pub(crate) const INSECURE: Flag = Flag::long_flag(
+    "insecure",
+    "take any server for what it says it is, whatever web.cacerts names",
+);
 /// `-e`.
 pub(crate) const SSH: Flag = Flag::value(
     'e',

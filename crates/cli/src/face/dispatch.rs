@@ -7,8 +7,8 @@ use super::layers::{Layered, Layers};
 use super::options::{self, Order};
 use super::place::{self, Place};
 use super::{
-    Abort, Command, Matches, REMOTECMD, SSH, Session, Verbosity, encoding, environment, extensions,
-    pager, signals, usage,
+    Abort, Command, INSECURE, Matches, REMOTECMD, SSH, Session, Verbosity, encoding, environment,
+    extensions, pager, signals, usage,
 };
 use crate::commands;
 use std::ffi::OsStr;
@@ -259,6 +259,8 @@ fn run_command(
             session.config = Arc::new(config);
         }
     }
+    let is_option = |name| command.options.iter().any(|flag| flag.long == name);
+    session.insecure = is_option(INSECURE.long) && matches.flag(INSECURE.long);
     let called = Called {
         name,
         typed,

@@ -34,6 +34,7 @@ pub(crate) mod place;
 pub(crate) mod remote;
 pub(crate) mod revision;
 pub(crate) mod revlogs;
+mod servers;
 mod session;
 pub(crate) mod signals;
 pub(crate) mod target;
@@ -45,7 +46,7 @@ pub(crate) mod working;
 pub(crate) use abort::{Abort, FAILED, system_words};
 pub(crate) use change::{Change, Portability, portability, warn_unportable};
 pub(crate) use command::{
-    Category, Command, EXCLUDE, Flag, INCLUDE, REMOTECMD, SSH, STYLE, TEMPLATE,
+    Category, Command, EXCLUDE, Flag, INCLUDE, INSECURE, REMOTECMD, SSH, STYLE, TEMPLATE,
 };
 pub(crate) use dispatch::main;
 pub(crate) use evolution::evolution;

@@ -1,13 +1,13 @@
 //! Other repositories: by name, path or URL, and the way to them.
 
 use super::remote::RemotePath;
-use super::{Abort, Session, disk, place::Place, remote};
+use super::{Abort, Session, disk, place::Place, remote, servers};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_exchange::ExchangeError;
-use varve_exchange::peer::{HttpOptions, HttpPeer, LocalPeer, Login, Remote, SshPeer, Transport};
+use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, SshPeer, Transport};
 use varve_exchange::wire::WireSettings;
 use varve_repo::{Evolution, Repository};
 
@@ -197,6 +197,14 @@ impl Session {
             false if source.is_ssh() => Remote::connect(Box::new(self.over_ssh(source)?))?,
             false => Remote::connect(Box::new(self.on_this_machine(source)?))?,
         };
+        if source.url.starts_with(b"https://") && self.insecure {
+            let host = String::from_utf8_lossy(&source.url).into_owned();
+            self.warn(format!(
+                "warning: connection security to {} is disabled per current settings; \
+                 communication is susceptible to eavesdropping and tampering\n",
+                servers::host_of(&host)
+            ))?;
+        }
         self.listen_to(&mut remote);
         Ok(remote)
     }
@@ -293,25 +301,7 @@ impl Session {
     /// A way to a URL of http or https, with what the configuration says about it.
     pub(crate) fn over_http(&mut self, source: &Source) -> Result<HttpPeer, Abort> {
         let url = String::from_utf8_lossy(&source.url).into_owned();
-        let host = url.split("://").nth(1).unwrap_or_default();
-        let host = host.split('/').next().unwrap_or_default();
-        let host = host.rsplit('@').next().unwrap_or_default();
-        let host = host.split(':').next().unwrap_or_default();
-        for key in [
-            "fingerprints",
-            "verifycertsfile",
-            "minimumprotocol",
-            "ciphers",
-        ] {
-            let key = format!("{host}:{key}");
-            if self.config.get("hostsecurity", &key).is_some() {
-                return Err(Abort::new(format!("hostsecurity.{key} is not supported")));
-            }
-        }
-        if self.config.get("http_proxy", "host").is_some() {
-            return Err(Abort::new("http_proxy.host is not supported"));
-        }
-        let mut peer = HttpPeer::new(&url, &self.http_options()?)?;
+        let mut peer = HttpPeer::new(&url, &self.http_options(&url)?)?;
         let complete = |login: &&Login| login.password.is_some();
         if peer.login().filter(complete).is_none() {
             let user = peer.login().map(|login| login.user.clone());
@@ -320,19 +310,6 @@ impl Session {
             }
         }
         Ok(peer)
-    }
-
-    /// What the configuration says about how servers are reached.
-    pub(crate) fn http_options(&self) -> Result<HttpOptions, Abort> {
-        let path = self.config.text("web", "cacerts");
-        let authorities = match path.filter(|path| !path.is_empty()) {
-            None => None,
-            Some(path) => {
-                let path = self.cwd.join(path);
-                Some(std::fs::read(&path).map_err(|error| Abort::file(&error, &path))?)
-            }
-        };
-        Ok(HttpOptions { authorities })
     }
 
     /// The entry of `[auth]` whose prefix is the longest that fits.

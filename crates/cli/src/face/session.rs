@@ -54,6 +54,8 @@ pub(crate) struct Session {
     pub(crate) hidden: bool,
     /// Whether it was looked whether changesets are obsolete although that is not allowed.
     pub(super) told_of_markers: bool,
+    /// Whether `--insecure` has any certificate believed.
+    pub(crate) insecure: bool,
     /// Whether `--time` asks how long the command took.
     pub(crate) show_time: bool,
     /// Where long steps tell how far they are.
@@ -96,6 +98,7 @@ impl Session {
             program: program.to_owned(),
             hidden: false,
             told_of_markers: false,
+            insecure: false,
             show_time: false,
             progress: Box::new(crate::terminal::TerminalProgress::default()),
             stop: Interrupt::default(),

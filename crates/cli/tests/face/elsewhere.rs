@@ -321,6 +321,35 @@ fn certificates_are_checked() {
         &format!("identify --config {trusted} {url}"),
     ]);
     same_history(&twin, "trusted");
+    let authority = tls.join("authority.pem").display().to_string();
+    let own = format!("hostsecurity.localhost:verifycertsfile={authority}");
+    let missing = "hostsecurity.localhost:verifycertsfile=/nonexistent";
+    twin.all_same(&[
+        &format!("identify --insecure {url}"),
+        &format!("identify --insecure --config web.cacerts=/nonexistent {url}"),
+        &format!("identify --insecure --config {missing} {url}"),
+        &format!("clone --insecure {url} any"),
+        &format!("-R any pull --insecure {url}"),
+        &format!("-R any incoming --insecure {url}"),
+        &format!("-R any outgoing --insecure {url}"),
+        &format!("identify --config {own} {url}"),
+        &format!("identify --config {missing} {url}"),
+        &format!("identify --config web.cacerts=/nonexistent {url}"),
+        &format!("identify --config {own} --config hostsecurity.minimumprotocol=tls1.1 {url}"),
+        &format!("identify --config hostsecurity.minimumprotocol=ssl3 {url}"),
+        &format!("identify --config hostsecurity.localhost:minimumprotocol=x {url}"),
+    ]);
+    for key in ["localhost:fingerprints", "ciphers"] {
+        let setting = format!("hostsecurity.{key}=sha256:00");
+        let refused = twin
+            .run(&["identify", "--config", &setting, url])
+            .ours
+            .stderr;
+        assert_eq!(
+            refused,
+            format!("abort: hostsecurity.{key} is not supported\n")
+        );
+    }
     let both = twin.run(&["clone", url, "strange"]);
     assert_eq!((both.ours.code, both.theirs.code), (Some(255), Some(255)));
     assert!(
@@ -329,6 +358,75 @@ fn certificates_are_checked() {
         both.ours.stderr
     );
     assert!(!twin.ours().join("strange").exists());
+}
+
+#[test]
+fn proxies_are_asked_for_what_is_not_near() {
+    let origin = Origin::rich();
+    let server = origin.serve();
+    let near = server.url();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = free.local_addr().unwrap().to_string();
+    drop(free);
+    let far = "http://host.invalid/";
+    let host = format!("http_proxy.host={nobody}");
+    let twin = empty();
+    twin.all_same(&[
+        &format!("identify --config {host} {near}"),
+        &format!("identify --config {host} --config http_proxy.always=yes {near}"),
+        &format!("identify --config {host} {far}"),
+        &format!("identify --config {host} --config http_proxy.no=host.invalid {far}"),
+        &format!("identify --config {host} --config http_proxy.no=*.invalid {far}"),
+        &format!("identify --config {host} --config http_proxy.no=invalid {far}"),
+    ]);
+    let url = format!("http://{nobody}");
+    for no in [
+        "",
+        "host.invalid",
+        ".invalid",
+        "invalid",
+        "valid",
+        "a,host.invalid",
+    ] {
+        let twin = empty().with("http_proxy", &url).with("no_proxy", no);
+        twin.same(&["identify", far]);
+        twin.same(&["identify", near]);
+    }
+    // What answers there takes the way on to others: this proxy ends at the server itself.
+    let through = serve_proxy(near);
+    let setting = format!("http_proxy.host={through}");
+    let both = twin.run(&["identify", "--id", "--config", &setting, far]);
+    let direct = twin.run(&["identify", "--id", near]);
+    assert_eq!(both.ours.stdout, direct.ours.stdout, "{}", both.ours.stderr);
+}
+
+/// A proxy that leads to one server, whichever is asked for; its address.
+fn serve_proxy(server: &str) -> String {
+    let server = server.trim_start_matches("http://").trim_end_matches('/');
+    let (server, listener) = (server.to_owned(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, server) = (client.unwrap(), server.clone());
+            std::thread::spawn(move || {
+                let mut asked = Vec::new();
+                let mut byte = [0];
+                while !asked.ends_with(b"\r\n\r\n") && client.read(&mut byte).unwrap_or(0) > 0 {
+                    asked.push(byte[0]);
+                }
+                if !asked.starts_with(b"CONNECT host.invalid:80 ") {
+                    return;
+                }
+                let there = TcpStream::connect(server).unwrap();
+                client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+                let (from, to) = (client.try_clone().unwrap(), there.try_clone().unwrap());
+                let all = || AtomicUsize::new(usize::MAX);
+                std::thread::spawn(move || pass(from, to, &all()));
+                pass(there, client, &AtomicUsize::new(usize::MAX));
+            });
+        }
+    });
+    address
 }
 
 #[test]

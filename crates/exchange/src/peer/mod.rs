@@ -15,7 +15,7 @@ pub use bookmarks::{
 };
 pub use capabilities::PeerCapabilities;
 pub use discovery::{Common, discover};
-pub use http::{HttpOptions, HttpPeer, Login};
+pub use http::{HttpOptions, HttpPeer, Login, Proxy};
 pub use local::LocalPeer;
 pub use remote::{Bookmarks, BundleRequest, Listener, Look, Remote};
 pub(crate) use remote::{parse_bookmarks, readable};

@@ -65,8 +65,8 @@ pub struct Push<'a> {
     pub takes_bundle1: bool,
     /// Whether its user may tell hooks something.
     pub takes_variables: bool,
-    /// How URLs are reached that a bundle names.
-    pub downloads: &'a HttpOptions,
+    /// How URLs are reached that a bundle names; without it none are.
+    pub downloads: Option<&'a HttpOptions>,
     /// How the store's lock is waited for; also what stops the work.
     pub wait: LockWait<'a>,
     /// What is said meanwhile.
@@ -253,7 +253,7 @@ impl Push<'_> {
             debug: false,
             tell: &mut tell,
             only_history: false,
-            downloads: Some(self.downloads.clone()),
+            downloads: self.downloads.cloned(),
             pushed: Some(Pushed {
                 publishing: self.publishing,
                 hooks: self.takes_variables.then_some(self.hooks),

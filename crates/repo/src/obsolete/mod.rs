@@ -271,6 +271,12 @@ impl Transaction {
     /// markers, or of those of version 0.
     pub(crate) fn add_received_markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
         let bytes = &received(bytes)?[..];
+        if points_nowhere(bytes) {
+            // By then Mercurial has the file open.
+            self.is_tried = true;
+            let reason = "invalid successors nullid".to_owned();
+            return Err(RepoError::BadMarker { reason });
+        }
         let path = self.shared.store().join(FILE);
         let old = read_if_there(self.shared.storage.as_ref(), &path)?.unwrap_or_default();
         let damaged = |(line, reason)| RepoError::DamagedLine { path, line, reason };
@@ -305,15 +311,15 @@ fn received(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
         Some(&VERSION_0) => as_version_1(bytes).map_err(bad)?,
         _ => bytes.to_vec(),
     };
-    let markers = parse(&bytes).map_err(bad)?;
-    if markers
-        .iter()
-        .any(|marker| marker.successors.contains(&Node::NULL))
-    {
-        let reason = "invalid successors nullid".to_owned();
-        return Err(RepoError::BadMarker { reason });
-    }
+    parse(&bytes).map_err(bad)?;
     Ok(bytes)
+}
+
+/// Whether a marker says that something was replaced by what comes before all changesets.
+fn points_nowhere(bytes: &[u8]) -> bool {
+    let markers = parse(bytes).unwrap_or_default();
+    let mut successors = markers.iter().flat_map(|marker| &marker.successors);
+    successors.any(|node| node.is_null())
 }
 
 /// The bytes of each marker of a file that [`parse`] has accepted.

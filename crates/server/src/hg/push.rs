@@ -50,7 +50,7 @@ pub(super) fn receive(
         publishing: config.publishing()?,
         takes_bundle1: Bundle1::Push.is_served(&repository, &config.values)?,
         takes_variables: config.values.boolean("push", "pushvars.server", false)?,
-        downloads: &HttpOptions::default(),
+        downloads: Some(&HttpOptions::default()),
         wait: LockWait {
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
             silent: Duration::MAX,

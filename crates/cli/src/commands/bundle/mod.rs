@@ -5,7 +5,9 @@ mod stream;
 
 use super::exchanged::REV;
 use crate::face::target::Target;
-use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, system_words};
+use crate::face::{
+    Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, Session, system_words,
+};
 use choice::Choice;
 use std::io::ErrorKind;
 use varve_codec::StreamSetting;
@@ -35,7 +37,7 @@ pub(crate) const COMMAND: Command = Command {
         ),
         SSH,
         REMOTECMD,
-        Flag::long_flag("insecure", "whom to trust as a server; none is reached"),
+        INSECURE,
     ],
     arguments: 1..=usize::MAX,
     synopsis: "[-f] [-t BUNDLESPEC] [-a] [-r REV]... [--base REV]... FILE [DEST]...",

@@ -7,7 +7,9 @@ mod to_ssh;
 use super::exchanged::{BRANCH, REV};
 use super::update;
 use crate::face::evolution::new_exchanges_markers;
-use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, Source, disk};
+use crate::face::{
+    Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, Session, Source, disk,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -44,6 +46,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::long_flag("stream", "copy the store's files as they are"),
         SSH,
         REMOTECMD,
+        INSECURE,
     ],
     arguments: 1..=2,
     synopsis: "[OPTION]... SOURCE [DEST]",

@@ -8,7 +8,8 @@ use super::pull::{compare, heads_of_branches};
 use crate::face::diff::{GIT, STAT};
 use crate::face::outgoing::missing_of;
 use crate::face::{
-    Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, STYLE, Session, Source, TEMPLATE,
+    Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, Session, Source,
+    TEMPLATE,
 };
 use fetch::save;
 use varve_exchange::peer::{BundleRequest, Remote};
@@ -35,6 +36,7 @@ pub(crate) const COMMAND: Command = Command {
         exchanged::SUBREPOS,
         SSH,
         REMOTECMD,
+        INSECURE,
     ],
     arguments: 0..=1,
     synopsis: "[-p] [-n] [-M] [-f] [-r REV]... [--bundle FILE] [SOURCE]",

@@ -109,16 +109,20 @@ impl Pushing<'_> {
 
     /// Nobody is told of secret changesets.
     pub(super) fn refuse_secret_bookmarks(&self, moved: &Moved) -> Result<(), Abort> {
-        for PushedBookmark { name, after, .. } in &moved.pushed {
+        let Some(PushedBookmark { name, .. }) = self.secret_bookmark(moved) else {
+            return Ok(());
+        };
+        let name = String::from_utf8_lossy(name);
+        let words = format!("cannot push bookmark {name} as it points to a secret changeset");
+        Err(Abort::new(words))
+    }
+
+    /// The first bookmark that is on a secret changeset.
+    pub(super) fn secret_bookmark<'m>(&self, moved: &'m Moved) -> Option<&'m PushedBookmark> {
+        moved.pushed.iter().find(|PushedBookmark { after, .. }| {
             let rev = after.and_then(|node| self.all.changelog().rev(&node));
-            if rev.is_some_and(|rev| self.all.phases().of(rev) == Phase::Secret) {
-                let name = String::from_utf8_lossy(name);
-                let words =
-                    format!("cannot push bookmark {name} as it points to a secret changeset");
-                return Err(Abort::new(words));
-            }
-        }
-        Ok(())
+            rev.is_some_and(|rev| self.all.phases().of(rev) == Phase::Secret)
+        })
     }
 }
 

@@ -9,7 +9,9 @@ mod send;
 use super::exchanged::{BRANCH, REV};
 use crate::face::evolution::exchanges_markers;
 use crate::face::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
-use crate::face::{Abort, Category, Command, Flag, Matches, REMOTECMD, SSH, Session, Source};
+use crate::face::{
+    Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, Session, Source,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_exchange::peer::Remote;
@@ -40,7 +42,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::long_flag("publish", "let what is pushed become public"),
         SSH,
         REMOTECMD,
-        Flag::long_flag("insecure", "whom to trust as a server; none is reached"),
+        INSECURE,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[-f] [-r REV]... [--new-branch] [DEST]...",
@@ -66,6 +68,8 @@ const LONGEST: usize = 255;
 /// What the command line asks for, wherever it is pushed to.
 struct Asked {
     force: bool,
+    /// Whether all of this repository goes to a new one.
+    fills: bool,
     new_branch: bool,
     publish: bool,
     /// Bookmarks that are pushed in any case.
@@ -76,6 +80,7 @@ struct Asked {
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let asked = Asked {
+        fills: false,
         force: matches.flag("force"),
         new_branch: matches.flag("new-branch"),
         publish: matches.flag("publish"),
@@ -133,6 +138,7 @@ pub(super) fn fill(
 ) -> Result<(), Abort> {
     let mut remote = session.connect(target)?;
     let asked = Asked {
+        fills: true,
         force: false,
         new_branch: false,
         publish: false,
@@ -219,7 +225,9 @@ impl Pushing<'_> {
             self.refuse_unstable()?;
             touched = self.check_heads(session, remote, &moved)?;
         }
-        self.refuse_secret_bookmarks(&moved)?;
+        if !self.asked.fills {
+            self.refuse_secret_bookmarks(&moved)?;
+        }
         let future = self.future();
         let publish = self.asked.publish;
         let missing = &self.outgoing.missing[..];
@@ -237,6 +245,11 @@ impl Pushing<'_> {
             bookmarks: moved.pushed.clone(),
             variables,
         };
+        if let Some(secret) = self.secret_bookmark(&moved) {
+            send::announce(session, &plan)?;
+            let node = secret.after.unwrap_or(Node::NULL);
+            return Err(Abort::new(format!("filtered revision '{node}'")));
+        }
         let reply = match plan.is_empty() {
             true => Default::default(),
             false if self.source.is_elsewhere() => send::send(session, remote, self.source, &plan)?,

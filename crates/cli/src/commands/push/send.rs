@@ -5,6 +5,7 @@ use std::io::Write;
 use varve_exchange::ExchangeError;
 use varve_exchange::peer::Remote;
 use varve_exchange::push::{PushPlan, PushReply, PushedPart, Spool, read_reply};
+use varve_repo::Node;
 use varve_repo::hooks::Facts;
 
 /// Puts the bundle together, sends it, and reads the answer.
@@ -46,23 +47,8 @@ pub(super) fn prepare(
     plan: &PushPlan<'_>,
     spool: &mut Spool,
 ) -> Result<(), Abort> {
-    let nodes = plan
-        .changesets
-        .iter()
-        .map(|rev| plan.view.changelog().node(*rev));
-    let first = nodes.clone().next();
-    if first.is_some() {
-        let facts = Facts::from([("source", b"push".to_vec())]);
-        session.ask_hooks("preoutgoing", &facts)?;
-        session.note(format!("{} changesets found\n", plan.changesets.len()))?;
-    }
+    let first = announce(session, plan)?;
     if session.verbosity.debug {
-        if first.is_some() {
-            session.write("list of changesets:\n")?;
-        }
-        for node in nodes {
-            session.write(format!("{node}\n"))?;
-        }
         let parts = plan.outline(remote.capabilities())?;
         session.write(format!(
             "bundle2-output-bundle: \"HG20\", {} parts total\n",
@@ -84,6 +70,28 @@ pub(super) fn prepare(
         session.tell_hooks("outgoing", &facts)?;
     }
     Ok(())
+}
+
+/// Tells which changesets leave, after a hook was asked; the first of them.
+pub(super) fn announce(session: &mut Session, plan: &PushPlan<'_>) -> Result<Option<Node>, Abort> {
+    let nodes = plan
+        .changesets
+        .iter()
+        .map(|rev| plan.view.changelog().node(*rev));
+    let first = nodes.clone().next();
+    if first.is_none() {
+        return Ok(None);
+    }
+    let facts = Facts::from([("source", b"push".to_vec())]);
+    session.ask_hooks("preoutgoing", &facts)?;
+    session.note(format!("{} changesets found\n", plan.changesets.len()))?;
+    if session.verbosity.debug {
+        session.write("list of changesets:\n")?;
+        for node in nodes {
+            session.write(format!("{node}\n"))?;
+        }
+    }
+    Ok(first)
 }
 
 fn line_of(part: &PushedPart) -> String {

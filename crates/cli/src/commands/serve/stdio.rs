@@ -78,6 +78,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
     // A signal must not leave half a push behind.
     session.guard.writes();
     let hooks = session.hooks.clone();
+    let downloads = session.download_options()?;
     let conversation = Conversation {
         push: Push {
             repository: &repository,
@@ -87,7 +88,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
             publishing: settings.publishing,
             takes_bundle1,
             takes_variables: session.config.boolean("push", "pushvars.server", false)?,
-            downloads: &session.http_options()?,
+            downloads: downloads.as_ref(),
             wait: session.lock_wait()?,
             words: &words,
             hooks: hooks.as_ref(),

@@ -121,10 +121,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("branch", "rev=[]"),
     ("branches", "active=False closed=False"),
     ("cat", "decode=None"),
-    (
-        "clone",
-        "insecure=None remotecmd='' ssh='' uncompressed=None",
-    ),
+    ("clone", "uncompressed=None"),
     (
         "commit",
         "amend=None force_close_branch=None interactive=None subrepos=None",
@@ -155,8 +152,6 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("forget", "interactive=None"),
     ("heads", "active=False closed=False style='' topo=False"),
     ("help", "command=None extension=None keyword=None system=[]"),
-    ("identify", "insecure=None remotecmd='' ssh=''"),
-    ("init", "insecure=None remotecmd='' ssh=''"),
     (
         "log",
         "bookmark=[] follow_first=None graph=None line_range=[] style=''",

@@ -1,6 +1,7 @@
 //! Hooks of a repository that is pushed to: what they learn, what they say, what they refuse.
 
 use super::{OPEN, Pair};
+use varve_testkit::peers::hg_program;
 
 const KINDS: &[&str] = &[
     "pretxnopen",
@@ -115,14 +116,19 @@ fn a_hook_that_refuses_undoes_the_push() {
 
 #[test]
 fn hooks_see_what_is_pending() {
-    let look =
-        "hg log -r 'not public()' -T 'draft {node|short}\\n'; hg bookmarks; hg tip -T '{rev}\\n'";
+    let hg = hg_program().display().to_string();
+    let look = format!(
+        "{hg} log -r 'not public()' -T 'draft {{node|short}}\\n'; {hg} bookmarks; \
+         {hg} tip -T '{{rev}}\\n'"
+    );
     let kinds = ["pretxnchangegroup", "pretxnclose", "txnclose"];
     let lines = kinds.map(|kind| format!("{kind} = {look}\n"));
     let pair = Pair::new(&format!("{OPEN}[hooks]\n{}", lines.concat()));
     pair.commit("d");
     pair.both("bookmark -r 3 mark");
-    pair.push("-B mark");
+    let told = pair.push("-B mark").stdout;
+    assert!(told.contains("remote: 3\n"), "{told}");
+    assert!(told.contains("mark  "), "{told}");
     pair.same();
 }
 

@@ -106,6 +106,27 @@ fn streams_that_show_what_is_secret() {
 }
 
 #[test]
+fn bookmarks_on_secret_changesets_cannot_be_cloned_there() {
+    all_same(|talk| {
+        talk.stock("", "init src");
+        talk.commit("src", "one");
+        talk.commit("src", "two");
+        talk.stock("src", "phase -fs 1");
+        talk.stock("src", "bookmark -r 0 open");
+        talk.stock("src", "bookmark -r 1 shut");
+        for name in ["d", "e"] {
+            let url = talk.url(name);
+            let verbose = if name == "e" { "-v" } else { "-y" };
+            let told = talk.run("", &["clone", verbose, "src", &url]);
+            let stderr = told.stderr.lines().filter(|line| line.starts_with("abort"));
+            let stderr: String = stderr.collect();
+            talk.note(&format!("{}-- {:?} {stderr}\n", told.stdout, told.code));
+            talk.state(name);
+        }
+    });
+}
+
+#[test]
 fn repositories_are_made_over_ssh() {
     all_same(|talk| {
         repos::make(&talk.hg, &talk.path("src"), repos::DEFAULT);

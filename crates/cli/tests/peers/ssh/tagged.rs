@@ -78,9 +78,17 @@ fn pushed(talk: &Talk, side: Side, bundle: &[u8]) -> (String, String, Option<Vec
     let name = if side == Side::Hg { "c" } else { "d" };
     let _ = std::fs::remove_dir_all(talk.path(name));
     talk.stock("", &format!("init {name}"));
+    pushed_to(talk, (side, name), bundle)
+}
+
+fn pushed_to(
+    talk: &Talk,
+    (side, name): (Side, &str),
+    bundle: &[u8],
+) -> (String, String, Option<Vec<u8>>) {
     write_rc(
         &talk.path(name),
-        "[hooks]\nchangegroup = env | grep -v TXNID | grep ^HG_ | sort\n",
+        "[experimental]\nevolution = all\n[hooks]\nchangegroup = env | grep -v TXNID | grep ^HG_ | sort\n",
     );
     let length = format!("{}\n", bundle.len());
     let sent = [length.as_bytes(), bundle, b"0\n"].concat();
@@ -164,6 +172,78 @@ fn changesets_behind_a_url_are_pushed() {
     assert!(said.contains("rollback completed"), "{said}");
     same_pushed(&talk, &[remote(&[("url", "ftp://host/x")])]);
     same_pushed(&talk, &[remote(&params[1..])]);
+}
+
+#[test]
+fn every_manifest_of_a_push_is_compared_with_its_name() {
+    let talk = Talk::new((Side::Hg, Side::Hg));
+    talk.stock("", "init a");
+    for text in ["one", "two"] {
+        std::fs::write(talk.path("a/file"), text).unwrap();
+        talk.stock("a", &format!("commit -q -A -u me -m {text}"));
+    }
+    talk.stock("a", "bundle -q -a -t none-v1 ../all.hg");
+    let mut all = std::fs::read(talk.path("all.hg")).unwrap();
+    // Only the first manifest has this; the second one, the only head, has its own line.
+    let line = talk.stock("a", "manifest --debug -r 0");
+    let node = &line.as_bytes()[..40];
+    let at = all.windows(40).position(|bytes| bytes == node).unwrap();
+    all[at] = if all[at] == b'0' { b'1' } else { b'0' };
+    let changes = part("CHANGEGROUP", 1, &[("version", "01")], &all[6..]);
+    let bytes = bundle(&[part("REPLYCAPS", 0, &[], b"HG20"), changes]);
+    // Stock hg takes it, and `verify` complains then.
+    let (answer, said, _) = pushed(&talk, Side::Varve, &bytes);
+    assert!(answer.contains("ERROR:ABORT"), "{answer}");
+    assert!(said.contains("rollback completed"), "{said}");
+    assert_eq!(talk.stock("d", "log"), "");
+}
+
+#[test]
+fn what_was_there_as_a_draft_is_published_when_it_comes_again() {
+    let talk = tagged();
+    talk.stock("a", "bundle -q -a -t none-v1 ../all.hg");
+    let all = std::fs::read(talk.path("all.hg")).unwrap();
+    for name in ["c", "d"] {
+        talk.stock("", &format!("clone -q -U --pull a {name}"));
+        talk.stock(name, "phase -f -d 0");
+    }
+    let changes = part("CHANGEGROUP", 1, &[("version", "01")], &all[6..]);
+    let bytes = bundle(&[part("REPLYCAPS", 0, &[], b"HG20"), changes]);
+    let (theirs, ours) = (
+        pushed_to(&talk, (Side::Hg, "c"), &bytes),
+        pushed_to(&talk, (Side::Varve, "d"), &bytes),
+    );
+    assert_eq!((ours.0, ours.1), (theirs.0, theirs.1));
+    for name in ["c", "d"] {
+        assert_eq!(talk.stock(name, "log -r not(public())"), "", "{name}");
+    }
+}
+
+#[test]
+fn markers_that_lead_nowhere_undo_the_push() {
+    let talk = tagged();
+    let marker = |successor: [u8; 20]| {
+        let fixed = [
+            &[0; 8][..],
+            &[0, 0, 0, 0],
+            &[1, 3, 0],
+            &[0x11; 20],
+            &successor,
+        ]
+        .concat();
+        [&(fixed.len() as u32 + 4).to_be_bytes()[..], &fixed].concat()
+    };
+    let markers = |all: &[Vec<u8>]| part("OBSMARKERS", 1, &[], &[&[1], &all.concat()[..]].concat());
+    let (answer, _, _) = same_pushed(&talk, &[markers(&[marker([0x22; 20])])]);
+    assert!(answer.contains("REPLY:OBSMARKERS"), "{answer}");
+    for all in [
+        vec![marker([0; 20])],
+        vec![marker([0x22; 20]), marker([0; 20])],
+    ] {
+        let (answer, said, _) = same_pushed(&talk, &[markers(&all)]);
+        assert!(answer.contains("invalid successors nullid"), "{answer}");
+        assert_eq!(said, "transaction abort!\\nrollback completed\\n");
+    }
 }
 
 #[test]

@@ -128,7 +128,9 @@ fn is_this_machine(host: &str) -> bool {
 pub(super) fn words_of(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());
-    text[..end].to_owned()
+    let text = &text[..end];
+    let looked_up = text.strip_prefix("failed to lookup address information: ");
+    looked_up.unwrap_or(text).to_owned()
 }
 
 #[cfg(test)]

@@ -39,6 +39,46 @@ const CONNECT: Duration = Duration::from_secs(60);
 pub struct HttpOptions {
     /// Certificates in PEM that are trusted instead of the usual ones.
     pub authorities: Option<Vec<u8>>,
+    /// Whether any certificate is believed.
+    pub trusts_all: bool,
+    /// Through whom the way leads.
+    pub proxy: Option<Proxy>,
+}
+
+/// A server through which others are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proxy(ureq::Proxy);
+
+impl Proxy {
+    /// Reads a URL, or a host with or without a port; name and password may stand beside it.
+    ///
+    /// # Errors
+    /// [`ExchangeError::BadAddress`].
+    pub fn parse(
+        at: &str,
+        user: Option<&str>,
+        password: Option<&str>,
+    ) -> Result<Proxy, ExchangeError> {
+        let wrong = |error: ureq::Error| ExchangeError::BadAddress {
+            url: at.to_owned(),
+            reason: error.to_string(),
+        };
+        let url = match at.starts_with("http:") {
+            true => at.to_owned(),
+            false => format!("http://{at}"),
+        };
+        let named = ureq::Proxy::new(&url).map_err(wrong)?;
+        let mut built = ureq::Proxy::builder(ureq::ProxyProtocol::Http)
+            .host(named.host())
+            .port(named.port());
+        if let Some(user) = user.or(named.username()) {
+            built = built.username(user);
+        }
+        if let Some(password) = password.or(named.password()) {
+            built = built.password(password);
+        }
+        built.build().map(Proxy).map_err(wrong)
+    }
 }
 
 /// A repository behind a URL.
@@ -65,7 +105,13 @@ impl HttpPeer {
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT))
             .user_agent("mercurial/proto-1.0 (Varve)")
-            .tls_config(TlsConfig::builder().root_certs(roots).build());
+            .proxy(options.proxy.clone().map(|proxy| proxy.0))
+            .tls_config(
+                TlsConfig::builder()
+                    .root_certs(roots)
+                    .disable_verification(options.trusts_all)
+                    .build(),
+            );
         Ok(HttpPeer {
             agent: config.build().into(),
             address,
