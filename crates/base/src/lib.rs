@@ -8,4 +8,4 @@ pub mod storage;
 pub mod varint;
 
 pub use progress::{Interrupt, Interrupted, Progress, Silent, Unit};
-pub use storage::{DiskStorage, MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
+pub use storage::{DiskStorage, Hole, MemoryStorage, OpenMode, Storage, StorageError, StorageFile};

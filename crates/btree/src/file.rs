@@ -3,6 +3,7 @@
 use crate::chunk::ChunkRef;
 use crate::commit::{self, Commit, Root};
 use crate::header::{HEADER_LEN, Header};
+use crate::holes::Shown;
 use crate::pages::{NodeSource, Pages};
 use crate::reducer::Reducer;
 use crate::snapshot::{Snapshot, State};
@@ -74,11 +75,13 @@ pub(crate) struct Writer {
 
 /// An open file. Share it behind an [`Arc`]; snapshots outlive it.
 pub struct TreeFile {
-    pages: Arc<Pages>,
+    pub(crate) pages: Arc<Pages>,
     newest: RwLock<Arc<State>>,
     /// `None` if open for reading only.
     writer: Option<Mutex<Writer>>,
     recovery: Recovery,
+    /// The commits that somebody may still read.
+    pub(crate) shown: Shown,
 }
 
 impl fmt::Debug for TreeFile {
@@ -169,6 +172,8 @@ impl TreeFile {
         options: Options,
     ) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Read)?;
+        // Who writes to it knows nothing of these readers.
+        file.keep_whole()?;
         let (header, state, recovery) = examine(file.as_ref(), &options)?;
         TreeFile::make(file, header, options, state, None, recovery)
     }
@@ -185,6 +190,7 @@ impl TreeFile {
         options: Options,
     ) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Read)?;
+        file.keep_whole()?;
         let (header, is_header_damaged) = identify(file.as_ref(), &options)?;
         let len = file.len()?;
         let whole = newest(file.as_ref(), &header, len);
@@ -256,6 +262,8 @@ impl TreeFile {
         };
         let writer = durable.map(writer).transpose()?;
         let number = options.cache.new_file();
+        let (state, shown) = (Arc::new(state), Shown::default());
+        shown.add(&state);
         Ok(TreeFile {
             pages: Arc::new(Pages {
                 file,
@@ -265,9 +273,10 @@ impl TreeFile {
                 number,
                 dictionaries: Arc::default(),
             }),
-            newest: RwLock::new(Arc::new(state)),
+            newest: RwLock::new(state),
             writer,
             recovery,
+            shown,
         })
     }
 
@@ -289,7 +298,9 @@ impl TreeFile {
     }
 
     pub(crate) fn publish(&self, state: State) -> Snapshot {
-        *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        let state = Arc::new(state);
+        self.shown.add(&state);
+        *self.newest.write().unwrap_or_else(PoisonError::into_inner) = state;
         self.snapshot()
     }
 

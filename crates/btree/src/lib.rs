@@ -16,6 +16,7 @@ mod error;
 mod file;
 pub mod fuzzing;
 mod header;
+mod holes;
 mod loader;
 mod node;
 mod pages;

@@ -7,6 +7,7 @@ mod copying;
 mod crash;
 mod damage;
 mod faults;
+mod holes;
 mod loading;
 mod model;
 mod survey;

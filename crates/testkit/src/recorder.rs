@@ -2,16 +2,18 @@
 //!
 //! Model: bytes appended since a file's last sync may be there up to any point, and the last byte
 //! there may be torn; files are cut independently of one another. Creations, renames, removals and
-//! truncations take effect in order and whole. Symbolic links, which are locks, are in no image:
+//! truncations take effect in order and whole; of bytes that are given back any part may be zero,
+//! from the beginning on, once the call was made. Symbolic links, which are locks, are in no image:
 //! whoever held them is gone. A test wraps its workload around a [`Recorder`],
 //! calls [`Recorder::acknowledge`] where a caller would have been told "done", and opens each image
 //! with the real recovery code.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use varve_base::storage::{Entry, EntryKind};
+use varve_base::storage::{Entry, EntryKind, Hole};
 use varve_base::{MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
 
 #[derive(Clone, Debug)]
@@ -20,6 +22,7 @@ enum Op {
     Append(PathBuf, Vec<u8>),
     Truncate(PathBuf, u64),
     Sync(PathBuf),
+    GiveBack(PathBuf, Range<u64>),
     Rename(PathBuf, PathBuf),
     Link(PathBuf, PathBuf),
     Exchange(PathBuf, PathBuf),
@@ -75,6 +78,10 @@ impl Recorder {
         let mut files: BTreeMap<PathBuf, FileState> = BTreeMap::new();
         let (mut acknowledged, mut count) = (0, 0);
         for (step, op) in self.log().clone().iter().enumerate() {
+            let before = match op {
+                Op::GiveBack(path, _) => files.get(path).cloned().unwrap_or_default(),
+                _ => FileState::default(),
+            };
             apply(&mut files, op);
             acknowledged += usize::from(matches!(op, Op::Acknowledge));
             let mut emit = |files: BTreeMap<PathBuf, Vec<u8>>, cut: String| {
@@ -97,6 +104,15 @@ impl Recorder {
                     (path.clone(), state.upto(kept))
                 };
                 let base: BTreeMap<_, _> = files.iter().map(|(p, s)| rest(p, s)).collect();
+                if let Op::GiveBack(path, bytes) = op {
+                    let mut image = base.clone();
+                    let half = bytes.start.midpoint(bytes.end);
+                    fill_back(&mut image, &before, path, half..bytes.end);
+                    emit(
+                        image,
+                        format!("half given back, pending kept: {others_kept}"),
+                    );
+                }
                 let Some(path) = appended else {
                     emit(base, format!("pending kept: {others_kept}"));
                     continue;
@@ -121,6 +137,24 @@ impl Recorder {
         }
         count
     }
+}
+
+/// Puts bytes of a file back as they were, as far as the image has them.
+fn fill_back(
+    image: &mut BTreeMap<PathBuf, Vec<u8>>,
+    before: &FileState,
+    path: &Path,
+    bytes: Range<u64>,
+) {
+    let before = before.upto(before.pending.len());
+    let Some(now) = image.get_mut(path) else {
+        return;
+    };
+    let end = usize::try_from(bytes.end)
+        .unwrap_or(usize::MAX)
+        .min(now.len());
+    let hole = usize::try_from(bytes.start).unwrap_or(usize::MAX).min(end)..end;
+    now[hole.clone()].copy_from_slice(&before[hole]);
 }
 
 fn cuts(len: usize, dense: usize) -> Vec<usize> {
@@ -161,6 +195,18 @@ fn apply(files: &mut BTreeMap<PathBuf, FileState>, op: &Op) {
             let state = files.entry(path.clone()).or_default();
             let mut pending = std::mem::take(&mut state.pending);
             state.durable.append(&mut pending);
+        }
+        Op::GiveBack(path, bytes) => {
+            let state = files.entry(path.clone()).or_default();
+            let durable = state.durable.len();
+            for at in bytes.clone() {
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                match at.checked_sub(durable) {
+                    None => state.durable[at] = 0,
+                    Some(at) if at < state.pending.len() => state.pending[at] = 0,
+                    Some(_) => break,
+                }
+            }
         }
         Op::Rename(from, to) => {
             if let Some(state) = files.remove(from) {
@@ -324,11 +370,41 @@ impl StorageFile for RecordedFile {
         self.push(Op::Sync(self.path().to_owned()));
         Ok(())
     }
+
+    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+        let done = self.inner.give_back(bytes.clone())?;
+        if done == Hole::Made {
+            self.push(Op::GiveBack(self.path().to_owned(), bytes));
+        }
+        Ok(done)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_that_are_given_back_may_be_zero_from_then_on() {
+        let disk = Recorder::default();
+        let file = disk.open(Path::new("f"), OpenMode::CreateNew).unwrap();
+        file.append(b"abcdef").unwrap();
+        file.sync().unwrap();
+        disk.acknowledge();
+        assert_eq!(file.give_back(1..5).unwrap(), Hole::Made);
+        file.append(b"g").unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        disk.for_each_image(100, |image| {
+            let bytes = image.storage.open(Path::new("f"), OpenMode::Read).unwrap();
+            if image.acknowledged > 0 {
+                seen.insert(bytes.read_all().unwrap());
+            }
+        });
+        for expected in [&b"abcdef"[..], b"a\0\0def", b"a\0\0\0\0f", b"a\0\0\0\0fg"] {
+            assert!(seen.remove(expected), "no image {expected:?}");
+        }
+        assert_eq!(seen.len(), 1, "one with a torn byte at the end: {seen:?}");
+    }
 
     #[test]
     fn images_hold_all_that_was_synced_and_any_prefix_of_the_rest() {

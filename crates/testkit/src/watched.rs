@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
-use varve_base::storage::{Entry, EntryKind};
+use varve_base::storage::{Entry, EntryKind, Hole};
 use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 
 /// What is about to be done; calls that no test has asked for yet are passed on unseen.
@@ -21,6 +22,8 @@ pub enum Call {
     Truncate(u64),
     /// Making a file durable.
     Sync,
+    /// Giving the room of bytes back to the system, from one offset to another.
+    GiveBack(u64, u64),
     /// Renaming a file.
     Rename,
     /// Removing a file.
@@ -38,6 +41,7 @@ impl Call {
             Call::Append(_) => "append to",
             Call::Truncate(_) => "truncate",
             Call::Sync | Call::SyncFolder => "sync",
+            Call::GiveBack(..) => "make a hole in",
             Call::Rename => "rename",
             Call::Remove => "remove",
         }
@@ -141,6 +145,13 @@ impl<W: Watcher> StorageFile for WatchedFile<W> {
     fn sync(&self) -> Result<(), StorageError> {
         self.ask(Call::Sync)?;
         self.inner.sync()
+    }
+    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+        self.ask(Call::GiveBack(bytes.start, bytes.end))?;
+        self.inner.give_back(bytes)
+    }
+    fn keep_whole(&self) -> Result<(), StorageError> {
+        self.inner.keep_whole()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The local disk behind the [`Storage`] trait.
 
-use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
+use super::{Entry, EntryKind, Hole, OpenMode, Storage, StorageError, StorageFile};
 use super::{patience, removal};
 use rustix::io::{Errno, ReadWriteFlags};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -261,6 +262,23 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
+#[cfg(target_os = "linux")]
+fn make_hole(file: &File, bytes: Range<u64>) -> io::Result<Hole> {
+    use rustix::fs::FallocateFlags;
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let len = bytes.end.saturating_sub(bytes.start);
+    match rustix::fs::fallocate(file, flags, bytes.start, len) {
+        Ok(()) => Ok(Hole::Made),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Hole::Impossible),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn make_hole(_: &File, _: Range<u64>) -> io::Result<Hole> {
+    Ok(Hole::Impossible)
+}
+
 /// Gives a file with several names bytes of its own, so that what is appended does not appear
 /// under the others: local clones of Mercurial share files until one of them writes.
 fn detach(full: &Path) -> Result<(), StorageError> {
@@ -353,5 +371,20 @@ impl StorageFile for DiskFile {
 
     fn sync(&self) -> Result<(), StorageError> {
         self.file.sync_data().map_err(self.fail("sync"))
+    }
+
+    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+        match self.file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Hole::InUse),
+            Err(TryLockError::Error(error)) => return Err(self.fail("lock")(error)),
+        }
+        let made = make_hole(&self.file, bytes);
+        self.file.unlock().map_err(self.fail("unlock"))?;
+        made.map_err(self.fail("make a hole in"))
+    }
+
+    fn keep_whole(&self) -> Result<(), StorageError> {
+        self.file.lock_shared().map_err(self.fail("lock"))
     }
 }

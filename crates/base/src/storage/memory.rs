@@ -1,8 +1,9 @@
 //! Files in memory: for tests, and as the state that the recorder's images are made of.
 
-use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
+use super::{Entry, EntryKind, Hole, OpenMode, Storage, StorageError, StorageFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -329,5 +330,20 @@ impl StorageFile for MemoryFile {
 
     fn sync(&self) -> Result<(), StorageError> {
         self.writable("sync")
+    }
+
+    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+        self.writable("make a hole in")?;
+        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let at = |offset| {
+            usize::try_from(offset)
+                .unwrap_or(usize::MAX)
+                .min(content.len())
+        };
+        let hole = at(bytes.start)..at(bytes.end);
+        if let Some(hole) = content.get_mut(hole) {
+            hole.fill(0);
+        }
+        Ok(Hole::Made)
     }
 }

@@ -1,6 +1,7 @@
 //! The one seam through which everything durable goes.
 //!
-//! Files only grow, or are replaced whole by rename. Readers use positions and never a cursor, so
+//! Files only grow, or are replaced whole by rename; bytes that nobody needs any more may be given
+//! back to the system from the middle of one. Readers use positions and never a cursor, so
 //! any number of threads read one file while one writer appends to it. The local disk
 //! ([`DiskStorage`]), memory ([`MemoryStorage`]) and one that is laid over another and leaves it as
 //! it is ([`OverlayStorage`]) are here; `testkit` has the recorder that yields every state a power
@@ -15,6 +16,7 @@ mod removal;
 use std::fmt::Debug;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -118,6 +120,17 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
+/// What became of a hole that was to be made in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hole {
+    /// It is there.
+    Made,
+    /// Not now: somebody needs the file whole.
+    InUse,
+    /// Files have no holes here.
+    Impossible,
+}
+
 /// A tree of folders with files; paths are relative to its root.
 pub trait Storage: Send + Sync + Debug {
     /// Opens one file.
@@ -215,6 +228,22 @@ pub trait StorageFile: Send + Sync + Debug {
 
     /// Returns once all appended bytes survive a power cut.
     fn sync(&self) -> Result<(), StorageError>;
+
+    /// Gives the room that some bytes take back to the system; they may read as zeros from then on.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn give_back(&self, _bytes: Range<u64>) -> Result<Hole, StorageError> {
+        Ok(Hole::Impossible)
+    }
+
+    /// Has everybody, in other processes too, make no holes until this handle is closed.
+    ///
+    /// # Errors
+    /// What the system answers.
+    fn keep_whole(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
 
     /// Fills all of `buf`.
     ///
@@ -344,7 +373,31 @@ mod tests {
         assert_eq!(storage.file_len(Path::new("a/c")).unwrap(), None);
         assert_eq!(storage.file_len(Path::new("a")).unwrap(), None);
         assert!(reader.append(b"no").is_err());
+        check_holes(storage);
         check_names(storage, reader.as_ref());
+    }
+
+    /// Continues [`check_storage`] with bytes that are given back.
+    fn check_holes(storage: &dyn Storage) {
+        let path = Path::new("a/holes");
+        let file = storage.open(path, OpenMode::CreateNew).unwrap();
+        file.append(&[7; 12288]).unwrap();
+        let reader = storage.open(path, OpenMode::Read).unwrap();
+        reader.keep_whole().unwrap();
+        let _ = file.give_back(8192..12288).unwrap();
+        drop(reader);
+        // Not every file system has holes.
+        let hole = file.give_back(4096..8192).unwrap();
+        let now = file.read_all().unwrap();
+        assert_eq!(now.len(), 12288);
+        assert_eq!(now[..4096], [7; 4096]);
+        let expected = if hole == Hole::Made {
+            [0; 4096]
+        } else {
+            [7; 4096]
+        };
+        assert_eq!(now[4096..8192], expected);
+        storage.remove(path).unwrap();
     }
 
     /// Continues [`check_storage`] with renames, listings and removals.
@@ -488,5 +541,25 @@ mod tests {
     fn disk_keeps_the_contract() {
         let folder = tempfile::tempdir().unwrap();
         check_storage(&DiskStorage::new(folder.path()));
+    }
+
+    #[test]
+    fn no_holes_are_made_in_a_file_that_somebody_keeps_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = DiskStorage::new(folder.path());
+        let file = storage.open(Path::new("a"), OpenMode::CreateNew).unwrap();
+        file.append(&[7; 8192]).unwrap();
+        let keeper = storage.open(Path::new("a"), OpenMode::Read).unwrap();
+        keeper.keep_whole().unwrap();
+        let expected = match file.give_back(0..4096).unwrap() {
+            Hole::Impossible => [7; 8192].to_vec(),
+            made => {
+                assert_eq!(made, Hole::InUse);
+                drop(keeper);
+                assert_eq!(file.give_back(0..4096).unwrap(), Hole::Made);
+                [[0; 4096], [7; 4096]].concat()
+            }
+        };
+        assert_eq!(file.read_vec(0, 8192).unwrap(), expected);
     }
 }

@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// The next commit in the making; there is one at a time for a file. Dropping it aborts it.
 pub struct Transaction<'f> {
-    file: &'f TreeFile,
+    pub(crate) file: &'f TreeFile,
     writer: MutexGuard<'f, Writer>,
     base: Snapshot,
     roots: Vec<Root>,

@@ -1,0 +1,216 @@
+//! Holes: room in the middle of a file that is given back to the system once nobody needs what was
+//! there.
+//!
+//! ```text
+//! | needed | not needed | needed | needed by few      | needed | … | newest commits        |
+//!                                          moved behind all others, by a commit  ->  |  c  |
+//! | needed |    hole    | needed |        hole        | needed | … | newest commits  |  c  |
+//! ```
+//! What must not be in a hole: anything that the newest commit refers to; anything that a commit
+//! refers to which somebody still reads; anything that a transaction to come takes over from such a
+//! commit. So nodes are moved ([`Transaction::move_nodes`]), others' references are refused from then
+//! on ([`Transaction::refuse_older`], [`Transaction::accepts`]), and when the last snapshot of the
+//! time before is dropped, holes may be made ([`TreeFile::make_hole`]).
+
+use crate::TreeError;
+use crate::chunk::ChunkRef;
+use crate::commit::Root;
+use crate::file::TreeFile;
+use crate::node::{Child, Node};
+use crate::pages::NodeSource;
+use crate::snapshot::{Snapshot, State};
+use crate::transaction::Transaction;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use varve_base::Hole;
+
+/// The commits of one open file that somebody may read.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    states: Mutex<List>,
+    /// Commits before this position are not to be taken over from any more.
+    floor: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    states: Vec<Weak<State>>,
+    /// How many are worth a look for those that are gone.
+    look: usize,
+}
+
+/// Fewer commits are not worth it.
+const LOOK: usize = 64;
+
+impl Shown {
+    pub(crate) fn add(&self, state: &Arc<State>) {
+        let mut list = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        if list.states.len() >= list.look {
+            list.states.retain(|state| state.strong_count() > 0);
+            list.look = LOOK.max(2 * list.states.len());
+        }
+        list.states.push(Arc::downgrade(state));
+    }
+
+    /// Position of the oldest commit that somebody reads.
+    fn oldest(&self) -> Option<u64> {
+        let list = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let alive = list.states.iter().filter_map(Weak::upgrade);
+        alive.map(|state| state.at).min()
+    }
+}
+
+impl TreeFile {
+    /// Whether somebody reads a commit from before the last [`Transaction::refuse_older`].
+    pub fn has_older_readers(&self) -> bool {
+        let floor = self.shown.floor.load(Ordering::Acquire);
+        self.shown.oldest().is_some_and(|oldest| oldest < floor)
+    }
+
+    /// Gives room back to the system. Nothing in it may be needed by commits from the last
+    /// [`Transaction::refuse_older`] on. It is in use while somebody reads an older commit, here or
+    /// in another process.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn make_hole(&self, bytes: Range<u64>) -> Result<Hole, TreeError> {
+        let floor = self.shown.floor.load(Ordering::Acquire);
+        if bytes.end > floor || self.has_older_readers() {
+            return Ok(Hole::InUse);
+        }
+        Ok(self.pages.file.give_back(bytes)?)
+    }
+}
+
+/// A walk that moves nodes.
+struct Walk<'w> {
+    tree: usize,
+    is_moved: &'w dyn Fn(ChunkRef) -> bool,
+    from: Option<&'w [u8]>,
+    /// Bytes that may still be appended.
+    left: u64,
+    /// Where to go on.
+    next: Option<Vec<u8>>,
+}
+
+impl Transaction<'_> {
+    /// Appends those nodes of a tree once more of which `is_moved` says so, with all above them,
+    /// beginning at the leaf with the key `from`; after `most` bytes it ends, and returns the key to
+    /// go on from.
+    ///
+    /// # Errors
+    /// Damage; what the storage answers.
+    pub fn move_nodes(
+        &mut self,
+        tree: usize,
+        is_moved: &dyn Fn(ChunkRef) -> bool,
+        from: Option<&[u8]>,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, TreeError> {
+        self.check_tree(tree)?;
+        let root = self.base().root(tree)?.clone();
+        let Some(at) = root.node else {
+            return Ok(None);
+        };
+        let mut walk = Walk {
+            tree,
+            is_moved,
+            from,
+            left: most,
+            next: None,
+        };
+        if root.level == 0 {
+            if is_moved(at) {
+                let node = Some(self.move_leaf(at)?);
+                self.set_root(tree, Root { node, ..root });
+            }
+            return Ok(None);
+        }
+        let node = self.base().node(at, root.level, root.count)?;
+        if let Some(moved) = self.move_below(&mut walk, &node, is_moved(at))? {
+            let root = self.write_root(tree, moved)?;
+            self.set_root(tree, root);
+        }
+        Ok(walk.next)
+    }
+
+    fn move_leaf(&mut self, at: ChunkRef) -> Result<ChunkRef, TreeError> {
+        let chunk = self.base().stored_chunk(at)?;
+        self.append_chunk(&chunk)
+    }
+
+    /// An inner node with the new places of its children; `None` if it can stay as it is.
+    fn move_below(
+        &mut self,
+        walk: &mut Walk<'_>,
+        node: &Node,
+        is_moved: bool,
+    ) -> Result<Option<Node>, TreeError> {
+        let mut new = Node::in_place_of(node, 0, 0);
+        let mut is_changed = is_moved;
+        for index in 0..node.len() {
+            let child = node.child(index);
+            let is_last = index + 1 == node.len();
+            let is_before = |from| !is_last && node.key(index + 1) <= from;
+            let is_done = walk.next.is_some() || walk.from.is_some_and(is_before);
+            if !is_done && walk.left == 0 {
+                walk.next = Some(node.key(index).to_vec());
+            }
+            let moved = match is_done || walk.next.is_some() {
+                true => None,
+                false => self.move_child(walk, node, child, &mut new, index)?,
+            };
+            is_changed |= moved.is_some();
+            if moved.is_none() {
+                new.push_from(node, index);
+            }
+        }
+        Ok(is_changed.then_some(new))
+    }
+
+    /// Moves a child, or what is below it, and enters it into its new parent.
+    fn move_child(
+        &mut self,
+        walk: &mut Walk<'_>,
+        parent: &Node,
+        child: Child,
+        new: &mut Node,
+        index: usize,
+    ) -> Result<Option<()>, TreeError> {
+        let is_moved = (walk.is_moved)(child.at);
+        if parent.level() > 1 {
+            let node = self.base().child_node(parent, child)?;
+            let Some(moved) = self.move_below(walk, &node, is_moved)? else {
+                return Ok(None);
+            };
+            walk.left = walk.left.saturating_sub(u64::from(child.at.len));
+            self.write_node(walk.tree, moved, new)?;
+            return Ok(Some(()));
+        }
+        if !is_moved {
+            return Ok(None);
+        }
+        let at = self.move_leaf(child.at)?;
+        walk.left = walk.left.saturating_sub(u64::from(at.len));
+        new.push_child(
+            parent.key(index),
+            Child { at, ..child },
+            parent.value(index),
+        );
+        Ok(Some(()))
+    }
+
+    /// From now on nothing may be taken over from a commit before the one that this transaction makes.
+    pub fn refuse_older(&self) {
+        let position = self.base().position();
+        self.file.shown.floor.store(position + 1, Ordering::Release);
+    }
+
+    /// Whether places that `source` knows mean something here: it is of this file, and not from
+    /// before the last [`Transaction::refuse_older`].
+    pub fn accepts(&self, source: &Snapshot) -> bool {
+        let floor = self.file.shown.floor.load(Ordering::Acquire);
+        self.base().is_same_file(source) && source.position() >= floor
+    }
+}
