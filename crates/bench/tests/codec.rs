@@ -173,6 +173,7 @@ fn a_database_gives_its_documents_and_nodes_while_it_is_open() {
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     let database = Database::create(storage.clone(), path, &wanted).unwrap();

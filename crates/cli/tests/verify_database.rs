@@ -19,6 +19,7 @@ fn make(folder: &Path) {
         compressible: Compressible::default(),
         trains: TrainsBy::Request,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
     };
     let storage = Arc::new(DiskStorage::new(folder));
     let db = Database::create(storage, Path::new(NAME), &options).unwrap();

@@ -28,6 +28,7 @@ fn main() -> Result<(), Anything> {
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Itself,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     let storage = Arc::new(DiskStorage::new(folder.path()));

@@ -12,6 +12,7 @@ mod error;
 pub mod fuzzing;
 mod gzip;
 mod read;
+mod reclaim;
 mod record;
 mod render;
 mod rev;
@@ -34,6 +35,7 @@ pub use read::{
     AllDocs, AllDocsRow, Changes, Document, Form, IdRange, Info, LocalDocument, LocalDocuments,
     Snapshot,
 };
+pub use reclaim::InPlace;
 pub use record::{Attachment, Change, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};
 pub use rev::{Digest, Rev, RevError};

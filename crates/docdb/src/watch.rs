@@ -45,7 +45,10 @@ impl Watch {
     }
 
     pub(crate) fn publish(&self, seq: u64) {
-        lock(&self.state).seq = seq;
+        let mut state = lock(&self.state);
+        // Writers may come here in another order than they committed in.
+        state.seq = state.seq.max(seq);
+        drop(state);
         self.wake();
     }
 

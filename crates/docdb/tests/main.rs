@@ -32,6 +32,7 @@ fn options() -> DatabaseOptions {
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
         compressible: varve_docdb::Compressible::default(),
     }
 }

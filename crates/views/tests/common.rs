@@ -22,6 +22,7 @@ pub fn database(storage: Arc<dyn Storage>) -> Database {
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     Database::create(storage, Path::new(DATABASE), &options).unwrap()

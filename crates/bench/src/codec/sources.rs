@@ -181,6 +181,7 @@ impl Sink<'_> {
                 limits: varve_docdb::Limits::default(),
                 trains: varve_docdb::TrainsBy::Request,
                 durability: varve_docdb::Durability::default(),
+                in_place: varve_docdb::InPlace::default(),
                 compressible: varve_docdb::Compressible::default(),
             };
             let snapshot = Database::read_only(storage, path, &options)?;

@@ -92,6 +92,7 @@ fn make_database(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Resul
         limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Request,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
         compressible: varve_docdb::Compressible::default(),
     };
     let file = file_of(DATABASE);

@@ -10,7 +10,7 @@ use varve_codec::{Compressor, DictionaryCompressor, EngineSetting};
 
 /// Whether bodies are compressed anew.
 #[derive(Clone, Debug)]
-pub(super) struct Recoding {
+pub(crate) struct Recoding {
     method: Method,
     /// All bodies are compressed by this setting already.
     is_needless: bool,
@@ -21,7 +21,7 @@ pub(super) struct Recoding {
 impl Recoding {
     /// `found` is the setting of all bodies in the file, if there is such a one; `kept` are the
     /// dictionaries that the new file has.
-    pub(super) fn new(found: Option<EngineSetting>, wanted: Method, kept: Vec<u32>) -> Self {
+    pub(crate) fn new(found: Option<EngineSetting>, wanted: Method, kept: Vec<u32>) -> Self {
         Recoding {
             is_needless: found == Some(wanted.setting),
             method: wanted,
@@ -55,14 +55,14 @@ impl Recoding {
 }
 
 /// Makes chunks for the new file of those of the old one. Each thread has its own.
-pub(super) struct Recoder {
+pub(crate) struct Recoder {
     recoding: Recoding,
     compressor: BodyCompressor,
     text: Vec<u8>,
 }
 
 impl Recoder {
-    pub(super) fn new(recoding: &Recoding) -> Result<Self, DocdbError> {
+    pub(crate) fn new(recoding: &Recoding) -> Result<Self, DocdbError> {
         Ok(Recoder {
             recoding: recoding.clone(),
             compressor: BodyCompressor::new(&recoding.method)?,
@@ -79,7 +79,12 @@ impl Recoder {
         self.compressor.encode(&self.text)
     }
 
-    fn one(&mut self, from: &Snapshot, at: ChunkRef) -> Result<EncodedChunk, DocdbError> {
+    /// The chunk for the new file of one at a place in the old one.
+    pub(crate) fn one(
+        &mut self,
+        from: &Snapshot,
+        at: ChunkRef,
+    ) -> Result<EncodedChunk, DocdbError> {
         let mut made = None;
         from.tree().visit_stored(&[at], &mut |_, stored| {
             made = Some(self.chunk(&stored)?);

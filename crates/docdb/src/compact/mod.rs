@@ -25,7 +25,8 @@ mod whole;
 
 use crate::record::{DictionaryRecord, Header};
 use crate::{Database, DocdbError, Snapshot};
-use copier::{Copier, Recoding};
+use copier::Copier;
+pub(crate) use copier::{Recoder, Recoding};
 pub(crate) use files::remove_rests;
 use files::{check_room, copy_path, sort_path};
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
@@ -51,14 +52,14 @@ pub struct Compacted {
 }
 
 /// Whom a compaction tells how far it is, and who may end it.
-struct Watcher<'w> {
-    database: &'w Database,
-    progress: &'w dyn Progress,
-    stop: &'w Interrupt,
+pub(crate) struct Watcher<'w> {
+    pub(crate) database: &'w Database,
+    pub(crate) progress: &'w dyn Progress,
+    pub(crate) stop: &'w Interrupt,
 }
 
 impl Watcher<'_> {
-    fn check(&self) -> Result<(), DocdbError> {
+    pub(crate) fn check(&self) -> Result<(), DocdbError> {
         self.stop.check().map_err(|_| DocdbError::Interrupted)?;
         match self.database.is_deleted() {
             true => Err(self.database.deleted()),
@@ -103,7 +104,8 @@ impl Drop for Compaction {
 }
 
 impl Database {
-    /// Compacts the database while others read and write it.
+    /// Compacts the database while others read and write it: in place where that is much less work
+    /// than a copy.
     ///
     /// # Errors
     /// [`DocdbError::CompactionRuns`], [`DocdbError::NoRoom`], [`DocdbError::Interrupted`],
@@ -114,16 +116,26 @@ impl Database {
         progress: &dyn Progress,
         stop: &Interrupt,
     ) -> Result<Compacted, DocdbError> {
+        if let Some(done) = self.compact_in_place(progress, stop)? {
+            return Ok(done);
+        }
         let mut compaction = self.begin_compaction()?;
         compaction.copy(progress, stop)?;
         compaction.finish(stop)
     }
 
-    /// Checks that the disk has room for a compacted copy.
+    /// Checks that the disk has room for a compacted copy. What may be compacted in place needs none.
     ///
     /// # Errors
     /// [`DocdbError::NoRoom`].
     pub fn check_room(&self) -> Result<(), DocdbError> {
+        match self.may_be_in_place()? {
+            true => Ok(()),
+            false => self.check_room_of_copy(),
+        }
+    }
+
+    fn check_room_of_copy(&self) -> Result<(), DocdbError> {
         let snapshot = self.snapshot();
         let method = self.method_of(&snapshot);
         let setting = method.setting;
@@ -156,11 +168,12 @@ impl Compaction {
         let (storage, path) = (database.storage().as_ref(), database.path());
         let snapshot = database.snapshot();
         remove_rests(storage, path)?;
-        database.check_room()?;
+        database.check_room_of_copy()?;
         let header = Header {
             security: None,
             tally: Some(Tally::default()),
             dictionaries: Vec::new(),
+            holes: 0,
             ..snapshot.header().clone()
         };
         let (copy, options) = (copy_path(path), database.tree_options());
@@ -282,6 +295,7 @@ impl Compaction {
             next_dictionary: of.header().next_dictionary.max(next),
             dictionaries: self.dictionaries.clone(),
             tally: before.header().tally.map(|tally| tally.plus(txn.tally())),
+            holes: 0,
             ..of.header().clone()
         };
         txn.set_user_header(&header.encode());

@@ -175,6 +175,7 @@ mod tests {
             limits: Limits::default(),
             trains: TrainsBy::Request,
             durability: crate::Durability::default(),
+            in_place: crate::InPlace::default(),
         };
         let storage = Arc::new(MemoryStorage::default());
         let db = Database::create(storage, Path::new("db.varve"), &options).unwrap();

@@ -2,7 +2,7 @@
 //! another one in its place.
 
 use super::{Current, Database};
-use crate::{DocdbError, Snapshot};
+use crate::{DocdbError, InPlace, Snapshot};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ impl Database {
     }
 
     /// Calls `work` when nobody else writes or deletes.
-    pub(super) fn write<T>(
+    pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
     ) -> Result<T, DocdbError> {
@@ -37,11 +37,13 @@ impl Database {
     }
 
     /// Makes a commit the newest one. The writer of its file is free again by then: if a compaction
-    /// was waiting for that, it has taken the commit over and shows it already.
-    pub(super) fn publish(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
+    /// was waiting for that, it has taken the commit over and shows it already, and another writer
+    /// may have been quicker to show what came after it.
+    pub(crate) fn publish(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
         let current = self.shared.current.write();
         let mut current = current.unwrap_or_else(PoisonError::into_inner);
-        if Arc::ptr_eq(&current.file, file) {
+        let is_newer = snapshot.tree().position() > current.newest.tree().position();
+        if Arc::ptr_eq(&current.file, file) && is_newer {
             current.newest = snapshot;
         }
     }
@@ -71,6 +73,21 @@ impl Database {
             shared.is_swap_in_doubt.store(false, Ordering::Release);
         }
         Ok(())
+    }
+
+    /// When compactions are done in place.
+    pub(crate) fn in_place(&self) -> InPlace {
+        self.shared.options.in_place
+    }
+
+    /// Whether nothing is known against holes in the file.
+    pub(crate) fn may_have_holes(&self) -> bool {
+        !self.shared.has_no_holes.load(Ordering::Relaxed)
+    }
+
+    /// There are no holes here; the next compactions need not try.
+    pub(crate) fn has_no_holes(&self) {
+        self.shared.has_no_holes.store(true, Ordering::Relaxed);
     }
 
     /// Whether a compaction is under way.

@@ -12,6 +12,7 @@ pub use compression::{Compression, DictionaryInfo};
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
 use crate::gzip::Compressible;
+use crate::reclaim::InPlace;
 use crate::record::{DocumentReducer, Header, TREES};
 use crate::training::Training;
 use crate::watch::Watch;
@@ -53,6 +54,8 @@ pub struct DatabaseOptions {
     pub trains: TrainsBy,
     /// When a commit is on the disk.
     pub durability: Durability,
+    /// When compactions are done in place.
+    pub in_place: InPlace,
 }
 
 /// Who trains dictionaries.
@@ -89,7 +92,7 @@ impl Default for Limits {
 /// Sizes of a database in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// The file.
+    /// What the file takes: its length without holes.
     pub file: u64,
     /// Of that, what the newest commit needs: leaves' bodies and attachments, tree nodes.
     pub active: u64,
@@ -122,6 +125,8 @@ struct Shared {
     is_swap_in_doubt: AtomicBool,
     training: Training,
     syncs: Syncs,
+    /// Set once the storage has said that it has no holes.
+    has_no_holes: AtomicBool,
 }
 
 /// The file, which a compaction replaces, and its newest commit.
@@ -168,6 +173,7 @@ fn first_header(
         tally: Some(Tally::default()),
         next_dictionary: 1,
         dictionaries: Vec::new(),
+        holes: 0,
     })
 }
 
@@ -278,6 +284,7 @@ impl Database {
             is_swap_in_doubt: AtomicBool::new(false),
             training,
             syncs: Syncs::new(wanted.durability),
+            has_no_holes: AtomicBool::new(false),
         };
         Ok(Database {
             shared: Arc::new(shared),
@@ -402,14 +409,15 @@ impl Database {
             (current.file.sizes(), current.newest.clone())
         };
         let info = newest.info()?;
+        let taken = file.file.saturating_sub(newest.header().holes);
         Ok(Sizes {
-            file: file.file,
+            file: taken,
             active: info
                 .documents_active
                 .saturating_add(file.nodes)
                 // Another compaction would repeat them, too.
                 .saturating_add(file.roots)
-                .min(file.file),
+                .min(taken),
             external: info.external,
         })
     }

@@ -53,9 +53,12 @@ enum Form {
     Following(Box<Following>),
 }
 
-/// Pieces of an attachment that stand in one file, as a commit of it shows.
+/// Pieces of an attachment that stand in one file.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
+    /// A commit that shows the first of them.
+    pub(crate) since: Snapshot,
+    /// One that shows them all.
     pub(crate) source: Snapshot,
     pub(crate) count: usize,
 }
@@ -170,7 +173,11 @@ impl Upload {
                 run.count += 1;
                 run.source = source;
             }
-            _ => self.runs.push(Run { source, count: 1 }),
+            _ => self.runs.push(Run {
+                since: source.clone(),
+                source,
+                count: 1,
+            }),
         }
         Ok(())
     }

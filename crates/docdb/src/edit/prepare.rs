@@ -285,8 +285,9 @@ impl Worker {
         known: &[Attachment],
         snapshot: &Snapshot,
     ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {
-        let kept = |record: Attachment, source| PreparedAttachment {
+        let kept = |record: Attachment, source: Snapshot| PreparedAttachment {
             runs: vec![Run {
+                since: source.clone(),
                 source,
                 count: record.chunks.len(),
             }],

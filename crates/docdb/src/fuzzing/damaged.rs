@@ -23,6 +23,7 @@ fn options() -> DatabaseOptions {
         compressible: Compressible::default(),
         trains: TrainsBy::Request,
         durability: crate::Durability::default(),
+        in_place: crate::InPlace::default(),
     }
 }
 

@@ -135,6 +135,11 @@ impl DocumentRecord {
         Ok((loaded.record()?, missing))
     }
 
+    /// Where the parts of its history stand.
+    pub(crate) fn part_places(&self) -> impl Iterator<Item = ChunkRef> + '_ {
+        self.parts.iter().map(Known::place)
+    }
+
     /// Bytes in the file that the document was read from, and as clients see them.
     pub(crate) fn sizes(&self) -> (u64, u64) {
         let (active, external) = self.tree.sizes();

@@ -6,18 +6,18 @@
 //!      | version | uuid  | created | update seq | purge seq | revs  | security       | setting |
 //!      | u8      | 16 B  | u64 LE  |            |           | limit | offset, length | bytes   |
 //!      +---------+-------+---------+------------+-----------+-------+----------------+---------+
-//!      +--------+-------+----------------------------------+------+-------+----------------+
-//!      | chosen | forms | per form of chunks, in the order | next | count | per dictionary |
-//!      | bytes  |       | of their numbers: chunks, bytes  |      |       |                |
-//!      +--------+-------+----------------------------------+------+-------+----------------+
+//!      +--------+-------+----------------------------------+------+-------+----------------+-------+
+//!      | chosen | forms | per form of chunks, in the order | next | count | per dictionary | holes |
+//!      | bytes  |       | of their numbers: chunks, bytes  |      |       |                |       |
+//!      +--------+-------+----------------------------------+------+-------+----------------+-------+
 //! ```
 //! `created` is in microseconds since 1970. The security object is a chunk of JSON text; length 0
 //! where none was set. `setting` is how all bodies are compressed, in the words of the configuration;
 //! empty where they differ. In version 1 it is missing, and not known. `chosen` is how this database
 //! is to be compressed whatever the configuration says; empty where that counts. The counts are of
 //! all chunks and nodes in the file; `forms` is 0 where they are not known. Then come the number of
-//! the next dictionary and the dictionaries of the file, the one in use last. Version 2 ends before
-//! `chosen`.
+//! the next dictionary and the dictionaries of the file, the one in use last, and how many
+//! bytes of the file are holes. Version 3 ends before `holes`, version 2 before `chosen`.
 
 use super::dictionary::{self, DictionaryRecord};
 use crate::record::fields::{self, Malformed, Reader};
@@ -25,7 +25,7 @@ use crate::revtree::{chunk, put_chunk};
 use varve_btree::{ChunkForm, ChunkRef, Count, Tally};
 use varve_codec::EngineSetting;
 
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 /// It ends behind `setting`.
 const WITHOUT_CHOICE: u8 = 2;
 /// It ends behind the security object's place.
@@ -51,6 +51,8 @@ pub(crate) struct Header {
     pub(crate) next_dictionary: u32,
     /// The dictionaries in the file; new bodies use the last one.
     pub(crate) dictionaries: Vec<DictionaryRecord>,
+    /// Bytes of the file that were given back to the system.
+    pub(crate) holes: u64,
 }
 
 impl Header {
@@ -69,15 +71,17 @@ impl Header {
         put_tally(self.tally.as_ref(), &mut out);
         fields::put(u64::from(self.next_dictionary), &mut out);
         dictionary::put_all(&self.dictionaries, &mut out);
+        fields::put(self.holes, &mut out);
         out
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Header, Malformed> {
         let mut reader = Reader::new(bytes);
         let version = reader.byte()?;
-        if ![VERSION, WITHOUT_CHOICE, WITHOUT_SETTING].contains(&version) {
+        if !(WITHOUT_SETTING..=VERSION).contains(&version) {
             return Err(Malformed);
         }
+        let has_choice = version > WITHOUT_CHOICE;
         let header = Header {
             uuid: *reader.array()?,
             created: u64::from_le_bytes(*reader.array()?),
@@ -89,21 +93,25 @@ impl Header {
                 WITHOUT_SETTING => None,
                 _ => reader.text()?.parse().ok(),
             },
-            chosen: match version {
-                VERSION => reader.text()?.parse().ok(),
-                _ => None,
+            chosen: match has_choice {
+                true => reader.text()?.parse().ok(),
+                false => None,
             },
-            tally: match version {
-                VERSION => read_tally(&mut reader)?,
-                _ => None,
+            tally: match has_choice {
+                true => read_tally(&mut reader)?,
+                false => None,
             },
-            next_dictionary: match version {
-                VERSION => reader.number_u32()?,
-                _ => 1,
+            next_dictionary: match has_choice {
+                true => reader.number_u32()?,
+                false => 1,
             },
-            dictionaries: match version {
-                VERSION => dictionary::read_all(&mut reader)?,
-                _ => Vec::new(),
+            dictionaries: match has_choice {
+                true => dictionary::read_all(&mut reader)?,
+                false => Vec::new(),
+            },
+            holes: match version {
+                VERSION => reader.number()?,
+                _ => 0,
             },
         };
         match reader.is_empty() {
@@ -171,18 +179,23 @@ mod tests {
                 documents: 1000,
                 share: 310,
             }],
+            holes: 130,
         };
         let bytes = header.encode();
-        let version_2 = b"\x030123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
+        let version_2 = b"\x040123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
                           \xac\x02\x00\xe8\x07\x40\x09\x06zstd_3";
         let rest = b"\x06snappy\x06\x00\x00\x02\xac\x02\x00\x00\x00\x00\x00\x00\x00\x00\
-                     \x03\x01\x02\x60\x07\x09\xe8\x07\xb6\x02";
+                     \x03\x01\x02\x60\x07\x09\xe8\x07\xb6\x02\x82\x01";
         assert_eq!(bytes, [&version_2[..], rest].concat());
         assert_eq!(Header::decode(&bytes).as_ref(), Ok(&header));
         for len in 0..bytes.len() {
             assert_eq!(Header::decode(&bytes[..len]), Err(Malformed), "{len}");
         }
-        let mut older = bytes[..version_2.len()].to_vec();
+        let mut older = bytes[..bytes.len() - 2].to_vec();
+        older[0] = 3;
+        let header = Header { holes: 0, ..header };
+        assert_eq!(Header::decode(&older).as_ref(), Ok(&header));
+        older.truncate(version_2.len());
         older[0] = 2;
         let without_choice = Header {
             chosen: None,

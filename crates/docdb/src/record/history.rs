@@ -42,6 +42,11 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// Where its chunk stands.
+    pub(crate) fn place(&self) -> ChunkRef {
+        self.part.place
+    }
+
     /// Bytes of its chunk.
     pub(crate) fn stored_len(&self) -> u64 {
         u64::from(self.part.place.len)

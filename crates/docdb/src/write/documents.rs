@@ -205,7 +205,7 @@ impl Work<'_> {
         let mut pieces = record.chunks.iter_mut();
         for run in runs {
             let source = run.source.tree();
-            let is_here = source.is_same_file(self.txn.base());
+            let is_here = self.txn.accepts(run.since.tree());
             for piece in pieces.by_ref().take(run.count) {
                 if !is_here {
                     *piece = self.txn.append_chunk(&source.stored_chunk(*piece)?)?;
@@ -220,7 +220,7 @@ impl Work<'_> {
         let plain = |setting| Compressor::new(setting).map_err(varve_btree::TreeError::Compress);
         match &edit.text {
             Text::Chunk(chunk) => Ok((self.append_text(chunk, &edit.method)?, 0)),
-            Text::Delta(delta) if delta.source.tree().is_same_file(self.txn.base()) => {
+            Text::Delta(delta) if self.txn.accepts(delta.source.tree()) => {
                 Ok((self.txn.append_chunk(&delta.chunk)?, delta.bases))
             }
             // A compaction has made its bases go.

@@ -65,6 +65,35 @@ impl Watcher for Moods {
     }
 }
 
+/// A full disk is what a compaction in place is good for.
+#[test]
+fn a_large_database_needs_no_room_for_a_copy() {
+    let full = disk(Some(0));
+    let options = varve_docdb::DatabaseOptions {
+        in_place: varve_docdb::InPlace {
+            from: 1,
+            region: 4096,
+        },
+        ..options()
+    };
+    let db = Database::create(Arc::new(full), Path::new(PATH), &options).unwrap();
+    let text = |number: u32| in_place::document("cold", number);
+    let edits = (0..300).map(|number| edit(&text(number))).collect();
+    db.update(edits, Mode::Interactive).unwrap();
+    in_place::hot(&db, "hot", 60);
+    let before = answers(&db.snapshot());
+    db.check_room().unwrap();
+    let done = compact(&db);
+    assert!(done.after < done.before, "{done:?}");
+    assert_eq!(answers(&db.snapshot()), before);
+    db.set_compression(Some(EngineSetting::NONE)).unwrap();
+    let error = db.check_room().unwrap_err();
+    assert!(
+        matches!(error, DocdbError::NoRoom { free: 0, .. }),
+        "a copy"
+    );
+}
+
 type Disk = Watched<MemoryStorage, Moods>;
 
 fn disk(free: Option<u64>) -> Disk {

@@ -21,6 +21,7 @@ fn options(trains: TrainsBy) -> DatabaseOptions {
         limits: Limits::default(),
         trains,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
     }
 }
 

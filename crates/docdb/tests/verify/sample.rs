@@ -40,7 +40,7 @@ fn attach(db: &Database, id: &str, name: &str, content_type: &str, data: &[u8]) 
 }
 
 /// Conflicts, tombstones, a long history, attachments, deltas, local documents, a purge, a security object.
-fn fill(db: &Database) {
+pub fn fill(db: &Database) {
     for number in 0..6 {
         let text = format!(
             r#"{{"_id":"plain-{number}","text":"{}"}}"#,

@@ -51,6 +51,7 @@ fn options() -> DatabaseOptions {
         compressible: Compressible::default(),
         trains: TrainsBy::Request,
         durability: varve_docdb::Durability::default(),
+        in_place: varve_docdb::InPlace::default(),
     }
 }
 

@@ -1,0 +1,171 @@
+//! Compaction in place: of a database most of whose bytes are needed and stay where they are, only
+//! the regions are emptied in which little is needed, and their room is given back to the system.
+//!
+//! ```text
+//! file   | cold: needed | updated often: little is needed | cold | … | newest |
+//! then   | cold         | hole                            | cold | … | newest | what was needed of it |
+//! ```
+//! 1. [`survey`]: every document and node of one commit is asked which bytes it needs; the sum of
+//!    each region says what becomes a hole ([`regions`]).
+//! 2. [`movement`]: documents and nodes with something in a hole are written once more, by short
+//!    commits between those of others, until a last one, for which writers wait, finds nothing.
+//! 3. When nobody reads a commit from before that one, the holes are made.
+//!
+//! All of it is commits like others, so a crash at any point leaves a sound database, and what was
+//! moved stays moved. Places mean the same before and after; nothing is renamed.
+
+mod movement;
+mod regions;
+mod survey;
+
+use crate::bodies::Method;
+use crate::compact::{Compacted, Watcher};
+use crate::database::Database;
+use crate::record::Header;
+use crate::write::seal;
+use crate::{DocdbError, Snapshot};
+use movement::Movement;
+use regions::Regions;
+use std::time::{Duration, Instant};
+use varve_base::{Hole, Interrupt, Progress};
+
+/// When compactions are done in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPlace {
+    /// Databases that need fewer bytes are copied whole: that is soon done.
+    pub from: u64,
+    /// Bytes of a region, a multiple of what file systems allocate at once.
+    pub region: u64,
+}
+
+impl Default for InPlace {
+    /// From 64 MiB on, regions of 256 KiB.
+    fn default() -> Self {
+        InPlace {
+            from: 64 << 20,
+            region: 256 << 10,
+        }
+    }
+}
+
+/// How long readers of old commits are waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often they are looked for.
+const LOOK: Duration = Duration::from_millis(20);
+/// Where so many times what the file holds are holes, it is copied whole: file systems keep lists
+/// of what is between holes.
+const MOST_HOLES: u64 = 16;
+
+/// Says that a compaction is over.
+struct Claim<'d>(&'d Database);
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.0.end_compaction();
+    }
+}
+
+impl Database {
+    /// Compacts in place where that is much less work than a copy; `None`, with nothing done, where
+    /// it is not, or where files have no holes.
+    ///
+    /// # Errors
+    /// As [`Database::compact`].
+    pub fn compact_in_place(
+        &self,
+        progress: &dyn Progress,
+        stop: &Interrupt,
+    ) -> Result<Option<Compacted>, DocdbError> {
+        if !self.claim_compaction() {
+            let path = self.path().to_owned();
+            return Err(DocdbError::CompactionRuns { path });
+        }
+        let _claim = Claim(self);
+        let watch = Watcher {
+            database: self,
+            progress,
+            stop,
+        };
+        watch.check()?;
+        let snapshot = self.snapshot();
+        let method = self.method_of(&snapshot);
+        if !self.may_be_in_place()? {
+            return Ok(None);
+        }
+        let mut regions = survey::survey(&snapshot.uncached(), self.in_place().region, &watch)?;
+        match regions.choose() {
+            true => reclaim(&watch, snapshot, &mut regions, &method),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether a compaction in place is worth a closer look: a copy would hold the same chunks, and be
+    /// long.
+    pub(crate) fn may_be_in_place(&self) -> Result<bool, DocdbError> {
+        let (snapshot, sizes) = (self.snapshot(), self.sizes()?);
+        let header = snapshot.header();
+        Ok(self.may_have_holes()
+            && sizes.active >= self.in_place().from
+            && header.setting == Some(self.method_of(&snapshot).setting)
+            && header.holes / MOST_HOLES <= sizes.file)
+    }
+}
+
+fn reclaim(
+    watch: &Watcher<'_>,
+    from: Snapshot,
+    regions: &mut Regions,
+    method: &Method,
+) -> Result<Option<Compacted>, DocdbError> {
+    let database = watch.database;
+    let before = database.sizes()?.file;
+    let file = database.file();
+    Movement::new(watch, regions, method, &from)?.run(from)?;
+    database.write(|_, txn| seal(txn, database.path()))?;
+    wait_for_readers(watch, &file)?;
+    let (mut made, mut is_impossible) = (0, false);
+    for hole in regions.holes() {
+        watch.check()?;
+        let len = hole.end - hole.start;
+        match file.make_hole(hole)? {
+            Hole::Made => made += len,
+            // The next compaction finds them as they are.
+            Hole::InUse => break,
+            Hole::Impossible => is_impossible = true,
+        }
+        watch.progress.advance(0);
+    }
+    if is_impossible {
+        database.has_no_holes();
+        return Ok(None);
+    }
+    note(database, made)?;
+    let after = database.sizes()?.file;
+    Ok(Some(Compacted { before, after }))
+}
+
+/// Waits, but not for ever, until all that is read is from after the movement.
+fn wait_for_readers(watch: &Watcher<'_>, file: &varve_btree::TreeFile) -> Result<(), DocdbError> {
+    let end = Instant::now() + PATIENCE;
+    while file.has_older_readers() && Instant::now() < end {
+        watch.check()?;
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// Writes down how many bytes of the file are holes.
+fn note(database: &Database, holes: u64) -> Result<(), DocdbError> {
+    database.write(|file, mut txn| {
+        let before = Snapshot::new(txn.base().clone(), database.path())?;
+        let header = Header {
+            holes,
+            ..before.header().clone()
+        };
+        txn.set_user_header(&header.encode());
+        let snapshot = Snapshot::new(txn.commit()?, database.path())?;
+        database.publish(file, snapshot);
+        Ok(())
+    })?;
+    database.seal()
+}

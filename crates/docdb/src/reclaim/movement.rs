@@ -1,0 +1,378 @@
+//! Writing once more what stands where holes are to be.
+//!
+//! Each step is a commit of its own between those of others. What documents came to refer to by such
+//! commits is looked at in rounds, the last of them while writers wait; from then on nobody may take
+//! anything over from an older commit, so nothing can refer to a hole any more.
+
+use super::regions::Regions;
+use super::survey::{Content, is_hit, local};
+use crate::bodies::Method;
+use crate::compact::{PHASES, Recoder, Recoding, Watcher};
+use crate::database::Database;
+use crate::record::{
+    BY_ID, BY_SEQ, Change, DocumentRecord, Header, LOCAL, LocalBody, LocalRecord, TREES,
+    append_plain, append_twice, encode_attachments,
+};
+use crate::revtree::Stored;
+use crate::{DocdbError, Snapshot};
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use varve_base::Unit;
+use varve_btree::{ChunkRef, Direction, Item, Transaction, TreeFile};
+
+/// Documents of one commit: writers wait for it.
+const BATCH: usize = 64;
+/// Bytes of nodes of one commit.
+const NODES: u64 = 256 << 10;
+/// Rounds after which writers wait even for more changes.
+const ROUNDS: usize = 12;
+/// Pieces of attachments whose new place is remembered. Past that, those of long ago are forgotten,
+/// and stored once more if another document has them, too.
+const REMEMBERED: usize = 1 << 17;
+
+/// Where pieces of attachments have gone, which several documents may have.
+#[derive(Default)]
+struct Pieces {
+    newer: HashMap<u64, ChunkRef>,
+    older: HashMap<u64, ChunkRef>,
+}
+
+impl Pieces {
+    fn get(&self, old: ChunkRef) -> Option<ChunkRef> {
+        let newer = self.newer.get(&old.offset);
+        newer.or_else(|| self.older.get(&old.offset)).copied()
+    }
+
+    fn put(&mut self, old: ChunkRef, new: ChunkRef) {
+        if self.newer.len() >= REMEMBERED / 2 {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        self.newer.insert(old.offset, new);
+    }
+}
+
+/// The work under way.
+pub(super) struct Movement<'m> {
+    database: &'m Database,
+    watch: &'m Watcher<'m>,
+    regions: &'m mut Regions,
+    method: &'m Method,
+    recoder: Recoder,
+    pieces: Pieces,
+}
+
+impl<'m> Movement<'m> {
+    pub(super) fn new(
+        watch: &'m Watcher<'m>,
+        regions: &'m mut Regions,
+        method: &'m Method,
+        from: &Snapshot,
+    ) -> Result<Self, DocdbError> {
+        let known = from.header().dictionaries.iter();
+        let kept = known.map(|record| record.number).collect();
+        let recoding = Recoding::new(Some(method.setting), method.clone(), kept);
+        Ok(Movement {
+            database: watch.database,
+            watch,
+            regions,
+            method,
+            recoder: Recoder::new(&recoding)?,
+            pieces: Pieces::default(),
+        })
+    }
+
+    /// Moves everything; `from` is the commit that the regions were made of.
+    pub(super) fn run(mut self, from: Snapshot) -> Result<(), DocdbError> {
+        let total = from.tree().len(BY_ID)?;
+        let progress = self.watch.progress;
+        progress.begin(PHASES[2], Unit::Items, Some(total));
+        let mut seen = from.update_seq();
+        self.known_documents(&from)?;
+        drop(from);
+        self.locals()?;
+        self.step(&mut |this, base, txn, header| this.headers(base, txn, header))?;
+        self.nodes()?;
+        for _ in 0..ROUNDS {
+            let newest = self.database.snapshot();
+            let changed = newest.count_changes(seen)?;
+            if changed <= BATCH as u64 {
+                break;
+            }
+            self.changed_documents(&newest, seen)?;
+            seen = newest.update_seq();
+        }
+        self.step(&mut |this, base, txn, _| {
+            let ids = base.changes(seen, Direction::Forward)?;
+            let ids: Vec<_> = ids
+                .map(|change| Ok(change?.id.into_bytes()))
+                .collect::<Result<_, DocdbError>>()?;
+            this.documents(base, txn, &ids)?;
+            txn.refuse_older();
+            Ok(true)
+        })
+    }
+
+    /// A commit of its own, if `work` says that there is something to be committed.
+    fn step(&mut self, work: &mut Work<'_, 'm>) -> Result<(), DocdbError> {
+        self.watch.check()?;
+        let database = self.database;
+        database.write(|file: &Arc<TreeFile>, mut txn| {
+            let base = Snapshot::new(txn.base().clone(), database.path())?;
+            txn.compress_nodes_by(self.method.setting)?;
+            let mut header = base.header().clone();
+            if !work(self, &base, &mut txn, &mut header)? {
+                return Ok(());
+            }
+            header.tally = header.tally.map(|tally| tally.plus(txn.tally()));
+            txn.set_user_header(&header.encode());
+            let snapshot = Snapshot::new(txn.commit()?, database.path())?;
+            database.publish(file, snapshot);
+            Ok(())
+        })
+    }
+
+    /// All documents of a commit.
+    fn known_documents(&mut self, from: &Snapshot) -> Result<(), DocdbError> {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let mut batch = Vec::new();
+        for item in from.tree().range(BY_ID, all, Direction::Forward)? {
+            let item = item?;
+            let record = from.record(item.key(), item.value())?;
+            self.watch.progress.advance(1);
+            if is_hit(from, &record, self.regions)? {
+                batch.push(item.key().to_vec());
+            }
+            self.full(&mut batch, BATCH)?;
+        }
+        self.full(&mut batch, 1)
+    }
+
+    /// All documents that were changed since a sequence.
+    fn changed_documents(&mut self, of: &Snapshot, since: u64) -> Result<(), DocdbError> {
+        let mut batch = Vec::new();
+        for change in of.changes(since, Direction::Forward)? {
+            batch.push(change?.id.into_bytes());
+            self.full(&mut batch, BATCH)?;
+        }
+        self.full(&mut batch, 1)
+    }
+
+    /// Moves documents once there are so many.
+    fn full(&mut self, batch: &mut Vec<Vec<u8>>, most: usize) -> Result<(), DocdbError> {
+        if batch.len() < most {
+            return Ok(());
+        }
+        batch.sort_unstable();
+        self.step(&mut |this, base, txn, _| this.documents(base, txn, batch))?;
+        batch.clear();
+        Ok(())
+    }
+
+    /// Moves what documents have in holes, as they are now. Returns whether any had something.
+    fn documents(
+        &mut self,
+        base: &Snapshot,
+        txn: &mut Transaction<'_>,
+        ids: &[Vec<u8>],
+    ) -> Result<bool, DocdbError> {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        let (mut by_id, mut by_seq) = (Vec::new(), Vec::new());
+        for item in txn.get_many(BY_ID, &ids)?.into_iter().flatten() {
+            let Some(record) = self.document(base, txn, &item)? else {
+                continue;
+            };
+            let id = std::str::from_utf8(item.key()).map_err(|_| base.damaged("id", item.key()))?;
+            if let Some(change) = Change::of(id, record.seq, &record.tree) {
+                let mut value = Vec::new();
+                change.encode(&mut value);
+                by_seq.push((record.seq.to_be_bytes(), Some(value)));
+            }
+            by_id.push((item.key().to_vec(), Some(record.write(txn)?)));
+        }
+        by_seq.sort_unstable_by_key(|(seq, _)| *seq);
+        txn.update(BY_ID, &by_id)?;
+        txn.update(BY_SEQ, &by_seq)?;
+        Ok(!by_id.is_empty())
+    }
+
+    /// A document whose leaves stand elsewhere; `None` if it can stay as it is.
+    fn document(
+        &mut self,
+        base: &Snapshot,
+        txn: &mut Transaction<'_>,
+        item: &Item,
+    ) -> Result<Option<DocumentRecord>, DocdbError> {
+        let mut record = base.record(item.key(), item.value())?;
+        if !is_hit(base, &record, self.regions)? {
+            return Ok(None);
+        }
+        let moved = record.move_leaves(|_, stored| self.content(base, txn, stored));
+        match moved {
+            Ok(()) => Ok(Some(record)),
+            // What cannot be read stays where it is, for whoever may mend it.
+            Err(error) if error.is_damage() => {
+                self.stay(base, &base.record(item.key(), item.value())?)?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes no holes where a document has something.
+    fn stay(&mut self, of: &Snapshot, record: &DocumentRecord) -> Result<(), DocdbError> {
+        record.part_places().for_each(|at| self.regions.keep(at));
+        for node in record.tree.nodes() {
+            let Some(stored) = &node.stored else { continue };
+            let content = Content::of(of, stored)?;
+            content.places(|at| self.regions.keep(at));
+        }
+        Ok(())
+    }
+
+    /// Where a revision's content stands afterwards.
+    fn content(
+        &mut self,
+        base: &Snapshot,
+        txn: &mut Transaction<'_>,
+        stored: &Stored,
+    ) -> Result<Stored, DocdbError> {
+        let mut content = Content::of(base, stored)?;
+        let takes = |at: &ChunkRef| self.regions.takes(*at);
+        let is_body_moved = takes(&content.body) || content.bases.iter().any(takes);
+        if is_body_moved {
+            let chunk = self.recoder.one(base, content.body)?;
+            content.body = txn.append_chunk(&chunk)?;
+            // A delta becomes a whole text.
+            content.bases.clear();
+        }
+        let mut is_list_moved = content.list.is_some_and(|at| self.regions.takes(at));
+        for piece in content
+            .attachments
+            .iter_mut()
+            .flat_map(|one| &mut one.chunks)
+        {
+            if self.regions.takes(*piece) {
+                *piece = self.piece(base, txn, *piece)?;
+                is_list_moved = true;
+            }
+        }
+        if is_list_moved {
+            let mut text = Vec::new();
+            encode_attachments(&content.attachments, &mut text);
+            content.list = Some(append_plain(txn, &text)?);
+        }
+        Ok(Stored {
+            body: content.body,
+            attachments: content.list,
+            active: content.active(),
+            ..stored.clone()
+        })
+    }
+
+    fn piece(
+        &mut self,
+        base: &Snapshot,
+        txn: &mut Transaction<'_>,
+        at: ChunkRef,
+    ) -> Result<ChunkRef, DocdbError> {
+        if let Some(moved) = self.pieces.get(at) {
+            return Ok(moved);
+        }
+        let moved = txn.append_chunk(&base.tree().stored_chunk(at)?)?;
+        self.pieces.put(at, moved);
+        Ok(moved)
+    }
+
+    /// Moves bodies of local documents. Those that are written meanwhile stand behind all holes.
+    fn locals(&mut self) -> Result<(), DocdbError> {
+        let newest = self.database.snapshot();
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let mut batch: Vec<Vec<u8>> = Vec::new();
+        for item in newest.tree().range(LOCAL, all, Direction::Forward)? {
+            let item = item?;
+            let body = local(&newest, item.key(), item.value())?;
+            if body.is_some_and(|at| self.regions.takes(at)) {
+                batch.push(item.key().to_vec());
+            }
+        }
+        for batch in batch.chunks(BATCH) {
+            self.step(&mut |this, base, txn, _| this.local_bodies(base, txn, batch))?;
+        }
+        Ok(())
+    }
+
+    fn local_bodies(
+        &mut self,
+        base: &Snapshot,
+        txn: &mut Transaction<'_>,
+        keys: &[Vec<u8>],
+    ) -> Result<bool, DocdbError> {
+        let mut changes = Vec::new();
+        for item in txn.get_many(LOCAL, keys)?.into_iter().flatten() {
+            let record = LocalRecord::decode(item.value());
+            let mut record = record.map_err(|_| base.damaged("local document", item.key()))?;
+            let LocalBody::Chunk(at) = record.body else {
+                continue;
+            };
+            let chunk = self.recoder.one(base, at)?;
+            record.body = LocalBody::Chunk(txn.append_chunk(&chunk)?);
+            let mut value = Vec::new();
+            record.encode(&mut value);
+            changes.push((item.key().to_vec(), Some(value)));
+        }
+        txn.update(LOCAL, &changes)?;
+        Ok(!changes.is_empty())
+    }
+
+    /// Moves what the header refers to.
+    fn headers(
+        &mut self,
+        base: &Snapshot,
+        txn: &mut Transaction<'_>,
+        header: &mut Header,
+    ) -> Result<bool, DocdbError> {
+        let mut is_changed = false;
+        if let Some(at) = header.security.filter(|at| self.regions.takes(*at)) {
+            header.security = Some(txn.append_chunk(&self.recoder.one(base, at)?)?);
+            is_changed = true;
+        }
+        for record in &mut header.dictionaries {
+            if self.regions.takes(record.place) || self.regions.takes(record.copy()) {
+                record.place = append_twice(txn, &record.chunk(base.tree())?)?;
+                is_changed = true;
+            }
+        }
+        Ok(is_changed)
+    }
+
+    fn nodes(&mut self) -> Result<(), DocdbError> {
+        for tree in 0..TREES {
+            let mut from: Option<Vec<u8>> = None;
+            loop {
+                self.step(&mut |this, _, txn, _| {
+                    let is_moved = |at| this.regions.takes(at);
+                    let before = *txn.tally();
+                    from = txn.move_nodes(tree, &is_moved, from.as_deref(), NODES)?;
+                    Ok(*txn.tally() != before)
+                })?;
+                self.watch.progress.advance(0);
+                if from.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is done in one transaction, with its base and the header that it commits; says whether it
+/// changed anything.
+type Work<'w, 'm> = dyn FnMut(
+        &mut Movement<'m>,
+        &Snapshot,
+        &mut Transaction<'_>,
+        &mut Header,
+    ) -> Result<bool, DocdbError>
+    + 'w;

@@ -1,0 +1,158 @@
+//! Which bytes of the file one commit needs.
+
+use super::regions::Regions;
+use crate::compact::{PHASES, Watcher};
+use crate::record::{
+    Attachment, BY_ID, DocumentRecord, LOCAL, LocalBody, LocalRecord, TREES, decode_attachments,
+};
+use crate::revtree::Stored;
+use crate::{DocdbError, Snapshot};
+use varve_base::Unit;
+use varve_btree::{ChunkRef, Met};
+
+/// Documents between two looks at whether to stop.
+const LOOK: u64 = 256;
+
+/// Asks everything for what it needs.
+pub(super) fn survey(
+    of: &Snapshot,
+    region: u64,
+    watch: &Watcher<'_>,
+) -> Result<Regions, DocdbError> {
+    let mut regions = Regions::new(region, of.tree().position());
+    let total = of.tree().len(BY_ID)?;
+    watch.progress.begin(PHASES[0], Unit::Items, Some(total));
+    let mut seen = 0_u64;
+    for tree in 0..TREES {
+        of.tree().survey(tree, &mut |met| {
+            let (key, value) = match met {
+                Met::Node { at, .. } => {
+                    regions.need(at);
+                    return Ok(());
+                }
+                Met::Item { key, value, .. } => (key, value),
+                Met::Lost(lost) => return Err(lost.error.into()),
+                Met::Misjudged { .. } => return Err(of.damaged("node", b"some documents")),
+            };
+            seen += 1;
+            if seen.is_multiple_of(LOOK) {
+                watch.check()?;
+                watch.progress.advance(LOOK);
+            }
+            match tree {
+                BY_ID => document(of, key, value, &mut regions)?,
+                LOCAL => local(of, key, value)?
+                    .iter()
+                    .for_each(|at| regions.need(*at)),
+                _ => {}
+            }
+            Ok(())
+        })?;
+    }
+    of.header().security.iter().for_each(|at| regions.need(*at));
+    for dictionary in &of.header().dictionaries {
+        regions.need(dictionary.place);
+        regions.need(dictionary.copy());
+    }
+    Ok(regions)
+}
+
+fn document(
+    of: &Snapshot,
+    key: &[u8],
+    value: &[u8],
+    regions: &mut Regions,
+) -> Result<(), DocdbError> {
+    let record = of.record(key, value)?;
+    record.part_places().for_each(|at| regions.need(at));
+    for leaf in record.tree.leaves() {
+        let Some(stored) = &leaf.stored else { continue };
+        Content::of(of, stored)?.places(|at| regions.need(at));
+    }
+    Ok(())
+}
+
+/// The chunk of a local document's body.
+pub(super) fn local(
+    of: &Snapshot,
+    key: &[u8],
+    value: &[u8],
+) -> Result<Option<ChunkRef>, DocdbError> {
+    let record = LocalRecord::decode(value).map_err(|_| of.damaged("local document", key))?;
+    Ok(match record.body {
+        LocalBody::Chunk(at) => Some(at),
+        LocalBody::Inline(_) => None,
+    })
+}
+
+/// All chunks that one revision's content needs.
+pub(super) struct Content {
+    pub(super) body: ChunkRef,
+    /// What the body's delta stands on.
+    pub(super) bases: Vec<ChunkRef>,
+    pub(super) list: Option<ChunkRef>,
+    pub(super) attachments: Vec<Attachment>,
+}
+
+impl Content {
+    pub(super) fn of(snapshot: &Snapshot, stored: &Stored) -> Result<Content, DocdbError> {
+        let mut attachments = Vec::new();
+        if let Some(list) = stored.attachments {
+            let mut text = Vec::new();
+            snapshot.tree().read_chunk(list, &mut text)?;
+            let damaged = |_| snapshot.damaged("list of attachments", b"some document");
+            attachments = decode_attachments(&text).map_err(damaged)?;
+        }
+        let mut content = Content {
+            body: stored.body,
+            bases: Vec::new(),
+            list: stored.attachments,
+            attachments,
+        };
+        // Only deltas have bytes of other chunks counted with them.
+        if stored.active > content.active() {
+            let chain = snapshot.tree().chain(stored.body)?;
+            let bases = chain.iter().map(|link| link.place);
+            content.bases = bases.filter(|at| *at != stored.body).collect();
+        }
+        Ok(content)
+    }
+
+    /// Bytes in the file that belong to it.
+    pub(super) fn active(&self) -> u64 {
+        let chunks = self.bases.iter().chain(&self.list).chain([&self.body]);
+        let own: u64 = chunks.map(|at| u64::from(at.len)).sum();
+        let data = self.attachments.iter().map(Attachment::active);
+        data.fold(own, u64::saturating_add)
+    }
+
+    pub(super) fn places(&self, mut visit: impl FnMut(ChunkRef)) {
+        let data = self.attachments.iter().flat_map(|one| &one.chunks);
+        let own = [&self.body]
+            .into_iter()
+            .chain(&self.bases)
+            .chain(&self.list);
+        own.chain(data).for_each(|at| visit(*at));
+    }
+}
+
+/// Whether a document has anything where holes are to be; of old revisions, too, as their bodies are
+/// to be forgotten then.
+pub(super) fn is_hit(
+    of: &Snapshot,
+    record: &DocumentRecord,
+    regions: &Regions,
+) -> Result<bool, DocdbError> {
+    if record.part_places().any(|at| regions.takes(at)) {
+        return Ok(true);
+    }
+    for node in record.tree.nodes() {
+        let Some(stored) = &node.stored else { continue };
+        let mut is_hit = false;
+        Content::of(of, stored)?.places(|at| is_hit |= regions.takes(at));
+        if is_hit {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
