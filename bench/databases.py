@@ -30,6 +30,7 @@ LOGIN = base64.b64encode(":".join(measure.ADMIN).encode()).decode()
 HEADERS = {"Authorization": f"Basic {LOGIN}", "Content-Type": "application/json"}
 MAP = "function(doc){emit([doc.type, doc.category, doc.level, doc.ratio], doc.nested.coords)}"
 SECONDS, CONNECTIONS = 6, 16
+COMPACTING = "get while compacting"
 REPLICATED = 10_000
 
 # Times better than CouchDB.
@@ -117,6 +118,24 @@ class Round:
         self.note("compaction", time.monotonic() - start)
         self.note("compaction/file", self.info()["sizes"]["file"] / 1e6)
 
+    def reads_while_compacting(self):
+        """Single documents are read while one compaction follows the other."""
+        over = threading.Event()
+
+        def compact():
+            while not over.is_set():
+                self.server.request("POST", "/bench/_compact", b"")
+                while self.info()["compact_running"]:
+                    time.sleep(0.02)
+
+        thread = threading.Thread(target=compact)
+        thread.start()
+        try:
+            self.requests(COMPACTING, "get", p99=True)
+        finally:
+            over.set()
+            thread.join()
+
     def view(self):
         design = json.dumps({"views": {"v": {"map": MAP}}}).encode()
         self.server.request("PUT", "/bench/_design/v", design)
@@ -181,6 +200,8 @@ def measure_round(options, figures, bodies):
     one.note("all_docs with documents", one.fetch("/bench/_all_docs?include_docs=true"))
     one.note("changes with documents", one.fetch("/bench/_changes?include_docs=true"))
     one.compact()
+    if has_wrk:
+        one.reads_while_compacting()
     one.view()
     if has_wrk:
         one.requests("put", "put", p99=True)
@@ -205,6 +226,11 @@ def main():
                           (has_peers, "VARVE_PEERS is not set: no replication")]:
         if not missing:
             print(f"databases.py: {what}", file=sys.stderr)
+    if has_wrk:
+        del figures[COMPACTING]
+        results.add(COMPACTING, "p99 at rest", "ms", figures["get/p99"])
+        results.add(COMPACTING, "p99", "ms", figures.pop(f"{COMPACTING}/p99"))
+        results.ratio(COMPACTING, "p99 at rest", "p99", 0.5)
     for work, values in figures.items():
         couchdb.compare(results, work, values, TARGETS[work])
 

@@ -71,6 +71,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "view_channels",
         ],
     ),
+    ("compaction", &["share", "in_place_from"]),
     ("storage", &["revlog.zlib.level", "revlog.zstd.level"]),
     (
         "server",

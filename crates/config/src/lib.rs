@@ -18,7 +18,7 @@ pub use error::ConfigError;
 pub use ini::Ini;
 pub use known::is_known_section;
 pub use setting::Setting;
-pub use settings::{Attachments, Cors, HgServer, Sessions, Settings};
+pub use settings::{Attachments, Compaction, Cors, HgServer, Sessions, Settings};
 pub use smoosh::{Channel, Priority, Smoosh, Window};
 
 /// Bodies for fuzzing; see the crate's tests for saved inputs.

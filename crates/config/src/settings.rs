@@ -40,6 +40,8 @@ pub struct Settings {
     pub uuid: Option<String>,
     /// `[smoosh]`: when databases are compacted by themselves.
     pub smoosh: Smoosh,
+    /// `[compaction]`: how databases are compacted.
+    pub compaction: Compaction,
     /// `[admins]`: name and password, plain or hashed, each with its place.
     pub admins: Vec<Setting>,
     /// Cookies.
@@ -61,6 +63,16 @@ pub struct Attachments {
     pub compressible_types: Option<Vec<String>>,
     /// `compression_level`: 1 to 9, or 0 for none at all.
     pub compression_level: Option<u8>,
+}
+
+/// `[compaction]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    /// `share`: percent of the time in which one works while requests come; default 50.
+    pub share: u32,
+    /// `in_place_from`: bytes that a database needs from which it may be compacted in place;
+    /// default 64 MiB.
+    pub in_place_from: u64,
 }
 
 /// `[chttpd_auth]`, by its older name `[couch_httpd_auth]`.
@@ -150,6 +162,7 @@ impl Settings {
             attachments: attachments(ini)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
+            compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions(ini)?,
             cors: cors(ini)?,
@@ -228,6 +241,15 @@ fn attachments(ini: &Ini) -> Result<Attachments, ConfigError> {
     Ok(Attachments {
         compressible_types: of("compressible_types").map(Setting::list),
         compression_level: level.and_then(|level| level.try_into().ok()),
+    })
+}
+
+fn compaction(ini: &Ini) -> Result<Compaction, ConfigError> {
+    let of = |key| ini.get("compaction", key);
+    let share = or(of("share"), |setting| setting.number(1..=100), 50)?;
+    Ok(Compaction {
+        share: u32::try_from(share).unwrap_or(100),
+        in_place_from: or(of("in_place_from"), Setting::size, 64 << 20)?,
     })
 }
 
@@ -315,6 +337,12 @@ mod tests {
         assert!(settings.hg.uncompressed && settings.cors.is_none());
         assert!(settings.admins.is_empty());
         assert_eq!(settings.max_attachments_per_doc, u64::MAX);
+        let compaction = (50, 64 << 20);
+        let Compaction {
+            share,
+            in_place_from,
+        } = settings.compaction;
+        assert_eq!((share, in_place_from), compaction);
     }
 
     #[test]
@@ -401,6 +429,10 @@ mod tests {
             (
                 "[chttpd_auth]\npbkdf2_prf = md5",
                 "chttpd_auth.pbkdf2_prf must be sha, sha224, sha256, sha384 or sha512, not \"md5\"",
+            ),
+            (
+                "[compaction]\nshare = 0",
+                "compaction.share must be a number from 1 to 100, not \"0\"",
             ),
             (
                 "[chttpd_auth]\ntimeout = -1",

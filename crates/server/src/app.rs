@@ -82,6 +82,10 @@ impl App {
             },
             trains: varve_docdb::TrainsBy::Itself,
             durability: durability(&folder.settings),
+            in_place: varve_docdb::InPlace {
+                from: folder.settings.compaction.in_place_from,
+                ..varve_docdb::InPlace::default()
+            },
             compressible: compressible(&folder.settings.attachments),
         };
         let house = Arc::new(house);

@@ -2,6 +2,7 @@
 
 use crate::client::{ADMIN, Connection, Running};
 use serde_json::{Value, json};
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 pub const JSON: (&str, &str) = ("content-type", "application/json");
@@ -133,6 +134,72 @@ fn a_database_is_smaller_afterwards_and_says_the_same() {
         (revisions.len(), &revisions[1]["status"]),
         (11, &json!("missing"))
     );
+}
+
+/// Documents of about 1 KB that hardly become shorter.
+fn cold(connection: &mut Connection, count: usize) {
+    let docs = (0..count).map(|number| {
+        let noise = varve_testkit::repos::noise(500, number as u32 + 1);
+        let text: String = noise.iter().map(|byte| format!("{byte:02x}")).collect();
+        json!({"_id": format!("cold-{number:05}"), "text": text})
+    });
+    let docs: Vec<_> = docs.collect();
+    call(connection, "POST", "/db/_bulk_docs", &json!({"docs": docs}));
+}
+
+/// Bytes that the disk keeps for the database, and its length.
+fn on_disk(server: &Running) -> (u64, u64) {
+    let path = server.folder.path().join("databases/db.varve");
+    let found = std::fs::metadata(path).unwrap();
+    (found.blocks() * 512, found.len())
+}
+
+#[test]
+fn a_large_database_gives_room_back_where_it_is() {
+    let server = Running::start_with("[compaction]\nin_place_from = 1mb\nshare = 90\n");
+    let mut connection = Connection::open(server.address);
+    fill(&mut connection, 100, 0);
+    cold(&mut connection, 6000);
+    let mut rev = Value::Null;
+    for round in 0..25 {
+        let noise = varve_testkit::repos::noise(60_000, round + 1);
+        let text: String = noise.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut hot = json!({"text": text});
+        if !rev.is_null() {
+            hot["_rev"] = rev;
+        }
+        rev = call(&mut connection, "PUT", "/db/hot", &hot)["rev"].clone();
+    }
+    let sizes = |connection: &mut Connection| {
+        let sizes = info(connection)["sizes"].clone();
+        ["file", "active"].map(|name| sizes[name].as_u64().unwrap())
+    };
+    let inode = |server: &Running| {
+        let path = server.folder.path().join("databases/db.varve");
+        std::fs::metadata(path).unwrap().ino()
+    };
+    let before = (all(&mut connection), sizes(&mut connection), inode(&server));
+    assert!(before.1[0] > before.1[1] + 1_000_000, "{:?}", before.1);
+    call(&mut connection, "POST", "/db/_compact", &Value::Null);
+    until(&mut connection, "/db", |info| {
+        info["compact_running"] == false
+    });
+    let [file, active] = sizes(&mut connection);
+    assert!(file < active + 900_000, "{file} bytes for {active}");
+    assert_eq!(all(&mut connection), before.0);
+    let (taken, len) = on_disk(&server);
+    if inode(&server) == before.2 {
+        assert!(len > before.1[0], "it only grew");
+        // The system keeps whole blocks, and perhaps some more behind the end.
+        assert!(taken < file + 300_000, "{taken} on the disk, {file} said");
+    } else {
+        // No holes on this file system.
+        assert_eq!(len, file);
+    }
+    let server = server.restart(|_| {});
+    let mut connection = Connection::open(server.address);
+    assert_eq!(all(&mut connection), before.0);
+    assert_eq!(sizes(&mut connection)[0], file);
 }
 
 #[test]

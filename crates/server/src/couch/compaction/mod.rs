@@ -4,6 +4,7 @@
 //! for by another ([`smoosh`]), so that neither waits for the other. The copying itself runs at
 //! low priority; the short end, for which the writer waits, does not.
 
+mod pace;
 mod smoosh;
 
 pub(crate) use smoosh::{Noticed, watch};
@@ -13,8 +14,9 @@ use super::open::OpenDatabase;
 use super::views;
 use crate::{Answer, App, Failure};
 use hyper::StatusCode;
+use pace::Pace;
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use varve_base::{Interrupt, Progress};
@@ -27,7 +29,7 @@ const TASK: &str = "database_compaction";
 const VIEW_TASK: &str = "view_compaction";
 
 /// Niceness of the threads that copy: requests come first, but do not get everything.
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 19;
 
 /// What is compacted and what is to be.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct Compactor {
     stop: Interrupt,
     /// Whether there is a thread that watches, or was.
     watches: AtomicBool,
+    /// How many requests there were.
+    requests: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -267,31 +271,43 @@ fn compact(
     stop: &Interrupt,
     look: &(dyn Fn() + Sync),
 ) -> Result<(), DocdbError> {
-    let mut compaction = database.documents.begin_compaction()?;
+    let documents = &database.documents;
     let fields = [("database", database.name.as_str())];
     let task = app.tasks().start_in_phases(TASK, &fields);
-    let watched = Watched { task: &task, look };
+    let pace = Pace::new(app.settings().compaction.share, &app.compactor.requests);
+    let watched = Watched {
+        task: &task,
+        look,
+        pace,
+    };
     let copied = std::thread::scope(|scope| {
         let copying = std::thread::Builder::new().name("copying".to_owned());
         let copying = copying.spawn_scoped(scope, || {
             // Where that cannot be had, the work is done all the same.
             let _ = rustix::process::setpriority_process(None, NICENESS);
+            if documents.compact_in_place(&watched, stop)?.is_some() {
+                return Ok(None);
+            }
+            let mut compaction = documents.begin_compaction()?;
             let copied = compaction.copy(&watched, stop);
-            copied.map(|()| compaction)
+            copied.map(|()| Some(compaction))
         });
         copying.ok().and_then(|thread| thread.join().ok())
     });
     let abandoned = || DocdbError::Abandoned {
-        path: database.documents.path().to_owned(),
+        path: documents.path().to_owned(),
     };
-    copied.ok_or_else(abandoned)??.finish(stop)?;
-    Ok(())
+    match copied.ok_or_else(abandoned)?? {
+        Some(copy) => copy.finish(stop).map(drop),
+        None => Ok(()),
+    }
 }
 
-/// A task that somebody else looks at too.
+/// A task that somebody else looks at too, and that rests now and then.
 struct Watched<'t> {
     task: &'t crate::RunningTask,
     look: &'t (dyn Fn() + Sync),
+    pace: Pace<'t>,
 }
 
 impl Progress for Watched<'_> {
@@ -302,5 +318,6 @@ impl Progress for Watched<'_> {
     fn advance(&self, amount: u64) {
         (self.look)();
         self.task.advance(amount);
+        self.pace.rest();
     }
 }

@@ -66,10 +66,11 @@ impl Noticed {
     }
 }
 
-/// Begins to watch the databases, unless somebody does.
+/// Counts a request, and begins to watch the databases, unless somebody does.
 pub(crate) fn watch(app: &Arc<App>) {
     let compactor = &app.compactor;
     // Every request comes by here.
+    compactor.requests.fetch_add(1, Ordering::Relaxed);
     if compactor.watches.load(Ordering::Relaxed) || app.settings().smoosh.channels.is_empty() {
         return;
     }
