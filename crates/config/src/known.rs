@@ -8,6 +8,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
     (
         "couchdb",
         &[
+            "cache_size",
             "file_compression",
             "durability",
             "max_dbs_open",

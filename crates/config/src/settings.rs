@@ -28,6 +28,9 @@ pub struct Settings {
     /// `[couchdb] users_db_security_editable`: whether `_users` may get a security object; default
     /// false.
     pub users_security_editable: bool,
+    /// `[couchdb] cache_size`: bytes of memory for the tree nodes of all databases and views; default
+    /// 256 MiB.
+    pub cache_size: u64,
     /// `[couchdb] max_document_size`: bytes of a document's JSON; default 8,000,000.
     pub max_document_size: u64,
     /// `[couchdb] max_attachment_size`: bytes; default 1 GiB.
@@ -156,6 +159,7 @@ impl Settings {
                 Setting::boolean,
                 false,
             )?,
+            cache_size: or(couchdb("cache_size"), Setting::size, 256 << 20)?,
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,
@@ -332,6 +336,7 @@ mod tests {
         assert_eq!(settings.bind_address.to_string(), "127.0.0.1");
         assert_eq!(settings.port, 5984);
         assert_eq!(settings.max_document_size, 8_000_000);
+        assert_eq!(settings.cache_size, 256 << 20);
         assert_eq!(settings.sessions.timeout.as_secs(), 600);
         assert_eq!(settings.sessions.iterations, 600_000);
         assert!(settings.hg.uncompressed && settings.cors.is_none());

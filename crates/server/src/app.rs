@@ -18,9 +18,6 @@ use varve_codec::deflate::Level;
 use varve_config::{Attachments, Settings};
 use varve_docdb::{Compressible, DatabaseOptions, Durability, Limits};
 
-/// Memory for decoded nodes of all databases and indexes.
-const NODE_CACHE: usize = 256 << 20;
-
 /// One running server of a folder.
 #[derive(Debug)]
 pub struct App {
@@ -72,9 +69,11 @@ impl App {
         title: Option<String>,
         report: &Report,
     ) -> Result<App, ServerError> {
+        // More than can be addressed is as good as no bound.
+        let cache_size = usize::try_from(folder.settings.cache_size).unwrap_or(usize::MAX);
         let options = DatabaseOptions {
             setting: folder.compression,
-            cache: NodeCache::new(NODE_CACHE),
+            cache: NodeCache::new(cache_size),
             limits: Limits {
                 document: folder.settings.max_document_size,
                 attachment: folder.settings.max_attachment_size,

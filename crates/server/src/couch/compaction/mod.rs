@@ -29,7 +29,7 @@ const TASK: &str = "database_compaction";
 const VIEW_TASK: &str = "view_compaction";
 
 /// Niceness of the threads that copy: requests come first, but do not get everything.
-const NICENESS: i32 = 19;
+const NICENESS: i32 = 10;
 
 /// What is compacted and what is to be.
 #[derive(Debug, Default)]
