@@ -178,15 +178,20 @@ fn changesets_behind_a_url_are_pushed() {
 fn every_manifest_of_a_push_is_compared_with_its_name() {
     let talk = Talk::new((Side::Hg, Side::Hg));
     talk.stock("", "init a");
-    for text in ["one", "two"] {
+    // So many that manifests are stored as deltas.
+    for number in 0..60 {
+        std::fs::write(talk.path(&format!("a/other{number}")), format!("{number}")).unwrap();
+    }
+    for text in ["one", "two", "three"] {
         std::fs::write(talk.path("a/file"), text).unwrap();
         talk.stock("a", &format!("commit -q -A -u me -m {text}"));
     }
     talk.stock("a", "bundle -q -a -t none-v1 ../all.hg");
     let mut all = std::fs::read(talk.path("all.hg")).unwrap();
-    // Only the first manifest has this; the second one, the only head, has its own line.
-    let line = talk.stock("a", "manifest --debug -r 0");
-    let node = &line.as_bytes()[..40];
+    // Only the second manifest has this; the third one, the only head, has its own line.
+    let lines = talk.stock("a", "manifest --debug -r 1");
+    let line = lines.lines().find(|line| line.ends_with(" file"));
+    let node = &line.unwrap().as_bytes()[..40];
     let at = all.windows(40).position(|bytes| bytes == node).unwrap();
     all[at] = if all[at] == b'0' { b'1' } else { b'0' };
     let changes = part("CHANGEGROUP", 1, &[("version", "01")], &all[6..]);
