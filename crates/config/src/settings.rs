@@ -71,7 +71,7 @@ pub struct Attachments {
 /// `[compaction]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compaction {
-    /// `share`: percent of the time in which one works while requests come; default 50.
+    /// `share`: percent of the time in which one works while requests come; default 20.
     pub share: u32,
     /// `in_place_from`: bytes that a database needs from which it may be compacted in place;
     /// default 64 MiB.
@@ -250,7 +250,7 @@ fn attachments(ini: &Ini) -> Result<Attachments, ConfigError> {
 
 fn compaction(ini: &Ini) -> Result<Compaction, ConfigError> {
     let of = |key| ini.get("compaction", key);
-    let share = or(of("share"), |setting| setting.number(1..=100), 50)?;
+    let share = or(of("share"), |setting| setting.number(1..=100), 20)?;
     Ok(Compaction {
         share: u32::try_from(share).unwrap_or(100),
         in_place_from: or(of("in_place_from"), Setting::size, 64 << 20)?,
@@ -342,7 +342,7 @@ mod tests {
         assert!(settings.hg.uncompressed && settings.cors.is_none());
         assert!(settings.admins.is_empty());
         assert_eq!(settings.max_attachments_per_doc, u64::MAX);
-        let compaction = (50, 64 << 20);
+        let compaction = (20, 64 << 20);
         let Compaction {
             share,
             in_place_from,
