@@ -323,8 +323,7 @@ impl TreeFile {
     /// # Errors
     /// See [`TreeFile::begin`].
     pub fn sync(&self) -> Result<(), TreeError> {
-        let txn = self.begin()?;
-        txn.sync_base()
+        self.begin()?.sync_base()
     }
 
     /// Length of the file with what a transaction under way has appended so far.

@@ -153,3 +153,19 @@ fn a_single_leaf_moves_too_and_nothing_moves_without_reason() {
         b"item"
     );
 }
+
+#[test]
+fn a_commit_that_was_not_synced_is_sealed_once_it_is() {
+    let storage = MemoryStorage::default();
+    let file = create(&storage);
+    fill(&file);
+    let mut txn = file.begin().unwrap();
+    txn.update(1, &[("two", Some("item"))]).unwrap();
+    txn.commit_unsynced().unwrap();
+    let mut txn = file.begin().unwrap();
+    assert!(!txn.repeat_roots().unwrap(), "it may be lost yet");
+    txn.sync_base().unwrap();
+    assert!(txn.repeat_roots().unwrap());
+    txn.commit_unsynced().unwrap();
+    assert_eq!(file.snapshot().len(1).unwrap(), 2);
+}

@@ -262,6 +262,15 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
+/// Whether the file system cannot lock files, as some that are mounted over a network.
+fn has_no_locks(error: &io::Error) -> bool {
+    let kinds = [Errno::NOLCK, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS];
+    kinds
+        .iter()
+        .any(|one| error.raw_os_error() == Some(one.raw_os_error()))
+        || error.kind() == io::ErrorKind::Unsupported
+}
+
 #[cfg(target_os = "linux")]
 fn make_hole(file: &File, bytes: Range<u64>) -> io::Result<Hole> {
     use rustix::fs::FallocateFlags;
@@ -377,6 +386,8 @@ impl StorageFile for DiskFile {
         match self.file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Hole::InUse),
+            // Nobody could keep the file whole.
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(Hole::Impossible),
             Err(TryLockError::Error(error)) => return Err(self.fail("lock")(error)),
         }
         let made = make_hole(&self.file, bytes);
@@ -385,6 +396,10 @@ impl StorageFile for DiskFile {
     }
 
     fn keep_whole(&self) -> Result<(), StorageError> {
-        self.file.lock_shared().map_err(self.fail("lock"))
+        match self.file.lock_shared() {
+            // Then no holes are made either.
+            Err(error) if has_no_locks(&error) => Ok(()),
+            other => other.map_err(self.fail("lock")),
+        }
     }
 }

@@ -120,11 +120,11 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Makes earlier commits durable and ends without a new one.
+    /// Makes the commits durable that this transaction adds to.
     ///
     /// # Errors
     /// What the storage answers; the next transaction then writes them once more.
-    pub fn sync_base(mut self) -> Result<(), TreeError> {
+    pub fn sync_base(&mut self) -> Result<(), TreeError> {
         match self.writer.durable < self.base.state.end {
             true => self.sync(),
             false => Ok(()),

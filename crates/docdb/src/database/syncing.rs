@@ -18,7 +18,7 @@ impl Database {
             return Ok(());
         }
         syncs.begin();
-        let done = self.write(|_, txn| Ok(txn.sync_base()?));
+        let done = self.write(|_, mut txn| Ok(txn.sync_base()?));
         syncs.end(done.is_ok());
         done
     }

@@ -14,6 +14,7 @@
 //! All of it is commits like others, so a crash at any point leaves a sound database, and what was
 //! moved stays moved. Places mean the same before and after; nothing is renamed.
 
+mod documents;
 mod movement;
 mod regions;
 mod survey;
@@ -121,7 +122,11 @@ fn reclaim(
     let before = database.sizes()?.file;
     let file = database.file();
     Movement::new(watch, regions, method, &from)?.run(from)?;
-    database.write(|_, txn| seal(txn, database.path()))?;
+    database.write(|_, mut txn| {
+        // Commits that came meanwhile need not be durable yet.
+        txn.sync_base()?;
+        seal(txn, database.path())
+    })?;
     wait_for_readers(watch, &file)?;
     let (mut made, mut is_impossible) = (0, false);
     for hole in regions.holes() {
@@ -154,12 +159,13 @@ fn wait_for_readers(watch: &Watcher<'_>, file: &varve_btree::TreeFile) -> Result
     Ok(())
 }
 
-/// Writes down how many bytes of the file are holes.
-fn note(database: &Database, holes: u64) -> Result<(), DocdbError> {
+/// Writes down how many bytes of the file are holes: those that were made, among which are those of
+/// before, unless somebody read for too long.
+fn note(database: &Database, made: u64) -> Result<(), DocdbError> {
     database.write(|file, mut txn| {
         let before = Snapshot::new(txn.base().clone(), database.path())?;
         let header = Header {
-            holes,
+            holes: made.max(before.header().holes),
             ..before.header().clone()
         };
         txn.set_user_header(&header.encode());

@@ -4,22 +4,18 @@
 //! commits is looked at in rounds, the last of them while writers wait; from then on nobody may take
 //! anything over from an older commit, so nothing can refer to a hole any more.
 
+use super::documents::Pieces;
 use super::regions::Regions;
-use super::survey::{Content, is_hit, local};
+use super::survey::{is_hit, local};
 use crate::bodies::Method;
 use crate::compact::{PHASES, Recoder, Recoding, Watcher};
 use crate::database::Database;
-use crate::record::{
-    BY_ID, BY_SEQ, Change, DocumentRecord, Header, LOCAL, LocalBody, LocalRecord, TREES,
-    append_plain, append_twice, encode_attachments,
-};
-use crate::revtree::Stored;
+use crate::record::{BY_ID, Header, LOCAL, LocalBody, LocalRecord, TREES, append_twice};
 use crate::{DocdbError, Snapshot};
-use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use varve_base::Unit;
-use varve_btree::{ChunkRef, Direction, Item, Transaction, TreeFile};
+use varve_btree::{Direction, Transaction, TreeFile};
 
 /// Documents of one commit: writers wait for it.
 const BATCH: usize = 64;
@@ -27,39 +23,14 @@ const BATCH: usize = 64;
 const NODES: u64 = 256 << 10;
 /// Rounds after which writers wait even for more changes.
 const ROUNDS: usize = 12;
-/// Pieces of attachments whose new place is remembered. Past that, those of long ago are forgotten,
-/// and stored once more if another document has them, too.
-const REMEMBERED: usize = 1 << 17;
-
-/// Where pieces of attachments have gone, which several documents may have.
-#[derive(Default)]
-struct Pieces {
-    newer: HashMap<u64, ChunkRef>,
-    older: HashMap<u64, ChunkRef>,
-}
-
-impl Pieces {
-    fn get(&self, old: ChunkRef) -> Option<ChunkRef> {
-        let newer = self.newer.get(&old.offset);
-        newer.or_else(|| self.older.get(&old.offset)).copied()
-    }
-
-    fn put(&mut self, old: ChunkRef, new: ChunkRef) {
-        if self.newer.len() >= REMEMBERED / 2 {
-            self.older = std::mem::take(&mut self.newer);
-        }
-        self.newer.insert(old.offset, new);
-    }
-}
-
 /// The work under way.
 pub(super) struct Movement<'m> {
     database: &'m Database,
     watch: &'m Watcher<'m>,
-    regions: &'m mut Regions,
+    pub(super) regions: &'m mut Regions,
     method: &'m Method,
-    recoder: Recoder,
-    pieces: Pieces,
+    pub(super) recoder: Recoder,
+    pub(super) pieces: Pieces,
 }
 
 impl<'m> Movement<'m> {
@@ -167,122 +138,6 @@ impl<'m> Movement<'m> {
         self.step(&mut |this, base, txn, _| this.documents(base, txn, batch))?;
         batch.clear();
         Ok(())
-    }
-
-    /// Moves what documents have in holes, as they are now. Returns whether any had something.
-    fn documents(
-        &mut self,
-        base: &Snapshot,
-        txn: &mut Transaction<'_>,
-        ids: &[Vec<u8>],
-    ) -> Result<bool, DocdbError> {
-        let mut ids = ids.to_vec();
-        ids.sort_unstable();
-        let (mut by_id, mut by_seq) = (Vec::new(), Vec::new());
-        for item in txn.get_many(BY_ID, &ids)?.into_iter().flatten() {
-            let Some(record) = self.document(base, txn, &item)? else {
-                continue;
-            };
-            let id = std::str::from_utf8(item.key()).map_err(|_| base.damaged("id", item.key()))?;
-            if let Some(change) = Change::of(id, record.seq, &record.tree) {
-                let mut value = Vec::new();
-                change.encode(&mut value);
-                by_seq.push((record.seq.to_be_bytes(), Some(value)));
-            }
-            by_id.push((item.key().to_vec(), Some(record.write(txn)?)));
-        }
-        by_seq.sort_unstable_by_key(|(seq, _)| *seq);
-        txn.update(BY_ID, &by_id)?;
-        txn.update(BY_SEQ, &by_seq)?;
-        Ok(!by_id.is_empty())
-    }
-
-    /// A document whose leaves stand elsewhere; `None` if it can stay as it is.
-    fn document(
-        &mut self,
-        base: &Snapshot,
-        txn: &mut Transaction<'_>,
-        item: &Item,
-    ) -> Result<Option<DocumentRecord>, DocdbError> {
-        let mut record = base.record(item.key(), item.value())?;
-        if !is_hit(base, &record, self.regions)? {
-            return Ok(None);
-        }
-        let moved = record.move_leaves(|_, stored| self.content(base, txn, stored));
-        match moved {
-            Ok(()) => Ok(Some(record)),
-            // What cannot be read stays where it is, for whoever may mend it.
-            Err(error) if error.is_damage() => {
-                self.stay(base, &base.record(item.key(), item.value())?)?;
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Makes no holes where a document has something.
-    fn stay(&mut self, of: &Snapshot, record: &DocumentRecord) -> Result<(), DocdbError> {
-        record.part_places().for_each(|at| self.regions.keep(at));
-        for node in record.tree.nodes() {
-            let Some(stored) = &node.stored else { continue };
-            let content = Content::of(of, stored)?;
-            content.places(|at| self.regions.keep(at));
-        }
-        Ok(())
-    }
-
-    /// Where a revision's content stands afterwards.
-    fn content(
-        &mut self,
-        base: &Snapshot,
-        txn: &mut Transaction<'_>,
-        stored: &Stored,
-    ) -> Result<Stored, DocdbError> {
-        let mut content = Content::of(base, stored)?;
-        let takes = |at: &ChunkRef| self.regions.takes(*at);
-        let is_body_moved = takes(&content.body) || content.bases.iter().any(takes);
-        if is_body_moved {
-            let chunk = self.recoder.one(base, content.body)?;
-            content.body = txn.append_chunk(&chunk)?;
-            // A delta becomes a whole text.
-            content.bases.clear();
-        }
-        let mut is_list_moved = content.list.is_some_and(|at| self.regions.takes(at));
-        for piece in content
-            .attachments
-            .iter_mut()
-            .flat_map(|one| &mut one.chunks)
-        {
-            if self.regions.takes(*piece) {
-                *piece = self.piece(base, txn, *piece)?;
-                is_list_moved = true;
-            }
-        }
-        if is_list_moved {
-            let mut text = Vec::new();
-            encode_attachments(&content.attachments, &mut text);
-            content.list = Some(append_plain(txn, &text)?);
-        }
-        Ok(Stored {
-            body: content.body,
-            attachments: content.list,
-            active: content.active(),
-            ..stored.clone()
-        })
-    }
-
-    fn piece(
-        &mut self,
-        base: &Snapshot,
-        txn: &mut Transaction<'_>,
-        at: ChunkRef,
-    ) -> Result<ChunkRef, DocdbError> {
-        if let Some(moved) = self.pieces.get(at) {
-            return Ok(moved);
-        }
-        let moved = txn.append_chunk(&base.tree().stored_chunk(at)?)?;
-        self.pieces.put(at, moved);
-        Ok(moved)
     }
 
     /// Moves bodies of local documents. Those that are written meanwhile stand behind all holes.

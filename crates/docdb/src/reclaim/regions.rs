@@ -3,6 +3,9 @@
 use std::ops::Range;
 use varve_btree::ChunkRef;
 
+/// As many regions as are looked at; those of longer files are larger.
+const MOST: u64 = 1 << 22;
+
 /// A file in regions of equal length.
 #[derive(Debug)]
 pub(super) struct Regions {
@@ -13,10 +16,10 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Of a file that is looked at up to `end`.
+    /// Of a file that is looked at up to `end`, in multiples of `size`.
     pub(super) fn new(size: u64, end: u64) -> Regions {
         let size = size.max(1);
-        // No more of them than the file has bytes.
+        let size = size.saturating_mul(end.div_ceil(size).div_ceil(MOST).max(1));
         let count = usize::try_from(end / size).unwrap_or(usize::MAX);
         Regions {
             size,
@@ -127,6 +130,17 @@ mod tests {
             regions.holes().collect::<Vec<_>>(),
             [200..400, 700..800, 900..1000]
         );
+    }
+
+    #[test]
+    fn a_file_of_any_length_has_a_bounded_number_of_regions() {
+        for (end, count) in [(0, 0), (399, 3), (100 * MOST, MOST), (u64::MAX, MOST)] {
+            let regions = Regions::new(100, end);
+            let found = regions.needed.len() as u64;
+            assert!(found <= count && found >= count / 2, "{end}: {found}");
+            assert_eq!(regions.size % 100, 0);
+        }
+        assert_eq!(Regions::new(100, 100 * MOST + 1).size, 200);
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub fn salvage(
         tally: Some(Tally::default()),
         dictionaries: Vec::new(),
         revs_limit: from.revs_limit().max(1),
+        // Those of the old file.
+        holes: 0,
         ..from.header().clone()
     };
     let method = method(&from, options.setting);

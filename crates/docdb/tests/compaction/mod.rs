@@ -3,7 +3,7 @@
 mod crash;
 mod equal;
 mod hindered;
-mod in_place;
+pub mod in_place;
 mod together;
 
 use crate::{PATH, create, edit, memory, options, put, put_rev, replicate};

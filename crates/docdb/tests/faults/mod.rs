@@ -1,6 +1,7 @@
 //! A disk that refuses: whoever writes is told, everything can be read all the while, and when the
 //! disk takes more, the database goes on by itself.
 
+use crate::compaction::in_place;
 use crate::verify::sample::{Documents, PATH, document, findings, noise};
 use crate::{edit, options, try_attaching};
 use std::io::ErrorKind;
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
 use varve_base::{Interrupt, MemoryStorage, Silent};
-use varve_docdb::{Database, DocdbError, Edit, Mode};
+use varve_docdb::{Database, DatabaseOptions, DocdbError, Edit, Mode};
 use varve_testkit::watched::{Call, Watched, Watcher};
 
 /// Lets some of the calls through that change something, then refuses some.
@@ -74,8 +75,12 @@ struct Used {
 
 impl Used {
     fn new() -> Used {
+        Used::with(&options())
+    }
+
+    fn with(options: &DatabaseOptions) -> Used {
         let disk = disk();
-        let db = Database::create(Arc::new(disk.clone()), Path::new(PATH), &options());
+        let db = Database::create(Arc::new(disk.clone()), Path::new(PATH), options);
         Used {
             disk,
             db: db.unwrap(),
@@ -208,4 +213,36 @@ fn refused_at_any_call_a_compaction_leaves_a_database_that_goes_on() {
         }
     }
     assert!(failures >= 16, "{failures}");
+}
+
+#[test]
+fn refused_at_any_call_a_compaction_in_place_leaves_a_database_that_goes_on() {
+    let (mut failures, mut done) = (0, 0);
+    for kind in [ErrorKind::StorageFull, ErrorKind::Other] {
+        for pass in 0.. {
+            let mut used = Used::with(&in_place::options(512));
+            work(&mut used);
+            let cold: Vec<_> = (0..30)
+                .map(|number| in_place::document("cold", number))
+                .collect();
+            used.put(&cold.iter().map(String::as_str).collect::<Vec<_>>());
+            in_place::hot(&used.db, "hot", 12);
+            used.note(&["hot".to_owned()]);
+            let run = |used: &Used| used.db.compact_in_place(&Silent, &Interrupt::default());
+            used.disk.watcher().arm(pass, 1, kind);
+            failures += usize::from(run(&used).is_err());
+            used.check(&used.db);
+            let was_refused = used.disk.watcher().disarm() > 0;
+            used.put(&[r#"{"_id":"after"}"#]);
+            used.check_again();
+            let compacted = run(&used).unwrap().expect("most of it stays");
+            done += usize::from(compacted.after < compacted.before);
+            used.put(&[r#"{"_id":"later"}"#]);
+            used.check_again();
+            if !was_refused {
+                break;
+            }
+        }
+    }
+    assert!(failures >= 16 && done > 4, "{failures}, {done}");
 }

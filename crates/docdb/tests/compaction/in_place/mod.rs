@@ -13,7 +13,7 @@ use varve_docdb::{DatabaseOptions, InPlace};
 /// Documents that nobody touches.
 const COLD: u32 = 300;
 
-fn in_place(region: u64) -> DatabaseOptions {
+pub fn options(region: u64) -> DatabaseOptions {
     DatabaseOptions {
         in_place: InPlace { from: 1, region },
         ..sample::options()
@@ -21,7 +21,7 @@ fn in_place(region: u64) -> DatabaseOptions {
 }
 
 fn open(storage: impl Storage + 'static, region: u64) -> Database {
-    let (storage, options) = (Arc::new(storage), in_place(region));
+    let (storage, options) = (Arc::new(storage), options(region));
     match storage.kind(Path::new(PATH)).unwrap() {
         None => Database::create(storage, Path::new(PATH), &options).unwrap(),
         Some(_) => Database::open(storage, Path::new(PATH), &options).unwrap(),
@@ -172,7 +172,7 @@ fn a_dictionary_in_a_hole_is_moved_with_its_copy() {
 fn a_copy_is_made_where_that_is_better() {
     let small = DatabaseOptions {
         in_place: InPlace::default(),
-        ..in_place(4096)
+        ..options(4096)
     };
     let db = Database::create(Arc::new(MemoryStorage::default()), Path::new(PATH), &small);
     let db = db.unwrap();
@@ -224,4 +224,21 @@ fn what_cannot_be_read_stays_and_all_else_is_compacted() {
     let (_, found) = findings(&storage, PATH).unwrap();
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].to_string().contains("victim"), "{found:?}");
+}
+
+#[test]
+fn what_is_salvaged_has_no_holes_and_says_so() {
+    let storage = MemoryStorage::default();
+    let db = open(storage.clone(), 4096);
+    cold(&db, COLD);
+    hot(&db, "hot", 60);
+    run(&db).unwrap();
+    let len = storage.file_len(Path::new(PATH)).unwrap().unwrap();
+    assert!(db.sizes().unwrap().file < len);
+    drop(db);
+    sample::salvaged(&storage, "new.varve").unwrap();
+    let (storage, path) = (Arc::new(storage), Path::new("new.varve"));
+    let new = Database::open(storage.clone(), path, &options(4096)).unwrap();
+    let len = storage.file_len(path).unwrap().unwrap();
+    assert_eq!(new.sizes().unwrap().file, len);
 }

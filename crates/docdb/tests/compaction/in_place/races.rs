@@ -132,3 +132,28 @@ fn what_is_taken_over_from_old_commits_is_never_in_a_hole() {
     drop((snapshot, db));
     assert_whole(&storage);
 }
+
+#[test]
+fn holes_of_before_count_although_somebody_reads_for_too_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = varve_base::DiskStorage::new(folder.path());
+    let db = open(disk.clone(), 4096);
+    cold(&db, COLD);
+    hot(&db, "hot", 60);
+    let Some(done) = run(&db) else {
+        // This file system has no holes.
+        return;
+    };
+    hot(&db, "hot", 60);
+    // Another process would hold the same lock.
+    let file = disk.open(Path::new(PATH), OpenMode::Read).unwrap();
+    file.keep_whole().unwrap();
+    let kept = run(&db).expect("it is done but for the holes");
+    let len = disk.file_len(Path::new(PATH)).unwrap().unwrap();
+    let holes = len - kept.after;
+    assert!(holes >= done.before - done.after, "{done:?} {kept:?} {len}");
+    drop(file);
+    let third = run(&db).unwrap();
+    assert!(third.after < kept.after, "{kept:?} {third:?}");
+    assert_whole(&disk);
+}
