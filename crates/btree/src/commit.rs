@@ -92,6 +92,8 @@ pub(crate) struct Head {
     pub(crate) span: u64,
     pub(crate) span_sum: u64,
     body_sum: u64,
+    /// Over all of the above, the file's id and the record's position.
+    pub(crate) sum: u64,
 }
 
 /// How many zeros stand before a record that follows `end`.
@@ -195,6 +197,7 @@ impl Head {
             span: get(at::SPAN),
             span_sum: get(at::SPAN_SUM),
             body_sum: get(at::BODY_SUM),
+            sum,
         };
         let in_order = head.span <= offset && head.previous < offset && head.durable <= head.span;
         let len_fits = (HEAD_LEN..=MAX_RECORD).contains(&(head.len as usize));

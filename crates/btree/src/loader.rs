@@ -4,11 +4,12 @@ use crate::TreeError;
 use crate::commit::Root;
 use crate::error::check_len;
 use crate::node::{MAX_KEY, MAX_VALUE, Node};
+use crate::pages::NodeSource;
 use crate::transaction::Transaction;
 
 /// Fills one tree from its first item to its last. Several loaders can work side by side in one
 /// transaction, and chunks can be appended between the items.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Loader {
     tree: usize,
     /// The open node of each level, leaves first.
@@ -24,6 +25,44 @@ impl Loader {
             open: vec![Node::new(0)],
             pushed: 0,
         }
+    }
+
+    /// A loader that goes on behind what a tree has.
+    ///
+    /// # Errors
+    /// Damage; what the storage answers.
+    pub fn resume(tree: usize, txn: &Transaction<'_>) -> Result<Self, TreeError> {
+        let mut loader = Loader::new(tree);
+        let root = txn.root(tree)?;
+        loader.pushed = root.count;
+        let mut next = txn.root_node(root)?;
+        let mut open = Vec::new();
+        while let Some(node) = next {
+            let mut node = Node::clone(&node);
+            next = match node.level() {
+                0 => None,
+                _ => Some(txn.child_node(&node, node.child(node.len() - 1))?),
+            };
+            if node.level() > 0 {
+                // It is entered once more when it is full.
+                node.pop();
+            }
+            open.push(node);
+        }
+        if !open.is_empty() {
+            open.reverse();
+            loader.open = open;
+        }
+        Ok(loader)
+    }
+
+    /// Makes what was pushed so far the tree's content. More may follow in this transaction or,
+    /// once this one has committed, in the next one; until then the tree has a few nodes more than needed.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn pause(&self, txn: &mut Transaction<'_>) -> Result<(), TreeError> {
+        self.clone().finish(txn)
     }
 
     /// Adds an item behind the others.

@@ -66,6 +66,63 @@ fn loading_packs_nodes() {
 }
 
 #[test]
+fn loading_goes_on_where_it_was_paused_or_where_a_file_ends() {
+    let file = common::create(&MemoryStorage::default());
+    let whole = fill(&load(&file, ITEMS));
+    for step in [1, 7, 290, 291, 3777] {
+        for is_reopened in [false, true] {
+            let storage = MemoryStorage::default();
+            let mut file = common::create(&storage);
+            let mut loader = Loader::new(0);
+            // Single steps only at the first few levels.
+            let items = if step == 1 { 700 } else { ITEMS };
+            for start in (0..items).step_by(step as usize) {
+                if is_reopened {
+                    drop(file);
+                    file = common::open(&storage);
+                }
+                let mut txn = file.begin().unwrap();
+                if is_reopened {
+                    loader = Loader::resume(0, &txn).unwrap();
+                }
+                for n in start..items.min(start + step) {
+                    loader.push(&mut txn, &key(n), &[n as u8; 25]).unwrap();
+                }
+                assert!(loader.push(&mut txn, &key(start), b"").is_err());
+                loader.pause(&mut txn).unwrap();
+                let snapshot = txn.commit().unwrap();
+                if start % 13 == 0 || start + step >= items {
+                    check(&snapshot, items.min(start + step));
+                }
+            }
+            let snapshot = file.snapshot();
+            let sum = snapshot.reduce(0, (Unbounded, Unbounded)).unwrap();
+            assert_eq!(common::read_number(&sum), u64::from(items) * 25);
+            let (nodes, _) = fill(&snapshot);
+            let most = whole.0 as f64 * f64::from(items) / f64::from(ITEMS) + 2.0;
+            assert!(nodes as f64 <= most, "{nodes} of {whole:?}, step {step}");
+        }
+    }
+}
+
+#[test]
+fn a_loader_takes_what_is_there_however_it_came_there() {
+    let file = common::create(&MemoryStorage::default());
+    let mut txn = file.begin().unwrap();
+    let mut none = Loader::resume(0, &txn).unwrap();
+    none.push(&mut txn, &key(0), b"first").unwrap();
+    none.pause(&mut txn).unwrap();
+    let changes: Vec<_> = (0..3000).map(|n| (key(n), Some([1; 25]))).collect();
+    txn.update(0, &changes).unwrap();
+    let mut loader = Loader::resume(0, &txn).unwrap();
+    for n in 3000..9000 {
+        loader.push(&mut txn, &key(n), &[2; 25]).unwrap();
+    }
+    loader.finish(&mut txn).unwrap();
+    check(&txn.commit().unwrap(), 9000);
+}
+
+#[test]
 fn appending_in_batches_fills_nodes_and_random_order_does_not_waste_them() {
     let file = common::create(&MemoryStorage::default());
     for start in (0..ITEMS).step_by(100) {

@@ -9,5 +9,6 @@ mod damage;
 mod faults;
 mod holes;
 mod loading;
+mod marks;
 mod model;
 mod survey;

@@ -248,7 +248,7 @@ impl Node {
     }
 
     /// Removes the last entry.
-    fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         let Some(slot) = self.slots.pop() else { return };
         let overhead = if self.level == 0 {
             LEAF_COST

@@ -257,6 +257,12 @@ impl<'f> Transaction<'f> {
         self.pages().check_tree(tree)
     }
 
+    /// A tree as it is now.
+    pub(crate) fn root(&self, tree: usize) -> Result<&Root, TreeError> {
+        self.check_tree(tree)?;
+        Ok(&self.roots[tree])
+    }
+
     pub(crate) fn set_root(&mut self, tree: usize, root: Root) {
         self.roots[tree] = root;
     }

@@ -42,6 +42,12 @@ pub(super) fn begin(
     Ok((method, kept))
 }
 
+/// The dictionary that a copy begins its bodies with which an earlier compaction has begun.
+pub(super) fn resume(database: &Database, begun: &Snapshot) -> (Method, Vec<DictionaryRecord>) {
+    let method = begun.method(database.setting());
+    (method, begun.header().dictionaries.clone())
+}
+
 /// Puts those into the copy that came after `before` was looked at.
 pub(super) fn catch_up(
     from: &Snapshot,

@@ -21,23 +21,27 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Removes what a compaction that did not come to its end has left.
-pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
-    for rest in [sort_path(path), copy_path(path)] {
-        match storage.remove(&rest) {
-            Err(error) if !error.is_not_found() => return Err(error.into()),
-            _ => {}
-        }
+/// Removes a file, if it is there.
+pub(super) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
+    match storage.remove(path) {
+        Err(error) if !error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
-/// Refuses if the disk is too full. What is needed is known roughly, unless everything is copied
+/// Removes what a compaction that did not come to its end has left.
+pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
+    remove(storage, &sort_path(path))?;
+    remove(storage, &copy_path(path))
+}
+
+/// Refuses if the disk is too full; `there` bytes of the copy are on it. What is needed is known roughly, unless everything is copied
 /// as it is.
 pub(super) fn check_room(
     database: &Database,
     recoding: &Recoding,
     setting: EngineSetting,
+    there: u64,
 ) -> Result<(), DocdbError> {
     let path = database.path();
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -50,7 +54,7 @@ pub(super) fn check_room(
         false if setting.codec() == CodecId::None => sizes.external.max(sizes.active),
         false => sizes.active.saturating_add(sizes.active / 4),
     };
-    if needed <= free {
+    if needed <= free.saturating_add(there) {
         return Ok(());
     }
     Err(DocdbError::NoRoom {

@@ -14,7 +14,7 @@ const STEP: u64 = 32 << 20;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Does the work that fills `file` while another thread syncs what is there.
-pub(super) fn while_flushing<T: Send>(
+pub(super) fn while_flushing<T>(
     file: &TreeFile,
     work: impl FnOnce() -> Result<T, DocdbError>,
 ) -> Result<T, DocdbError> {

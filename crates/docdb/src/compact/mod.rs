@@ -8,39 +8,45 @@
 //! A commit is copied whole ([`whole`]), then what was committed meanwhile ([`catch_up`]), in
 //! rounds that become shorter; the last one while the old file's writer waits. The copy is synced
 //! before it is renamed, so a crash leaves the old file or the new one. What a crash leaves beside
-//! it is removed when the database is opened next. Readers keep the file that they have.
+//! it is removed when the database is opened next, unless the next compaction can go on with it
+//! ([`checkpoint`]). Readers keep the file that they have.
 //!
 //! Kept are all leaves with their bodies and attachments, revision trees, local documents, purges,
 //! the security object, all numbers, and one dictionary ([`dictionaries`]). Bodies of revisions that are no leaves go.
 
 mod attachments;
 mod catch_up;
+mod checkpoint;
 mod copier;
 mod dictionaries;
 mod files;
+mod finish;
 mod flush;
 mod pipeline;
+mod places;
+mod sequence;
 mod sort;
 mod whole;
 
+use crate::bodies::Method;
 use crate::record::{DictionaryRecord, Header};
 use crate::{Database, DocdbError, Snapshot};
+use checkpoint::{Begun, Checkpoint, Steps};
+pub(crate) use checkpoint::{has_begun, keep_begun};
 use copier::Copier;
 pub(crate) use copier::{Recoder, Recoding};
 pub(crate) use files::remove_rests;
-use files::{check_room, copy_path, sort_path};
+use files::{check_room, copy_path, remove, sort_path};
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress};
-use varve_btree::{ChunkRef, Tally, Transaction, TreeFile};
+use varve_btree::{ChunkRef, Tally, TreeFile};
 
 /// Names of the steps, as CouchDB's tasks have them.
 pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy"];
 
-/// The writer may be kept waiting while so many bytes of commits are looked through.
-const SHORT: u64 = 2 << 20;
-/// Rounds after which the writer waits even for a longer one: it is faster than the copying.
-const ROUNDS: usize = 12;
+/// The copy is committed after so many bytes of documents, a few seconds' work.
+const STEP: u64 = 256 << 20;
 
 /// What a compaction did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +90,14 @@ pub struct Compaction {
     seen: Vec<u32>,
     /// Where the security object stands in the copy.
     security: Option<ChunkRef>,
+    /// All chunks and nodes of the copy's commits.
+    tally: Tally,
+    /// What an earlier compaction has copied.
+    begun: Option<Checkpoint>,
+    /// Bytes of documents between commits of the copy.
+    step: u64,
+    /// Whether the copy is left for the next compaction.
+    is_kept: bool,
     is_finished: bool,
 }
 
@@ -95,7 +109,8 @@ impl std::fmt::Debug for Compaction {
 
 impl Drop for Compaction {
     fn drop(&mut self) {
-        if !self.is_finished {
+        let is_kept = self.is_kept && !self.database.is_deleted();
+        if !self.is_finished && !is_kept {
             // If that fails, the next opening removes them.
             let _ = remove_rests(self.database.storage().as_ref(), self.database.path());
         }
@@ -131,19 +146,20 @@ impl Database {
     pub fn check_room(&self) -> Result<(), DocdbError> {
         match self.may_be_in_place()? {
             true => Ok(()),
-            false => self.check_room_of_copy(),
+            false => self.check_room_of_copy(0),
         }
     }
 
-    fn check_room_of_copy(&self) -> Result<(), DocdbError> {
+    fn check_room_of_copy(&self, there: u64) -> Result<(), DocdbError> {
         let snapshot = self.snapshot();
         let method = self.method_of(&snapshot);
         let setting = method.setting;
         let recoding = Recoding::new(snapshot.header().setting, method, Vec::new());
-        check_room(self, &recoding, setting)
+        check_room(self, &recoding, setting, there)
     }
 
-    /// Begins a compaction; there is one at a time. Checks that the disk has room for the copy.
+    /// Begins a compaction, or goes on with one that was interrupted or that a crash has ended;
+    /// there is one at a time. Checks that the disk has room for the copy.
     ///
     /// # Errors
     /// As [`Database::compact`].
@@ -166,28 +182,58 @@ impl Compaction {
             return Err(database.deleted());
         }
         let (storage, path) = (database.storage().as_ref(), database.path());
-        let snapshot = database.snapshot();
-        remove_rests(storage, path)?;
-        database.check_room_of_copy()?;
-        let header = Header {
-            security: None,
-            tally: Some(Tally::default()),
-            dictionaries: Vec::new(),
-            holes: 0,
-            ..snapshot.header().clone()
+        let (snapshot, old) = (database.snapshot(), database.file());
+        let setting = database.method_of(&snapshot).setting;
+        let begun = Begun::find(storage, path, database.tree_options(), &old)?;
+        let begun = begun.filter(|begun| begun.checkpoint.header.setting == Some(setting));
+        let is_kept = begun.is_some();
+        database.check_room_of_copy(begun.as_ref().map_or(0, Begun::len))?;
+        let (new, begun) = match begun {
+            Some(begun) => (begun.copy, Some(begun.checkpoint)),
+            None => (Compaction::create(database, &snapshot)?, None),
         };
-        let (copy, options) = (copy_path(path), database.tree_options());
-        let new = TreeFile::create_with(storage, &copy, options, &header.encode())?;
         Ok(Compaction {
-            old: database.file(),
+            old,
             database: database.clone(),
             new: Arc::new(new),
             copied: None,
             dictionaries: Vec::new(),
             seen: Vec::new(),
             security: None,
+            tally: Tally::default(),
+            begun,
+            step: STEP,
+            is_kept,
             is_finished: false,
         })
+    }
+
+    /// The new file, with nothing in it.
+    fn create(database: &Database, of: &Snapshot) -> Result<TreeFile, DocdbError> {
+        let (storage, path) = (database.storage().as_ref(), database.path());
+        remove_rests(storage, path)?;
+        let header = Header {
+            security: None,
+            tally: Some(Tally::default()),
+            dictionaries: Vec::new(),
+            holes: 0,
+            ..of.header().clone()
+        };
+        let (copy, options) = (copy_path(path), database.tree_options());
+        Ok(TreeFile::create_with(
+            storage,
+            &copy,
+            options,
+            &header.encode(),
+        )?)
+    }
+
+    /// Commits the copy after so many bytes of documents: what is copied until then need not be
+    /// copied again if the compaction is interrupted, or ends by a crash.
+    #[must_use]
+    pub fn in_steps_of(mut self, bytes: u64) -> Self {
+        self.step = bytes.max(1);
+        self
     }
 
     /// Copies everything, until little is missing.
@@ -195,6 +241,12 @@ impl Compaction {
     /// # Errors
     /// As [`Database::compact`].
     pub fn copy(&mut self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), DocdbError> {
+        let done = self.copy_all(progress, stop);
+        self.is_kept = matches!(done, Err(DocdbError::Interrupted)) && Checkpoint::is_in(&self.new);
+        done
+    }
+
+    fn copy_all(&mut self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), DocdbError> {
         let database = self.database.clone();
         let watch = Watcher {
             database: &database,
@@ -207,149 +259,63 @@ impl Compaction {
         let moved = Sorter::new(storage.as_ref(), sorted.clone(), sort::MEMORY);
         let new = Arc::clone(&self.new);
         let mut txn = new.begin()?;
-        let (method, dictionaries) = dictionaries::begin(&database, &first, &mut txn)?;
+        let begun = self.begun.take();
+        let begun = begun.map(|begun| begun.snapshot(&new, database.path()));
+        let (method, dictionaries) = match &begun {
+            Some(begun) => dictionaries::resume(&database, begun),
+            None => dictionaries::begin(&database, &first, &mut txn)?,
+        };
         txn.compress_nodes_by(method.setting)?;
-        let kept = dictionaries::numbers(&dictionaries);
-        let recoding = Recoding::new(first.header().setting, method, kept);
-        let mut copier = Copier::new(recoding)?;
         self.dictionaries = dictionaries;
         self.seen = dictionaries::numbers(&first.header().dictionaries);
-        flush::while_flushing(&self.new, || {
-            whole::copy(&first, &mut txn, &mut copier, moved, &watch)
+        let mut steps = self.steps(&new, (&first, begun.as_ref()), &method)?;
+        let kept = dictionaries::numbers(&self.dictionaries);
+        let recoding = Recoding::new(first.header().setting, method, kept);
+        let mut copier = Copier::new(recoding)?;
+        let mut txn = flush::while_flushing(&self.new, || {
+            let (from, to) = ((&first, begun.as_ref()), (&mut steps, moved));
+            whole::copy(from, txn, &mut copier, to, &watch)
         })?;
+        self.tally = steps.tally();
         self.security = match first.header().security {
             Some(at) => Some(copier.chunk(&first, &mut txn, at)?),
             None => None,
         };
         self.commit(txn, &first, &copier)?;
         self.copied = Some((first, copier));
-        match storage.remove(&sorted) {
-            Err(error) if !error.is_not_found() => return Err(error.into()),
-            _ => {}
-        }
+        remove(storage.as_ref(), &sorted)?;
         self.rounds(&watch)
     }
 
-    /// Catches up until a round is short.
-    fn rounds(&mut self, watch: &Watcher<'_>) -> Result<(), DocdbError> {
-        for _ in 0..ROUNDS {
-            let newest = self.database.snapshot();
-            if self.is_near(&newest) {
-                break;
-            }
-            self.round(&newest.uncached(), watch)?;
-        }
-        Ok(())
-    }
-
-    /// Whether little was committed since what was copied.
-    fn is_near(&self, newest: &Snapshot) -> bool {
-        let copied = self.copied.as_ref();
-        let copied = copied.map(|(copied, _)| copied.tree().position());
-        copied.is_some_and(|copied| newest.tree().position().saturating_sub(copied) <= SHORT)
-    }
-
-    /// Brings the copy up to a commit.
-    fn round(&mut self, to: &Snapshot, watch: &Watcher<'_>) -> Result<(), DocdbError> {
-        let is_new = |copied: &Snapshot| copied.tree().position() != to.tree().position();
-        let Some((copied, mut copier)) = self.copied.take_if(|(copied, _)| is_new(copied)) else {
-            return Ok(());
-        };
-        watch.check()?;
-        let new = Arc::clone(&self.new);
-        let mut txn = new.begin()?;
-        if copier.recoding.is_needless() {
-            dictionaries::catch_up(to, &self.seen, &mut self.dictionaries, &mut txn)?;
-            copier.keep(dictionaries::numbers(&self.dictionaries));
-        }
-        catch_up::catch_up(to, &copied, &mut txn, &mut copier, watch)?;
-        if to.header().security != copied.header().security {
-            self.security = match to.header().security {
-                Some(at) => Some(copier.chunk(to, &mut txn, at)?),
-                None => None,
-            };
-        }
-        self.commit(txn, to, &copier)?;
-        self.copied = Some((to.clone(), copier));
-        Ok(())
-    }
-
-    /// Commits a copy of what `of` shows.
-    fn commit(
+    /// How the copy is committed meanwhile.
+    fn steps<'f>(
         &self,
-        mut txn: Transaction<'_>,
-        of: &Snapshot,
-        copier: &Copier,
-    ) -> Result<(), DocdbError> {
-        let before = Snapshot::new(txn.base().clone(), self.database.path())?;
-        let recoding = &copier.recoding;
+        new: &'f TreeFile,
+        (first, begun): (&Snapshot, Option<&Snapshot>),
+        method: &Method,
+    ) -> Result<Steps<'f>, DocdbError> {
+        let tally = begun.map_or(Some(Tally::default()), |begun| begun.header().tally);
+        let header = Header {
+            security: None,
+            setting: Some(method.setting),
+            next_dictionary: self.next_dictionary(first),
+            dictionaries: self.dictionaries.clone(),
+            tally,
+            holes: 0,
+            ..first.header().clone()
+        };
+        let checkpoint = Checkpoint {
+            mark: first.tree().mark()?,
+            seq: begun.map_or(0, Snapshot::update_seq),
+            header,
+        };
+        Ok(Steps::new(new, (self.step, begun.is_some()), checkpoint))
+    }
+
+    /// The number of the next dictionary: higher than those in the copy and in what is copied.
+    fn next_dictionary(&self, of: &Snapshot) -> u32 {
         let highest = self.dictionaries.iter().map(|record| record.number).max();
         let next = highest.map_or(1, |highest| highest.saturating_add(1));
-        let header = Header {
-            security: self.security,
-            // What was copied as it is may have been written by another setting meanwhile.
-            setting: match recoding.is_needless() {
-                true => of.header().setting,
-                false => Some(recoding.setting()),
-            },
-            next_dictionary: of.header().next_dictionary.max(next),
-            dictionaries: self.dictionaries.clone(),
-            tally: before.header().tally.map(|tally| tally.plus(txn.tally())),
-            holes: 0,
-            ..of.header().clone()
-        };
-        txn.set_user_header(&header.encode());
-        txn.commit()?;
-        Ok(())
+        of.header().next_dictionary.max(next)
     }
-
-    /// Copies what is missing while the writer waits, and puts the copy in the old file's place.
-    ///
-    /// # Errors
-    /// As [`Database::compact`]; also that the storage does not say that the new name is durable:
-    /// the new file is in use then, and writers are refused until it is.
-    pub fn finish(mut self, stop: &Interrupt) -> Result<Compacted, DocdbError> {
-        let database = self.database.clone();
-        let watch = Watcher {
-            database: &database,
-            progress: &varve_base::Silent,
-            stop,
-        };
-        if self.copied.is_none() {
-            return Err(database.snapshot().abandoned());
-        }
-        self.rounds(&watch)?;
-        let old = Arc::clone(&self.old);
-        // From here on nobody writes, and nobody deletes.
-        let writer = old.begin()?;
-        let last = Snapshot::new(writer.base().clone(), database.path())?;
-        self.round(&last.uncached(), &watch)?;
-        watch.check()?;
-        // In a copy that was appended as a whole, damage anywhere would make all of it disappear.
-        crate::write::seal(self.new.begin()?, database.path())?;
-        let (storage, path) = (database.storage(), database.path());
-        let (before, after) = (old.sizes().file, self.new.sizes().file);
-        let newest = Snapshot::new(self.new.snapshot(), path)?;
-        storage.rename(&copy_path(path), path)?;
-        // The new file is the database: whatever fails from here on, it is taken over.
-        self.is_finished = true;
-        let (new, newest) = match reopen(&database, &newest) {
-            Some(reopened) => reopened,
-            None => (Arc::clone(&self.new), newest),
-        };
-        database.replace_file(new, newest)?;
-        drop(writer);
-        Ok(Compacted { before, after })
-    }
-}
-
-/// The renamed file under its own name, so that messages say which file is meant. One that cannot
-/// be opened once more is used as it is.
-fn reopen(database: &Database, newest: &Snapshot) -> Option<(Arc<TreeFile>, Snapshot)> {
-    let (storage, path) = (database.storage(), database.path());
-    let file = TreeFile::open(storage.as_ref(), path, database.tree_options()).ok()?;
-    let found = Snapshot::new(file.snapshot(), path).ok()?;
-    let is_same = found.tree().is_same_file(newest.tree())
-        && found.tree().position() == newest.tree().position();
-    is_same.then(|| (Arc::new(file), found))
 }

@@ -224,11 +224,11 @@ impl Database {
             other => other?,
         };
         compact::remove_rests(storage.as_ref(), path)?;
-        Database::make(storage, path, wanted, file)
+        Database::make(storage, path, wanted, (file, 1))
     }
 
     /// Opens a database; what was not acknowledged before a crash may be gone, all else is there.
-    /// What a compaction has left that a crash ended is removed.
+    /// What a compaction has left that a crash ended is removed, unless the next one can go on with it.
     ///
     /// # Errors
     /// [`DocdbError::is_not_found`]; damage, naming file, offset and reason.
@@ -238,8 +238,9 @@ impl Database {
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
         let file = TreeFile::open(storage.as_ref(), path, tree_options(wanted))?;
-        compact::remove_rests(storage.as_ref(), path)?;
-        let database = Database::make(storage, path, wanted, file)?;
+        let options = tree_options(wanted);
+        let next = compact::keep_begun(storage.as_ref(), path, options, &file)?;
+        let database = Database::make(storage, path, wanted, (file, next))?;
         // Who committed last may have been killed before the sync that was to follow.
         database.sync()?;
         Ok(database)
@@ -262,10 +263,10 @@ impl Database {
         storage: Arc<dyn Storage>,
         path: &Path,
         wanted: &DatabaseOptions,
-        file: TreeFile,
+        (file, next_dictionary): (TreeFile, u32),
     ) -> Result<Database, DocdbError> {
         let newest = Snapshot::new(file.snapshot(), path)?;
-        let training = Training::new(newest.header().next_dictionary);
+        let training = Training::new(newest.header().next_dictionary.max(next_dictionary));
         let shared = Shared {
             storage,
             path: path.to_owned(),
@@ -434,7 +435,7 @@ impl Database {
         self.shared.watch.subscribe(Box::new(call))
     }
 
-    /// Removes the database's file. Handles that are still open refuse edits with
+    /// Removes the database's file, and what a compaction has left. Handles that are still open refuse edits with
     /// [`DocdbError::Deleted`]; snapshots can be read to their end.
     ///
     /// # Errors
@@ -454,6 +455,7 @@ impl Database {
             compacting = ended.unwrap_or_else(PoisonError::into_inner);
         }
         drop(compacting);
+        compact::remove_rests(shared.storage.as_ref(), &shared.path)?;
         shared.storage.remove(&shared.path)?;
         let folder = shared.path.parent().unwrap_or(Path::new(""));
         shared.storage.sync_folder(folder)?;

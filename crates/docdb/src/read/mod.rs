@@ -107,14 +107,19 @@ impl Snapshot {
             what: "header",
             key: format!("the commit at byte {}", tree.position()),
         })?;
+        Ok(Snapshot::with_header(tree, header, path))
+    }
+
+    /// A commit whose header is known.
+    pub(crate) fn with_header(tree: varve_btree::Snapshot, header: Header, path: &Path) -> Self {
         learn(&tree, &header);
-        Ok(Snapshot {
+        Snapshot {
             tree,
             shared: Arc::new(About {
                 header,
                 path: path.to_owned(),
             }),
-        })
+        }
     }
 
     pub(crate) fn header(&self) -> &Header {

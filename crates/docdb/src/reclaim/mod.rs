@@ -20,7 +20,7 @@ mod regions;
 mod survey;
 
 use crate::bodies::Method;
-use crate::compact::{Compacted, Watcher};
+use crate::compact::{Compacted, Watcher, has_begun};
 use crate::database::Database;
 use crate::record::Header;
 use crate::write::seal;
@@ -68,7 +68,7 @@ impl Drop for Claim<'_> {
 
 impl Database {
     /// Compacts in place where that is much less work than a copy; `None`, with nothing done, where
-    /// it is not, or where files have no holes.
+    /// it is not, where files have no holes, or where a copy was begun.
     ///
     /// # Errors
     /// As [`Database::compact`].
@@ -90,7 +90,8 @@ impl Database {
         watch.check()?;
         let snapshot = self.snapshot();
         let method = self.method_of(&snapshot);
-        if !self.may_be_in_place()? {
+        let is_copied = has_begun(self.storage().as_ref(), self.path())?;
+        if is_copied || !self.may_be_in_place()? {
             return Ok(None);
         }
         let mut regions = survey::survey(&snapshot.uncached(), self.in_place().region, &watch)?;

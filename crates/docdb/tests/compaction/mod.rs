@@ -4,6 +4,7 @@ mod crash;
 mod equal;
 mod hindered;
 pub mod in_place;
+mod resumed;
 mod together;
 
 use crate::{PATH, create, edit, memory, options, put, put_rev, replicate};

@@ -1,0 +1,138 @@
+//! Bringing the copy up to date, and putting it in the old file's place.
+
+use super::copier::Copier;
+use super::files::copy_path;
+use super::{Compacted, Compaction, Watcher, catch_up, dictionaries};
+use crate::record::Header;
+use crate::{Database, DocdbError, Snapshot};
+use std::sync::Arc;
+use varve_base::Interrupt;
+use varve_btree::{Transaction, TreeFile};
+
+/// The writer may be kept waiting while so many bytes of commits are looked through.
+const SHORT: u64 = 2 << 20;
+/// Rounds after which the writer waits even for a longer one: it is faster than the copying.
+const ROUNDS: usize = 12;
+
+impl Compaction {
+    /// Catches up until a round is short.
+    pub(super) fn rounds(&mut self, watch: &Watcher<'_>) -> Result<(), DocdbError> {
+        for _ in 0..ROUNDS {
+            let newest = self.database.snapshot();
+            if self.is_near(&newest) {
+                break;
+            }
+            self.round(&newest.uncached(), watch)?;
+        }
+        Ok(())
+    }
+
+    /// Whether little was committed since what was copied.
+    fn is_near(&self, newest: &Snapshot) -> bool {
+        let copied = self.copied.as_ref();
+        let copied = copied.map(|(copied, _)| copied.tree().position());
+        copied.is_some_and(|copied| newest.tree().position().saturating_sub(copied) <= SHORT)
+    }
+
+    /// Brings the copy up to a commit.
+    fn round(&mut self, to: &Snapshot, watch: &Watcher<'_>) -> Result<(), DocdbError> {
+        let is_new = |copied: &Snapshot| copied.tree().position() != to.tree().position();
+        let Some((copied, mut copier)) = self.copied.take_if(|(copied, _)| is_new(copied)) else {
+            return Ok(());
+        };
+        watch.check()?;
+        let new = Arc::clone(&self.new);
+        let mut txn = new.begin()?;
+        if copier.recoding.is_needless() {
+            dictionaries::catch_up(to, &self.seen, &mut self.dictionaries, &mut txn)?;
+            copier.keep(dictionaries::numbers(&self.dictionaries));
+        }
+        catch_up::catch_up(to, &copied, &mut txn, &mut copier, watch)?;
+        if to.header().security != copied.header().security {
+            self.security = match to.header().security {
+                Some(at) => Some(copier.chunk(to, &mut txn, at)?),
+                None => None,
+            };
+        }
+        self.commit(txn, to, &copier)?;
+        self.copied = Some((to.clone(), copier));
+        Ok(())
+    }
+
+    /// Commits a copy of what `of` shows.
+    pub(super) fn commit(
+        &mut self,
+        mut txn: Transaction<'_>,
+        of: &Snapshot,
+        copier: &Copier,
+    ) -> Result<(), DocdbError> {
+        self.tally = self.tally.plus(txn.tally());
+        let recoding = &copier.recoding;
+        let header = Header {
+            security: self.security,
+            // What was copied as it is may have been written by another setting meanwhile.
+            setting: match recoding.is_needless() {
+                true => of.header().setting,
+                false => Some(recoding.setting()),
+            },
+            next_dictionary: self.next_dictionary(of),
+            dictionaries: self.dictionaries.clone(),
+            tally: Some(self.tally),
+            holes: 0,
+            ..of.header().clone()
+        };
+        txn.set_user_header(&header.encode());
+        txn.commit()?;
+        Ok(())
+    }
+
+    /// Copies what is missing while the writer waits, and puts the copy in the old file's place.
+    ///
+    /// # Errors
+    /// As [`Database::compact`]; also that the storage does not say that the new name is durable:
+    /// the new file is in use then, and writers are refused until it is.
+    pub fn finish(mut self, stop: &Interrupt) -> Result<Compacted, DocdbError> {
+        let database = self.database.clone();
+        let watch = Watcher {
+            database: &database,
+            progress: &varve_base::Silent,
+            stop,
+        };
+        if self.copied.is_none() {
+            return Err(database.snapshot().abandoned());
+        }
+        self.rounds(&watch)?;
+        let old = Arc::clone(&self.old);
+        // From here on nobody writes, and nobody deletes.
+        let writer = old.begin()?;
+        let last = Snapshot::new(writer.base().clone(), database.path())?;
+        self.round(&last.uncached(), &watch)?;
+        watch.check()?;
+        // In a copy that was appended as a whole, damage anywhere would make all of it disappear.
+        crate::write::seal(self.new.begin()?, database.path())?;
+        let (storage, path) = (database.storage(), database.path());
+        let (before, after) = (old.sizes().file, self.new.sizes().file);
+        let newest = Snapshot::new(self.new.snapshot(), path)?;
+        storage.rename(&copy_path(path), path)?;
+        // The new file is the database: whatever fails from here on, it is taken over.
+        self.is_finished = true;
+        let (new, newest) = match reopen(&database, &newest) {
+            Some(reopened) => reopened,
+            None => (Arc::clone(&self.new), newest),
+        };
+        database.replace_file(new, newest)?;
+        drop(writer);
+        Ok(Compacted { before, after })
+    }
+}
+
+/// The renamed file under its own name, so that messages say which file is meant. One that cannot
+/// be opened once more is used as it is.
+fn reopen(database: &Database, newest: &Snapshot) -> Option<(Arc<TreeFile>, Snapshot)> {
+    let (storage, path) = (database.storage(), database.path());
+    let file = TreeFile::open(storage.as_ref(), path, database.tree_options()).ok()?;
+    let found = Snapshot::new(file.snapshot(), path).ok()?;
+    let is_same = found.tree().is_same_file(newest.tree())
+        && found.tree().position() == newest.tree().position();
+    is_same.then(|| (Arc::new(file), found))
+}

@@ -1,0 +1,155 @@
+//! Copying the winners of all documents in the order of their last updates.
+
+use super::checkpoint::Steps;
+use super::copier::{Copier, Recoder, Recoding, named};
+use super::pipeline::in_order;
+use super::sort::Sorter;
+use super::{Watcher, places};
+use crate::record::{BY_SEQ, Change};
+use crate::{Changes, DocdbError, Snapshot};
+use varve_btree::{Direction, EncodedChunk, Loader, Transaction};
+
+/// A worker gets so many documents at once, or fewer if their bodies are long.
+const BATCH: usize = 256;
+/// Stored bytes of bodies after which a batch is long enough.
+const BATCH_BYTES: u64 = 512 << 10;
+
+/// Changes with the bodies of their winners.
+type Ready = (Vec<Change>, Vec<EncodedChunk>);
+
+/// Copies them behind those that were copied before, and builds the tree by sequence.
+pub(super) fn by_sequence<'f>(
+    from: &Snapshot,
+    mut txn: Transaction<'f>,
+    copier: &mut Copier,
+    (steps, moved): (&mut Steps<'f>, &mut Sorter<'_>),
+    watch: &Watcher<'_>,
+) -> Result<Transaction<'f>, DocdbError> {
+    let recoding = copier.recoding.clone();
+    let mut changes = from.changes(steps.seq(), Direction::Forward)?;
+    let mut loading = Loading {
+        tree: Loader::resume(BY_SEQ, &txn)?,
+        from,
+        copier,
+        moved,
+        watch,
+        value: Vec::new(),
+    };
+    loop {
+        let mut slice = Slice {
+            changes: &mut changes,
+            left: steps.every,
+            last: None,
+            is_last: false,
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let worker = || worker(from, &recoding);
+        in_order(
+            threads,
+            || slice.batch(),
+            worker,
+            |ready| loading.take(&mut txn, ready),
+        )?;
+        let is_short = slice.is_last && slice.left > 0 && steps.seq() == 0;
+        let (is_last, last) = (slice.is_last, slice.last);
+        if let Some(last) = last.filter(|_| !is_short) {
+            loading.tree.pause(&mut txn)?;
+            txn = steps.step(txn, last)?;
+        }
+        if is_last {
+            loading.tree.finish(&mut txn)?;
+            return Ok(txn);
+        }
+    }
+}
+
+/// Tells where those went that an earlier compaction has copied.
+pub(super) fn remember(
+    copy: &Snapshot,
+    moved: &mut Sorter<'_>,
+    watch: &Watcher<'_>,
+) -> Result<(), DocdbError> {
+    let (mut place, mut count) = (Vec::new(), 0);
+    for change in copy.changes(0, Direction::Forward)? {
+        places::push(&change?, &mut place, moved)?;
+        count += 1;
+        if count == BATCH {
+            watch.check()?;
+            watch.progress.advance(std::mem::take(&mut count) as u64);
+        }
+    }
+    watch.progress.advance(count as u64);
+    Ok(())
+}
+
+/// Reads and, where that is wanted, recompresses bodies.
+fn worker(
+    from: &Snapshot,
+    recoding: &Recoding,
+) -> Result<impl FnMut(Vec<Change>) -> Result<Ready, DocdbError>, DocdbError> {
+    let mut recoder = Recoder::new(recoding)?;
+    Ok(move |changes: Vec<Change>| {
+        let bodies = recoder.bodies(from, &changes)?;
+        Ok((changes, bodies))
+    })
+}
+
+/// What is appended by the calling thread.
+struct Loading<'l, 's> {
+    tree: Loader,
+    from: &'l Snapshot,
+    copier: &'l mut Copier,
+    moved: &'l mut Sorter<'s>,
+    watch: &'l Watcher<'l>,
+    value: Vec<u8>,
+}
+
+impl Loading<'_, '_> {
+    fn take(
+        &mut self,
+        txn: &mut Transaction<'_>,
+        (changes, bodies): Ready,
+    ) -> Result<(), DocdbError> {
+        self.watch.check()?;
+        self.watch.progress.advance(changes.len() as u64);
+        for (mut change, body) in changes.into_iter().zip(bodies) {
+            let copied = self.copier.with_body(self.from, txn, &change.stored, &body);
+            change.stored = copied.map_err(named(&change.id))?;
+            self.value.clear();
+            change.encode(&mut self.value);
+            self.tree
+                .push(txn, &change.seq.to_be_bytes(), &self.value)?;
+            places::push(&change, &mut self.value, self.moved)?;
+        }
+        Ok(())
+    }
+}
+
+/// Changes of one step.
+struct Slice<'s> {
+    changes: &'s mut Changes,
+    /// Bytes that may still be taken.
+    left: u64,
+    /// The sequence of the last one that was.
+    last: Option<u64>,
+    /// Whether there are no more behind them.
+    is_last: bool,
+}
+
+impl Slice<'_> {
+    /// The next changes; `None` after the last.
+    fn batch(&mut self) -> Result<Option<Vec<Change>>, DocdbError> {
+        let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
+        while batch.len() < BATCH && bytes < BATCH_BYTES && self.left > 0 {
+            let Some(change) = self.changes.next().transpose()? else {
+                self.is_last = true;
+                break;
+            };
+            bytes += u64::from(change.stored.body.len);
+            self.left = self.left.saturating_sub(change.stored.active.max(1));
+            self.last = Some(change.seq);
+            batch.push(change);
+        }
+        Ok((!batch.is_empty()).then_some(batch))
+    }
+}
