@@ -2,6 +2,7 @@ mod attachments;
 mod clone_bundles;
 mod clones_at_once;
 mod compression;
+mod copies;
 mod corpus;
 mod damage;
 mod durability;

@@ -45,8 +45,8 @@ use varve_btree::{ChunkRef, Tally, TreeFile};
 /// Names of the steps, as CouchDB's tasks have them.
 pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy"];
 
-/// The copy is committed after so many bytes of documents, a few seconds' work.
-const STEP: u64 = 256 << 20;
+/// The copy is committed after so many bytes of documents.
+const STEP: u64 = 64 << 20;
 
 /// What a compaction did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
