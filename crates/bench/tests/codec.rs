@@ -167,15 +167,7 @@ fn a_tree_file_gives_its_nodes() {
 fn a_database_gives_its_documents_and_nodes_while_it_is_open() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let path = Path::new("db.varve");
-    let wanted = DatabaseOptions {
-        setting: EngineSetting::ZSTD,
-        cache: NodeCache::new(1 << 20),
-        limits: varve_docdb::Limits::default(),
-        trains: varve_docdb::TrainsBy::Request,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
-        compressible: varve_docdb::Compressible::default(),
-    };
+    let wanted = DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(1 << 20));
     let database = Database::create(storage.clone(), path, &wanted).unwrap();
     let text = |n| format!("{{\"_id\":\"{n:05}\",{}", &document(n)[1..]);
     let edits = (0..500).map(|n| Edit::parse(None, text(n).as_bytes()).unwrap());

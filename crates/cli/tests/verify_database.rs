@@ -6,21 +6,13 @@ use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
-use varve_docdb::{Compressible, Database, DatabaseOptions, Edit, Limits, Mode, TrainsBy};
+use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
 
 const NAME: &str = "some.varve";
 
 /// A database of five documents, one of which has a text that can be found in the file.
 fn make(folder: &Path) {
-    let options = DatabaseOptions {
-        setting: EngineSetting::NONE,
-        cache: NodeCache::new(0),
-        limits: Limits::default(),
-        compressible: Compressible::default(),
-        trains: TrainsBy::Request,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
-    };
+    let options = DatabaseOptions::new(EngineSetting::NONE, NodeCache::new(0));
     let storage = Arc::new(DiskStorage::new(folder));
     let db = Database::create(storage, Path::new(NAME), &options).unwrap();
     for number in 0..5 {

@@ -23,13 +23,8 @@ fn main() -> Result<(), Anything> {
     let setting: EngineSetting = args.next().as_deref().unwrap_or("snappy").parse()?;
     let folder = tempfile::tempdir_in(".")?;
     let options = DatabaseOptions {
-        setting,
-        cache: NodeCache::new(64 << 20),
-        limits: varve_docdb::Limits::default(),
         trains: varve_docdb::TrainsBy::Itself,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
-        compressible: varve_docdb::Compressible::default(),
+        ..DatabaseOptions::new(setting, NodeCache::new(64 << 20))
     };
     let storage = Arc::new(DiskStorage::new(folder.path()));
     let db = Database::create(storage, Path::new("load.varve"), &options)?;

@@ -26,15 +26,7 @@ use varve_docdb::{
 const PATH: &str = "db.varve";
 
 fn options() -> DatabaseOptions {
-    DatabaseOptions {
-        setting: EngineSetting::SNAPPY,
-        cache: NodeCache::new(1 << 20),
-        limits: varve_docdb::Limits::default(),
-        trains: varve_docdb::TrainsBy::Request,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
-        compressible: varve_docdb::Compressible::default(),
-    }
+    DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20))
 }
 
 fn create(storage: impl Storage + 'static) -> Database {

@@ -16,15 +16,7 @@ pub const DATABASE: &str = "db";
 pub const FOLDER: &str = "indexes";
 
 pub fn database(storage: Arc<dyn Storage>) -> Database {
-    let options = DatabaseOptions {
-        setting: EngineSetting::SNAPPY,
-        cache: NodeCache::new(1 << 20),
-        limits: varve_docdb::Limits::default(),
-        trains: varve_docdb::TrainsBy::Request,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
-        compressible: varve_docdb::Compressible::default(),
-    };
+    let options = DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20));
     Database::create(storage, Path::new(DATABASE), &options).unwrap()
 }
 

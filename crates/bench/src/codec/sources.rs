@@ -175,15 +175,7 @@ impl Sink<'_> {
             NodeCache::new(0),
         );
         if kind == varve_docdb::KIND {
-            let options = DatabaseOptions {
-                setting,
-                cache,
-                limits: varve_docdb::Limits::default(),
-                trains: varve_docdb::TrainsBy::Request,
-                durability: varve_docdb::Durability::default(),
-                in_place: varve_docdb::InPlace::default(),
-                compressible: varve_docdb::Compressible::default(),
-            };
+            let options = DatabaseOptions::new(setting, cache);
             let snapshot = Database::read_only(storage, path, &options)?;
             return snapshot.visit_chunks(&mut |chunk| self.push(chunk));
         }

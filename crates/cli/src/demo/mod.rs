@@ -86,15 +86,7 @@ fn moved(from: &Path, to: &Path, source: std::io::Error) -> DemoError {
 
 fn make_database(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Result<(), DemoError> {
     storage.create_folder(Path::new(DATABASES))?;
-    let options = DatabaseOptions {
-        setting: DEFAULT_COMPRESSION,
-        cache: varve_btree::NodeCache::new(CACHE),
-        limits: varve_docdb::Limits::default(),
-        trains: varve_docdb::TrainsBy::Request,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
-        compressible: varve_docdb::Compressible::default(),
-    };
+    let options = DatabaseOptions::new(DEFAULT_COMPRESSION, varve_btree::NodeCache::new(CACHE));
     let file = file_of(DATABASE);
     let database = Database::create(Arc::clone(storage), &file, &options)?;
     let mut documents = stations::documents();

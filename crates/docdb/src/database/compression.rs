@@ -152,7 +152,7 @@ fn info_of(record: &DictionaryRecord) -> DictionaryInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DatabaseOptions, Edit, Limits, Mode, NodeCache};
+    use crate::{DatabaseOptions, Edit, Mode, NodeCache};
     use std::path::Path;
     use varve_base::{Interrupt, MemoryStorage, Silent};
 
@@ -168,15 +168,7 @@ mod tests {
 
     #[test]
     fn an_edit_whose_dictionary_has_gone_meanwhile_is_stored_all_the_same() {
-        let options = DatabaseOptions {
-            compressible: crate::Compressible::default(),
-            setting: EngineSetting::ZSTD,
-            cache: NodeCache::new(1 << 20),
-            limits: Limits::default(),
-            trains: TrainsBy::Request,
-            durability: crate::Durability::default(),
-            in_place: crate::InPlace::default(),
-        };
+        let options = DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(1 << 20));
         let storage = Arc::new(MemoryStorage::default());
         let db = Database::create(storage, Path::new("db.varve"), &options).unwrap();
         db.update(edits(0..1500), Mode::Interactive).unwrap();

@@ -2,21 +2,21 @@
 
 mod compression;
 mod current;
+mod options;
 mod purging;
 mod submit;
 mod syncing;
 mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
+pub use options::{DatabaseOptions, Limits, TrainsBy};
 
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
-use crate::gzip::Compressible;
-use crate::reclaim::InPlace;
 use crate::record::{DocumentReducer, Header, TREES};
 use crate::training::Training;
 use crate::watch::Watch;
-use crate::write::{Durability, Group, Job, Outcomes, Syncs, seal};
+use crate::write::{Group, Job, Outcomes, Syncs, seal};
 use crate::{DocdbError, Snapshot, Subscription};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,7 +26,7 @@ pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
 use varve_base::{OpenMode, Storage};
-use varve_btree::{NoReduction, NodeCache, Options, Reducer, Tally, TreeError, TreeFile};
+use varve_btree::{NoReduction, Options, Reducer, Tally, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
 /// What the header of a database's file says it is.
@@ -38,56 +38,6 @@ const SMALLEST: u64 = 128;
 
 /// How many ancestors of a leaf are remembered in a new database.
 pub const DEFAULT_REVS_LIMIT: u64 = 1000;
-
-/// How to open or create a database.
-#[derive(Clone, Debug)]
-pub struct DatabaseOptions {
-    /// How bodies and tree nodes are compressed from now on.
-    pub setting: EngineSetting,
-    /// Where decoded tree nodes are kept; databases that share a clone share its bytes.
-    pub cache: NodeCache,
-    /// What is too large to be written.
-    pub limits: Limits,
-    /// Which attachments are stored as gzip.
-    pub compressible: Compressible,
-    /// Who trains dictionaries for zstd.
-    pub trains: TrainsBy,
-    /// When a commit is on the disk.
-    pub durability: Durability,
-    /// When compactions are done in place.
-    pub in_place: InPlace,
-}
-
-/// Who trains dictionaries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrainsBy {
-    /// A thread of its own, once there are enough documents; and compactions.
-    Itself,
-    /// Compactions and [`Database::train`].
-    Request,
-}
-
-/// Sizes above which an edit is refused; what is stored already stays readable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of a document's JSON text without its special members.
-    pub document: u64,
-    /// Bytes of one attachment as it was sent.
-    pub attachment: u64,
-    /// Attachments of one document.
-    pub attachments: u64,
-}
-
-impl Default for Limits {
-    /// CouchDB's.
-    fn default() -> Self {
-        Limits {
-            document: 8_000_000,
-            attachment: 1 << 30,
-            attachments: u64::MAX,
-        }
-    }
-}
 
 /// Sizes of a database in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,7 @@
 use crate::database::tree_options;
 use crate::record::TREES;
 use crate::verify::{Watch, verify};
-use crate::{
-    Compressible, Database, DatabaseOptions, DocdbError, Edit, Limits, Mode, TrainsBy, salvage,
-};
+use crate::{Database, DatabaseOptions, DocdbError, Edit, Mode, salvage};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use varve_base::{Interrupt, MemoryStorage, OpenMode, Silent, Storage};
@@ -16,15 +14,7 @@ const PATH: &str = "db.varve";
 const NEW: &str = "new.varve";
 
 fn options() -> DatabaseOptions {
-    DatabaseOptions {
-        setting: EngineSetting::ZSTD,
-        cache: NodeCache::new(1 << 20),
-        limits: Limits::default(),
-        compressible: Compressible::default(),
-        trains: TrainsBy::Request,
-        durability: crate::Durability::default(),
-        in_place: crate::InPlace::default(),
-    }
+    DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(1 << 20))
 }
 
 /// Checks a database, writes what can be read into a new one, and checks that: it must be whole.

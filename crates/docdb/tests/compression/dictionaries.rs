@@ -10,18 +10,13 @@ use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
 use varve_docdb::verify::Part;
-use varve_docdb::{Database, DatabaseOptions, Direction, Limits, Mode, TrainsBy};
+use varve_docdb::{Database, DatabaseOptions, Direction, Mode, TrainsBy};
 use varve_testkit::Recorder;
 
 fn options(trains: TrainsBy) -> DatabaseOptions {
     DatabaseOptions {
-        compressible: varve_docdb::Compressible::default(),
-        setting: EngineSetting::ZSTD,
-        cache: NodeCache::new(1 << 20),
-        limits: Limits::default(),
         trains,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
+        ..DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(1 << 20))
     }
 }
 

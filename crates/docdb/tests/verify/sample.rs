@@ -17,11 +17,7 @@ use varve_docdb::{
 pub const PATH: &str = crate::PATH;
 
 pub fn options() -> DatabaseOptions {
-    DatabaseOptions {
-        setting: EngineSetting::ZSTD,
-        cache: NodeCache::new(0),
-        ..crate::options()
-    }
+    DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(0))
 }
 
 /// Letters that do not become much shorter.

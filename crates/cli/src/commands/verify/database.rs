@@ -7,9 +7,7 @@ use varve_base::{DiskStorage, Silent, Storage};
 use varve_btree::{NodeCache, TreeFile};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
-use varve_docdb::{
-    ChunkForm, Compressible, DatabaseOptions, DocdbError, KIND, Limits, TrainsBy, salvage,
-};
+use varve_docdb::{ChunkForm, DatabaseOptions, DocdbError, KIND, salvage};
 
 /// Memory for nodes that are looked up.
 const CACHE: usize = 64 << 20;
@@ -44,15 +42,7 @@ impl Target {
 }
 
 fn options() -> DatabaseOptions {
-    DatabaseOptions {
-        setting: EngineSetting::ZSTD,
-        cache: NodeCache::new(CACHE),
-        limits: Limits::default(),
-        compressible: Compressible::default(),
-        trains: TrainsBy::Request,
-        durability: varve_docdb::Durability::default(),
-        in_place: varve_docdb::InPlace::default(),
-    }
+    DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(CACHE))
 }
 
 /// Checks a database's file; 1 if anything is wrong with it.
