@@ -3,6 +3,7 @@
 use super::Site;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
+use varve_testkit::http::Client;
 use varve_testkit::varve::{Server, configure};
 
 const DATABASES: usize = 300;
@@ -21,6 +22,22 @@ fn bounded(site: &Site) -> String {
     program.to_str().unwrap().to_owned()
 }
 
+/// Makes database number `n`, with a document that says so.
+fn make_database(admin: &mut Client, n: usize) {
+    admin
+        .put(&format!("/db{n}"), &Value::Null)
+        .expect_status(201);
+    admin
+        .put(&format!("/db{n}/doc"), &json!({"n": n}))
+        .expect_status(201);
+}
+
+/// Whether the document of database number `n` is what it was made.
+fn check_database(admin: &mut Client, n: usize) {
+    let doc = admin.get(&format!("/db{n}/doc")).expect_status(200);
+    assert_eq!(doc.json()["n"], n);
+}
+
 #[test]
 fn databases_are_opened_in_turn_with_few_descriptors() {
     let site = Site::new();
@@ -31,12 +48,7 @@ fn databases_are_opened_in_turn_with_few_descriptors() {
     let view = |n: usize| format!("/db{n}/_design/d/_view/all");
     let mut most = 0;
     for n in 0..DATABASES {
-        admin
-            .put(&format!("/db{n}"), &Value::Null)
-            .expect_status(201);
-        admin
-            .put(&format!("/db{n}/doc"), &json!({"n": n}))
-            .expect_status(201);
+        make_database(&mut admin, n);
         if n % 2 == 0 {
             admin
                 .put(&format!("/db{n}/_design/d"), &map)
@@ -47,8 +59,7 @@ fn databases_are_opened_in_turn_with_few_descriptors() {
     }
     for _ in 0..2 {
         for n in 0..DATABASES {
-            let doc = admin.get(&format!("/db{n}/doc")).expect_status(200);
-            assert_eq!(doc.json()["n"], n);
+            check_database(&mut admin, n);
             if n % 2 == 0 {
                 let rows = admin.get(&view(n)).expect_status(200).json();
                 assert_eq!(rows["rows"][0]["key"], n);
@@ -79,12 +90,7 @@ fn as_many_stay_open_as_the_configuration_says() {
     };
     let before = server.threads();
     for n in 0..100 {
-        admin
-            .put(&format!("/db{n}"), &Value::Null)
-            .expect_status(201);
-        admin
-            .put(&format!("/db{n}/doc"), &json!({"n": n}))
-            .expect_status(201);
+        make_database(&mut admin, n);
     }
     // A thread that looks at one of them may close it a little later.
     while open() != 7 {
@@ -95,8 +101,7 @@ fn as_many_stay_open_as_the_configuration_says() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     for n in 0..100 {
-        let doc = admin.get(&format!("/db{n}/doc")).expect_status(200);
-        assert_eq!(doc.json()["n"], n);
+        check_database(&mut admin, n);
     }
 }
 
