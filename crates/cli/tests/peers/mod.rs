@@ -10,6 +10,7 @@ mod feeds;
 mod full_disk;
 mod hg_clone;
 mod hg_edges;
+mod in_place;
 mod many_databases;
 mod npm;
 mod prefix;
