@@ -1,5 +1,6 @@
-//! Compactions in place, with real kills.
+//! Compactions in place, with real kills and beside real programs that copy the file.
 
+mod copies;
 mod kills;
 
 use super::Site;
