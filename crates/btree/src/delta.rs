@@ -46,6 +46,28 @@ impl Head {
         let base = ChunkRef { offset, len };
         Some((Head { base, ordinal }, reader.rest()))
     }
+
+    /// The same for a base that stands elsewhere.
+    pub(crate) fn on(&self, base: ChunkRef) -> Head {
+        Head {
+            base,
+            ordinal: self.ordinal,
+        }
+    }
+
+    fn put(&self, payload: &mut Vec<u8>) {
+        varint::put(self.base.offset, payload);
+        varint::put(u64::from(self.base.len), payload);
+        varint::put(self.ordinal, payload);
+    }
+
+    /// The chunk of a delta with this frame.
+    pub(crate) fn chunk(&self, frame: &[u8]) -> EncodedChunk {
+        let mut payload = Vec::new();
+        self.put(&mut payload);
+        payload.extend_from_slice(frame);
+        EncodedChunk::of_payload(ChunkForm::Delta, &payload)
+    }
 }
 
 impl EncodedChunk {
@@ -62,9 +84,7 @@ impl EncodedChunk {
         raw: &[u8],
     ) -> Result<Option<Self>, TreeError> {
         let mut payload = Vec::new();
-        varint::put(base.offset, &mut payload);
-        varint::put(u64::from(base.len), &mut payload);
-        varint::put(ordinal, &mut payload);
+        Head { base, ordinal }.put(&mut payload);
         let made = compressor.compress(level, text, raw, &mut payload);
         let made = made.map_err(TreeError::Compress)?;
         Ok(made.then(|| EncodedChunk::of_payload(ChunkForm::Delta, &payload)))

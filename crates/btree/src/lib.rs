@@ -30,6 +30,7 @@ mod stored;
 mod survey;
 mod tally;
 mod transaction;
+mod unread;
 
 pub use cache::NodeCache;
 pub use chunk::{ChunkRef, EncodedChunk, MAX_RAW};

@@ -147,7 +147,7 @@ impl Snapshot {
         }
     }
 
-    fn check_place(&self, place: ChunkRef) -> Result<(), TreeError> {
+    pub(crate) fn check_place(&self, place: ChunkRef) -> Result<(), TreeError> {
         let fits = place.end().is_some_and(|end| end <= self.state.end);
         if fits && place.offset >= HEADER_LEN as u64 && place.len as usize >= CHUNK_HEAD {
             return Ok(());

@@ -4,9 +4,10 @@
 use super::Site;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Command;
 use varve_testkit::peers::hg;
 use varve_testkit::repos::{self, DEFAULT, SPLIT_FILE, noise};
-use varve_testkit::varve::Server;
+use varve_testkit::varve::{Server, configure};
 
 const DOCS: usize = 400;
 
@@ -139,6 +140,77 @@ fn a_database_that_was_closed_loses_no_commit_to_damage() {
         seen += errors.len();
     }
     assert!(seen > 0, "nothing of it was needed");
+}
+
+/// Flips a bit of a text that stands in a file as it is.
+fn flip(path: &Path, text: &str) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let mut places = bytes.windows(text.len());
+    let at = places.position(|part| part == text.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// What `varve verify` says of a database, without the places in its file.
+fn verified(site: &Site) -> Vec<String> {
+    let file = site.database_file("victim");
+    let run = Command::new(crate::VARVE).arg("verify").arg(file).output();
+    let said = String::from_utf8(run.unwrap().stdout).unwrap();
+    let lines = said.lines().filter(|line| line.contains("checksum"));
+    let without_place = |line: &str| line.split(" at byte ").next().unwrap().to_owned();
+    lines.map(without_place).collect()
+}
+
+#[test]
+fn damaged_documents_are_as_damaged_after_a_compaction_which_names_them() {
+    let site = Site::new();
+    configure(site.path(), "[couchdb]\nfile_compression = none\n");
+    let server = site.serve();
+    let mut admin = server.admin();
+    admin.put("/victim", &Value::Null).expect_status(201);
+    admin.put("/other", &Value::Null).expect_status(201);
+    admin
+        .put("/other/safe", &json!({"kept": true}))
+        .expect_status(201);
+    let docs: Vec<Value> = (0..DOCS).map(body).collect();
+    let made = admin.post("/victim/_bulk_docs", &json!({"docs": docs}));
+    made.expect_status(201);
+    let kind = [("Content-Type", "application/octet-stream")];
+    let attached = admin.request("PUT", "/victim/file/it", &kind, b"a needle");
+    attached.unwrap().expect_status(201);
+    assert!(server.stop("TERM").status.success());
+    let file = site.database_file("victim");
+    for text in ["text 77 text 77", "text 300 text 300", "a needle"] {
+        flip(&file, text);
+    }
+    let before = verified(&site);
+    let names = ["\"d0077\"", "\"d0300\"", "\"it\""];
+    for (line, name) in before.iter().zip(names) {
+        assert!(line.contains(name), "{line}");
+    }
+    assert_eq!(before.len(), names.len(), "{before:?}");
+    let mut server = site.serve();
+    let len = || std::fs::metadata(&file).unwrap().len();
+    let old = len();
+    let json = [("Content-Type", "application/json")];
+    let asked = server
+        .admin()
+        .request("POST", "/victim/_compact", &json, b"");
+    asked.unwrap().expect_status(202);
+    let said = server.printed_with("compaction of victim: ");
+    let told =
+        "copied as it stands what cannot be read of 3 documents: \"d0077\", \"d0300\", \"file\"";
+    assert!(said.contains(told), "{said}");
+    assert!(len() < old, "{} bytes, then {}", old, len());
+    let errors = read_all(&mut server);
+    for name in ["d0077", "d0300"] {
+        let told = |e: &String| e.contains(name) && e.contains("is damaged at byte ");
+        assert!(errors.iter().any(told), "{errors:?}");
+    }
+    let attached = server.admin().request("GET", "/victim/file/it", &[], b"");
+    assert!(attached.is_err() || attached.unwrap().status == 500);
+    assert!(server.stop("TERM").status.success());
+    assert_eq!(verified(&site), before);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Copying attachments, equal ones once.
 
 use super::Copier;
+use super::unreadable::{Source, readable};
 use crate::record::{Attachment, decode_attachments, encode_attachments};
 use crate::{DocdbError, Snapshot};
 use std::collections::HashMap;
@@ -27,6 +28,8 @@ type Pieces = Arc<[ChunkRef]>;
 struct Copied {
     old: Pieces,
     new: Pieces,
+    /// Whether all of it could be read.
+    is_whole: bool,
 }
 
 /// Attachments that are in the new file already.
@@ -64,17 +67,21 @@ impl Copier {
     /// bytes in the file belong to it.
     pub(super) fn attachments(
         &mut self,
-        from: &Snapshot,
+        source: Source<'_>,
         txn: &mut Transaction<'_>,
         list: ChunkRef,
     ) -> Result<(ChunkRef, u64), DocdbError> {
-        self.text.clear();
-        from.tree().read_chunk(list, &mut self.text)?;
-        let damaged = |_| from.damaged("list of attachments", b"this document");
-        let mut records = decode_attachments(&self.text).map_err(damaged)?;
+        let Some(mut records) = readable(self.list(source.from, list))? else {
+            // Where its attachments stand is not known then.
+            return self.as_it_stands(source, txn, list);
+        };
         let mut active = 0_u64;
         for record in &mut records {
-            record.chunks = self.data(from, txn, record)?.to_vec();
+            let copied = self.data(source, txn, record)?;
+            if !copied.is_whole {
+                self.unreadable.add(source.id);
+            }
+            record.chunks = copied.new.to_vec();
             active = active.saturating_add(record.active());
         }
         let mut bytes = Vec::new();
@@ -83,43 +90,73 @@ impl Copier {
         Ok((at, active.saturating_add(u64::from(at.len))))
     }
 
+    fn list(&mut self, from: &Snapshot, at: ChunkRef) -> Result<Vec<Attachment>, DocdbError> {
+        self.text.clear();
+        from.tree().read_chunk(at, &mut self.text)?;
+        let damaged = |_| from.damaged("list of attachments", b"this document");
+        decode_attachments(&self.text).map_err(damaged)
+    }
+
     /// Where the pieces of an attachment stand in the new file.
     fn data(
         &mut self,
-        from: &Snapshot,
+        source: Source<'_>,
         txn: &mut Transaction<'_>,
         record: &Attachment,
-    ) -> Result<Pieces, DocdbError> {
-        let Some(first) = record.chunks.first() else {
-            return Ok(Pieces::from([]));
+    ) -> Result<Copied, DocdbError> {
+        let old = Pieces::from(&record.chunks[..]);
+        let Some(first) = old.first() else {
+            let new = old.clone();
+            let is_whole = true;
+            return Ok(Copied { old, new, is_whole });
         };
         let place = Mark::Place(first.offset);
         if let Some(copied) = self.known.get(place)
-            && copied.old[..] == record.chunks[..]
+            && copied.old == old
         {
-            return Ok(copied.new);
+            return Ok(copied);
         }
         let content = Mark::Content(record.md5, record.stored_length);
-        let old = Pieces::from(&record.chunks[..]);
-        // Whoever can make two texts with one MD5 gets both of them back.
-        let new = match self.known.get(content) {
-            Some(copied) if is_same_data(from, txn, &old, &copied.new)? => copied.new,
-            _ => {
-                let mut pieces = Vec::with_capacity(old.len());
-                for piece in &record.chunks {
-                    pieces.push(txn.append_chunk(&from.tree().stored_chunk(*piece)?)?);
-                }
-                Pieces::from(pieces)
+        let copied = match self.known.get(content) {
+            // Whoever can make two texts with one MD5 gets both of them back.
+            Some(known) if is_same_data(source.from, txn, &old, &known.new)? => {
+                Copied { old, ..known }
             }
+            _ => self.pieces(source, txn, old)?,
         };
-        let copied = Copied { old, new };
-        self.known.put(content, &copied);
+        if copied.is_whole {
+            self.known.put(content, &copied);
+        }
         self.known.put(place, &copied);
-        Ok(copied.new)
+        Ok(copied)
+    }
+
+    /// Copies pieces that are not known to be in the new file.
+    fn pieces(
+        &mut self,
+        source: Source<'_>,
+        txn: &mut Transaction<'_>,
+        old: Pieces,
+    ) -> Result<Copied, DocdbError> {
+        let (mut new, mut is_whole) = (Vec::with_capacity(old.len()), true);
+        for &piece in old.iter() {
+            let chunk = source.from.tree().stored_chunk(piece);
+            let place = match readable(chunk.map_err(DocdbError::from))? {
+                Some(chunk) => txn.append_chunk(&chunk)?,
+                None => {
+                    is_whole = false;
+                    self.as_it_stands(source, txn, piece)?.0
+                }
+            };
+            new.push(place);
+        }
+        let new = Pieces::from(new);
+        Ok(Copied { old, new, is_whole })
     }
 }
 
-/// Whether pieces of the old file hold what pieces of the new one do.
+/// Whether pieces of the old file hold what pieces of the new one do. What cannot be read is not
+/// known to be the same.
 fn is_same_data(
     from: &Snapshot,
     txn: &Transaction<'_>,
@@ -134,7 +171,10 @@ fn is_same_data(
     for (old, new) in old.iter().zip(new) {
         one.clear();
         other.clear();
-        from.tree().read_chunk(*old, &mut one)?;
+        let read = from.tree().read_chunk(*old, &mut one);
+        if readable(read.map_err(DocdbError::from))?.is_none() {
+            return Ok(false);
+        }
         txn.read_chunk(*new, &mut other)?;
         if one != other {
             return Ok(false);

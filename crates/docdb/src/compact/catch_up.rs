@@ -2,6 +2,7 @@
 
 use super::Watcher;
 use super::copier::{Copier, named};
+use super::unreadable::Source;
 use crate::record::{BY_ID, BY_SEQ, Change, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
 use varve_btree::{Difference, Item, Transaction};
@@ -100,7 +101,7 @@ fn documents(
             continue;
         };
         let id = std::str::from_utf8(key).map_err(|_| from.damaged("id", key))?;
-        let copied = relocate(from, txn, copier, &mut new, old.as_ref());
+        let copied = relocate(Source { from, id }, txn, copier, &mut new, old.as_ref());
         copied.map_err(named(id))?;
         by_id.push((key, Some(new.write(txn)?)));
         if let Some(change) = Change::of(id, new.seq, &new.tree) {
@@ -116,7 +117,7 @@ fn documents(
 
 /// Gives all leaves of a document their places in the new file, which has some of them already.
 fn relocate(
-    from: &Snapshot,
+    source: Source<'_>,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
     record: &mut DocumentRecord,
@@ -127,7 +128,7 @@ fn relocate(
         // A revision's content never changes.
         match known.and_then(|known| known.stored.as_ref()) {
             Some(known) => Ok(known.clone()),
-            None => copier.stored(from, txn, stored),
+            None => copier.stored(source, txn, stored),
         }
     })
 }

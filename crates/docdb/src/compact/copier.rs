@@ -1,7 +1,9 @@
 //! How single chunks, documents and local documents get into the new file.
 
 use super::attachments::Known;
+use super::unreadable::{Source, Unreadable, readable};
 use crate::bodies::{BodyCompressor, Method};
+use crate::edit::LOCAL_PREFIX;
 use crate::record::{LocalBody, LocalRecord};
 use crate::revtree::Stored;
 use crate::{Change, DocdbError, Snapshot};
@@ -27,6 +29,10 @@ impl Recoding {
             method: wanted,
             kept,
         }
+    }
+
+    pub(super) fn method(&self) -> &Method {
+        &self.method
     }
 
     pub(super) fn setting(&self) -> EngineSetting {
@@ -93,28 +99,27 @@ impl Recoder {
         made.ok_or_else(|| from.damaged("chunk", at.offset.to_string().as_bytes()))
     }
 
-    /// The bodies of some changes, in their order.
+    /// The bodies of some changes, in their order; `None` for those that cannot be read.
     pub(super) fn bodies(
         &mut self,
         from: &Snapshot,
         changes: &[Change],
-    ) -> Result<Vec<EncodedChunk>, DocdbError> {
+    ) -> Result<Vec<Option<EncodedChunk>>, DocdbError> {
         let places: Vec<_> = changes.iter().map(|change| change.stored.body).collect();
         let mut bodies = vec![None; places.len()];
         let read = from.tree().visit_stored(&places, &mut |index, stored| {
             bodies[index] = Some(self.chunk(&stored)?);
             Ok(())
         });
-        read.map_err(|error: TreeError| {
-            let of = |change: &&Change| Some(change.stored.body.offset) == error.offset();
-            let id = changes.iter().find(of).map(|change| change.id.clone());
-            match id {
-                Some(id) => named(&id)(error.into()),
-                None => error.into(),
+        readable(read.map_err(|error: TreeError| error.into()))?;
+        // Damage has ended the reading, so the others are read one by one.
+        for (change, body) in changes.iter().zip(&mut bodies) {
+            if body.is_none() {
+                let alone = readable(self.one(from, change.stored.body));
+                *body = alone.map_err(named(&change.id))?;
             }
-        })?;
-        let all = bodies.into_iter().collect::<Option<_>>();
-        all.ok_or_else(|| from.damaged("bodies", b"some documents"))
+        }
+        Ok(bodies)
     }
 }
 
@@ -134,6 +139,7 @@ pub(super) struct Copier {
     pub(super) plain: Compressor,
     pub(super) known: Known,
     pub(super) text: Vec<u8>,
+    pub(super) unreadable: Unreadable,
 }
 
 impl Copier {
@@ -145,6 +151,7 @@ impl Copier {
             plain: plain.map_err(TreeError::Compress)?,
             known: Known::default(),
             text: Vec::new(),
+            unreadable: Unreadable::default(),
         })
     }
 
@@ -156,41 +163,69 @@ impl Copier {
     /// Copies a chunk of JSON text.
     pub(super) fn chunk(
         &mut self,
-        from: &Snapshot,
+        source: Source<'_>,
         txn: &mut Transaction<'_>,
         at: ChunkRef,
     ) -> Result<ChunkRef, DocdbError> {
-        let chunk = self.recoder.one(from, at)?;
-        Ok(txn.append_chunk(&chunk)?)
+        let text = readable(self.recoder.one(source.from, at))?;
+        Ok(self.text_of(source, txn, at, text.as_ref())?.0)
+    }
+
+    /// Copies a text of which the chunk is ready, or that cannot be read. Returns its place, and how
+    /// many bytes belong to it.
+    fn text_of(
+        &mut self,
+        source: Source<'_>,
+        txn: &mut Transaction<'_>,
+        at: ChunkRef,
+        text: Option<&EncodedChunk>,
+    ) -> Result<(ChunkRef, u64), DocdbError> {
+        let Some(chunk) = text else {
+            return self.as_it_stands(source, txn, at);
+        };
+        let place = txn.append_chunk(chunk)?;
+        Ok((place, u64::from(place.len)))
+    }
+
+    /// Copies a chunk that cannot be read, and notes whose it is. Returns its place, and how many
+    /// bytes belong to it.
+    pub(super) fn as_it_stands(
+        &mut self,
+        source: Source<'_>,
+        txn: &mut Transaction<'_>,
+        at: ChunkRef,
+    ) -> Result<(ChunkRef, u64), DocdbError> {
+        self.unreadable.add(source.id);
+        Ok(txn.append_unread(source.from.tree(), at)?)
     }
 
     /// Copies a revision's content.
     pub(super) fn stored(
         &mut self,
-        from: &Snapshot,
+        source: Source<'_>,
         txn: &mut Transaction<'_>,
         stored: &Stored,
     ) -> Result<Stored, DocdbError> {
-        let body = self.recoder.one(from, stored.body)?;
-        self.with_body(from, txn, stored, &body)
+        let body = readable(self.recoder.one(source.from, stored.body))?;
+        self.with_body(source, txn, stored, body.as_ref())
     }
 
-    /// Copies a revision's content whose body is ready.
+    /// Copies a revision's content whose body is ready, or cannot be read.
     pub(super) fn with_body(
         &mut self,
-        from: &Snapshot,
+        source: Source<'_>,
         txn: &mut Transaction<'_>,
         stored: &Stored,
-        body: &EncodedChunk,
+        body: Option<&EncodedChunk>,
     ) -> Result<Stored, DocdbError> {
-        let body = txn.append_chunk(body)?;
+        let (body, active) = self.text_of(source, txn, stored.body, body)?;
         let mut copied = Stored {
             body,
-            active: u64::from(body.len),
+            active,
             ..stored.clone()
         };
         if let Some(list) = stored.attachments {
-            let (list, active) = self.attachments(from, txn, list)?;
+            let (list, active) = self.attachments(source, txn, list)?;
             copied.attachments = Some(list);
             copied.active = copied.active.saturating_add(active);
         }
@@ -208,9 +243,9 @@ impl Copier {
         let record = LocalRecord::decode(value);
         let mut record = record.map_err(|_| from.damaged("local document", key))?;
         if let LocalBody::Chunk(at) = record.body {
-            let id = format!("_local/{}", String::from_utf8_lossy(key));
-            let copied = self.chunk(from, txn, at).map_err(named(&id))?;
-            record.body = LocalBody::Chunk(copied);
+            let id = &format!("{LOCAL_PREFIX}{}", String::from_utf8_lossy(key));
+            let copied = self.chunk(Source { from, id }, txn, at);
+            record.body = LocalBody::Chunk(copied.map_err(named(id))?);
         }
         let mut value = Vec::new();
         record.encode(&mut value);

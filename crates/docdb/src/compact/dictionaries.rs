@@ -1,9 +1,10 @@
 //! Which dictionaries come into the copy.
 
+use super::unreadable::readable;
 use crate::bodies::Method;
 use crate::record::{DictionaryRecord, append_twice};
 use crate::{Database, DocdbError, Snapshot, training};
-use varve_btree::{Transaction, TreeError};
+use varve_btree::{ChunkRef, Transaction, TreeError};
 use varve_codec::CodecId;
 
 /// Puts the dictionary into the copy that its bodies are to begin with: the present one, or one
@@ -35,7 +36,8 @@ pub(super) fn begin(
         Ok(DictionaryRecord {
             // Nothing better was found with so many, so the next copy need not look again.
             documents: record.documents.max(training::documents(from)?),
-            ..copy(from, txn, record)?
+            place: copy(from, &method, txn, record)?,
+            ..record.clone()
         })
     });
     let kept = kept.collect::<Result<_, DocdbError>>()?;
@@ -48,32 +50,44 @@ pub(super) fn resume(database: &Database, begun: &Snapshot) -> (Method, Vec<Dict
     (method, begun.header().dictionaries.clone())
 }
 
-/// Puts those into the copy that came after `before` was looked at.
+/// Puts those into the copy that came after `before` was looked at. One that nobody can read stays
+/// behind, and what names it is copied as it stands.
 pub(super) fn catch_up(
     from: &Snapshot,
+    method: &Method,
     before: &[u32],
     copied: &mut Vec<DictionaryRecord>,
     txn: &mut Transaction<'_>,
 ) -> Result<(), DocdbError> {
     for record in &from.header().dictionaries {
         let is_copied = copied.iter().any(|known| known.number == record.number);
-        if !is_copied && !before.contains(&record.number) {
-            copied.push(copy(from, txn, record)?);
+        if is_copied || before.contains(&record.number) {
+            continue;
         }
+        let place = readable(copy(from, method, txn, record))?;
+        copied.extend(place.map(|place| DictionaryRecord {
+            place,
+            ..record.clone()
+        }));
     }
     Ok(())
 }
 
+/// Copies a dictionary, if need be as it was when it could be read.
 fn copy(
     from: &Snapshot,
+    method: &Method,
     txn: &mut Transaction<'_>,
     record: &DictionaryRecord,
-) -> Result<DictionaryRecord, DocdbError> {
-    let place = append_twice(txn, &record.chunk(from.tree())?)?;
-    Ok(DictionaryRecord {
-        place,
-        ..record.clone()
-    })
+) -> Result<ChunkRef, DocdbError> {
+    let chunk = match record.chunk(from.tree()) {
+        Err(error) if error.is_damage() => match from.tree().dictionary(record.number) {
+            Some(known) => training::chunk_of(&known, method)?,
+            None => return Err(error.into()),
+        },
+        chunk => chunk?,
+    };
+    Ok(append_twice(txn, &chunk)?)
 }
 
 /// The numbers of some dictionaries.

@@ -2,7 +2,9 @@
 
 use super::copier::Copier;
 use super::files::copy_path;
-use super::{Compacted, Compaction, Watcher, catch_up, dictionaries};
+use super::{
+    Compacted, Compaction, Finished, Unreadable, Watcher, catch_up, dictionaries, security,
+};
 use crate::record::Header;
 use crate::{Database, DocdbError, Snapshot};
 use std::sync::Arc;
@@ -44,15 +46,13 @@ impl Compaction {
         let new = Arc::clone(&self.new);
         let mut txn = new.begin()?;
         if copier.recoding.is_needless() {
-            dictionaries::catch_up(to, &self.seen, &mut self.dictionaries, &mut txn)?;
+            let (method, known) = (copier.recoding.method(), &mut self.dictionaries);
+            dictionaries::catch_up(to, method, &self.seen, known, &mut txn)?;
             copier.keep(dictionaries::numbers(&self.dictionaries));
         }
         catch_up::catch_up(to, &copied, &mut txn, &mut copier, watch)?;
         if to.header().security != copied.header().security {
-            self.security = match to.header().security {
-                Some(at) => Some(copier.chunk(to, &mut txn, at)?),
-                None => None,
-            };
+            self.security = security(to, &mut txn, &mut copier)?;
         }
         self.commit(txn, to, &copier)?;
         self.copied = Some((to.clone(), copier));
@@ -91,7 +91,7 @@ impl Compaction {
     /// # Errors
     /// As [`Database::compact`]; also that the storage does not say that the new name is durable:
     /// the new file is in use then, and writers are refused until it is.
-    pub fn finish(mut self, stop: &Interrupt) -> Result<Compacted, DocdbError> {
+    pub fn finish(mut self, stop: &Interrupt) -> Result<Finished, DocdbError> {
         let database = self.database.clone();
         let watch = Watcher {
             database: &database,
@@ -122,7 +122,11 @@ impl Compaction {
         };
         database.replace_file(new, newest)?;
         drop(writer);
-        Ok(Compacted { before, after })
+        let copied = self.copied.take();
+        Ok(Finished {
+            sizes: Compacted { before, after },
+            unreadable: copied.map_or_else(Unreadable::default, |(_, copier)| copier.unreadable),
+        })
     }
 }
 

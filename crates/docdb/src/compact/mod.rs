@@ -13,6 +13,8 @@
 //!
 //! Kept are all leaves with their bodies and attachments, revision trees, local documents, purges,
 //! the security object, all numbers, and one dictionary ([`dictionaries`]). Bodies of revisions that are no leaves go.
+//! Bodies and attachments that cannot be read are copied as they stand ([`unreadable`]), so damage to one document
+//! does not keep all others from being compacted; damage to nodes ends the compaction.
 
 mod attachments;
 mod catch_up;
@@ -26,6 +28,7 @@ mod pipeline;
 mod places;
 mod sequence;
 mod sort;
+mod unreadable;
 mod whole;
 
 use crate::bodies::Method;
@@ -39,8 +42,10 @@ pub(crate) use files::remove_rests;
 use files::{check_room, copy_path, remove, sort_path};
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
 use std::sync::Arc;
+pub use unreadable::Unreadable;
+use unreadable::{SECURITY, Source};
 use varve_base::{Interrupt, Progress};
-use varve_btree::{ChunkRef, Tally, TreeFile};
+use varve_btree::{ChunkRef, Tally, Transaction, TreeFile};
 
 /// Names of the steps, as CouchDB's tasks have them.
 pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy"];
@@ -55,6 +60,15 @@ pub struct Compacted {
     pub before: u64,
     /// Bytes of the file that took its place.
     pub after: u64,
+}
+
+/// What a compaction that copies did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Lengths of the files.
+    pub sizes: Compacted,
+    /// What is in the new file as unreadable as it was in the old one.
+    pub unreadable: Unreadable,
 }
 
 /// Whom a compaction tells how far it is, and who may end it.
@@ -120,12 +134,12 @@ impl Drop for Compaction {
 
 impl Database {
     /// Compacts the database while others read and write it: in place where that is much less work
-    /// than a copy.
+    /// than a copy. What a copy cannot read of documents is in it as it stands.
     ///
     /// # Errors
     /// [`DocdbError::CompactionRuns`], [`DocdbError::NoRoom`], [`DocdbError::Interrupted`],
-    /// [`DocdbError::Deleted`]; damage, naming the document; what the storage answers. The database
-    /// is then as it was.
+    /// [`DocdbError::Deleted`]; damage to nodes, and other damage where the compaction is in place;
+    /// what the storage answers. The database is then as it was.
     pub fn compact(
         &self,
         progress: &dyn Progress,
@@ -136,7 +150,7 @@ impl Database {
         }
         let mut compaction = self.begin_compaction()?;
         compaction.copy(progress, stop)?;
-        compaction.finish(stop)
+        compaction.finish(stop).map(|done| done.sizes)
     }
 
     /// Checks that the disk has room for a compacted copy. What may be compacted in place needs none.
@@ -277,10 +291,7 @@ impl Compaction {
             whole::copy(from, txn, &mut copier, to, &watch)
         })?;
         self.tally = steps.tally();
-        self.security = match first.header().security {
-            Some(at) => Some(copier.chunk(&first, &mut txn, at)?),
-            None => None,
-        };
+        self.security = security(&first, &mut txn, &mut copier)?;
         self.commit(txn, &first, &copier)?;
         self.copied = Some((first, copier));
         remove(storage.as_ref(), &sorted)?;
@@ -318,4 +329,15 @@ impl Compaction {
         let next = highest.map_or(1, |highest| highest.saturating_add(1));
         of.header().next_dictionary.max(next)
     }
+}
+
+/// Copies the security object, if there is one.
+fn security(
+    from: &Snapshot,
+    txn: &mut Transaction<'_>,
+    copier: &mut Copier,
+) -> Result<Option<ChunkRef>, DocdbError> {
+    let source = Source { from, id: SECURITY };
+    let at = from.header().security;
+    at.map(|at| copier.chunk(source, txn, at)).transpose()
 }

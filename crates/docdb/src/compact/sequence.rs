@@ -4,6 +4,7 @@ use super::checkpoint::Steps;
 use super::copier::{Copier, Recoder, Recoding, named};
 use super::pipeline::in_order;
 use super::sort::Sorter;
+use super::unreadable::Source;
 use super::{Watcher, places};
 use crate::record::{BY_SEQ, Change};
 use crate::{Changes, DocdbError, Snapshot};
@@ -14,8 +15,8 @@ const BATCH: usize = 256;
 /// Stored bytes of bodies after which a batch is long enough.
 const BATCH_BYTES: u64 = 512 << 10;
 
-/// Changes with the bodies of their winners.
-type Ready = (Vec<Change>, Vec<EncodedChunk>);
+/// Changes with the bodies of their winners, where these can be read.
+type Ready = (Vec<Change>, Vec<Option<EncodedChunk>>);
 
 /// Copies them behind those that were copied before, and builds the tree by sequence.
 pub(super) fn by_sequence<'f>(
@@ -113,8 +114,12 @@ impl Loading<'_, '_> {
         self.watch.check()?;
         self.watch.progress.advance(changes.len() as u64);
         for (mut change, body) in changes.into_iter().zip(bodies) {
-            let copied = self.copier.with_body(self.from, txn, &change.stored, &body);
-            change.stored = copied.map_err(named(&change.id))?;
+            let (from, id) = (self.from, &change.id);
+            let source = Source { from, id };
+            let copied = self
+                .copier
+                .with_body(source, txn, &change.stored, body.as_ref());
+            change.stored = copied.map_err(named(id))?;
             self.value.clear();
             change.encode(&mut self.value);
             self.tree

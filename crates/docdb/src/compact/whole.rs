@@ -11,6 +11,7 @@ use super::copier::{Copier, named};
 use super::places::{Moved, Places};
 use super::sequence::{by_sequence, remember};
 use super::sort::Sorter;
+use super::unreadable::Source;
 use super::{PHASES, Watcher};
 use crate::record::{BY_ID, BY_SEQ, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
@@ -96,8 +97,9 @@ fn by_id(
     each(from, BY_ID, watch, |item| {
         let mut record = from.record(item.key(), item.value())?;
         let winner = places.of(item.key(), record.seq, txn)?;
-        let copied = relocate(from, txn, copier, &mut record, &winner);
-        copied.map_err(|error| named(&String::from_utf8_lossy(item.key()))(error))?;
+        let id = &String::from_utf8_lossy(item.key());
+        let copied = relocate(Source { from, id }, txn, copier, &mut record, &winner);
+        copied.map_err(named(id))?;
         let value = record.write(txn)?;
         Ok(tree.push(txn, item.key(), &value)?)
     })?;
@@ -107,7 +109,7 @@ fn by_id(
 
 /// Gives all leaves of a document their places in the new file.
 fn relocate(
-    from: &Snapshot,
+    source: Source<'_>,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
     record: &mut DocumentRecord,
@@ -116,6 +118,6 @@ fn relocate(
     let of_winner = record.tree.winner().map(|leaf| leaf.rev.clone());
     record.move_leaves(|rev, stored| match of_winner.as_ref() == Some(rev) {
         true => Ok(winner.apply(stored)),
-        false => copier.stored(from, txn, stored),
+        false => copier.stored(source, txn, stored),
     })
 }

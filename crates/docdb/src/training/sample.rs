@@ -20,7 +20,7 @@ pub(super) enum Offset {
 }
 
 /// Winners' bodies that a dictionary could be used for, about `wanted` bytes of them, at even
-/// distances by sequence.
+/// distances by sequence. Those that cannot be read are left out.
 pub(super) fn bodies(
     snapshot: &Snapshot,
     totals: &Totals,
@@ -45,7 +45,11 @@ pub(super) fn bodies(
             let change = Change::decode(item.key(), item.value());
             let change = change.map_err(|_| snapshot.damaged("change", item.key()))?;
             let mut body = Vec::new();
-            snapshot.body(&change.stored, &mut body)?;
+            match snapshot.body(&change.stored, &mut body) {
+                // The others tell enough.
+                Err(error) if error.is_damage() => continue,
+                read => read?,
+            }
             let is_fit = !body.is_empty() && body.len() <= DictionaryCompressor::LONGEST;
             if is_fit && !change.is_deleted() && bytes < 2 * wanted {
                 bytes += body.len() as u64;

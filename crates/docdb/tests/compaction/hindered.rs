@@ -246,33 +246,3 @@ fn rests_of_a_compaction_go_at_the_next_opening() {
     Database::open(Arc::new(storage.clone()), Path::new(PATH), &options()).unwrap();
     assert_eq!(names(&storage), [PATH]);
 }
-
-#[test]
-fn a_damaged_body_is_named_and_ends_the_compaction() {
-    let storage = MemoryStorage::default();
-    let db = filled(storage.clone());
-    let before = answers(&db.snapshot());
-    let document = db.snapshot().document("123").unwrap().unwrap();
-    let place = document.winner().unwrap().1.body;
-    let file = storage.open(Path::new(PATH), OpenMode::Append).unwrap();
-    let mut bytes = file.read_all().unwrap();
-    bytes[place.offset as usize + 40] ^= 4;
-    file.truncate(0).unwrap();
-    file.append(&bytes).unwrap();
-    let error = refused(&db).to_string();
-    assert!(
-        error.starts_with("cannot copy document \"123\": db.varve is damaged at byte"),
-        "{error}"
-    );
-    assert_eq!(names(&storage), [PATH]);
-    let readable = db.snapshot().document("122").unwrap().unwrap();
-    let mut body = Vec::new();
-    db.snapshot()
-        .body(readable.winner().unwrap().1, &mut body)
-        .unwrap();
-    assert!(
-        before
-            .iter()
-            .any(|line| line.contains(std::str::from_utf8(&body).unwrap()))
-    );
-}

@@ -1,6 +1,7 @@
 //! Compaction: everything that can be asked is answered as before, and the file is smaller.
 
 mod crash;
+mod damaged;
 mod equal;
 mod hindered;
 pub mod in_place;

@@ -48,7 +48,7 @@ fn begin(db: &Database, documents: u64) {
 fn go_on(db: &Database) -> Compacted {
     let mut compaction = db.begin_compaction().unwrap().in_steps_of(STEP);
     compaction.copy(&Silent, &Interrupt::default()).unwrap();
-    compaction.finish(&Interrupt::default()).unwrap()
+    compaction.finish(&Interrupt::default()).unwrap().sizes
 }
 
 /// Counts what is appended to the copy.

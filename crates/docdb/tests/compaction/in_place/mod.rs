@@ -119,7 +119,7 @@ fn cold_documents_stay_where_they_are() {
     let copied = copy.finish(&Interrupt::default()).unwrap();
     assert_eq!(answers(&db.snapshot()), before);
     let len = storage.file_len(Path::new(PATH)).unwrap().unwrap();
-    assert_eq!((copied.after, db.sizes().unwrap().file), (len, len));
+    assert_eq!((copied.sizes.after, db.sizes().unwrap().file), (len, len));
 }
 
 /// What stands behind the cold documents of everything that is not a plain document.

@@ -297,10 +297,17 @@ fn compact(
     let abandoned = || DocdbError::Abandoned {
         path: documents.path().to_owned(),
     };
-    match copied.ok_or_else(abandoned)?? {
-        Some(copy) => copy.finish(stop).map(drop),
-        None => Ok(()),
+    let Some(copy) = copied.ok_or_else(abandoned)?? else {
+        return Ok(());
+    };
+    let unreadable = copy.finish(stop)?.unreadable;
+    if !unreadable.is_empty() {
+        app.report(&format!(
+            "compaction of {}: copied as it stands what cannot be read of {unreadable}; `varve verify` tells more",
+            database.name
+        ));
     }
+    Ok(())
 }
 
 /// A task that somebody else looks at too, and that rests now and then.
