@@ -8,6 +8,7 @@
 
 mod face;
 mod help;
+mod killing;
 mod peers;
 mod serve;
 mod verify_database;

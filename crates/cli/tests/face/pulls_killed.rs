@@ -2,27 +2,104 @@
 
 use super::elsewhere::Origin;
 use super::our_hg;
+use crate::killing::{is_caught, kill, looks, start};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Child;
+use tempfile::TempDir;
+use varve_testkit::peers::HgServer;
+use varve_testkit::repos;
 
 /// Moments at which one kind of command is killed.
 const MOMENTS: u32 = 25;
+/// At how many of them it must have been at work; on a busy machine some come too late.
+const LEAST: u32 = 8;
 
-fn start(folder: &Path, arguments: &[&str]) -> std::process::Child {
-    let mut command = Command::new(our_hg());
-    command.args(arguments).current_dir(folder);
-    command.env("HGRCPATH", "").env("HGPLAIN", "1");
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().unwrap()
+/// A repository that takes a while to be stored.
+fn large() -> Origin {
+    let origin = Origin::rich();
+    for round in 0..4 {
+        for file in 0..20 {
+            let bytes = repos::noise(30_000, round * 100 + file);
+            repos::write(&origin.path(), &format!("noise{file}"), &bytes);
+        }
+        repos::commit(origin.hg(), &origin.path(), "noise");
+    }
+    origin.ok("bookmark -f -r 1 mark");
+    origin
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Child {
+    start(&our_hg(), folder, arguments)
+}
+
+/// Whether something is being stored.
+fn is_at_work(repository: &Path) -> bool {
+    let signs = [".hg/store/journal", ".hg/store.new"];
+    signs.iter().any(|sign| repository.join(sign).exists())
+}
+
+/// What commands bring to new places, in which they are killed.
+struct Scene {
+    origin: Origin,
+    server: HgServer,
+    folder: TempDir,
+    /// How many changesets and bookmarks there are.
+    all: (usize, usize),
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let origin = large();
+        Scene {
+            all: left(&origin, &origin.path()),
+            server: origin.serve(),
+            folder: tempfile::tempdir().unwrap(),
+            origin,
+        }
+    }
+
+    fn pull(&self, place: &Path) -> Child {
+        run(place, &["pull", self.server.url()])
+    }
+
+    /// Kills what `begin` starts in a new place, each time a little later. Afterwards `is_right` must
+    /// hold for how many changesets and bookmarks there are, and a pull brings what is missing.
+    fn kill_at_all_moments(
+        &self,
+        begin: impl Fn(&Path) -> Child,
+        is_right: impl Fn((usize, usize)) -> bool,
+    ) {
+        let place = self.folder.path().join("whole");
+        let mut undisturbed = begin(&place);
+        let whole = looks(&mut undisturbed, || is_at_work(&place));
+        assert!(undisturbed.wait().unwrap().success());
+        assert_eq!(left(&self.origin, &place), self.all);
+        std::fs::remove_dir_all(place).unwrap();
+        let (mut caught, mut broken) = (0, 0);
+        for moment in 0..MOMENTS {
+            let place = self.folder.path().join(format!("p{moment}"));
+            let mut process = begin(&place);
+            let more = whole * moment / (MOMENTS + 2);
+            let is_here = is_caught(&mut process, || is_at_work(&place), more);
+            caught += u32::from(kill(process) && is_here);
+            let found = left(&self.origin, &place);
+            assert!(is_right(found), "{found:?} of {:?}", self.all);
+            broken += u32::from(found != self.all);
+            // Whatever the dead left behind, locks included.
+            assert!(self.pull(&place).wait().unwrap().success());
+            assert_eq!(left(&self.origin, &place), self.all);
+            std::fs::remove_dir_all(place).unwrap();
+        }
+        let enough = caught >= LEAST && broken >= LEAST;
+        assert!(enough, "{caught} caught and {broken} broken of {MOMENTS}");
+    }
 }
 
 /// Undoes what was left half done, and tells how many changesets and bookmarks there are. Stock `hg`
 /// finds nothing wrong.
 fn left(origin: &Origin, repository: &Path) -> (usize, usize) {
     if repository.join(".hg/store/journal").exists() {
-        let recovered = start(repository, &["recover"]).wait().unwrap();
+        let recovered = run(repository, &["recover"]).wait().unwrap();
         assert!(recovered.success());
     }
     let hg = origin.hg();
@@ -32,78 +109,31 @@ fn left(origin: &Origin, repository: &Path) -> (usize, usize) {
     (changesets, bookmarks.matches('.').count())
 }
 
-/// Kills what `begin` starts, each time a little later; `check` looks at what is left and tells
-/// whether everything was done.
-fn kill_at_all_moments(begin: impl Fn(u32) -> std::process::Child, check: impl Fn(u32) -> bool) {
-    let began = Instant::now();
-    assert!(begin(0).wait().unwrap().success());
-    let whole = began.elapsed();
-    assert!(check(0));
-    let mut broken = 0;
-    for moment in 1..=MOMENTS {
-        let mut process = begin(moment);
-        thread::sleep(whole * moment / (MOMENTS + 2));
-        process.kill().unwrap();
-        process.wait().unwrap();
-        broken += u32::from(!check(moment));
-    }
-    assert!(broken > 0, "everything was done before it was killed");
-    // The same command works afterwards, locks of the dead included.
-    let mut again = begin(1);
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while again.try_wait().unwrap().is_none() && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(20));
-    }
-    let _ = again.kill();
-}
-
 #[test]
 fn killed_pulls_bring_everything_or_nothing() {
-    let origin = Origin::rich();
-    origin.ok("bookmark -f -r 1 mark");
-    let all = left(&origin, &origin.path());
-    let server = origin.serve();
-    let folder = tempfile::tempdir().unwrap();
-    let place = |moment: u32| folder.path().join(format!("p{moment}"));
-    let begin = |moment| {
-        let place = place(moment);
-        if !place.exists() {
-            origin
-                .hg()
-                .ok(folder.path(), &["init".as_ref(), place.as_os_str()]);
-        }
-        start(&place, &["pull", server.url()])
+    let scene = Scene::new();
+    let begin = |place: &Path| {
+        let line = ["init".as_ref(), place.as_os_str()];
+        scene.origin.hg().ok(scene.folder.path(), &line);
+        scene.pull(place)
     };
-    kill_at_all_moments(begin, |moment| {
-        let found = left(&origin, &place(moment));
-        assert!(found == all || found == (0, 0), "{found:?} of {all:?}");
-        found == all
-    });
-    assert_eq!(left(&origin, &place(1)), all);
+    scene.kill_at_all_moments(begin, |found| found == scene.all || found == (0, 0));
 }
 
 #[test]
 fn killed_clones_have_everything_or_nothing() {
-    let origin = Origin::rich();
-    origin.ok("bookmark -f -r 1 mark");
-    let all = left(&origin, &origin.path());
-    let server = origin.serve();
-    let folder = tempfile::tempdir().unwrap();
-    for stream in [&[][..], &["--stream"]] {
-        let name = |moment: u32| format!("c{}-{moment}", stream.len());
-        let begin = |moment| {
-            let name = name(moment);
-            let line = [&["clone", "-U"], stream, &[server.url(), &name]].concat();
-            start(folder.path(), &line)
+    let scene = Scene::new();
+    for how in ["--pull", "--stream"] {
+        let begin = |place: &Path| {
+            let place = place.to_str().unwrap();
+            let line = ["clone", "-U", how, scene.server.url(), place];
+            run(scene.folder.path(), &line)
         };
-        kill_at_all_moments(begin, |moment| {
-            let clone = folder.path().join(name(moment));
-            if !clone.join(".hg/requires").exists() {
-                return false;
-            }
-            let found = left(&origin, &clone);
-            assert!(found.0 == all.0 || found == (0, 0), "{found:?} of {all:?}");
-            found == all
-        });
+        // Bookmarks come after the files of a store.
+        let is_right = |found: (usize, usize)| match how {
+            "--stream" => found.0 == scene.all.0 || found == (0, 0),
+            _ => found == scene.all || found == (0, 0),
+        };
+        scene.kill_at_all_moments(begin, is_right);
     }
 }

@@ -1,6 +1,7 @@
 mod attachments;
 mod clone_bundles;
 mod clones_at_once;
+mod clones_cut;
 mod compression;
 mod copies;
 mod corpus;

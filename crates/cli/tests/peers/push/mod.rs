@@ -3,6 +3,7 @@
 mod breaking;
 mod forms;
 mod hooks;
+mod killed;
 mod markers;
 mod parts;
 mod races;

@@ -1,0 +1,184 @@
+//! The server and its clients are killed in the middle of pushes, many times.
+
+use super::breaking::with_much;
+use super::{Pair, copy};
+use crate::face::our_hg;
+use crate::killing::{bytes_below, held_back, is_caught, kill, looks, start};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::atomic::Ordering;
+use varve_testkit::peers::hg_program;
+use varve_testkit::varve::Server;
+
+/// How often somebody is killed in one test.
+const ROUNDS: u32 = 16;
+/// How many of them must have met the middle of the work; on a busy machine some come too late.
+const LEAST: u32 = 6;
+
+/// What is pushed, from both programs in turn, to a server that may be killed.
+struct Scene {
+    pair: Pair,
+    /// The client, the repository of the server, and what it holds, before the push.
+    client: PathBuf,
+    repository: PathBuf,
+    kept: [PathBuf; 2],
+    folder: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let pair = with_much();
+        let client = pair.clients()[0].clone();
+        let folder = pair.site.path().join("second");
+        std::fs::create_dir_all(folder.join("repos")).unwrap();
+        let kept = ["kept-client", "kept"].map(|name| pair.site.path().join(name));
+        for (from, to) in [&client, &pair.servers()[0]].into_iter().zip(&kept) {
+            copy(from, to);
+        }
+        Scene {
+            repository: folder.join("repos/r"),
+            client,
+            kept,
+            folder,
+            pair,
+        }
+    }
+
+    /// Puts both sides back to what they were.
+    fn reset(&self) {
+        for (path, kept) in [&self.client, &self.repository].into_iter().zip(&self.kept) {
+            let _ = std::fs::remove_dir_all(path);
+            copy(kept, path);
+        }
+    }
+
+    fn serve(&self) -> Server {
+        Server::start(crate::VARVE, &self.folder)
+    }
+
+    fn push(&self, round: u32, url: &str) -> Child {
+        let program = match round % 2 {
+            0 => hg_program(),
+            _ => our_hg(),
+        };
+        start(&program, &self.client, &["push", "-f", url])
+    }
+
+    /// All changesets. Their names say what is in them, if nothing is wrong.
+    fn history(&self, path: &Path) -> String {
+        self.pair.hg.ok(path, &["log", "-T", "{node}\n"])
+    }
+
+    /// Whether a transaction has begun in the server's repository and not ended.
+    fn is_writing(&self) -> bool {
+        self.repository.join(".hg/store/journal").exists()
+    }
+
+    /// Undoes what was left open; tells whether anything was. Nothing is wrong then.
+    fn recover(&self, path: &Path) -> bool {
+        let is_open = path.join(".hg/store/journal").exists();
+        if is_open {
+            self.pair.hg.ok(path, &["recover"]);
+        }
+        self.pair.hg.ok(path, &["verify", "-q"]);
+        is_open
+    }
+
+    /// The server has all of it or nothing, and what was open was undone; the client has what it
+    /// had.
+    fn has_all_or_nothing(&self) {
+        let [before, after] = [&self.kept[1], &self.kept[0]].map(|path| self.history(path));
+        let is_open = self.recover(&self.repository);
+        let found = self.history(&self.repository);
+        assert!(found == before || (!is_open && found == after), "{found}");
+        self.recover(&self.client);
+        assert_eq!(self.history(&self.client), after);
+    }
+
+    /// The next push lands everything, and both sides are equal.
+    fn lands(&self, round: u32, url: &str) {
+        let hg = &self.pair.hg;
+        let mut push = self.push(round, url);
+        // 1 says that all had arrived before.
+        assert!(matches!(push.wait().unwrap().code(), Some(0 | 1)));
+        hg.ok(&self.repository, &["verify", "-q"]);
+        assert_eq!(self.history(&self.repository), self.history(&self.client));
+        for path in [&self.repository, &self.client] {
+            assert_eq!(hg.ok(path, &["log", "-r", "not public()", "-T", "x"]), "");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_loses_nothing() {
+    let scene = Scene::new();
+    let mut whole = [0; 2];
+    for round in 0..2 {
+        scene.reset();
+        let server = scene.serve();
+        let mut client = scene.push(round, &server.url("/hg/r"));
+        whole[round as usize] = looks(&mut client, || scene.is_writing());
+        assert!(client.wait().unwrap().success());
+    }
+    let mut caught = 0;
+    for round in 0..ROUNDS {
+        scene.reset();
+        let server = scene.serve();
+        let mut client = scene.push(round, &server.url("/hg/r"));
+        let more = whole[round as usize % 2] * round / (ROUNDS + 2);
+        is_caught(&mut client, || scene.is_writing(), more);
+        server.kill();
+        // Nobody writes any more: what is open now was open then.
+        caught += u32::from(scene.is_writing());
+        client.wait().unwrap();
+        scene.has_all_or_nothing();
+        let server = scene.serve();
+        scene.lands(round / 2, &server.url("/hg/r"));
+    }
+    assert!(caught >= LEAST, "{caught} of {ROUNDS}");
+}
+
+#[test]
+fn a_client_that_is_killed_while_the_server_stores_leaves_nothing_behind() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let url = server.url("/hg/r");
+    let (mut whole, mut caught) = ([0; 2], 0);
+    for round in 0..ROUNDS + 2 {
+        scene.reset();
+        let mut client = scene.push(round, &url);
+        let own = &mut whole[round as usize % 2];
+        if *own == 0 {
+            *own = looks(&mut client, || scene.is_writing());
+            continue;
+        }
+        let more = *own * (round - 2) / (ROUNDS + 2);
+        is_caught(&mut client, || scene.is_writing(), more);
+        caught += u32::from(kill(client));
+        // What it had begun the server ends or undoes itself; the next push waits for that.
+        scene.recover(&scene.client);
+        scene.lands(round / 2, &url);
+    }
+    assert!(caught >= LEAST, "{caught} of {ROUNDS}");
+}
+
+#[test]
+fn a_client_that_is_killed_while_it_sends_leaves_nothing_behind() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let all = bytes_below(&scene.client.join(".hg/store")) as usize;
+    let mut caught = 0;
+    for round in 0..ROUNDS {
+        scene.reset();
+        // A little of it, up to more than half; the first ones do not get beyond the questions.
+        let requests = 600 + all * (round as usize) / (2 * ROUNDS as usize);
+        let (url, left) = held_back(server.address(), requests);
+        let mut client = scene.push(round, &format!("{url}/hg/r"));
+        let is_held = is_caught(&mut client, || left.load(Ordering::SeqCst) == 0, 5 * round);
+        caught += u32::from(kill(client) && is_held);
+        assert!(!scene.is_writing());
+        scene.has_all_or_nothing();
+        scene.lands(round / 2, &server.url("/hg/r"));
+    }
+    assert_eq!(caught, ROUNDS);
+}
