@@ -31,6 +31,6 @@ pub use error::ExchangeError;
 pub use pushed::{Push, PushWords, Replies};
 pub use sink::{ChunkSink, SinkClosed, copy_file};
 pub use stdio::Conversation;
-pub use stream::{Load, StreamArrival, StreamBundle, StreamExtras};
+pub use stream::{Load, StreamArrival, StreamBundle, StreamExtras, StreamNews};
 pub use unbundle::{News, Pulled, Pushed, Unbundle};
 pub use union::look_through;

@@ -94,6 +94,20 @@ impl Repository {
         Ok(Repository::of(&Arc::new(shared)))
     }
 
+    /// The same opened once more, as after its requirements have changed.
+    ///
+    /// # Errors
+    /// As of [`Repository::open`].
+    pub fn reopened(&self) -> Result<Repository, RepoError> {
+        let Shared {
+            storage,
+            root,
+            opening,
+            ..
+        } = self.shared.as_ref();
+        Repository::open_as(Arc::clone(storage), root, opening.clone())
+    }
+
     /// The repository that something is of.
     pub(crate) fn of(shared: &Arc<Shared>) -> Repository {
         Repository {

@@ -6,7 +6,8 @@ use std::time::Instant;
 use varve_exchange::bundle::{Bundle, Packed};
 use varve_exchange::peer::{BookmarkMove, PulledBookmark};
 use varve_exchange::{
-    Changed, ExchangeError, News, Pulled, Pushed, SectionSizes, Standing, StreamArrival, Unbundle,
+    Changed, ExchangeError, News, Pulled, Pushed, SectionSizes, Standing, StreamArrival,
+    StreamNews, Unbundle,
 };
 use varve_repo::{Audience, Lock, ReceiveReport, Rev};
 
@@ -39,7 +40,7 @@ pub(crate) enum Way<'a> {
     Pushed(Pushed<'a>),
     /// It was asked for.
     Pulled(Pulled<'a>),
-    /// The same for a new repository; nothing is said about bookmarks.
+    /// The same for a new repository; only with `--debug` something is said about bookmarks.
     Cloned(Pulled<'a>),
 }
 
@@ -91,7 +92,7 @@ impl Session {
             Way::Cloned(pulled) => (None, Some(pulled), true),
         };
         let mut tell = |news: News<'_>| {
-            let is_told = !silent || !matches!(news, News::Bookmark(_));
+            let is_told = !silent || debug || !matches!(news, News::Bookmark(_));
             if is_told && told.is_ok() {
                 told = self.tell_news(news);
             }
@@ -128,9 +129,9 @@ impl Session {
         let repository = self.repository()?;
         let stop = self.stop.clone();
         let mut told = Ok(());
-        let mut tell = |load| {
+        let mut tell = |news: StreamNews<'_>| {
             if told.is_ok() {
-                told = self.tell_news(News::Load(load));
+                told = self.tell_news(News::Stream(news));
             }
         };
         let arrival = StreamArrival {
@@ -158,7 +159,14 @@ impl Session {
     /// Says what is heard while a bundle is applied.
     pub(crate) fn tell_news(&mut self, news: News<'_>) -> Result<(), Abort> {
         match news {
-            News::Load(load) => {
+            News::Stream(StreamNews::File { kind, name, len }) => {
+                let kind = kind
+                    .map(|letter| format!("[{letter}] "))
+                    .unwrap_or_default();
+                let (before, after) = (format!("adding {kind}"), format!(" ({len} bytes)\n"));
+                self.debug([before.as_bytes(), name, after.as_bytes()].concat())
+            }
+            News::Stream(StreamNews::Load(load)) => {
                 self.load_began = Some(Instant::now());
                 let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
                 self.status(format!("{files} files to transfer, {bytes} of data\n"))

@@ -82,7 +82,7 @@ impl PushWords {
         match news {
             News::Step(step) => self.say("", format!("{step}\n").as_bytes()),
             // These do not come by pushes.
-            News::Load(_) | News::Loaded(_) | News::Bookmark(_) | News::Debug(_) => {}
+            News::Stream(_) | News::Loaded(_) | News::Bookmark(_) | News::Debug(_) => {}
             News::Remote(words) => {
                 for line in words.split_inclusive(|byte| *byte == b'\n') {
                     let line = line.strip_suffix(b"\n").unwrap_or(line);

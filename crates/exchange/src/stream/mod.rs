@@ -21,7 +21,7 @@ mod frames;
 mod take;
 
 pub use bundle::{StreamBundle, StreamExtras};
-pub use take::{Load, StreamArrival};
+pub use take::{Load, StreamArrival, StreamNews};
 
 use crate::bundle2::{BundleWriter, PartParams, Payload, SmallPart, write_small_parts};
 use crate::sink::CompressedWriter;

@@ -23,22 +23,43 @@ pub struct Load {
     pub bytes: u64,
 }
 
+/// What is heard while they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamNews<'a> {
+    /// This much is about to come.
+    Load(Load),
+    /// A file comes.
+    File {
+        /// What kind of file it is, where that is said: `s` in the store, `c` a cache.
+        kind: Option<char>,
+        /// Its name, without any encoding.
+        name: &'a [u8],
+        /// How long it is.
+        len: u64,
+    },
+}
+
 /// Files of a store on their way into an empty repository.
 pub struct StreamArrival<'a> {
     /// Which repository.
     pub repository: &'a Repository,
     /// Whether to stop.
     pub stop: &'a Interrupt,
-    /// Who hears how much comes.
-    pub tell: &'a mut dyn FnMut(Load),
+    /// Who hears what comes.
+    pub tell: &'a mut dyn FnMut(StreamNews<'_>),
 }
 
 /// One file: where it belongs, and how long it is.
 struct Header {
     in_store: bool,
+    /// The letter that says so, where there is one.
+    kind: Option<char>,
     name: Vec<u8>,
     len: u64,
 }
+
+/// Reads what stands before a file.
+type NextFile<R> = fn(&mut R) -> Result<Header, ExchangeError>;
 
 impl StreamArrival<'_> {
     /// Takes a packed bundle in.
@@ -59,7 +80,7 @@ impl StreamArrival<'_> {
             files: packed.files,
             bytes: packed.bytes,
         };
-        self.take(lock, load, &requirements, &mut packed.input, header_v1)
+        self.take(lock, load, &requirements, (&mut packed.input, header_v1))
     }
 
     /// Takes the payload of a part `STREAM2` in.
@@ -85,7 +106,7 @@ impl StreamArrival<'_> {
             files: number("filecount")?,
             bytes: number("bytecount")?,
         };
-        self.take(lock, load, &requirements, payload, header_v2)
+        self.take(lock, load, &requirements, (payload, header_v2))
     }
 
     fn is_empty(&self) -> Result<bool, ExchangeError> {
@@ -98,13 +119,12 @@ impl StreamArrival<'_> {
         lock: Lock,
         load: Load,
         requirements: &[String],
-        input: &mut R,
-        header: fn(&mut R) -> Result<Header, ExchangeError>,
+        input: (&mut R, NextFile<R>),
     ) -> Result<(Load, Lock), ExchangeError> {
-        (self.tell)(load);
+        (self.tell)(StreamNews::Load(load));
         let streamed = requirements.iter().map(String::as_str);
         let mut store = self.repository.new_store(lock, streamed)?;
-        let filled = fill(&mut store, self.stop, load, input, header);
+        let filled = fill(&mut store, self.stop, (load, self.tell), input);
         match filled {
             Ok(caches) => {
                 let lock = store.finish()?;
@@ -122,9 +142,8 @@ impl StreamArrival<'_> {
 fn fill<R: Read>(
     store: &mut NewStore,
     stop: &Interrupt,
-    load: Load,
-    input: &mut R,
-    next: fn(&mut R) -> Result<Header, ExchangeError>,
+    (load, tell): (Load, &mut dyn FnMut(StreamNews<'_>)),
+    (input, next): (&mut R, NextFile<R>),
 ) -> Result<ArrivedCaches, ExchangeError> {
     let mut left = load.bytes;
     let mut caches = ArrivedCaches::default();
@@ -133,6 +152,11 @@ fn fill<R: Read>(
         left = left
             .checked_sub(header.len)
             .ok_or_else(|| damaged("the files are longer than announced".to_owned()))?;
+        tell(StreamNews::File {
+            kind: header.kind,
+            name: &header.name,
+            len: header.len,
+        });
         if header.in_store {
             store.begin(&header.name)?;
         }
@@ -194,6 +218,7 @@ fn header_v1(input: &mut impl Read) -> Result<Header, ExchangeError> {
         let len = len.parse().ok()?;
         Some(Header {
             in_store: true,
+            kind: None,
             name,
             len,
         })
@@ -217,6 +242,7 @@ fn header_v2(input: &mut impl Read) -> Result<Header, ExchangeError> {
     read_into(input, name_len, &mut name)?;
     Ok(Header {
         in_store,
+        kind: Some(if in_store { 's' } else { 'c' }),
         name,
         len,
     })

@@ -12,7 +12,7 @@ mod revisions;
 use crate::bundle::Bundle;
 use crate::peer::{HttpOptions, PulledBookmark};
 use crate::pushed::{PushWords, Replies};
-use crate::{ExchangeError, Load};
+use crate::{ExchangeError, Load, StreamNews};
 pub use pulled::Pulled;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ pub enum News<'a> {
     /// Words of who made the bundle.
     Remote(&'a [u8]),
     /// The files of a store come.
-    Load(Load),
+    Stream(StreamNews<'a>),
     /// They have come.
     Loaded(Load),
     /// A bookmark of the other side is taken over.
@@ -107,7 +107,8 @@ impl Unbundle<'_> {
             how: self,
             lock: Some(lock),
             receiver: None,
-            streamed: false,
+            streamed: None,
+            loaded: None,
             tagged: Vec::new(),
             heard: Heard::default(),
         };
@@ -140,8 +141,10 @@ struct Applying<'a> {
     lock: Option<Lock>,
     /// From the first part on that needs it.
     receiver: Option<Receiver>,
-    /// Whether the files of a store have come.
-    streamed: bool,
+    /// The repository as it is since the files of a store have come.
+    streamed: Option<Repository>,
+    /// What has come of them, until it is told.
+    loaded: Option<Load>,
     /// Changesets of which the other side knows which `.hgtags` they have.
     tagged: Vec<Node>,
     /// Words that came in between and have not been told yet.
@@ -174,8 +177,8 @@ impl Applying<'_> {
     /// The transaction, which `description` names if it has to begin.
     fn receiver(&mut self, description: &str) -> Result<&mut Receiver, ExchangeError> {
         if let (None, Some(lock)) = (&self.receiver, self.lock.take()) {
-            let (repository, write) = (self.how.repository, self.how.write);
-            let receiver = repository.receive(lock, write, description)?;
+            let repository = self.streamed.as_ref().unwrap_or(self.how.repository);
+            let receiver = repository.receive(lock, self.how.write, description)?;
             let receiver = self.receiver.insert(receiver);
             if self.how.checks_all {
                 receiver.check_all();
@@ -233,19 +236,19 @@ impl Applying<'_> {
     }
 
     fn finish(mut self) -> Result<(ReceiveReport, Lock), ExchangeError> {
-        if let Some(receiver) = self.receiver.take() {
-            let done = receiver.finish().map_err(|error| self.refused(error))?;
-            self.keep_tag_files();
-            return Ok(done);
-        }
-        // A bundle without anything is applied as well.
-        let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());
-        let lock = self.lock.take().ok_or_else(gone)?;
-        let mut report = ReceiveReport::default();
-        if self.streamed {
-            // With other requirements than before.
-            let repository = self.how.repository;
-            let now = Repository::open(Arc::clone(repository.storage()), repository.root())?;
+        let (mut report, lock) = match self.receiver.take() {
+            Some(receiver) => {
+                let done = receiver.finish().map_err(|error| self.refused(error))?;
+                self.keep_tag_files();
+                done
+            }
+            // A bundle without anything is applied as well.
+            None => {
+                let gone = || ExchangeError::DamagedBundle("nothing can be received".to_owned());
+                (ReceiveReport::default(), self.lock.take().ok_or_else(gone)?)
+            }
+        };
+        if let Some(now) = &self.streamed {
             report.new = 0..now.view_for(Audience::Everything)?.changelog().len() as u32;
         }
         Ok((report, lock))

@@ -53,6 +53,9 @@ impl Applying<'_> {
                     format!("bundle2-input-part: total payload size {len}\n").into_bytes()
                 }),
             }
+            if let Some(load) = self.loaded.take() {
+                (self.how.tell)(News::Loaded(load));
+            }
             if has_tags {
                 // Mercurial says so when it comes to the end.
                 self.debug(|| b"ignoring incomplete received .hgtags fnodes data\n".to_vec());
@@ -192,16 +195,19 @@ impl Applying<'_> {
         let Some(lock) = self.lock.take() else {
             return Err(ExchangeError::StreamIntoHistory);
         };
+        self.debug(|| b"applying stream bundle\n".to_vec());
         let tell = &mut self.how.tell;
+        let repository = self.how.repository;
         let arrival = StreamArrival {
-            repository: self.how.repository,
+            repository,
             stop: self.how.stop,
-            tell: &mut |load| tell(News::Load(load)),
+            tell: &mut |news| tell(News::Stream(news)),
         };
         let (load, lock) = arrival.part(lock, header, &mut payload)?;
         self.lock = Some(lock);
-        self.streamed = true;
-        (self.how.tell)(News::Loaded(load));
+        self.loaded = Some(load);
+        // With other requirements than before.
+        self.streamed = Some(repository.reopened()?);
         Ok(())
     }
 }

@@ -35,8 +35,7 @@ impl Applying<'_> {
             return Ok(());
         };
         self.debug(|| b"checking for updated bookmarks\n".to_vec());
-        // Where the files of a store have come, nothing is known of them yet.
-        if !pulled.bookmarks.is_empty() && !self.streamed {
+        if !pulled.bookmarks.is_empty() {
             self.move_bookmarks(&pulled)?;
         }
         let origin = self.origin(false);
@@ -51,7 +50,8 @@ impl Applying<'_> {
         let moved = match &mut self.receiver {
             Some(receiver) => pulled_bookmarks(&receiver.arriving(), there, wanted, pulled.path),
             None => {
-                let view = self.how.repository.view_for(Audience::Owner)?;
+                let repository = self.streamed.as_ref().unwrap_or(self.how.repository);
+                let view = repository.view_for(Audience::Owner)?;
                 pulled_bookmarks(&*view, there, wanted, pulled.path)
             }
         };

@@ -7,8 +7,9 @@ use crate::face::{Abort, Matches, Session, Source, disk};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_exchange::peer::{BundleRequest, Remote, pulled_bookmarks};
-use varve_repo::{Audience, Locked, Node, Repository, Requirements};
+use varve_exchange::Pulled;
+use varve_exchange::peer::{BundleRequest, Remote};
+use varve_repo::{Node, Repository, Requirements};
 
 /// What is to be done.
 struct Plan {
@@ -136,24 +137,23 @@ fn may_stream(session: &mut Session, source: &Source, remote: &Remote) -> Result
 fn stream(session: &mut Session, source: &Source, remote: &mut Remote) -> Result<(), Abort> {
     let look = remote.look(&[])?;
     session.status("streaming all changes\n")?;
+    let comes_along = remote.capabilities().bundle2("listkeys").is_some();
     let request = BundleRequest {
         heads: look.heads,
         streamed: true,
+        bookmarks: comes_along,
         ..BundleRequest::default()
     };
-    let there = remote.bookmarks()?;
-    apply(session, source, remote, request, Way::Given)?;
-    let repository = session.repository()?;
-    let view = repository.view_for(Audience::Owner)?;
-    let pulled = pulled_bookmarks(&*view, &there, &[], None).into_iter();
-    let bookmarks: BTreeMap<_, _> = pulled.map(|pulled| (pulled.name, pulled.node)).collect();
-    if !bookmarks.is_empty() {
-        let lock = session.lock(Locked::Store)?;
-        let mut transaction = repository.transaction(lock, "bookmarks")?;
-        transaction.set_bookmarks(&bookmarks)?;
-        transaction.finish()?;
-        session.forget_view();
-    }
+    let bookmarks = match comes_along {
+        true => BTreeMap::new(),
+        false => remote.bookmarks()?,
+    };
+    let pulled = Pulled {
+        bookmarks,
+        path: source.name.as_deref(),
+        ..Pulled::default()
+    };
+    apply(session, source, remote, request, Way::Cloned(pulled))?;
     Ok(())
 }
 
