@@ -3,12 +3,12 @@
 use super::exchanged;
 use crate::face::diff::{GIT, STAT};
 use crate::face::outgoing::{Outgoing, asked_for, tell_nothing};
-use crate::face::working::short_hex;
 use crate::face::{
     Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, Session, Source,
     TEMPLATE,
 };
 use varve_exchange::peer::{BookmarkRelation, compare_bookmarks};
+use varve_repo::Node;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -49,11 +49,12 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     exchanged::refuse_contradictions(session, matches)?;
     let mut code = 1;
     for source in session.destinations(matches.arguments())? {
-        if matches.flag("bookmarks") {
-            code = code.min(bookmarks(session, &source)?);
-            continue;
-        }
-        code = code.min(show(session, matches, &source)?);
+        let found = match matches.flag("bookmarks") {
+            true => bookmarks(session, &source)?,
+            false => show(session, matches, &source)?,
+        };
+        session.tell_traffic()?;
+        code = code.min(found);
     }
     Ok(code)
 }
@@ -75,9 +76,11 @@ fn bookmarks(session: &mut Session, source: &Source) -> Result<u8, Abort> {
             BookmarkRelation::Same | BookmarkRelation::Behind => continue,
         };
         any = true;
-        let node = compared
-            .here
-            .map_or_else(|| " ".repeat(12), |node| short_hex(&node));
+        let hex = session.hex(&compared.here.unwrap_or(Node::NULL));
+        let node = match compared.here {
+            Some(_) => hex,
+            None => " ".repeat(hex.len()),
+        };
         let name = String::from_utf8_lossy(&compared.name).into_owned();
         let mut line = format!("   {name:<25} {node}");
         if session.verbosity.verbose {

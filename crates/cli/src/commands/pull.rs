@@ -9,7 +9,7 @@ use crate::face::{
 };
 use std::collections::BTreeMap;
 use varve_exchange::bundle::{BundleLimits, open_bundle};
-use varve_exchange::peer::{BundleRequest, Common, Remote, discover};
+use varve_exchange::peer::{BundleRequest, Common, Discovery, Remote};
 use varve_exchange::{ExchangeError, Pulled};
 use varve_repo::{Audience, Locked, Node};
 
@@ -55,6 +55,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     for typed in typed {
         for source in session.sources(&typed)? {
             let code = pull(session, matches, &source)?;
+            session.tell_traffic()?;
             if code != 0 {
                 return Ok(code);
             }
@@ -220,9 +221,12 @@ pub(super) fn compare(
             ..Common::default()
         });
     }
-    let common = discover(&view, remote, heads)?;
+    let discovery = Discovery::begin(&view, remote, heads)?;
     if own > 0 {
         session.status("searching for changes\n")?;
+    }
+    let common = discovery.finish(remote)?;
+    if own > 0 {
         let is_empty = common.remote_heads.iter().all(Node::is_null);
         if !common.incoming && !is_empty {
             session.debug("all remote heads known locally\n")?;

@@ -3,7 +3,7 @@
 use super::{Abort, Session, Source};
 use std::collections::HashSet;
 use varve_exchange::ExchangeError;
-use varve_exchange::peer::{Common, Remote, discover};
+use varve_exchange::peer::{Common, Discovery, Remote};
 use varve_repo::{Node, Phase, RepoView, Rev};
 
 /// What a peer lacks.
@@ -28,8 +28,9 @@ impl Outgoing {
         force: bool,
     ) -> Result<Outgoing, Abort> {
         let view = session.view()?;
-        let found = discover(&view, remote, None)?;
+        let discovery = Discovery::begin(&view, remote, None)?;
         session.status("searching for changes\n")?;
+        let found = discovery.finish(remote)?;
         let changelog = view.changelog();
         let common: Vec<Rev> = found
             .heads

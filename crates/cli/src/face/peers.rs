@@ -51,7 +51,7 @@ impl Source {
     }
 
     /// Whether it is reached over ssh.
-    fn is_ssh(&self) -> bool {
+    pub(crate) fn is_ssh(&self) -> bool {
         self.url.starts_with(SSH)
     }
 
@@ -218,15 +218,20 @@ impl Session {
             ];
             self.write(words.concat())?;
         }
-        match Remote::connect(Box::new(self.over_http(source)?)) {
+        let peer = self.over_http(source)?;
+        let mut traffic = vec![peer.traffic()];
+        let remote = match Remote::connect(Box::new(peer)) {
             Err(ExchangeError::LoginNeeded { url, realm }) => {
                 let login = self.ask_login(source, (url, &realm))?;
                 let mut peer = self.over_http(source)?;
                 peer.log_in(login);
-                Ok(Remote::connect(Box::new(peer))?)
+                traffic.push(peer.traffic());
+                Remote::connect(Box::new(peer))?
             }
-            connected => Ok(connected?),
-        }
+            connected => connected?,
+        };
+        self.traffic = traffic;
+        Ok(remote)
     }
 
     /// Asks for name and password, if anybody is there.
@@ -289,7 +294,14 @@ impl Session {
         };
         let [ssh, there] = self.ssh_programs();
         let url = String::from_utf8_lossy(&source.url);
-        let connected = SshPeer::connect(&url, (&ssh, &there), Box::new(listener));
+        let debugs = self.verbosity.debug;
+        let mut debug = |words: &[u8]| {
+            if debugs {
+                let _ = io::stdout().write_all(words);
+            }
+        };
+        let programs = (&ssh[..], &there[..]);
+        let connected = SshPeer::connect(&url, programs, Box::new(listener), &mut debug);
         if let Err(ExchangeError::NoSuitableResponse { said }) = &connected {
             for line in said {
                 self.warn([b"remote: ", &line[..], b"\n"].concat())?;

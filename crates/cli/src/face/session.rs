@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use varve_base::{DiskStorage, Interrupt, Progress, Storage};
 use varve_config::hgrc::Hgrc;
-use varve_exchange::peer::Remote;
+use varve_exchange::peer::{Remote, Traffic};
 use varve_repo::hooks::Hooks;
 use varve_repo::{Audience, Opening, RepoView, Repository};
 
@@ -76,6 +76,8 @@ pub(crate) struct Session {
     pub(super) is_elsewhere: bool,
     /// What was heard from repositories elsewhere and is not printed yet.
     heard: Arc<Mutex<Vec<u8>>>,
+    /// What went over the connections of which nothing has been said yet.
+    pub(super) traffic: Vec<Traffic>,
     place: Place,
     /// What stands for the folder of a repository that is only a bundle.
     pub(super) stand_in: Option<StandIn>,
@@ -109,6 +111,7 @@ impl Session {
             load_began: None,
             is_elsewhere: false,
             heard: Arc::default(),
+            traffic: Vec::new(),
             place,
             stand_in: None,
             repository: None,
@@ -221,6 +224,20 @@ impl Session {
     pub(crate) fn tell_heard(&mut self) -> io::Result<()> {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         self.out.write_all(&std::mem::take(&mut *heard))
+    }
+
+    /// Says with `--verbose` how much was asked over HTTP since the last time.
+    pub(crate) fn tell_traffic(&mut self) -> Result<(), Abort> {
+        let all = std::mem::take(&mut self.traffic);
+        if all.is_empty() {
+            return Ok(());
+        }
+        let sum = |count: fn(&Traffic) -> u64| all.iter().map(count).sum::<u64>();
+        let (requests, sent) = (sum(Traffic::requests), sum(Traffic::sent));
+        let received = sum(Traffic::received);
+        self.note(format!(
+            "(sent {requests} HTTP requests and {sent} bytes; received {received} bytes in responses)\n"
+        ))
     }
 
     /// Prints a result.

@@ -7,6 +7,7 @@
 
 use super::Remote;
 use crate::ExchangeError;
+use std::time::Instant;
 use varve_repo::RepoView;
 use varve_revlog::{Node, Rev, Revlog};
 
@@ -53,40 +54,91 @@ pub fn discover(
     remote: &mut Remote,
     heads: Option<&[Node]>,
 ) -> Result<Common, ExchangeError> {
-    let changelog = view.changelog();
-    let mut search = Search::new(changelog, |rev| view.is_visible(rev));
-    let sample = search.first_sample();
-    let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
-    remote.say(|| "query 1; heads\n".to_owned());
-    let look = remote.look(&nodes)?;
-    let mut found = Common {
-        questions: 1,
-        ..Common::default()
-    };
-    let wanted = heads.unwrap_or(&look.heads);
-    found.incoming = wanted.iter().any(|node| {
-        let rev = changelog.rev(node);
-        !node.is_null() && rev.is_none_or(|rev| !view.is_visible(rev))
-    });
-    let there = wanted.iter().filter_map(|node| changelog.rev(node));
-    search.decide(there.map(|rev| (rev, true)));
-    if found.incoming || heads.is_none() {
-        search.decide(sample.into_iter().zip(look.known));
-    }
-    while found.incoming {
-        let sample = search.sample();
-        if sample.is_empty() {
-            break;
-        }
+    Discovery::begin(view, remote, heads)?.finish(remote)
+}
+
+/// A comparison after its first question.
+pub struct Discovery<'a> {
+    search: Search<'a>,
+    found: Common,
+    begun: Instant,
+}
+
+impl<'a> Discovery<'a> {
+    /// Asks for heads, and about the own ones. The rest is as of [`discover`].
+    ///
+    /// # Errors
+    /// As of [`discover`].
+    pub fn begin(
+        view: &'a RepoView,
+        remote: &mut Remote,
+        heads: Option<&[Node]>,
+    ) -> Result<Self, ExchangeError> {
+        let begun = Instant::now();
+        let changelog = view.changelog();
+        let mut search = Search::new(changelog, |rev| view.is_visible(rev));
+        let sample = search.first_sample();
         let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
-        let known = remote.known(&nodes)?;
-        found.questions += 1;
-        search.decide(sample.into_iter().zip(known));
+        let look = remote.look(&nodes)?;
+        let wanted = heads.unwrap_or(&look.heads);
+        let incoming = wanted.iter().any(|node| {
+            let rev = changelog.rev(node);
+            !node.is_null() && rev.is_none_or(|rev| !view.is_visible(rev))
+        });
+        let there = wanted.iter().filter_map(|node| changelog.rev(node));
+        search.decide(there.map(|rev| (rev, true)));
+        if incoming || heads.is_none() {
+            search.decide(sample.into_iter().zip(look.known));
+        }
+        let found = Common {
+            heads: Vec::new(),
+            remote_heads: look.heads,
+            incoming,
+            questions: 1,
+        };
+        Ok(Discovery {
+            search,
+            found,
+            begun,
+        })
     }
-    let common = search.common_heads();
-    found.heads = common.into_iter().map(|rev| changelog.node(rev)).collect();
-    found.remote_heads = look.heads;
-    Ok(found)
+
+    /// Asks until nothing is undecided that matters.
+    ///
+    /// # Errors
+    /// As of [`discover`].
+    pub fn finish(self, remote: &mut Remote) -> Result<Common, ExchangeError> {
+        let Discovery {
+            mut search,
+            mut found,
+            begun,
+        } = self;
+        let changelog = search.changelog;
+        let is_open = found.incoming && search.has_doubts();
+        while found.incoming {
+            let sample = search.sample();
+            if sample.is_empty() {
+                break;
+            }
+            found.questions += 1;
+            let number = found.questions;
+            let undecided = search.revs_in(State::Undecided).count();
+            let size = sample.len();
+            remote.say(|| {
+                format!("query {number}; still undecided: {undecided}, sample size is: {size}\n")
+            });
+            let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
+            let known = remote.known(&nodes)?;
+            search.decide(sample.into_iter().zip(known));
+        }
+        if is_open {
+            let (number, seconds) = (found.questions, begun.elapsed().as_secs_f64());
+            remote.say(|| format!("{number} total queries in {seconds:.4}s\n"));
+        }
+        let common = search.common_heads();
+        found.heads = common.into_iter().map(|rev| changelog.node(rev)).collect();
+        Ok(found)
+    }
 }
 
 struct Search<'a> {
@@ -102,6 +154,13 @@ impl<'a> Search<'a> {
         };
         let states = changelog.revs().map(state).collect();
         Search { changelog, states }
+    }
+
+    /// Whether not all is known to be there.
+    fn has_doubts(&self) -> bool {
+        [State::Undecided, State::Missing]
+            .into_iter()
+            .any(|state| self.revs_in(state).next().is_some())
     }
 
     fn revs_in(&self, wanted: State) -> impl DoubleEndedIterator<Item = Rev> + '_ {
@@ -165,29 +224,59 @@ impl<'a> Search<'a> {
 
     /// The own heads: mostly the other side has either all of them or few.
     fn first_sample(&self) -> Vec<Rev> {
-        let mut heads = self.heads_in(State::Undecided);
-        heads.truncate(SAMPLE / 2);
-        heads
+        spread(self.heads_in(State::Undecided), SAMPLE)
     }
 
-    /// Heads, then changesets at doubling distances before them, where the border commonly is, and
-    /// the rest of the sample spread evenly.
+    /// Where the border may be: heads and roots of what is undecided, and changesets at doubling
+    /// distances from them, along each line of descent. What is left of the sample is spread evenly.
     fn sample(&self) -> Vec<Rev> {
         let undecided: Vec<Rev> = self.revs_in(State::Undecided).collect();
         if undecided.len() <= SAMPLE {
             return undecided;
         }
-        let mut sample = self.heads_in(State::Undecided);
-        sample.truncate(SAMPLE / 4);
-        let mut distance = 1;
-        while distance < undecided.len() {
-            sample.push(undecided[undecided.len() - distance]);
-            distance *= 2;
-        }
-        let rest = SAMPLE - sample.len();
-        sample.extend((0..rest).map(|part| undecided[part * undecided.len() / rest]));
+        let [from_heads, from_roots] = self.distances(&undecided);
+        let is_far = |rev: &Rev| {
+            let distances = [&from_heads, &from_roots].map(|all| all[rev.index()]);
+            distances.iter().any(|distance| distance.is_power_of_two())
+        };
+        let candidates = undecided.iter().copied().filter(is_far).collect();
+        let mut sample = spread(candidates, SAMPLE);
+        sample.extend(spread(undecided, SAMPLE - sample.len()));
         sample.sort_unstable();
         sample.dedup();
         sample
     }
+
+    /// How far each undecided changeset is from the next head, and from the next root, of all that
+    /// are undecided; those themselves have 1.
+    fn distances(&self, undecided: &[Rev]) -> [Vec<u32>; 2] {
+        let is_undecided = |rev: &Rev| self.states[rev.index()] == State::Undecided;
+        let [mut from_heads, mut from_roots] = [(); 2].map(|()| vec![u32::MAX; self.states.len()]);
+        for rev in undecided.iter().rev() {
+            let own = match from_heads[rev.index()] {
+                u32::MAX => 1,
+                known => known,
+            };
+            from_heads[rev.index()] = own;
+            for parent in self.parents(*rev).filter(is_undecided) {
+                let distance = &mut from_heads[parent.index()];
+                *distance = (*distance).min(own + 1);
+            }
+        }
+        for rev in undecided {
+            let parents = self.parents(*rev).filter(is_undecided);
+            let nearest = parents.map(|parent| from_roots[parent.index()]).min();
+            from_roots[rev.index()] = nearest.unwrap_or(0) + 1;
+        }
+        [from_heads, from_roots]
+    }
+}
+
+/// At most so many of them, at even distances.
+fn spread(revs: Vec<Rev>, most: usize) -> Vec<Rev> {
+    if revs.len() <= most {
+        return revs;
+    }
+    let parts = (0..most).map(|part| revs[part * revs.len() / most]);
+    parts.collect()
 }

@@ -14,8 +14,8 @@ pub use bookmarks::{
     compare_bookmarks, pulled_bookmarks,
 };
 pub use capabilities::PeerCapabilities;
-pub use discovery::{Common, discover};
-pub use http::{HttpOptions, HttpPeer, Login, Proxy};
+pub use discovery::{Common, Discovery, discover};
+pub use http::{HttpOptions, HttpPeer, Login, Proxy, Traffic};
 pub use local::LocalPeer;
 pub use remote::{Bookmarks, BundleRequest, Listener, Look, Remote};
 pub(crate) use remote::{parse_bookmarks, readable};

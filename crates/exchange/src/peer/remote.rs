@@ -122,6 +122,7 @@ impl Remote {
     /// # Errors
     /// As of [`Transport::call`], or the answer is none.
     pub fn look(&mut self, nodes: &[Node]) -> Result<Look, ExchangeError> {
+        self.say(|| "query 1; heads\n".to_owned());
         if !self.capabilities.has("batch") {
             return Ok(Look {
                 heads: self.heads()?,

@@ -69,6 +69,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             true => bookmarks::show(session, &mut remote)?,
             false => show(session, matches, &source, &mut remote, near)?,
         };
+        session.tell_traffic()?;
         code = code.min(found);
     }
     Ok(code)

@@ -93,7 +93,9 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     };
     let mut code = 1;
     for source in session.destinations(matches.arguments())? {
-        match push(session, matches, &source, &asked)? {
+        let pushed = push(session, matches, &source, &asked)?;
+        session.tell_traffic()?;
+        match pushed {
             2 => return Ok(2),
             other => code = code.min(other),
         }

@@ -16,10 +16,15 @@ pub(super) fn send(
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
-    prepare(session, remote, plan, &mut spool)?;
-    if session.verbosity.debug {
+    let first = announce(session, plan)?;
+    // Over HTTP the length goes first, over ssh the bundle is sent as it is made.
+    if source.is_ssh() {
+        session.debug("sending unbundle command\n")?;
+    }
+    write(session, remote, (plan, first), &mut spool)?;
+    if !source.is_ssh() {
         let len = spool.len();
-        session.write(format!("sending unbundle command\nsending {len} bytes\n"))?;
+        session.debug(format!("sending unbundle command\nsending {len} bytes\n"))?;
     }
     session.out.flush()?;
     let answer = match remote.push(&mut spool) {
@@ -48,6 +53,16 @@ pub(super) fn prepare(
     spool: &mut Spool,
 ) -> Result<(), Abort> {
     let first = announce(session, plan)?;
+    write(session, remote, (plan, first), spool)
+}
+
+/// Writes the bundle, of whose changesets one is the `first`.
+fn write(
+    session: &mut Session,
+    remote: &Remote,
+    (plan, first): (&PushPlan<'_>, Option<Node>),
+    spool: &mut Spool,
+) -> Result<(), Abort> {
     if session.verbosity.debug {
         let parts = plan.outline(remote.capabilities())?;
         session.write(format!(

@@ -57,6 +57,8 @@ pub(in super::super) fn around(
     }
     let done = run(session);
     session.after_locks()?;
+    let told = session.tell_traffic();
+    let done = done.and_then(|code| told.map(|()| code));
     if listens {
         session.out.flush()?;
         match &done {

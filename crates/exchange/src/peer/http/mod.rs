@@ -4,8 +4,10 @@ mod address;
 mod arguments;
 mod body;
 mod fetch;
+mod traffic;
 
 pub use address::Login;
+pub use traffic::Traffic;
 
 use super::{PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
@@ -15,8 +17,11 @@ use address::Address;
 use body::expanded;
 use std::io::Read;
 use std::time::Duration;
+use traffic::CountingConnector;
 use ureq::http::Response;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body, SendBody};
 
 /// Which forms of answer are understood, best first.
@@ -86,6 +91,7 @@ pub struct HttpPeer {
     agent: Agent,
     address: Address,
     login: Option<Login>,
+    traffic: Traffic,
     /// Bytes that one header may have; 0 if arguments go into the query.
     header: usize,
 }
@@ -112,10 +118,17 @@ impl HttpPeer {
                     .disable_verification(options.trusts_all)
                     .build(),
             );
+        let traffic = Traffic::default();
+        let connector = DefaultConnector::new().chain(CountingConnector {
+            traffic: traffic.clone(),
+            by_proxy: options.proxy.is_some(),
+        });
+        let resolver = DefaultResolver::default();
         Ok(HttpPeer {
-            agent: config.build().into(),
+            agent: Agent::with_parts(config.build(), connector, resolver),
             address,
             login,
+            traffic,
             header: 0,
         })
     }
@@ -125,12 +138,18 @@ impl HttpPeer {
         self.login.as_ref()
     }
 
+    /// How much goes to the server and comes from it, from now on as well.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic.clone()
+    }
+
     fn ask(&self, command: &str, args: PeerArgs<'_>) -> Result<Response<Body>, ExchangeError> {
         let (url, headers) = self.request(command, args);
         let mut request = self.agent.get(&url);
         for (name, value) in &headers {
             request = request.header(name, value);
         }
+        self.traffic.asked();
         let answer = request.call().map_err(|error| self.unreachable(error))?;
         self.check(answer)
     }
@@ -217,7 +236,10 @@ impl Transport for HttpPeer {
     fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
         let mut answer = self.ask(command, args)?;
         let body = answer.body_mut().with_config().limit(SHORT);
-        body.read_to_vec().map_err(|error| self.unreachable(error))
+        let bytes = body.read_to_vec();
+        let bytes = bytes.map_err(|error| self.unreachable(error))?;
+        self.traffic.has_received(bytes.len());
+        Ok(bytes)
     }
 
     fn stream(
@@ -229,7 +251,8 @@ impl Transport for HttpPeer {
         let is_new = is_new(&answer);
         let body = answer.into_body().into_with_config().limit(u64::MAX);
         // A stream of files is never compressed in the old form, everything else always.
-        expanded(body.reader(), is_new, command != "stream_out")
+        let body = self.traffic.counting(body.reader());
+        expanded(body, is_new, command != "stream_out")
     }
 
     fn push(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
@@ -241,12 +264,13 @@ impl Transport for HttpPeer {
             request = request.header(name, value);
         }
         let request = request.header("Content-Length", bundle.len().to_string());
+        self.traffic.asked();
         let answer = request.send(SendBody::from_reader(bundle));
         let answer = self.check(answer.map_err(|error| self.unreachable(error))?)?;
         let is_new = is_new(&answer);
         let body = answer.into_body().into_with_config().limit(u64::MAX);
         // In the old form the answer to a push is not compressed.
-        expanded(body.reader(), is_new, false)
+        expanded(self.traffic.counting(body.reader()), is_new, false)
     }
 
     fn log_in(&mut self, login: Login) {

@@ -75,15 +75,20 @@ pub(super) fn line(
         Errand::Serve => vec![program, "-R", &address.path, "serve", "--stdio"],
         Errand::Create => vec![program, "init", &address.path],
     };
-    let there: Vec<String> = words.into_iter().map(quoted).collect();
-    let port = address.port.map(|port| format!("-p {} ", quoted(&port)));
-    let (port, login) = (port.unwrap_or_default(), quoted(&address.login));
-    Ok(format!("{ssh} {port}{login} {}", quoted(&there.join(" "))))
+    let there: Vec<String> = words.into_iter().map(|it| quoted(it, THERE)).collect();
+    let here = |word: &str| quoted(word, HERE);
+    let port = address.port.map(|port| format!("-p {} ", here(&port)));
+    let (port, login) = (port.unwrap_or_default(), here(&address.login));
+    Ok(format!("{ssh} {port}{login} {}", here(&there.join(" "))))
 }
 
+/// What Mercurial leaves without quotes beside letters and digits, for the shell here and there.
+const HERE: &[u8] = b"_+./-";
+const THERE: &[u8] = b"@%_+=:,./-";
+
 /// A word as the shell reads it as one.
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@%_+=:,./-".contains(&byte);
+fn quoted(word: &str, plain: &[u8]) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
     match !word.is_empty() && word.bytes().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
@@ -104,7 +109,7 @@ mod tests {
         assert_eq!(of("ssh://host"), "ssh -C host 'hg -R . serve --stdio'");
         let full = of("ssh://me@host:2222//srv/a%20b");
         let there = r"'hg -R '\''/srv/a b'\'' serve --stdio'";
-        assert_eq!(full, format!("ssh -C -p 2222 me@host {there}"));
+        assert_eq!(full, format!("ssh -C -p 2222 'me@host' {there}"));
         assert_eq!(
             of("ssh://[::1]:22/a"),
             "ssh -C -p 22 '[::1]' 'hg -R a serve --stdio'"
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn a_repository_is_made_by_a_line_of_its_own() {
         let line = |url| line(url, ("ssh", "hg"), Errand::Create).unwrap();
-        assert_eq!(line("ssh://me@host/a"), "ssh me@host 'hg init a'");
+        assert_eq!(line("ssh://me@host/a"), "ssh 'me@host' 'hg init a'");
         assert_eq!(line("ssh://host"), "ssh host 'hg init .'");
     }
 

@@ -36,7 +36,8 @@ pub struct SshPeer {
 }
 
 impl SshPeer {
-    /// Starts the program `there` of the machine that a URL names, by way of the program `ssh`.
+    /// Starts the program `there` of the machine that a URL names, by way of the program `ssh`. What is
+    /// done and answered until a repository has answered is told to `debug`, in Mercurial's words.
     ///
     /// # Errors
     /// The URL cannot be used; no repository answers.
@@ -44,10 +45,12 @@ impl SshPeer {
         url: &str,
         (ssh, there): (&str, &str),
         listener: SaidListener,
+        debug: &mut dyn FnMut(&[u8]),
     ) -> Result<SshPeer, ExchangeError> {
         let line = address::line(url, (ssh, there), Errand::Serve)?;
+        debug(format!("running {line}\n").as_bytes());
         let mut pipes = Pipes::start(&line, listener).map_err(ExchangeError::Broken)?;
-        let Some(capabilities) = greet(&mut pipes) else {
+        let Some(capabilities) = greet(&mut pipes, debug) else {
             let said = pipes.failed();
             return Err(ExchangeError::NoSuitableResponse { said });
         };
@@ -83,7 +86,8 @@ fn lock(pipes: &Mutex<Pipes>) -> MutexGuard<'_, Pipes> {
 }
 
 /// The first words with the other side; gives what it says that it can do.
-fn greet(pipes: &mut Pipes) -> Option<Vec<u8>> {
+fn greet(pipes: &mut Pipes, debug: &mut dyn FnMut(&[u8])) -> Option<Vec<u8>> {
+    debug(b"sending hello command\nsending between command\n");
     // Where nobody reads there is nobody who answers either.
     let sent = pipes.write_all(HELLO);
     let mut capabilities = Vec::new();
@@ -96,6 +100,7 @@ fn greet(pipes: &mut Pipes) -> Option<Vec<u8>> {
         if was_one && line.is_empty() {
             return Some(capabilities);
         }
+        debug(&[b"remote: ", &line[..], b"\n"].concat());
         was_one = line == b"1";
         if let Some(words) = line.strip_prefix(b"capabilities:") {
             capabilities = words.to_vec();
