@@ -23,6 +23,12 @@ fn serve(folder: &Path) -> Server {
     server.unwrap_or_else(|ended| panic!("{ended:?}"))
 }
 
+/// The newest changeset and all that it builds on, with phases and bookmarks.
+fn state(root: &Path) -> String {
+    let template = "{node} {phase} {bookmarks}\n";
+    hg().ok(root, &["log", "-r", "::tip", "-T", template])
+}
+
 #[test]
 fn both_clients_clone_stream_and_push() {
     let site = Site::new();
@@ -63,11 +69,15 @@ fn both_clients_clone_stream_and_push() {
                 std::fs::remove_dir_all(clone).unwrap();
             }
         }
-        repos::write(&work.path().join(name), name, b"pushed\n");
-        hg.ok(&work.path().join(name), &["commit", "-A", "-m", name]);
-        run(&program, &["-R", name, "push", "-f", "-q", &trusted]).success();
+        let clone = work.path().join(name);
+        repos::write(&clone, name, b"pushed\n");
+        hg.ok(&clone, &["commit", "-A", "-m", name]);
+        hg.ok(&clone, &["bookmark", name]);
+        let line = ["-R", name, "push", "-f", "-q", &trusted, "-B", name];
+        run(&program, &line).success();
         assert!(history(&source).contains("+pushed"), "{name}");
         hg.ok(&source, &["verify", "-q"]);
+        assert_eq!(state(&clone), state(&source), "{name}");
         // Without the authority nobody believes who the server says it is.
         let refused = run(&program, &["identify", &url]);
         assert_eq!(refused.code, Some(255), "{refused}");

@@ -9,7 +9,10 @@ mod hooks;
 mod markers;
 mod outgoing;
 mod phases;
+mod round_trips;
+mod tls;
 mod to_varve;
+mod words;
 
 use super::{Both, Twin};
 use std::path::{Path, PathBuf};
@@ -20,6 +23,9 @@ use varve_testkit::repos;
 struct Pair {
     twin: Twin,
     server: HgServer,
+    url: String,
+    /// What every clone is configured with besides.
+    usual: String,
     hg: Hg,
 }
 
@@ -32,15 +38,41 @@ fn commit(hg: &Hg, root: &Path, name: &str) {
 impl Pair {
     /// Both sides have `a` and `b`, and the origins publish.
     fn new() -> Pair {
+        Pair::served(&["-A", "/dev/null"])
+    }
+
+    /// The same behind TLS.
+    fn over_tls() -> Pair {
+        let file = |name: &str| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/face/tls");
+            folder.join(name).to_str().unwrap().to_owned()
+        };
+        let options = ["-A", "/dev/null", "--certificate", &file("server.pem")];
+        let mut pair = Pair::served(&options);
+        // It says `http`, whatever it speaks.
+        pair.url = pair.url.replace("http://", "https://");
+        pair.usual = format!("[web]\ncacerts = {}\n", file("authority.pem"));
+        pair.each_clone(|root| pair.configure(root, ""));
+        pair
+    }
+
+    fn served(options: &[&str]) -> Pair {
+        Pair::of(options, |hg, root, origin| {
+            hg.ok(origin, &["init"]);
+            for name in ["a", "b"] {
+                commit(hg, origin, name);
+            }
+            hg.ok(origin, &["phase", "-p", "tip"]);
+            hg.ok(root, &["clone", "-q", "../origin", "."]);
+        })
+    }
+
+    /// Makes a clone and its origin, which are in two folders side by side.
+    fn of(options: &[&str], make: impl FnOnce(&Hg, &Path, &Path)) -> Pair {
         let twin = Twin::writing(|hg, root| {
             let origin = root.parent().unwrap().join("origin");
             std::fs::create_dir_all(&origin).unwrap();
-            hg.ok(&origin, &["init"]);
-            for name in ["a", "b"] {
-                commit(hg, &origin, name);
-            }
-            hg.ok(&origin, &["phase", "-p", "tip"]);
-            hg.ok(root, &["clone", "-q", "../origin", "."]);
+            make(hg, root, &origin);
         });
         let [from, to] = [twin.theirs(), twin.ours()].map(|root| root.with_file_name("origin"));
         let copied = std::process::Command::new("cp")
@@ -56,9 +88,15 @@ impl Pair {
         );
         std::fs::write(&settings, lines).unwrap();
         let hg = hg();
-        let options = ["-A", "/dev/null", "--web-conf", settings.to_str().unwrap()];
+        let options = [options, &["--web-conf", settings.to_str().unwrap()]].concat();
         let server = hg.serve_with(from.parent().unwrap(), &options);
-        let pair = Pair { twin, server, hg };
+        let pair = Pair {
+            url: server.url().to_owned(),
+            usual: String::new(),
+            twin,
+            server,
+            hg,
+        };
         pair.each_clone(|root| pair.configure(root, ""));
         pair
     }
@@ -72,10 +110,10 @@ impl Pair {
             .unwrap()
             .to_str()
             .unwrap();
-        let url = self.server.url();
+        let (url, usual) = (&self.url, &self.usual);
         let local = root.with_file_name("origin");
         let rc = format!(
-            "[paths]\ndefault = {url}{side}/origin\nlocal = {}\n{settings}",
+            "[paths]\ndefault = {url}{side}/origin\nlocal = {}\n{usual}{settings}",
             local.display()
         );
         std::fs::write(root.join(".hg/hgrc"), rc).unwrap();
