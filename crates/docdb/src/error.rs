@@ -66,6 +66,18 @@ pub enum DocdbError {
         /// Which file.
         path: PathBuf,
     },
+    /// A compaction that nobody asked for would leave old revisions of damaged documents behind.
+    #[error(
+        "{path} is not compacted by itself, because something cannot be read of {what}; \
+         `varve verify --salvage` may still find older revisions of it, and `_compact` compacts it all the same",
+        path = path.display()
+    )]
+    LeftUncompacted {
+        /// Which file.
+        path: PathBuf,
+        /// The documents.
+        what: String,
+    },
     /// The disk has no room for a compacted copy.
     #[error("compacting {path} needs about {needed} bytes, but its disk has only {free} free",
             path = path.display())]

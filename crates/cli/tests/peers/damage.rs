@@ -3,6 +3,7 @@
 
 use super::Site;
 use serde_json::{Value, json};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use varve_testkit::peers::hg;
@@ -151,6 +152,10 @@ fn flip(path: &Path, text: &str) {
     std::fs::write(path, bytes).unwrap();
 }
 
+fn inode(path: &Path) -> u64 {
+    std::fs::metadata(path).unwrap().ino()
+}
+
 /// What `varve verify` says of a database, without the places in its file.
 fn verified(site: &Site) -> Vec<String> {
     let file = site.database_file("victim");
@@ -164,7 +169,8 @@ fn verified(site: &Site) -> Vec<String> {
 #[test]
 fn damaged_documents_are_as_damaged_after_a_compaction_which_names_them() {
     let site = Site::new();
-    configure(site.path(), "[couchdb]\nfile_compression = none\n");
+    let settings = "[couchdb]\nfile_compression = none\n";
+    configure(site.path(), settings);
     let server = site.serve();
     let mut admin = server.admin();
     admin.put("/victim", &Value::Null).expect_status(201);
@@ -189,6 +195,26 @@ fn damaged_documents_are_as_damaged_after_a_compaction_which_names_them() {
         assert!(line.contains(name), "{line}");
     }
     assert_eq!(before.len(), names.len(), "{before:?}");
+    // By itself it is not compacted then.
+    let by_itself =
+        "[smoosh]\nwait_secs = 0\n[smoosh.ratio_dbs]\nmin_size = 1\nmin_priority = 1.01\n";
+    configure(site.path(), &format!("{settings}{by_itself}"));
+    let server = site.serve();
+    let id = inode(&file);
+    server
+        .admin()
+        .put("/victim/new", &json!({}))
+        .expect_status(201);
+    let said = server.printed_with("compaction of victim: ");
+    let told =
+        "is not compacted by itself, because something cannot be read of 3 documents: \"d0077\"";
+    assert!(said.contains(told), "{said}");
+    assert_eq!(inode(&file), id);
+    assert!(server.stop("TERM").status.success());
+    configure(
+        site.path(),
+        &format!("{settings}[smoosh]\ndb_channels = none\n"),
+    );
     let mut server = site.serve();
     let len = || std::fs::metadata(&file).unwrap().len();
     let old = len();

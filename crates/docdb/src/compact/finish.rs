@@ -86,6 +86,22 @@ impl Compaction {
         Ok(())
     }
 
+    /// Refuses if something of what was copied cannot be read: older revisions, which a salvage could
+    /// use, would go with the old file.
+    ///
+    /// # Errors
+    /// [`DocdbError::LeftUncompacted`].
+    pub fn check_readable(&self) -> Result<(), DocdbError> {
+        let copier = self.copied.as_ref().map(|(_, copier)| copier);
+        match copier.map(|copier| &copier.unreadable) {
+            Some(unreadable) if !unreadable.is_empty() => Err(DocdbError::LeftUncompacted {
+                path: self.database.path().to_owned(),
+                what: unreadable.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Copies what is missing while the writer waits, and puts the copy in the old file's place.
     ///
     /// # Errors

@@ -53,7 +53,9 @@ pub(super) fn by_sequence<'f>(
         )?;
         let is_short = slice.is_last && slice.left > 0 && steps.seq() == 0;
         let (is_last, last) = (slice.is_last, slice.last);
-        if let Some(last) = last.filter(|_| !is_short) {
+        // Who goes on learns of all that cannot be read.
+        let is_readable = loading.copier.unreadable.is_empty();
+        if let Some(last) = last.filter(|_| !is_short && is_readable) {
             loading.tree.pause(&mut txn)?;
             txn = steps.step(txn, last)?;
         }

@@ -69,7 +69,7 @@ impl Job {
     fn run(&self, app: &App) -> Result<(), Failed> {
         let stop = &app.compactor.stop;
         match &self.index {
-            None => Ok(compact(app, &self.database, stop, &|| {})?),
+            None => Ok(compact(app, &self.database, stop, Why::Asked)?),
             Some((design, index)) => Ok(compact_index(app, &self.database, design, index, stop)?),
         }
     }
@@ -264,12 +264,21 @@ fn compact_index(
     index.compact(&task, stop)
 }
 
-/// Compacts a database; `look` is called now and then.
+/// Why a database is compacted.
+#[derive(Clone, Copy)]
+enum Why<'w> {
+    /// Somebody asked for it.
+    Asked,
+    /// It seems to be worth it; this is called now and then, and may say stop.
+    ByItself(&'w (dyn Fn() + Sync)),
+}
+
+/// Compacts a database.
 fn compact(
     app: &App,
     database: &OpenDatabase,
     stop: &Interrupt,
-    look: &(dyn Fn() + Sync),
+    why: Why<'_>,
 ) -> Result<(), DocdbError> {
     let documents = &database.documents;
     let fields = [("database", database.name.as_str())];
@@ -277,7 +286,7 @@ fn compact(
     let pace = Pace::new(app.settings().compaction.share, &app.compactor.requests);
     let watched = Watched {
         task: &task,
-        look,
+        why,
         pace,
     };
     let copied = std::thread::scope(|scope| {
@@ -300,6 +309,9 @@ fn compact(
     let Some(copy) = copied.ok_or_else(abandoned)?? else {
         return Ok(());
     };
+    if matches!(why, Why::ByItself(_)) {
+        copy.check_readable()?;
+    }
     let unreadable = copy.finish(stop)?.unreadable;
     if !unreadable.is_empty() {
         app.report(&format!(
@@ -313,7 +325,7 @@ fn compact(
 /// A task that somebody else looks at too, and that rests now and then.
 struct Watched<'t> {
     task: &'t crate::RunningTask,
-    look: &'t (dyn Fn() + Sync),
+    why: Why<'t>,
     pace: Pace<'t>,
 }
 
@@ -323,7 +335,9 @@ impl Progress for Watched<'_> {
     }
 
     fn advance(&self, amount: u64) {
-        (self.look)();
+        if let Why::ByItself(look) = self.why {
+            look();
+        }
         self.task.advance(amount);
         self.pace.rest();
     }

@@ -3,7 +3,7 @@
 //! A database is noticed when it is opened and when something is committed to it. One thread looks
 //! at those that were noticed, chooses by the channels' priorities, and compacts one after the other.
 
-use super::{Compactor, compact, report};
+use super::{Compactor, Why, compact, report};
 use crate::App;
 use crate::couch::open::OpenDatabase;
 use std::collections::{BTreeSet, HashMap};
@@ -216,7 +216,7 @@ impl Chosen<'_> {
             }
         };
         let before = self.database.documents.snapshot().update_seq();
-        let done = compact(app, &self.database, &stop, &look);
+        let done = compact(app, &self.database, &stop, Why::ByItself(&look));
         let after = self.database.documents.snapshot().update_seq();
         let mut past = Past::default();
         let Ok(sizes) = self.database.documents.sizes() else {
