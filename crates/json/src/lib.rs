@@ -17,6 +17,6 @@ mod write;
 pub use error::JsonError;
 pub use number::{MAX_DIGITS, Number};
 pub use object::Object;
-pub use parse::{MAX_DEPTH, parse, parse_object, parse_on};
+pub use parse::{MAX_DEPTH, parse, parse_object};
 pub use value::Value;
 pub use write::{to_string, write, write_object, write_string};

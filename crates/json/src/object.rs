@@ -38,11 +38,6 @@ impl Object {
         self.members.len()
     }
 
-    /// The value of the member with that number.
-    pub(crate) fn value_at_mut(&mut self, index: usize) -> Option<&mut Value> {
-        self.members.get_mut(index).map(|(_, value)| value)
-    }
-
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()

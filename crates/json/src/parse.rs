@@ -3,11 +3,8 @@
 //! Finished items wait on two shared stacks until their container closes, so that each container
 //! takes exactly one allocation of the right size.
 
-mod parts;
 mod strings;
 
-pub(crate) use parts::in_parts;
-pub use parts::parse_on;
 pub(crate) use strings::plain_prefix;
 
 use crate::number::{read_float, read_int};
@@ -24,7 +21,14 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     let text = std::str::from_utf8(bytes).map_err(|error| JsonError::InvalidUtf8 {
         at: error.valid_up_to(),
     })?;
-    let mut parser = Parser::new(text, 0);
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        open: Vec::new(),
+        items: Vec::new(),
+        members: Vec::new(),
+    };
     let value = parser.value()?;
     match parser.peek() {
         None => Ok(value),
@@ -55,26 +59,10 @@ struct Parser<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
-    /// How many containers are open around the text.
-    around: usize,
     open: Vec<Open>,
     items: Vec<Value>,
     /// Members of open objects; the value of the last one of each is yet to come.
     members: Vec<(String, Value)>,
-}
-
-impl<'t> Parser<'t> {
-    fn new(text: &'t str, around: usize) -> Self {
-        Parser {
-            text,
-            bytes: text.as_bytes(),
-            at: 0,
-            around,
-            open: Vec::new(),
-            items: Vec::new(),
-            members: Vec::new(),
-        }
-    }
 }
 
 impl Parser<'_> {
@@ -99,7 +87,7 @@ impl Parser<'_> {
 
     /// Behind an opening bracket; gives back the container if it is empty.
     fn open_container(&mut self, bracket: u8) -> Result<Option<Value>, JsonError> {
-        if self.around + self.open.len() >= MAX_DEPTH {
+        if self.open.len() >= MAX_DEPTH {
             return Err(JsonError::TooDeep { at: self.at });
         }
         self.at += 1;

@@ -47,7 +47,7 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
 }
 
 fn parse_body(call: &Call) -> Result<(Vec<Value>, Mode), Failure> {
-    let Value::Object(mut body) = call.long_json_body()? else {
+    let Value::Object(mut body) = call.json_body()? else {
         return Err(Failure::bad_request("Request body must be a JSON object"));
     };
     let docs = match body.remove("docs") {

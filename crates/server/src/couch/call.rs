@@ -81,16 +81,6 @@ impl Call {
         Ok(varve_json::parse(&self.request.body)?)
     }
 
-    /// The same, read on all cores where it is a long list.
-    ///
-    /// # Errors
-    /// As [`Call::json_body`].
-    pub fn long_json_body(&self) -> Result<Value, Failure> {
-        self.request.require_json()?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(varve_json::parse_on(threads, &self.request.body)?)
-    }
-
     /// The body as it arrives. Nothing, if somebody has taken it.
     pub fn upload(&self) -> Box<dyn Read> {
         match &self.request.upload {
