@@ -27,14 +27,14 @@ const _: () = assert!(MAGIC.len() + Mark::LEN == 24);
 
 /// What an unfinished copy says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Checkpoint {
-    pub(super) mark: Mark,
-    pub(super) seq: u64,
-    pub(super) header: Header,
+pub(crate) struct Checkpoint {
+    pub(crate) mark: Mark,
+    pub(crate) seq: u64,
+    pub(crate) header: Header,
 }
 
 impl Checkpoint {
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&self.mark.encode());
         fields::put(self.seq, &mut out);
@@ -42,7 +42,7 @@ impl Checkpoint {
         out
     }
 
-    fn decode(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
         let mut reader = Reader::new(bytes);
         if reader.array()? != MAGIC {
             return Err(Malformed);
@@ -90,6 +90,9 @@ impl Begun {
         let Ok(copy) = TreeFile::open(storage, &at, options) else {
             return Ok(None);
         };
+        if copy.recovery().is_header_damaged {
+            return Ok(None);
+        }
         let Ok(checkpoint) = Checkpoint::decode(copy.snapshot().user_header()) else {
             return Ok(None);
         };

@@ -5,7 +5,7 @@ use crate::bodies::Method;
 use crate::record::{DictionaryRecord, append_twice};
 use crate::{Database, DocdbError, Snapshot, training};
 use varve_btree::{ChunkRef, Transaction, TreeError};
-use varve_codec::CodecId;
+use varve_codec::{CodecId, EngineSetting};
 
 /// Puts the dictionary into the copy that its bodies are to begin with: the present one, or one
 /// that is better. The others stay behind, and what names them is compressed anew.
@@ -44,9 +44,13 @@ pub(super) fn begin(
     Ok((method, kept))
 }
 
-/// The dictionary that a copy begins its bodies with which an earlier compaction has begun.
-pub(super) fn resume(database: &Database, begun: &Snapshot) -> (Method, Vec<DictionaryRecord>) {
-    let method = begun.method(database.setting());
+/// How a copy goes on that an earlier compaction has begun: as it was, whatever its header says of
+/// what was to be used by then. `configured` counts if it says nothing.
+pub(super) fn resume(
+    begun: &Snapshot,
+    configured: EngineSetting,
+) -> (Method, Vec<DictionaryRecord>) {
+    let method = begun.method_by(begun.header().setting.unwrap_or(configured));
     (method, begun.header().dictionaries.clone())
 }
 

@@ -34,8 +34,8 @@ mod whole;
 use crate::bodies::Method;
 use crate::record::{DictionaryRecord, Header};
 use crate::{Database, DocdbError, Snapshot};
-use checkpoint::{Begun, Checkpoint, Steps};
-pub(crate) use checkpoint::{has_begun, keep_begun};
+use checkpoint::{Begun, Steps};
+pub(crate) use checkpoint::{Checkpoint, has_begun, keep_begun};
 use copier::Copier;
 pub(crate) use copier::{Recoder, Recoding};
 pub(crate) use files::remove_rests;
@@ -276,7 +276,7 @@ impl Compaction {
         let begun = self.begun.take();
         let begun = begun.map(|begun| begun.snapshot(&new, database.path()));
         let (method, dictionaries) = match &begun {
-            Some(begun) => dictionaries::resume(&database, begun),
+            Some(begun) => dictionaries::resume(begun, database.setting()),
             None => dictionaries::begin(&database, &first, &mut txn)?,
         };
         txn.compress_nodes_by(method.setting)?;

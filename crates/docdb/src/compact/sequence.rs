@@ -7,8 +7,9 @@ use super::sort::Sorter;
 use super::unreadable::Source;
 use super::{Watcher, places};
 use crate::record::{BY_SEQ, Change};
+use crate::revtree::Stored;
 use crate::{Changes, DocdbError, Snapshot};
-use varve_btree::{Direction, EncodedChunk, Loader, Transaction};
+use varve_btree::{Direction, EncodedChunk, Loader, Transaction, TreeError};
 
 /// A worker gets so many documents at once, or fewer if their bodies are long.
 const BATCH: usize = 256;
@@ -66,22 +67,48 @@ pub(super) fn by_sequence<'f>(
     }
 }
 
-/// Tells where those went that an earlier compaction has copied.
+/// Tells where those went that an earlier compaction has copied. All of it is read once more:
+/// what the disk has damaged since then is an error, so that it does not come into the database
+/// while the old file still has it whole.
 pub(super) fn remember(
     copy: &Snapshot,
     moved: &mut Sorter<'_>,
     watch: &Watcher<'_>,
 ) -> Result<(), DocdbError> {
-    let (mut place, mut count) = (Vec::new(), 0);
-    for change in copy.changes(0, Direction::Forward)? {
-        places::push(&change?, &mut place, moved)?;
-        count += 1;
-        if count == BATCH {
-            watch.check()?;
-            watch.progress.advance(std::mem::take(&mut count) as u64);
-        }
+    for record in &copy.header().dictionaries {
+        record.chunk(copy.tree())?;
     }
-    watch.progress.advance(count as u64);
+    let mut changes = copy.changes(0, Direction::Forward)?;
+    let (mut place, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+    loop {
+        batch.clear();
+        for change in changes.by_ref().take(BATCH) {
+            let change = change?;
+            places::push(&change, &mut place, moved)?;
+            batch.push(change.stored);
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        watch.check()?;
+        check(copy, &batch)?;
+        watch.progress.advance(batch.len() as u64);
+    }
+}
+
+/// Reads contents of the copy: bodies, lists of attachments, and the pieces of these. What stands
+/// before its document's body came with another document.
+fn check(copy: &Snapshot, contents: &[Stored]) -> Result<(), DocdbError> {
+    let mut places = Vec::with_capacity(contents.len());
+    for stored in contents {
+        places.push(stored.body);
+        places.extend(stored.attachments);
+        let records = copy.attachments(stored)?.into_iter();
+        let pieces = records.flat_map(|record| record.chunks);
+        places.extend(pieces.filter(|piece| piece.offset > stored.body.offset));
+    }
+    copy.tree()
+        .visit_stored(&places, &mut |_, _| Ok::<_, TreeError>(()))?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod damaged;
 
 pub use damaged::{changed_database, database_file};
 
+use crate::compact::Checkpoint;
 use crate::record::fields::Malformed;
 use crate::record::{Change, DocumentRecord, Purge, decode_attachments, encode_attachments};
 use varve_btree::ChunkRef;
@@ -75,11 +76,19 @@ pub fn attachment_list(data: &[u8]) {
     }
 }
 
+/// Never panics; a checkpoint of a copy that decodes, encodes to what decodes equal.
+pub fn checkpoint(data: &[u8]) {
+    if let Ok(checkpoint) = Checkpoint::decode(data) {
+        assert_eq!(Checkpoint::decode(&checkpoint.encode()), Ok(checkpoint));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Attachment;
+    use crate::record::{Attachment, Header};
     use crate::revtree::{RevTree, Stored};
+    use varve_btree::Mark;
 
     /// Every cut and every flipped bit of a sample.
     fn mutations(sample: &[u8], check: impl Fn(&[u8])) {
@@ -184,5 +193,17 @@ mod tests {
         };
         purge.encode(&mut bytes);
         mutations(&bytes, purge_record);
+    }
+
+    #[test]
+    fn mutated_checkpoints_never_panic() {
+        let sample = Checkpoint {
+            mark: Mark::decode(b"0123456789abcdef"),
+            seq: 300,
+            header: Header::sample(),
+        };
+        let bytes = sample.encode();
+        assert_eq!(Checkpoint::decode(&bytes), Ok(sample));
+        mutations(&bytes, checkpoint);
     }
 }

@@ -128,7 +128,11 @@ impl Snapshot {
 
     /// How bodies are compressed where `configured` counts if the database says nothing itself.
     pub(crate) fn method(&self, configured: EngineSetting) -> Method {
-        let setting = self.header().chosen.unwrap_or(configured);
+        self.method_by(self.header().chosen.unwrap_or(configured))
+    }
+
+    /// How bodies are compressed by a setting: with the newest dictionary, where it uses one.
+    pub(crate) fn method_by(&self, setting: EngineSetting) -> Method {
         let newest = self.header().dictionaries.last();
         let newest = newest.filter(|_| setting.codec() == CodecId::Zstd);
         Method {

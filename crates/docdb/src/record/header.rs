@@ -56,6 +56,37 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// One with a value in every field.
+    #[cfg(test)]
+    pub(crate) fn sample() -> Header {
+        let mut tally = Tally::default();
+        let count = Count {
+            chunks: 2,
+            bytes: 300,
+        };
+        tally.add(ChunkForm::ALL[1], count);
+        Header {
+            uuid: *b"0123456789abcdef",
+            created: 0x0102_0304_0506_0708,
+            update_seq: 300,
+            purge_seq: 0,
+            revs_limit: 1000,
+            security: Some(ChunkRef { offset: 64, len: 9 }),
+            setting: Some(EngineSetting::ZSTD),
+            chosen: Some(EngineSetting::SNAPPY),
+            tally: Some(tally),
+            next_dictionary: 3,
+            dictionaries: vec![DictionaryRecord {
+                number: 2,
+                place: ChunkRef { offset: 96, len: 7 },
+                trained: 9,
+                documents: 1000,
+                share: 310,
+            }],
+            holes: 130,
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         out.extend_from_slice(&self.uuid);
@@ -155,32 +186,7 @@ mod tests {
 
     #[test]
     fn golden_header() {
-        let mut tally = Tally::default();
-        let count = Count {
-            chunks: 2,
-            bytes: 300,
-        };
-        tally.add(ChunkForm::ALL[1], count);
-        let header = Header {
-            uuid: *b"0123456789abcdef",
-            created: 0x0102_0304_0506_0708,
-            update_seq: 300,
-            purge_seq: 0,
-            revs_limit: 1000,
-            security: Some(ChunkRef { offset: 64, len: 9 }),
-            setting: Some(EngineSetting::ZSTD),
-            chosen: Some(EngineSetting::SNAPPY),
-            tally: Some(tally),
-            next_dictionary: 3,
-            dictionaries: vec![DictionaryRecord {
-                number: 2,
-                place: ChunkRef { offset: 96, len: 7 },
-                trained: 9,
-                documents: 1000,
-                share: 310,
-            }],
-            holes: 130,
-        };
+        let header = Header::sample();
         let bytes = header.encode();
         let version_2 = b"\x040123456789abcdef\x08\x07\x06\x05\x04\x03\x02\x01\
                           \xac\x02\x00\xe8\x07\x40\x09\x06zstd_3";

@@ -276,12 +276,16 @@ fn another_compression_begins_anew() {
     let before = answers(&db.snapshot());
     go_on(&db);
     assert_eq!(answers(&db.snapshot()), before);
-    let counts = db.compression().unwrap();
-    let tally = counts.tally.unwrap();
+    assert_plain(&db);
+    assert_whole(&storage);
+}
+
+/// Nothing in the file is compressed.
+fn assert_plain(db: &Database) {
+    let tally = db.compression().unwrap().tally.unwrap();
     let plain = tally.of(ChunkForm::Plain(CodecId::None));
     let all = ChunkForm::ALL.map(|form| tally.of(form).chunks);
     assert_eq!(plain.chunks, all.iter().sum::<u64>(), "{tally:?}");
-    assert_whole(&storage);
 }
 
 #[test]
@@ -348,4 +352,65 @@ fn a_copy_under_way_is_no_database_and_goes_with_its_database() {
     assert_eq!(names(&storage), [PATH, COPY]);
     db.delete().unwrap();
     assert!(names(&storage).is_empty(), "{:?}", names(&storage));
+}
+
+#[test]
+fn a_copy_that_goes_on_stays_with_its_compression_when_another_is_chosen() {
+    let storage = MemoryStorage::default();
+    let db = open(storage.clone());
+    add(&db, "doc", 60);
+    begin(&db, 40);
+    let mut compaction = db.begin_compaction().unwrap().in_steps_of(STEP);
+    db.set_compression(Some(EngineSetting::NONE)).unwrap();
+    let before = answers(&db.snapshot());
+    compaction.copy(&Silent, &Interrupt::default()).unwrap();
+    compaction.finish(&Interrupt::default()).unwrap();
+    assert_eq!(answers(&db.snapshot()), before);
+    // The next one knows that there is something left to do.
+    go_on(&db);
+    assert_eq!(answers(&db.snapshot()), before);
+    assert_plain(&db);
+    assert_whole(&storage);
+}
+
+#[test]
+fn damage_to_a_copy_never_comes_into_the_database() {
+    let storage = MemoryStorage::default();
+    let db = open(storage.clone());
+    let attached = r#"{"_id":"first","_attachments":{"a":{"data":"DATA"}}}"#;
+    put_rev(&db, &attached.replace("DATA", &"QUJD".repeat(100)));
+    fill(&db);
+    add(&db, "doc", 12);
+    let before = answers(&db.snapshot());
+    begin(&db, 18);
+    drop(db);
+    let files = [PATH, COPY].map(|name| {
+        let file = storage.open(Path::new(name), OpenMode::Read).unwrap();
+        (name.into(), file.read_all().unwrap())
+    });
+    let (mut noticed, mut unused) = (0, 0);
+    for at in (0..files[1].1.len()).step_by(9) {
+        let mut files = files.clone();
+        files[1].1[at] ^= 1 << (at % 8);
+        let storage = MemoryStorage::with_files(files);
+        let db = open(storage.clone());
+        let mut compaction = db.begin_compaction().unwrap().in_steps_of(STEP);
+        match compaction.copy(&Silent, &Interrupt::default()) {
+            Err(error) => {
+                assert!(error.is_damage(), "{at}: {error}");
+                noticed += 1;
+                drop(compaction);
+                assert_eq!(names(&storage), [PATH]);
+                go_on(&db);
+            }
+            Ok(()) => {
+                unused += 1;
+                drop(compaction.finish(&Interrupt::default()).unwrap());
+            }
+        }
+        assert_eq!(answers(&db.snapshot()), before, "{at}");
+        drop(db);
+        assert_whole(&storage);
+    }
+    assert!(noticed > 200 && unused > 50, "{noticed}, {unused}");
 }
