@@ -28,7 +28,7 @@ pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
     Limits, ReadyEdit, Sizes, TrainsBy, Upload, Uploaded,
 };
-pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, LOCAL_PREFIX, Mode};
+pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};
 pub use gzip::Compressible;
 pub use read::{

@@ -4,9 +4,12 @@
 //! stay exact, floats stay floats, of a repeated name the last member counts. Nesting is bounded
 //! by [`MAX_DEPTH`], so that a value can be cloned, compared and dropped on any thread's stack.
 
+mod body;
 pub mod collate;
+mod document;
 mod error;
 pub mod fuzzing;
+mod lexer;
 mod number;
 mod object;
 mod parse;
@@ -14,6 +17,8 @@ pub mod term;
 mod value;
 mod write;
 
+pub use body::Body;
+pub use document::{Document, Request};
 pub use error::JsonError;
 pub use number::{MAX_DIGITS, Number};
 pub use object::Object;

@@ -3,12 +3,8 @@
 //! Finished items wait on two shared stacks until their container closes, so that each container
 //! takes exactly one allocation of the right size.
 
-mod strings;
-
-pub(crate) use strings::plain_prefix;
-
-use crate::number::{read_float, read_int};
-use crate::{JsonError, MAX_DIGITS, Number, Object, Value};
+use crate::lexer::Lexer;
+use crate::{JsonError, Object, Value};
 
 /// Deepest nesting of arrays and objects that is accepted.
 pub const MAX_DEPTH: usize = 2_500;
@@ -18,22 +14,10 @@ pub const MAX_DEPTH: usize = 2_500;
 /// # Errors
 /// The first place where the bytes are not JSON, or go beyond a limit.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| JsonError::InvalidUtf8 {
-        at: error.valid_up_to(),
-    })?;
-    let mut parser = Parser {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        open: Vec::new(),
-        items: Vec::new(),
-        members: Vec::new(),
-    };
-    let value = parser.value()?;
-    match parser.peek() {
-        None => Ok(value),
-        Some(_) => Err(parser.unexpected("the end of the text")),
-    }
+    let mut lexer = Lexer::new(bytes)?;
+    let value = value(&mut lexer)?;
+    lexer.end()?;
+    Ok(value)
 }
 
 /// Reads one object.
@@ -49,26 +33,35 @@ pub fn parse_object(bytes: &[u8]) -> Result<Object, JsonError> {
     }
 }
 
+/// Reads one value, which may stand inside another one.
+pub(crate) fn value(lexer: &mut Lexer<'_>) -> Result<Value, JsonError> {
+    let mut parser = Parser {
+        lexer,
+        open: Vec::new(),
+        items: Vec::new(),
+        members: Vec::new(),
+    };
+    parser.value()
+}
+
 /// A container whose end has not been read: where its items begin on their stack.
 enum Open {
     Array { items: usize },
     Object { members: usize },
 }
 
-struct Parser<'t> {
-    text: &'t str,
-    bytes: &'t [u8],
-    at: usize,
+struct Parser<'l, 't> {
+    lexer: &'l mut Lexer<'t>,
     open: Vec<Open>,
     items: Vec<Value>,
     /// Members of open objects; the value of the last one of each is yet to come.
     members: Vec<(String, Value)>,
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     fn value(&mut self) -> Result<Value, JsonError> {
         loop {
-            let mut value = match self.peek() {
+            let mut value = match self.lexer.peek() {
                 Some(bracket @ (b'[' | b'{')) => match self.open_container(bracket)? {
                     Some(empty) => empty,
                     None => continue,
@@ -87,22 +80,16 @@ impl Parser<'_> {
 
     /// Behind an opening bracket; gives back the container if it is empty.
     fn open_container(&mut self, bracket: u8) -> Result<Option<Value>, JsonError> {
-        if self.open.len() >= MAX_DEPTH {
-            return Err(JsonError::TooDeep { at: self.at });
-        }
-        self.at += 1;
-        let closing = self.peek();
+        self.lexer.enter()?;
         if bracket == b'[' {
-            if closing == Some(b']') {
-                self.at += 1;
+            if self.lexer.leave(b']') {
                 return Ok(Some(Value::Array(Vec::new())));
             }
             let items = self.items.len();
             self.open.push(Open::Array { items });
             return Ok(None);
         }
-        if closing == Some(b'}') {
-            self.at += 1;
+        if self.lexer.leave(b'}') {
             return Ok(Some(Value::Object(Object::new())));
         }
         let members = self.members.len();
@@ -119,142 +106,43 @@ impl Parser<'_> {
         match *open {
             Open::Array { items } => {
                 self.items.push(value);
-                match self.peek() {
-                    Some(b',') => self.at += 1,
-                    Some(b']') => {
-                        self.at += 1;
-                        self.open.pop();
-                        return Ok(Step::Closed(Value::Array(
-                            self.items.drain(items..).collect(),
-                        )));
-                    }
-                    _ => return Err(self.unexpected("',' or ']'")),
+                if !self.lexer.goes_on(b']', "',' or ']'")? {
+                    self.open.pop();
+                    let items = self.items.drain(items..).collect();
+                    return Ok(Step::Closed(Value::Array(items)));
                 }
             }
             Open::Object { members } => {
                 if let Some((_, pending)) = self.members.last_mut() {
                     *pending = value;
                 }
-                match self.peek() {
-                    Some(b',') => {
-                        self.at += 1;
-                        self.name()?;
-                    }
-                    Some(b'}') => {
-                        self.at += 1;
-                        self.open.pop();
-                        let members = self.members.drain(members..).collect();
-                        return Ok(Step::Closed(Value::Object(Object::from_members(members))));
-                    }
-                    _ => return Err(self.unexpected("',' or '}'")),
+                if !self.lexer.goes_on(b'}', "',' or '}'")? {
+                    self.open.pop();
+                    let members = self.members.drain(members..).collect();
+                    return Ok(Step::Closed(Value::Object(Object::from_members(members))));
                 }
+                self.name()?;
             }
         }
         Ok(Step::Next)
     }
 
-    /// Reads `"name" :` and leaves a member whose value is yet to come.
+    /// Leaves a member whose value is yet to come.
     fn name(&mut self) -> Result<(), JsonError> {
-        if self.peek() != Some(b'"') {
-            return Err(self.unexpected("a name in quotes"));
-        }
-        let name = self.string()?;
-        if self.peek() != Some(b':') {
-            return Err(self.unexpected("':'"));
-        }
-        self.at += 1;
+        let name = self.lexer.name()?.into_owned();
         self.members.push((name, Value::Null));
         Ok(())
     }
 
     fn scalar(&mut self) -> Result<Value, JsonError> {
-        match self.peek() {
-            Some(b'"') => self.string().map(Value::String),
-            Some(b'-' | b'0'..=b'9') => self.number().map(Value::Number),
-            Some(b't') => self.literal("true", Value::Bool(true)),
-            Some(b'f') => self.literal("false", Value::Bool(false)),
-            Some(b'n') => self.literal("null", Value::Null),
-            _ => Err(self.unexpected("a value")),
-        }
-    }
-
-    fn literal(&mut self, word: &'static str, value: Value) -> Result<Value, JsonError> {
-        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
-            return Err(self.unexpected(word));
-        }
-        self.at += word.len();
-        Ok(value)
-    }
-
-    fn number(&mut self) -> Result<Number, JsonError> {
-        let start = self.at;
-        self.at += usize::from(self.bytes[start] == b'-');
-        let first = self.at;
-        let digits = self.digits()?;
-        if digits > 1 && self.bytes[first] == b'0' {
-            self.at = first + 1;
-            return Err(self.unexpected("no digit behind a leading zero"));
-        }
-        let mut is_float = false;
-        if self.bytes.get(self.at) == Some(&b'.') {
-            is_float = true;
-            self.at += 1;
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
-            is_float = true;
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        let token = &self.text[start..self.at];
-        if is_float {
-            let float = read_float(token);
-            return float
-                .map(Number::Float)
-                .ok_or(JsonError::NumberOutOfRange { at: start });
-        }
-        if digits > MAX_DIGITS {
-            return Err(JsonError::NumberTooLong { at: start, digits });
-        }
-        Ok(read_int(token))
-    }
-
-    /// Skips at least one digit and says how many there were.
-    fn digits(&mut self) -> Result<usize, JsonError> {
-        let rest = &self.bytes[self.at..];
-        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if count == 0 {
-            return Err(self.unexpected("a digit"));
-        }
-        self.at += count;
-        Ok(count)
-    }
-
-    /// The next byte that is not blank.
-    fn peek(&mut self) -> Option<u8> {
-        loop {
-            match self.bytes.get(self.at) {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                other => return other.copied(),
-            }
-        }
-    }
-
-    fn unexpected(&self, expected: &'static str) -> JsonError {
-        match self.bytes.get(self.at) {
-            Some(&byte) => JsonError::Unexpected {
-                at: self.at,
-                expected,
-                found: char::from(byte),
-            },
-            None => JsonError::Truncated {
-                at: self.at,
-                expected,
-            },
-        }
+        Ok(match self.lexer.peek() {
+            Some(b'"') => Value::String(self.lexer.string()?.into_owned()),
+            Some(b'-' | b'0'..=b'9') => Value::Number(self.lexer.number()?.read()?),
+            Some(b't') => self.lexer.word("true").map(|()| Value::Bool(true))?,
+            Some(b'f') => self.lexer.word("false").map(|()| Value::Bool(false))?,
+            Some(b'n') => self.lexer.word("null").map(|()| Value::Null)?,
+            _ => return Err(self.lexer.unexpected("a value")),
+        })
     }
 }
 

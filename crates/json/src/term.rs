@@ -14,15 +14,20 @@
 //! F f64                        float (big-endian, as are all lengths; magnitudes are little-endian)
 //! ```
 //!
-//! The encoder feeds MD5 directly; nothing but its small buffer is allocated.
+//! Every object has its term only once, whoever asks how often for a digest: see
+//! [`Body`](crate::Body).
 
 use crate::{Number, Object, Value};
 use md5::{Digest, Md5};
 
-/// Bytes that collect before MD5 sees them.
-const BUFFER: usize = 4096;
 /// A list longer than this is never written as a string of bytes.
-const LONGEST_BYTE_LIST: usize = 65_535;
+pub(crate) const LONGEST_BYTE_LIST: usize = 65_535;
+/// A list's tag and count.
+pub(crate) const LIST_HEAD: usize = 5;
+/// What precedes the list of an object's members.
+pub(crate) const OBJECT: &[u8] = b"h\x01";
+/// The empty list, and the end of every other.
+pub(crate) const END: u8 = b'j';
 
 /// What the digest counts of an attachment.
 #[derive(Clone, Copy, Debug)]
@@ -37,37 +42,39 @@ pub struct AttachmentTerm<'a> {
 
 /// The 16 bytes behind the generation in a revision id.
 ///
-/// `parent` is the parent's generation and digest; `body` may hold members that begin with `_`,
-/// which do not count; `attachments` are in the order in which a GET lists them.
+/// `parent` is the parent's generation and digest; `body` is the term of the body
+/// ([`Body::term`](crate::Body::term)); `attachments` are in the order in which a GET lists them.
 pub fn revision_digest(
     deleted: bool,
     parent: Option<(u64, &[u8])>,
-    body: &Object,
+    body: &[u8],
     attachments: &[AttachmentTerm<'_>],
 ) -> [u8; 16] {
-    let mut out = TermHasher::new();
-    out.put(&[131, b'l']);
-    out.put(&5u32.to_be_bytes());
-    out.atom(if deleted { "true" } else { "false" });
+    let mut md5 = Md5::new();
+    let mut out = vec![131];
+    list_head(5, &mut out);
+    atom(if deleted { "true" } else { "false" }, &mut out);
     let (generation, digest) = parent.unwrap_or_default();
-    out.number(&Number::from(generation));
+    number(&Number::from(generation), &mut out);
     match parent {
-        Some(_) => out.binary(digest),
-        None => out.int(0),
+        Some(_) => binary(digest, &mut out),
+        None => int(0, &mut out),
     }
-    out.body(body);
+    md5.update(&out);
+    md5.update(body);
+    out.clear();
     if !attachments.is_empty() {
-        out.list_head(attachments.len());
+        list_head(attachments.len(), &mut out);
         for attachment in attachments.iter().rev() {
-            out.put(b"h\x03");
-            out.binary(attachment.name.as_bytes());
-            out.binary(attachment.content_type.as_bytes());
-            out.binary(attachment.md5);
+            out.extend_from_slice(b"h\x03");
+            binary(attachment.name.as_bytes(), &mut out);
+            binary(attachment.content_type.as_bytes(), &mut out);
+            binary(attachment.md5, &mut out);
         }
     }
-    out.put(b"j");
-    out.put(b"j");
-    out.finish()
+    out.extend_from_slice(&[END, END]);
+    md5.update(&out);
+    md5.finalize().into()
 }
 
 /// What remains to be written of the containers that are open.
@@ -76,173 +83,152 @@ enum Open<'a> {
     Members(std::slice::Iter<'a, (String, Value)>),
 }
 
-struct TermHasher {
-    md5: Md5,
-    buffer: [u8; BUFFER],
-    filled: usize,
+/// Whether a member of a document counts for its digest.
+pub(crate) fn counts(name: &str) -> bool {
+    !name.starts_with('_')
 }
 
-impl TermHasher {
-    fn new() -> Self {
-        TermHasher {
-            md5: Md5::new(),
-            buffer: [0; BUFFER],
-            filled: 0,
+/// Appends the term of a document's members that count.
+pub(crate) fn body(body: &Object, out: &mut Vec<u8>) {
+    let members = body.members().iter().filter(|(name, _)| counts(name));
+    out.extend_from_slice(OBJECT);
+    let count = members.clone().count();
+    if count > 0 {
+        list_head(count, out);
+        for (name, member) in members {
+            member_head(name, out);
+            value(member, out);
         }
     }
+    out.push(END);
+}
 
-    fn finish(mut self) -> [u8; 16] {
-        self.md5.update(&self.buffer[..self.filled]);
-        self.md5.finalize().into()
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        if bytes.len() > BUFFER - self.filled {
-            self.md5.update(&self.buffer[..self.filled]);
-            self.filled = 0;
-            if bytes.len() >= BUFFER {
-                self.md5.update(bytes);
-                return;
-            }
-        }
-        self.buffer[self.filled..self.filled + bytes.len()].copy_from_slice(bytes);
-        self.filled += bytes.len();
-    }
-
-    /// The members of a document that do not begin with `_`.
-    fn body(&mut self, body: &Object) {
-        let members = body.members();
-        let counts = |(name, _): &&(String, Value)| !name.starts_with('_');
-        let count = members.iter().filter(counts).count();
-        self.put(b"h\x01");
-        if count > 0 {
-            self.list_head(count);
-            for (name, value) in members.iter().filter(counts) {
-                self.member(name);
-                self.value(value);
-            }
-        }
-        self.put(b"j");
-    }
-
-    fn value(&mut self, value: &Value) {
-        let mut open = Vec::new();
-        self.opening(value, &mut open);
-        while let Some(innermost) = open.last_mut() {
-            let next = match innermost {
-                Open::List(items) => items.next(),
-                Open::Members(members) => members.next().map(|(name, value)| {
-                    self.member(name);
-                    value
-                }),
-            };
-            match next {
-                Some(value) => self.opening(value, &mut open),
-                None => {
-                    self.put(b"j");
-                    open.pop();
-                }
+fn value(value: &Value, out: &mut Vec<u8>) {
+    let mut open = Vec::new();
+    opening(value, &mut open, out);
+    while let Some(innermost) = open.last_mut() {
+        let next = match innermost {
+            Open::List(items) => items.next(),
+            Open::Members(members) => members.next().map(|(name, value)| {
+                member_head(name, out);
+                value
+            }),
+        };
+        match next {
+            Some(value) => opening(value, &mut open, out),
+            None => {
+                out.push(END);
+                open.pop();
             }
         }
     }
+}
 
-    /// Writes a scalar whole, of a container the head.
-    fn opening<'a>(&mut self, value: &'a Value, open: &mut Vec<Open<'a>>) {
-        match value {
-            Value::Null => self.atom("null"),
-            Value::Bool(true) => self.atom("true"),
-            Value::Bool(false) => self.atom("false"),
-            Value::Number(number) => self.number(number),
-            Value::String(text) => self.binary(text.as_bytes()),
-            Value::Array(items) if is_byte_list(items) => self.byte_list(items),
-            Value::Array(items) => {
-                if !items.is_empty() {
-                    self.list_head(items.len());
-                }
-                open.push(Open::List(items.iter()));
+/// Writes a scalar whole, of a container the head.
+fn opening<'a>(value: &'a Value, open: &mut Vec<Open<'a>>, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => atom("null", out),
+        Value::Bool(true) => atom("true", out),
+        Value::Bool(false) => atom("false", out),
+        Value::Number(float_or_int) => number(float_or_int, out),
+        Value::String(text) => binary(text.as_bytes(), out),
+        Value::Array(items) if is_byte_list(items) => byte_list(items, out),
+        Value::Array(items) => {
+            if !items.is_empty() {
+                list_head(items.len(), out);
             }
-            Value::Object(object) => {
-                self.put(b"h\x01");
-                if !object.is_empty() {
-                    self.list_head(object.len());
-                }
-                open.push(Open::Members(object.members().iter()));
+            open.push(Open::List(items.iter()));
+        }
+        Value::Object(object) => {
+            out.extend_from_slice(OBJECT);
+            if !object.is_empty() {
+                list_head(object.len(), out);
             }
+            open.push(Open::Members(object.members().iter()));
         }
     }
+}
 
-    fn member(&mut self, name: &str) {
-        self.put(b"h\x02");
-        self.binary(name.as_bytes());
-    }
+/// What precedes a member's value.
+pub(crate) fn member_head(name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"h\x02");
+    binary(name.as_bytes(), out);
+}
 
-    fn list_head(&mut self, count: usize) {
-        self.sized(b'l', count);
-    }
+pub(crate) fn list_head(count: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&head_of_list(count));
+}
 
-    fn binary(&mut self, bytes: &[u8]) {
-        self.sized(b'm', bytes.len());
-        self.put(bytes);
-    }
+/// A list's head, for a list that is not empty.
+pub(crate) fn head_of_list(count: usize) -> [u8; LIST_HEAD] {
+    sized(b'l', count)
+}
 
-    fn sized(&mut self, tag: u8, len: usize) {
-        let [a, b, c, d] = (len as u32).to_be_bytes();
-        self.put(&[tag, a, b, c, d]);
-    }
+pub(crate) fn binary(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&sized(b'm', bytes.len()));
+    out.extend_from_slice(bytes);
+}
 
-    fn atom(&mut self, name: &str) {
-        self.put(&[b'd', 0, name.len() as u8]);
-        self.put(name.as_bytes());
-    }
+fn sized(tag: u8, len: usize) -> [u8; 5] {
+    let [a, b, c, d] = (len as u32).to_be_bytes();
+    [tag, a, b, c, d]
+}
 
-    fn byte_list(&mut self, items: &[Value]) {
-        let [high, low] = (items.len() as u16).to_be_bytes();
-        self.put(&[b'k', high, low]);
-        for byte in items.iter().filter_map(as_byte) {
-            self.put(&[byte]);
+pub(crate) fn atom(name: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[b'd', 0, name.len() as u8]);
+    out.extend_from_slice(name.as_bytes());
+}
+
+/// What precedes the bytes of a list that has nothing but bytes.
+pub(crate) fn head_of_bytes(count: usize) -> [u8; 3] {
+    let [high, low] = (count as u16).to_be_bytes();
+    [b'k', high, low]
+}
+
+fn byte_list(items: &[Value], out: &mut Vec<u8>) {
+    out.extend_from_slice(&head_of_bytes(items.len()));
+    out.extend(items.iter().filter_map(as_byte));
+}
+
+pub(crate) fn number(number: &Number, out: &mut Vec<u8>) {
+    match number {
+        Number::Int(exact) => int(*exact, out),
+        Number::Float(float) => {
+            out.push(b'F');
+            out.extend_from_slice(&float.to_be_bytes());
         }
+        Number::Big(digits) => big(digits, out),
     }
+}
 
-    fn number(&mut self, number: &Number) {
-        match number {
-            Number::Int(int) => self.int(*int),
-            Number::Float(float) => {
-                self.put(b"F");
-                self.put(&float.to_be_bytes());
-            }
-            Number::Big(digits) => self.big(digits),
-        }
+fn int(int: i64, out: &mut Vec<u8>) {
+    if let Ok(byte) = u8::try_from(int) {
+        out.extend_from_slice(&[b'a', byte]);
+    } else if let Ok(small) = i32::try_from(int) {
+        out.push(b'b');
+        out.extend_from_slice(&small.to_be_bytes());
+    } else {
+        magnitude(int < 0, &int.unsigned_abs().to_le_bytes(), out);
     }
+}
 
-    fn int(&mut self, int: i64) {
-        if let Ok(byte) = u8::try_from(int) {
-            self.put(&[b'a', byte]);
-        } else if let Ok(small) = i32::try_from(int) {
-            self.put(b"b");
-            self.put(&small.to_be_bytes());
-        } else {
-            self.magnitude(int < 0, &int.unsigned_abs().to_le_bytes());
-        }
-    }
+fn big(digits: &str, out: &mut Vec<u8>) {
+    let unsigned = digits.strip_prefix('-');
+    let bytes = magnitude_of(unsigned.unwrap_or(digits));
+    magnitude(unsigned.is_some(), &bytes, out);
+}
 
-    fn big(&mut self, digits: &str) {
-        let unsigned = digits.strip_prefix('-');
-        let bytes = magnitude_of(unsigned.unwrap_or(digits));
-        self.magnitude(unsigned.is_some(), &bytes);
+fn magnitude(negative: bool, little_endian: &[u8], out: &mut Vec<u8>) {
+    let len = little_endian
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1);
+    match u8::try_from(len) {
+        Ok(short) => out.extend_from_slice(&[b'n', short]),
+        Err(_) => out.extend_from_slice(&sized(b'o', len)),
     }
-
-    fn magnitude(&mut self, negative: bool, little_endian: &[u8]) {
-        let len = little_endian
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .map_or(0, |last| last + 1);
-        match u8::try_from(len) {
-            Ok(short) => self.put(&[b'n', short]),
-            Err(_) => self.sized(b'o', len),
-        }
-        self.put(&[u8::from(negative)]);
-        self.put(&little_endian[..len]);
-    }
+    out.push(u8::from(negative));
+    out.extend_from_slice(&little_endian[..len]);
 }
 
 fn as_byte(value: &Value) -> Option<u8> {

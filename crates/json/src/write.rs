@@ -98,7 +98,7 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = bytes;
     loop {
-        let plain = crate::parse::plain_prefix(rest);
+        let plain = crate::lexer::plain_prefix(rest);
         out.extend_from_slice(&rest[..plain]);
         let Some(&byte) = rest.get(plain) else { break };
         write_escape(byte, out);

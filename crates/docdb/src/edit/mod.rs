@@ -2,13 +2,15 @@
 
 mod deltas;
 mod incoming;
+mod many;
 mod prepare;
 
 pub(crate) use incoming::{Coding, Content, Incoming};
+pub use many::Edits;
 pub(crate) use prepare::{Prepared, Preparer, Text};
 
 use crate::{Announced, EditError, Rev, RevError, Uploaded};
-use varve_json::{JsonError, Object, Value};
+use varve_json::{Body, Document, JsonError, Object, Value};
 
 /// How edits are merged into a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub struct Edit {
     /// For a local document, the number behind `0-`.
     pub(crate) local_rev: u64,
     pub(crate) deleted: bool,
-    pub(crate) body: Object,
+    pub(crate) body: Body,
     pub(crate) attachments: Vec<Incoming>,
 }
 
@@ -57,14 +59,19 @@ impl Edit {
     ///
     /// # Errors
     /// The first special member that is wrong.
-    pub fn new(id: Option<&str>, mut document: Object) -> Result<Edit, EditError> {
-        let special = document.extract(is_special);
+    pub fn new(id: Option<&str>, document: Object) -> Result<Edit, EditError> {
+        Edit::of(id, Document::new(document, is_special))
+    }
+
+    /// The same with a document that was taken apart while it was read, as [`Edits`] are.
+    fn of(id: Option<&str>, document: Document) -> Result<Edit, EditError> {
+        let Document { special, body } = document;
         let mut edit = Edit {
             id: String::new(),
             revs: Vec::new(),
             local_rev: 0,
             deleted: false,
-            body: document,
+            body,
             attachments: Vec::new(),
         };
         match (id, special.iter().find(|(name, _)| name == "_id")) {
@@ -97,8 +104,8 @@ impl Edit {
     /// # Errors
     /// [`EditError::Json`], [`EditError::NotAnObject`], or as [`Edit::new`].
     pub fn parse(id: Option<&str>, text: &[u8]) -> Result<Edit, EditError> {
-        match varve_json::parse_object(text) {
-            Ok(document) => Edit::new(id, document),
+        match Document::parse(text, is_special) {
+            Ok(document) => Edit::of(id, document),
             Err(JsonError::NotAnObject { .. }) => Err(EditError::NotAnObject),
             Err(error) => Err(EditError::Json(error)),
         }
@@ -174,13 +181,13 @@ impl Edit {
     }
 
     /// The document without its special members.
-    pub fn body(&self) -> &Object {
+    pub fn body(&self) -> &Body {
         &self.body
     }
 
-    /// The same, to be changed; names that begin with `_` do not belong there.
-    pub fn body_mut(&mut self) -> &mut Object {
-        &mut self.body
+    /// Puts another body in its place; names that begin with `_` do not belong there.
+    pub fn set_body(&mut self, body: &Object) {
+        self.body = Body::from(body);
     }
 
     /// Sets an attachment whose data [`Edit::bring`] brings; it becomes the first of the list.
@@ -326,7 +333,7 @@ mod tests {
         let edit = Edit::parse(None, text).unwrap();
         assert!(edit.is_local() && edit.is_deletion());
         assert_eq!(edit.local_rev, 3);
-        let names: Vec<_> = edit.body().iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["a", "_replication_id", "b"]);
+        let body = br#"{"a":1,"_replication_id":"r","b":2}"#;
+        assert_eq!(edit.body().text(), body);
     }
 }

@@ -84,7 +84,6 @@ struct Worker {
     compressor: BodyCompressor,
     stored: Compressor,
     deltas: DeltaCompressor,
-    text: Vec<u8>,
     limits: Limits,
     compressible: Arc<Compressible>,
 }
@@ -176,7 +175,6 @@ impl Worker {
             compressor: BodyCompressor::new(method)?,
             stored: stored.map_err(varve_btree::TreeError::Compress)?,
             deltas: DeltaCompressor::default(),
-            text: Vec::new(),
             limits: preparer.limits,
             compressible: Arc::clone(&preparer.compressible),
         })
@@ -199,21 +197,21 @@ impl Worker {
                 Err(error) => refused = Some(error),
             }
         }
-        self.text.clear();
-        varve_json::write_object(&edit.body, &mut self.text);
-        if self.text.len() as u64 > self.limits.document {
+        let mut text = edit.body.text();
+        if text.len() as u64 > self.limits.document {
             refused = Some(EditError::DocumentTooLarge(edit.id.clone()));
-            self.text.clear();
+            text = &[];
         }
         let digest = match mode {
             Mode::Interactive if !edit.is_local() => digest(&edit, edit.rev(), &attachments),
             _ => Digest::from([0; 16]),
         };
-        let text = self.text_of(&edit, mode, snapshot)?;
+        let external = text.len() as u64;
+        let text = self.text_of(&edit, text, mode, snapshot)?;
         Ok(Prepared {
             mode,
             digest,
-            external: self.text.len() as u64,
+            external,
             text,
             method: self.compressor.method().clone(),
             attachments,
@@ -232,20 +230,21 @@ impl Worker {
     fn text_of(
         &mut self,
         edit: &Edit,
+        text: &[u8],
         mode: Mode,
         snapshot: &Snapshot,
     ) -> Result<Text, DocdbError> {
-        if edit.is_local() && crate::record::LocalBody::is_inline(self.text.len()) {
-            return Ok(Text::Inline(self.text.clone()));
+        if edit.is_local() && crate::record::LocalBody::is_inline(text.len()) {
+            return Ok(Text::Inline(text.to_vec()));
         }
         let setting = self.compressor.method().setting;
         if setting.codec() == CodecId::Zstd {
             let by = (&mut self.deltas, setting.level());
-            if let Some(delta) = deltas::delta(edit, mode, snapshot, by, &self.text)? {
+            if let Some(delta) = deltas::delta(edit, mode, snapshot, by, text)? {
                 return Ok(Text::Delta(Box::new(delta)));
             }
         }
-        Ok(Text::Chunk(self.compressor.encode(&self.text)?))
+        Ok(Text::Chunk(self.compressor.encode(text)?))
     }
 
     fn attachments(
@@ -400,5 +399,10 @@ fn digest(edit: &Edit, parent: Option<&crate::Rev>, attachments: &[PreparedAttac
         })
         .collect();
     let parent = parent.map(|rev| (rev.generation, rev.digest.as_bytes()));
-    Digest::from(revision_digest(edit.deleted, parent, &edit.body, &terms))
+    Digest::from(revision_digest(
+        edit.deleted,
+        parent,
+        edit.body.term(),
+        &terms,
+    ))
 }

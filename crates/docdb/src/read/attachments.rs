@@ -6,6 +6,7 @@ use crate::{Attachment, DocdbError, EditError, Rev};
 use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
 use std::ops::Range;
+use varve_json::Document;
 
 /// In which form an attachment is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,11 +166,13 @@ impl Snapshot {
         };
         let mut text = Vec::new();
         self.body(stored, &mut text)?;
-        edit.body = varve_json::parse_object(&text).map_err(|source| DocdbError::Body {
+        let read = Document::parse(&text, |_| false);
+        let read = read.map_err(|source| DocdbError::Body {
             path: self.shared.path.clone(),
             id: edit.id.clone(),
             source,
         })?;
+        edit.body = read.body;
         edit.revs = vec![rev.clone()];
         let kept = self.attachments(stored)?.into_iter();
         edit.attachments = kept.map(|record| Incoming::kept(record, self)).collect();

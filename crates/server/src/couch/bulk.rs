@@ -1,7 +1,7 @@
 //! `_bulk_docs`: many edits in one request, and in one commit.
 
 use hyper::StatusCode;
-use varve_docdb::{Accepted, Edit, EditError, Mode};
+use varve_docdb::{Accepted, Edit, EditError, Edits, Mode};
 use varve_json::Value;
 
 use super::call::Call;
@@ -17,11 +17,7 @@ const ROW: usize = 80;
 /// 400 if one of the documents could not be a document at all: nothing is written then.
 pub fn answer(call: &Call) -> Result<Answer, Failure> {
     call.check_writer()?;
-    let (docs, mode) = parse_body(call)?;
-    let mut edits = Vec::with_capacity(docs.len());
-    for document in docs {
-        edits.push(edit_of(call, document, mode)?);
-    }
+    let (edits, mode) = parse_body(call)?;
     let names = match mode {
         // Answers of accepted edits carry their ids; only refused ones need these.
         Mode::Interactive => edits
@@ -46,33 +42,28 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::CREATED, body))
 }
 
-fn parse_body(call: &Call) -> Result<(Vec<Value>, Mode), Failure> {
-    let Value::Object(mut body) = call.json_body()? else {
+fn parse_body(call: &Call) -> Result<(Vec<Edit>, Mode), Failure> {
+    call.request.require_json()?;
+    let Edits { edits, rest } = Edits::parse(&call.request.body, "docs")?;
+    let Value::Object(rest) = rest else {
         return Err(Failure::bad_request("Request body must be a JSON object"));
     };
-    let docs = match body.remove("docs") {
-        Some(Value::Array(docs)) => docs,
-        Some(_) => {
-            return Err(Failure::bad_request("`docs` parameter must be an array."));
-        }
-        None => {
-            return Err(Failure::bad_request(
-                "POST body must include `docs` parameter.",
-            ));
-        }
+    let Some(edits) = edits else {
+        return Err(Failure::bad_request(match rest.contains("docs") {
+            true => "`docs` parameter must be an array.",
+            false => "POST body must include `docs` parameter.",
+        }));
     };
-    let mode = match body.get("new_edits") {
+    let mode = match rest.get("new_edits") {
         Some(Value::Bool(false)) => Mode::Replicated,
         _ => Mode::Interactive,
     };
-    Ok((docs, mode))
+    let edits = edits.into_iter().map(|edit| checked(call, edit?, mode));
+    Ok((edits.collect::<Result<_, _>>()?, mode))
 }
 
-fn edit_of(call: &Call, document: Value, mode: Mode) -> Result<Edit, Failure> {
-    let Value::Object(document) = document else {
-        return Err(EditError::NotAnObject.into());
-    };
-    let mut edit = Edit::new(None, document)?;
+/// An edit with its id and, where it must have one, its revision.
+fn checked(call: &Call, mut edit: Edit, mode: Mode) -> Result<Edit, Failure> {
     if edit.id().is_empty() {
         edit.set_id(call.app.new_uuid())?;
     }

@@ -52,10 +52,8 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
 
 fn post_document(call: &Call) -> Result<Answer, Failure> {
     call.check_writer()?;
-    let Value::Object(body) = call.json_body()? else {
-        return Err(Failure::bad_request("Document must be a JSON object"));
-    };
-    let mut edit = Edit::new(None, body)?;
+    call.request.require_json()?;
+    let mut edit = Edit::parse(None, &call.request.body)?;
     if edit.id().is_empty() {
         edit.set_id(call.app.new_uuid())?;
     }

@@ -188,7 +188,7 @@ impl<'a> Check<'a> {
         if edit.id().starts_with(DESIGN_PREFIX) {
             self.call.check_admin()?;
             if !edit.is_deletion() {
-                check_design(edit.body(), Limits::default())?;
+                check_design(&edit.body().to_object()?, Limits::default())?;
             }
             return Ok(());
         }
@@ -263,12 +263,14 @@ fn text_of(edit: &Edit) -> Vec<u8> {
     if edit.is_deletion() {
         text.extend_from_slice(b",\"_deleted\":true");
     }
-    for (name, value) in edit.body().iter() {
-        text.push(b',');
-        varve_json::write_string(name, &mut text);
-        text.push(b':');
-        varve_json::write(value, &mut text);
+    // The rest of it stands behind the body's bracket.
+    let body = edit.body().text();
+    match body {
+        b"{}" => text.push(b'}'),
+        _ => {
+            text.push(b',');
+            text.extend_from_slice(body.get(1..).unwrap_or_default());
+        }
     }
-    text.push(b'}');
     text
 }

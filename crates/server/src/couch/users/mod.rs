@@ -108,11 +108,14 @@ pub fn admit(call: &Call, snapshot: &Snapshot, edit: &mut Edit) -> Result<(), Fa
         is_server_admin: call.user.is_admin(),
     };
     let before = before(snapshot, edit)?;
-    hide_password(call, edit)?;
+    let mut body = edit.body().to_object()?;
+    if hide_password(call, &mut body)? {
+        edit.set_body(&body);
+    }
     if edit.is_deletion() {
         return rules::check_deletion(before.as_ref(), &by);
     }
-    rules::check(edit.id(), edit.body(), before.as_ref(), &by)
+    rules::check(edit.id(), &body, before.as_ref(), &by)
 }
 
 /// What the edit continues.
@@ -130,15 +133,16 @@ fn before(snapshot: &Snapshot, edit: &Edit) -> Result<Option<Object>, Failure> {
     Ok(Some(varve_json::parse_object(&text)?))
 }
 
-/// No password is stored as it came.
-fn hide_password(call: &Call, edit: &mut Edit) -> Result<(), Failure> {
-    let password = match edit.body().get("password") {
-        None | Some(Value::Null) => return Ok(()),
+/// No password is stored as it came. Returns whether there was one.
+fn hide_password(call: &Call, body: &mut Object) -> Result<bool, Failure> {
+    let password = match body.get("password") {
+        None | Some(Value::Null) => return Ok(false),
         Some(Value::String(password)) => password.clone(),
         Some(_) => return Err(Failure::bad_request("`password` must be a text")),
     };
     let sessions = &call.app.settings().sessions;
     let prf = Prf::named(&sessions.prf).unwrap_or(Prf::Sha256);
-    let done = Stored::write(edit.body_mut(), &password, prf, sessions.iterations);
-    done.map_err(Failure::internal)
+    let done = Stored::write(body, &password, prf, sessions.iterations);
+    done.map_err(Failure::internal)?;
+    Ok(true)
 }

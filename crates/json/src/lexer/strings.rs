@@ -1,25 +1,26 @@
 //! Strings: plain runs are found eight bytes at a time, escapes are read one by one.
 
-use super::Parser;
+use super::Lexer;
 use crate::JsonError;
+use std::borrow::Cow;
 
-impl Parser<'_> {
-    /// Reads a string; stands on its opening quote.
-    pub(super) fn string(&mut self) -> Result<String, JsonError> {
+impl<'t> Lexer<'t> {
+    /// Reads a string; stands on its opening quote. Borrowed if no character needs an escape.
+    pub(crate) fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {
         self.at += 1;
         let start = self.at;
         self.at += plain_prefix(&self.bytes[start..]);
         if self.bytes.get(self.at) == Some(&b'"') {
             let plain = &self.text[start..self.at];
             self.at += 1;
-            return Ok(plain.to_owned());
+            return Ok(Cow::Borrowed(plain));
         }
         let mut text = self.text[start..self.at].to_owned();
         loop {
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(text);
+                    return Ok(Cow::Owned(text));
                 }
                 Some(b'\\') => text.push(self.escape()?),
                 _ => return Err(self.unexpected("a character of a string")),

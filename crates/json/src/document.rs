@@ -1,0 +1,107 @@
+//! Documents as clients send them, alone or many in one request: their special members as values,
+//! the others as a [`Body`], made in one pass.
+
+mod transcode;
+
+use crate::lexer::Lexer;
+use crate::parse::value;
+use crate::{Body, JsonError, Object, Value};
+use transcode::Transcoder;
+
+/// A document, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// The special members, in order.
+    pub special: Vec<(String, Value)>,
+    /// The others.
+    pub body: Body,
+}
+
+impl Document {
+    /// Reads a document. `is_special` tells by their names which members do not belong to its body.
+    ///
+    /// # Errors
+    /// As [`parse_object`](crate::parse_object).
+    pub fn parse(text: &[u8], is_special: fn(&str) -> bool) -> Result<Document, JsonError> {
+        let mut lexer = Lexer::new(text)?;
+        let read = Transcoder::new(is_special).item(&mut lexer)?;
+        lexer.end()?;
+        read.map_err(|other| JsonError::NotAnObject {
+            found: other.kind(),
+        })
+    }
+
+    /// Takes an object apart.
+    pub fn new(mut object: Object, is_special: fn(&str) -> bool) -> Document {
+        let special = object.extract(is_special);
+        Document {
+            special,
+            body: Body::from(&object),
+        }
+    }
+}
+
+/// A request that brings a list of documents.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The list; `None` if there is none. What is no object stands there as the value it is.
+    pub documents: Option<Vec<Result<Document, Value>>>,
+    /// The other members, or the whole value if it is no object.
+    pub rest: Value,
+}
+
+impl Request {
+    /// Reads an object in which the member `list` is a list of documents; anything else in its
+    /// place is a member as all others. Of repeated members the last one counts.
+    ///
+    /// # Errors
+    /// As [`parse`](crate::parse()).
+    pub fn parse(
+        text: &[u8],
+        list: &str,
+        is_special: fn(&str) -> bool,
+    ) -> Result<Request, JsonError> {
+        let mut lexer = Lexer::new(text)?;
+        let (mut documents, mut rest) = (None, Vec::new());
+        if lexer.peek() != Some(b'{') {
+            let rest = value(&mut lexer)?;
+            lexer.end()?;
+            return Ok(Request { documents, rest });
+        }
+        lexer.enter()?;
+        let mut goes_on = !lexer.leave(b'}');
+        while goes_on {
+            let name = lexer.name()?;
+            match lexer.peek() {
+                Some(b'[') if name == list => {
+                    rest.retain(|(known, _)| *known != name);
+                    documents = Some(all(&mut lexer, is_special)?);
+                }
+                _ => {
+                    documents = documents.filter(|_| name != list);
+                    rest.push((name.into_owned(), value(&mut lexer)?));
+                }
+            }
+            goes_on = lexer.goes_on(b'}', "',' or '}'")?;
+        }
+        lexer.end()?;
+        let rest = Value::Object(Object::from_members(rest));
+        Ok(Request { documents, rest })
+    }
+}
+
+/// Reads the items of a list; stands on its bracket.
+fn all(
+    lexer: &mut Lexer<'_>,
+    is_special: fn(&str) -> bool,
+) -> Result<Vec<Result<Document, Value>>, JsonError> {
+    let mut transcoder = Transcoder::new(is_special);
+    let mut items = Vec::new();
+    lexer.enter()?;
+    let mut goes_on = !lexer.leave(b']');
+    while goes_on {
+        items.push(transcoder.item(lexer)?);
+        goes_on = lexer.goes_on(b']', "',' or ']'")?;
+    }
+    Ok(items)
+}

@@ -1,0 +1,227 @@
+//! The tokens of JSON: blanks, names, strings, numbers, words, and how deep the text is nested.
+
+mod strings;
+
+pub(crate) use strings::plain_prefix;
+
+use crate::number::{is_shortest, read_float, read_int};
+use crate::{JsonError, MAX_DEPTH, MAX_DIGITS, Number};
+use std::borrow::Cow;
+
+/// Reads tokens one after another.
+pub(crate) struct Lexer<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    /// How many containers are open.
+    depth: usize,
+}
+
+/// A number as it stands in the text, which is valid JSON.
+pub(crate) struct NumberToken<'t> {
+    text: &'t str,
+    /// How many digits stand before a point or an exponent.
+    whole: usize,
+    is_float: bool,
+    at: usize,
+}
+
+impl<'t> Lexer<'t> {
+    pub(crate) fn new(bytes: &'t [u8]) -> Result<Self, JsonError> {
+        let text = std::str::from_utf8(bytes).map_err(|error| JsonError::InvalidUtf8 {
+            at: error.valid_up_to(),
+        })?;
+        Ok(Lexer {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            depth: 0,
+        })
+    }
+
+    /// Where the next token begins, or the blanks before it.
+    pub(crate) fn position(&self) -> Position {
+        Position {
+            at: self.at,
+            depth: self.depth,
+        }
+    }
+
+    /// Goes back to where it was.
+    pub(crate) fn go_back(&mut self, to: Position) {
+        (self.at, self.depth) = (to.at, to.depth);
+    }
+
+    /// The next byte that is not blank.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                other => return other.copied(),
+            }
+        }
+    }
+
+    /// Skips the byte that [`Lexer::peek`] has shown, if it is this one.
+    pub(crate) fn skip(&mut self, byte: u8) -> bool {
+        let is_it = self.peek() == Some(byte);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    /// Skips the opening bracket that [`Lexer::peek`] has shown.
+    pub(crate) fn enter(&mut self) -> Result<(), JsonError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(JsonError::TooDeep { at: self.at });
+        }
+        self.at += 1;
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Skips a closing bracket, if one stands here.
+    pub(crate) fn leave(&mut self, bracket: u8) -> bool {
+        let is_it = self.skip(bracket);
+        self.depth -= usize::from(is_it);
+        is_it
+    }
+
+    /// Behind a member or item: whether another one follows. If not, skips the closing bracket.
+    pub(crate) fn goes_on(
+        &mut self,
+        bracket: u8,
+        expected: &'static str,
+    ) -> Result<bool, JsonError> {
+        if self.skip(b',') {
+            return Ok(true);
+        }
+        match self.leave(bracket) {
+            true => Ok(false),
+            false => Err(self.unexpected(expected)),
+        }
+    }
+
+    /// Checks that nothing but blanks is left.
+    pub(crate) fn end(&mut self) -> Result<(), JsonError> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.unexpected("the end of the text")),
+        }
+    }
+
+    /// Reads `"name" :`.
+    pub(crate) fn name(&mut self) -> Result<Cow<'t, str>, JsonError> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a name in quotes"));
+        }
+        let name = self.string()?;
+        match self.skip(b':') {
+            true => Ok(name),
+            false => Err(self.unexpected("':'")),
+        }
+    }
+
+    /// Reads a word such as `null`.
+    pub(crate) fn word(&mut self, word: &'static str) -> Result<(), JsonError> {
+        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
+            return Err(self.unexpected(word));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    /// Reads a number; stands on its sign or first digit.
+    pub(crate) fn number(&mut self) -> Result<NumberToken<'t>, JsonError> {
+        let at = self.at;
+        self.at += usize::from(self.bytes[at] == b'-');
+        let first = self.at;
+        let whole = self.digits()?;
+        if whole > 1 && self.bytes[first] == b'0' {
+            self.at = first + 1;
+            return Err(self.unexpected("no digit behind a leading zero"));
+        }
+        let mut is_float = false;
+        if self.bytes.get(self.at) == Some(&b'.') {
+            is_float = true;
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            is_float = true;
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(NumberToken {
+            text: &self.text[at..self.at],
+            whole,
+            is_float,
+            at,
+        })
+    }
+
+    /// Skips at least one digit and says how many there were.
+    fn digits(&mut self) -> Result<usize, JsonError> {
+        let rest = &self.bytes[self.at..];
+        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if count == 0 {
+            return Err(self.unexpected("a digit"));
+        }
+        self.at += count;
+        Ok(count)
+    }
+
+    pub(crate) fn unexpected(&self, expected: &'static str) -> JsonError {
+        match self.bytes.get(self.at) {
+            Some(&byte) => JsonError::Unexpected {
+                at: self.at,
+                expected,
+                found: char::from(byte),
+            },
+            None => JsonError::Truncated {
+                at: self.at,
+                expected,
+            },
+        }
+    }
+}
+
+/// A place between two tokens.
+#[derive(Clone, Copy)]
+pub(crate) struct Position {
+    at: usize,
+    depth: usize,
+}
+
+impl<'t> NumberToken<'t> {
+    pub(crate) fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// Whether the number, which is this one, is written as it stands here. Where that is hard to
+    /// tell, the answer is no.
+    pub(crate) fn is_written_so(&self, number: &Number) -> bool {
+        match number {
+            Number::Int(int) => *int != 0 || self.text == "0",
+            Number::Float(float) => is_shortest(self.text, *float),
+            Number::Big(_) => true,
+        }
+    }
+
+    /// What it means.
+    pub(crate) fn read(&self) -> Result<Number, JsonError> {
+        let at = self.at;
+        if self.is_float {
+            let float = read_float(self.text);
+            return float
+                .map(Number::Float)
+                .ok_or(JsonError::NumberOutOfRange { at });
+        }
+        match self.whole {
+            digits if digits > MAX_DIGITS => Err(JsonError::NumberTooLong { at, digits }),
+            _ => Ok(read_int(self.text)),
+        }
+    }
+}
