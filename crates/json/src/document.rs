@@ -1,6 +1,9 @@
 //! Documents as clients send them, alone or many in one request: their special members as values,
 //! the others as a [`Body`], made in one pass.
 
+mod forms;
+#[cfg(test)]
+mod tests;
 mod transcode;
 
 use crate::lexer::Lexer;
@@ -74,7 +77,6 @@ impl Request {
             let name = lexer.name()?;
             match lexer.peek() {
                 Some(b'[') if name == list => {
-                    rest.retain(|(known, _)| *known != name);
                     documents = Some(all(&mut lexer, is_special)?);
                 }
                 _ => {
@@ -85,6 +87,9 @@ impl Request {
             goes_on = lexer.goes_on(b'}', "',' or '}'")?;
         }
         lexer.end()?;
+        if documents.is_some() {
+            rest.retain(|(name, _)| name != list);
+        }
         let rest = Value::Object(Object::from_members(rest));
         Ok(Request { documents, rest })
     }

@@ -1,11 +1,12 @@
 //! The tokens of JSON: blanks, names, strings, numbers, words, and how deep the text is nested.
 
+mod numbers;
 mod strings;
 
+pub(crate) use numbers::NumberToken;
 pub(crate) use strings::plain_prefix;
 
-use crate::number::{is_shortest, read_float, read_int};
-use crate::{JsonError, MAX_DEPTH, MAX_DIGITS, Number};
+use crate::{JsonError, MAX_DEPTH};
 use std::borrow::Cow;
 
 /// Reads tokens one after another.
@@ -15,15 +16,6 @@ pub(crate) struct Lexer<'t> {
     at: usize,
     /// How many containers are open.
     depth: usize,
-}
-
-/// A number as it stands in the text, which is valid JSON.
-pub(crate) struct NumberToken<'t> {
-    text: &'t str,
-    /// How many digits stand before a point or an exponent.
-    whole: usize,
-    is_float: bool,
-    at: usize,
 }
 
 impl<'t> Lexer<'t> {
@@ -130,49 +122,6 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// Reads a number; stands on its sign or first digit.
-    pub(crate) fn number(&mut self) -> Result<NumberToken<'t>, JsonError> {
-        let at = self.at;
-        self.at += usize::from(self.bytes[at] == b'-');
-        let first = self.at;
-        let whole = self.digits()?;
-        if whole > 1 && self.bytes[first] == b'0' {
-            self.at = first + 1;
-            return Err(self.unexpected("no digit behind a leading zero"));
-        }
-        let mut is_float = false;
-        if self.bytes.get(self.at) == Some(&b'.') {
-            is_float = true;
-            self.at += 1;
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
-            is_float = true;
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        Ok(NumberToken {
-            text: &self.text[at..self.at],
-            whole,
-            is_float,
-            at,
-        })
-    }
-
-    /// Skips at least one digit and says how many there were.
-    fn digits(&mut self) -> Result<usize, JsonError> {
-        let rest = &self.bytes[self.at..];
-        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if count == 0 {
-            return Err(self.unexpected("a digit"));
-        }
-        self.at += count;
-        Ok(count)
-    }
-
     pub(crate) fn unexpected(&self, expected: &'static str) -> JsonError {
         match self.bytes.get(self.at) {
             Some(&byte) => JsonError::Unexpected {
@@ -193,35 +142,4 @@ impl<'t> Lexer<'t> {
 pub(crate) struct Position {
     at: usize,
     depth: usize,
-}
-
-impl<'t> NumberToken<'t> {
-    pub(crate) fn text(&self) -> &'t str {
-        self.text
-    }
-
-    /// Whether the number, which is this one, is written as it stands here. Where that is hard to
-    /// tell, the answer is no.
-    pub(crate) fn is_written_so(&self, number: &Number) -> bool {
-        match number {
-            Number::Int(int) => *int != 0 || self.text == "0",
-            Number::Float(float) => is_shortest(self.text, *float),
-            Number::Big(_) => true,
-        }
-    }
-
-    /// What it means.
-    pub(crate) fn read(&self) -> Result<Number, JsonError> {
-        let at = self.at;
-        if self.is_float {
-            let float = read_float(self.text);
-            return float
-                .map(Number::Float)
-                .ok_or(JsonError::NumberOutOfRange { at });
-        }
-        match self.whole {
-            digits if digits > MAX_DIGITS => Err(JsonError::NumberTooLong { at, digits }),
-            _ => Ok(read_int(self.text)),
-        }
-    }
 }

@@ -90,20 +90,8 @@ pub(crate) fn read_float(token: &str) -> Option<f64> {
     Some(mantissa * power).filter(|float| float.is_finite())
 }
 
-/// Whether a token is surely what [`write_float`] writes for the float that it is read as: no
-/// exponent, no zeros at its end, and so few digits that no other decimal is that float.
-pub(crate) fn is_shortest(token: &str, float: f64) -> bool {
-    let Some((whole, places)) = token.split_once('.') else {
-        return false;
-    };
-    let is_plain = places.bytes().all(|byte| byte.is_ascii_digit());
-    let ends_well = places == "0" || !places.ends_with('0');
-    let is_short = whole.len() + places.len() <= EXACT_DIGITS;
-    is_plain && ends_well && is_short && float.abs() >= NO_EXPONENT
-}
-
 /// Two decimals of so many digits are never the same float.
-const EXACT_DIGITS: usize = 15;
+pub(crate) const EXACT_DIGITS: usize = 15;
 
 fn write_int(int: i64, out: &mut Vec<u8>) {
     let mut digits = [0u8; 20];
@@ -148,7 +136,7 @@ const ONE: u64 = 100_000_000;
 /// Below this an integer times [`ONE`] has at most 15 digits.
 const FEW_DIGITS: f64 = 1e7;
 /// From here on they are written without an exponent.
-const NO_EXPONENT: f64 = 1e-6;
+pub(crate) const NO_EXPONENT: f64 = 1e-6;
 
 /// `float` times [`ONE`], if that is an integer of at most 15 digits. Two decimals of so few digits
 /// are never the same float, so this one, without zeros at its end, is the shortest. The product

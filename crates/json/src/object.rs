@@ -99,7 +99,8 @@ impl Object {
     }
 }
 
-fn has_repeated_name(members: &[(String, Value)]) -> bool {
+/// Whether two members have one name.
+pub(crate) fn has_repeated_name(members: &[(String, Value)]) -> bool {
     if members.len() > PAIRWISE {
         let mut seen = HashSet::with_capacity(members.len());
         return !members.iter().all(|(name, _)| seen.insert(name.as_str()));

@@ -1,0 +1,95 @@
+//! The two forms of a body while they grow.
+
+use crate::lexer::NumberToken;
+use crate::{Body, Number, term, write_string};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Text and term of what was read so far.
+#[derive(Default)]
+pub(super) struct Forms {
+    pub(super) text: Vec<u8>,
+    pub(super) term: Vec<u8>,
+}
+
+impl Forms {
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.term.clear();
+    }
+
+    pub(super) fn body(&self) -> Body {
+        Body::new(&self.text, &self.term)
+    }
+
+    /// A member's name; returns where it stands in the text.
+    pub(super) fn name(&mut self, name: &Cow<'_, str>) -> Range<usize> {
+        let start = self.text.len();
+        self.write(name);
+        let end = self.text.len();
+        self.text.push(b':');
+        term::member_head(name, &mut self.term);
+        start..end
+    }
+
+    pub(super) fn string(&mut self, string: &Cow<'_, str>) {
+        self.write(string);
+        term::binary(string.as_bytes(), &mut self.term);
+    }
+
+    /// `true`, `false` or `null`.
+    pub(super) fn word(&mut self, word: &str) {
+        self.text.extend_from_slice(word.as_bytes());
+        term::atom(word, &mut self.term);
+    }
+
+    /// A number, which the token means.
+    pub(super) fn number(&mut self, number: &Number, token: &NumberToken<'_>) {
+        match token.is_written_so(number) {
+            true => self.text.extend_from_slice(token.text().as_bytes()),
+            false => number.write(&mut self.text),
+        }
+        term::number(number, &mut self.term);
+    }
+
+    /// Writes a string; what was read without an escape needs none.
+    fn write(&mut self, string: &Cow<'_, str>) {
+        match string {
+            Cow::Borrowed(plain) => {
+                self.text.reserve(plain.len() + 2);
+                self.text.push(b'"');
+                self.text.extend_from_slice(plain.as_bytes());
+                self.text.push(b'"');
+            }
+            Cow::Owned(other) => write_string(other, &mut self.text),
+        }
+    }
+
+    /// Leaves room for a list's head; returns where.
+    pub(super) fn begin_list(&mut self) -> usize {
+        let head = self.term.len();
+        self.term.extend_from_slice(&[0; term::LIST_HEAD]);
+        head
+    }
+
+    pub(super) fn end_list(&mut self, head: usize, count: usize) {
+        match count {
+            0 => self.term.truncate(head),
+            _ => {
+                self.term[head..head + term::LIST_HEAD].copy_from_slice(&term::head_of_list(count))
+            }
+        }
+        self.term.push(term::END);
+    }
+
+    /// Makes a list of integers, two bytes each, a string of bytes.
+    pub(super) fn join_bytes(&mut self, head: usize, count: usize) {
+        let bytes = head + term::LIST_HEAD;
+        let short = term::head_of_bytes(count);
+        self.term[head..head + short.len()].copy_from_slice(&short);
+        for index in 0..count {
+            self.term[head + short.len() + index] = self.term[bytes + 2 * index + 1];
+        }
+        self.term.truncate(head + short.len() + count);
+    }
+}
