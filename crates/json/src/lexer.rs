@@ -32,16 +32,13 @@ impl<'t> Lexer<'t> {
     }
 
     /// Where the next token begins, or the blanks before it.
-    pub(crate) fn position(&self) -> Position {
-        Position {
-            at: self.at,
-            depth: self.depth,
-        }
+    pub(crate) fn position(&self) -> usize {
+        self.at
     }
 
-    /// Goes back to where it was.
-    pub(crate) fn go_back(&mut self, to: Position) {
-        (self.at, self.depth) = (to.at, to.depth);
+    /// Goes back to a place where as many containers were open.
+    pub(crate) fn go_back(&mut self, position: usize) {
+        self.at = position;
     }
 
     /// The next byte that is not blank.
@@ -135,11 +132,4 @@ impl<'t> Lexer<'t> {
             },
         }
     }
-}
-
-/// A place between two tokens.
-#[derive(Clone, Copy)]
-pub(crate) struct Position {
-    at: usize,
-    depth: usize,
 }

@@ -44,6 +44,8 @@ fn of_repeated_names_the_last_member_stays() {
     let document = both(r#"{"a":1,"b":{"c":1,"d":2,"c":3},"a":-0.0,"_id":"x","_id":"y"}"#);
     assert_eq!(document.body.text(), br#"{"b":{"d":2,"c":3},"a":0.0}"#);
     assert_eq!(document.special, [("_id".to_owned(), "y".into())]);
+    let document = both(r#"{"_id":"x","b":1,"_id":"y"}"#);
+    assert_eq!(document.special, [("_id".to_owned(), "y".into())]);
     let many: Vec<_> = (0..40).map(|n| format!(r#""n{}":{n}"#, n % 39)).collect();
     let document = both(&format!("{{{}}}", many.join(",")));
     assert_eq!(document.body.to_object().unwrap().len(), 39);
