@@ -75,6 +75,18 @@ impl EngineSetting {
         self.level
     }
 
+    /// The same codec at its fastest level that compresses, for what will not stay long.
+    #[must_use]
+    pub fn fastest(self) -> Self {
+        let level = match self.codec {
+            CodecId::None | CodecId::Snappy => 0,
+            // Level 0 does not compress.
+            CodecId::Zlib => self.level.min(1),
+            CodecId::Zstd => 1,
+        };
+        Self { level, ..self }
+    }
+
     /// Every setting that the configuration accepts, in the order of a table for people.
     pub fn all() -> impl Iterator<Item = EngineSetting> {
         let zlib = (1..=9).map(|level| EngineSetting {
@@ -142,5 +154,21 @@ mod tests {
             assert_eq!(text.parse::<EngineSetting>(), Err(SettingError), "{text:?}");
         }
         assert!(EngineSetting::new(CodecId::Zlib, 42).is_err());
+    }
+
+    #[test]
+    fn the_fastest_of_a_codec_compresses_if_the_setting_does() {
+        for (setting, fastest) in [
+            ("none", "none"),
+            ("snappy", "snappy"),
+            ("deflate_9", "deflate_1"),
+            ("zstd_1", "zstd_1"),
+            ("zstd_22", "zstd_1"),
+        ] {
+            let setting: EngineSetting = setting.parse().unwrap();
+            assert_eq!(setting.fastest().to_string(), fastest);
+        }
+        let stored = EngineSetting::new(CodecId::Zlib, 0).unwrap();
+        assert_eq!(stored.fastest(), stored);
     }
 }

@@ -66,7 +66,8 @@ pub(crate) fn commit(
         }
     }
     let setting = work.header.chosen.unwrap_or(configured);
-    work.txn.compress_nodes_by(setting)?;
+    // Most of them are written anew by one of the next commits; a compaction uses the setting.
+    work.txn.compress_nodes_by(setting.fastest())?;
     let mut is_deferred = how.is_deferred;
     if let Some((trained, number)) = trained.filter(|_| setting.codec() == CodecId::Zstd) {
         work.add_dictionary(&trained, number, &before.method(configured))?;

@@ -32,7 +32,8 @@ impl<'f> Purging<'f> {
         configured: EngineSetting,
     ) -> Result<Self, DocdbError> {
         let before = Snapshot::new(txn.base().clone(), path)?;
-        txn.compress_nodes_by(before.header().chosen.unwrap_or(configured))?;
+        let setting = before.header().chosen.unwrap_or(configured);
+        txn.compress_nodes_by(setting.fastest())?;
         Ok(Purging {
             limit: before.purges_limit()?,
             header: before.header().clone(),
