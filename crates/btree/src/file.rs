@@ -272,6 +272,7 @@ impl TreeFile {
                 cache: options.cache,
                 number,
                 dictionaries: Arc::default(),
+                ahead: None,
             }),
             newest: RwLock::new(state),
             writer,

@@ -5,6 +5,7 @@
 //! without locks; a [`Transaction`] prepares the next commit. The format is described in
 //! `docs/formats/tree-file.md`.
 
+mod ahead;
 mod cache;
 mod chunk;
 mod commit;

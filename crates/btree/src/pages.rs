@@ -1,6 +1,7 @@
 //! Reading chunks and nodes of an open file.
 
 use crate::TreeError;
+use crate::ahead::Ahead;
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef};
 use crate::dictionaries::Dictionaries;
 use crate::header::{HEADER_LEN, Header};
@@ -22,6 +23,8 @@ pub(crate) struct Pages {
     /// The file's number in the cache.
     pub(crate) number: u64,
     pub(crate) dictionaries: Arc<Dictionaries>,
+    /// For a reader who goes on from chunk to chunk.
+    pub(crate) ahead: Option<Ahead>,
 }
 
 /// Contexts and buffers that a thread keeps from chunk to chunk.
@@ -94,15 +97,24 @@ impl Pages {
         limit: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
-        let delta = self.with_stored(at, limit, |stored, expander, _| {
-            match chunk::check(stored, (self.path(), at.offset))? {
-                (ChunkForm::Delta, payload) => Ok(Some(payload.to_vec())),
-                (form, payload) => {
-                    chunk::expand(form, payload, expander, self.place(at.offset), out)?;
-                    Ok(None)
-                }
+        let mut take = |stored: &[u8], expander: &mut Expander| match chunk::check(
+            stored,
+            (self.path(), at.offset),
+        )? {
+            (ChunkForm::Delta, payload) => Ok(Some(payload.to_vec())),
+            (form, payload) => {
+                chunk::expand(form, payload, expander, self.place(at.offset), out)?;
+                Ok(None)
             }
-        })?;
+        };
+        let delta = match self.ahead.as_ref().and_then(Ahead::window) {
+            Some(mut window) => {
+                self.check_place(at, limit)?;
+                let stored = window.chunk(&*self.file, at, limit)?;
+                SCRATCH.with_borrow_mut(|scratch| take(stored, &mut scratch.expander))?
+            }
+            None => self.with_stored(at, limit, |stored, expander, _| take(stored, expander))?,
+        };
         match delta {
             Some(payload) => self.expand_delta(&payload, at.offset, out),
             None => Ok(()),
@@ -151,13 +163,23 @@ impl Pages {
 
     /// The same pages for a reader that leaves the cache alone.
     pub(crate) fn uncached(&self) -> Pages {
+        self.with(NodeCache::new(0), None)
+    }
+
+    /// The same pages for a reader that reads chunks about in their order.
+    pub(crate) fn in_order(&self) -> Pages {
+        self.with(self.cache.clone(), Some(Ahead::default()))
+    }
+
+    fn with(&self, cache: NodeCache, ahead: Option<Ahead>) -> Pages {
         Pages {
             file: self.file.clone(),
             header: self.header,
             reducers: self.reducers.clone(),
-            cache: NodeCache::new(0),
+            cache,
             number: self.number,
             dictionaries: self.dictionaries.clone(),
+            ahead,
         }
     }
 
@@ -202,16 +224,22 @@ impl Pages {
         node
     }
 
+    /// Refuses what cannot be a chunk that ends before `limit`.
+    pub(crate) fn check_place(&self, at: ChunkRef, limit: u64) -> Result<(), TreeError> {
+        let fits = at.end().is_some_and(|end| end <= limit);
+        if fits && at.offset >= HEADER_LEN as u64 && at.len as usize >= CHUNK_HEAD {
+            return Ok(());
+        }
+        Err(self.damaged(at.offset, "a reference points outside of what is committed"))
+    }
+
     fn with_stored<T>(
         &self,
         at: ChunkRef,
         limit: u64,
         decode: impl FnOnce(&[u8], &mut Expander, &mut Vec<u8>) -> Result<T, TreeError>,
     ) -> Result<T, TreeError> {
-        let fits = at.end().is_some_and(|end| end <= limit);
-        if !fits || at.offset < HEADER_LEN as u64 || (at.len as usize) < CHUNK_HEAD {
-            return Err(self.damaged(at.offset, "a reference points outside of what is committed"));
-        }
+        self.check_place(at, limit)?;
         SCRATCH.with_borrow_mut(|scratch| {
             let Scratch {
                 expander,

@@ -1,7 +1,6 @@
 //! Chunks as they are stored, many at once: for copying them into another file.
 
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef, EncodedChunk};
-use crate::header::HEADER_LEN;
 use crate::pages::Pages;
 use crate::snapshot::Snapshot;
 use crate::{ChunkForm, TreeError};
@@ -147,13 +146,18 @@ impl Snapshot {
         }
     }
 
-    pub(crate) fn check_place(&self, place: ChunkRef) -> Result<(), TreeError> {
-        let fits = place.end().is_some_and(|end| end <= self.state.end);
-        if fits && place.offset >= HEADER_LEN as u64 && place.len as usize >= CHUNK_HEAD {
-            return Ok(());
+    /// The same for who reads chunks about in the order in which they stand in the file: what stands
+    /// behind one is read along with it. Clones share what was read, so they are for one thread.
+    #[must_use]
+    pub fn in_order(&self) -> Snapshot {
+        Snapshot {
+            pages: std::sync::Arc::new(self.pages.in_order()),
+            state: self.state.clone(),
         }
-        let reason = "a reference points outside of what is committed";
-        Err(self.pages.damaged(place.offset, reason))
+    }
+
+    pub(crate) fn check_place(&self, place: ChunkRef) -> Result<(), TreeError> {
+        self.pages.check_place(place, self.state.end)
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+mod ahead;
 mod common;
 mod copying;
 mod crash;

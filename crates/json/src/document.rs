@@ -76,12 +76,12 @@ impl Request {
         while goes_on {
             let name = lexer.name()?;
             match lexer.peek() {
-                Some(b'[') if name == list => {
+                Some(b'[') if *name == *list => {
                     documents = Some(all(&mut lexer, is_special)?);
                 }
                 _ => {
-                    documents = documents.filter(|_| name != list);
-                    rest.push((name.into_owned(), value(&mut lexer)?));
+                    documents = documents.filter(|_| *name != *list);
+                    rest.push((name.into(), value(&mut lexer)?));
                 }
             }
             goes_on = lexer.goes_on(b'}', "',' or '}'")?;

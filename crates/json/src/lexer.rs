@@ -4,10 +4,9 @@ mod numbers;
 mod strings;
 
 pub(crate) use numbers::NumberToken;
-pub(crate) use strings::plain_prefix;
+pub(crate) use strings::{StringToken, plain_prefix};
 
 use crate::{JsonError, MAX_DEPTH};
-use std::borrow::Cow;
 
 /// Reads tokens one after another.
 pub(crate) struct Lexer<'t> {
@@ -99,7 +98,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads `"name" :`.
-    pub(crate) fn name(&mut self) -> Result<Cow<'t, str>, JsonError> {
+    pub(crate) fn name(&mut self) -> Result<StringToken<'t>, JsonError> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a name in quotes"));
         }

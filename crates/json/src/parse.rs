@@ -129,14 +129,14 @@ impl Parser<'_, '_> {
 
     /// Leaves a member whose value is yet to come.
     fn name(&mut self) -> Result<(), JsonError> {
-        let name = self.lexer.name()?.into_owned();
+        let name = self.lexer.name()?.into();
         self.members.push((name, Value::Null));
         Ok(())
     }
 
     fn scalar(&mut self) -> Result<Value, JsonError> {
         Ok(match self.lexer.peek() {
-            Some(b'"') => Value::String(self.lexer.string()?.into_owned()),
+            Some(b'"') => Value::String(self.lexer.string()?.into()),
             Some(b'-' | b'0'..=b'9') => Value::Number(self.lexer.number()?.read()?),
             Some(b't') => self.lexer.word("true").map(|()| Value::Bool(true))?,
             Some(b'f') => self.lexer.word("false").map(|()| Value::Bool(false))?,

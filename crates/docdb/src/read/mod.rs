@@ -165,6 +165,16 @@ impl Snapshot {
         }
     }
 
+    /// The same for who reads bodies about in the order in which they stand in the file, as most
+    /// scans do: they are read many at a time.
+    #[must_use]
+    pub fn in_order(&self) -> Snapshot {
+        Snapshot {
+            tree: self.tree.in_order(),
+            shared: self.shared.clone(),
+        }
+    }
+
     pub(crate) fn damaged(&self, what: &'static str, key: &[u8]) -> DocdbError {
         DocdbError::Damaged {
             path: self.shared.path.clone(),

@@ -1,8 +1,7 @@
 //! The two forms of a body while they grow.
 
-use crate::lexer::NumberToken;
+use crate::lexer::{NumberToken, StringToken};
 use crate::{Body, Number, term, write_string};
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Text and term of what was read so far.
@@ -23,7 +22,7 @@ impl Forms {
     }
 
     /// A member's name; returns where it stands in the text.
-    pub(super) fn name(&mut self, name: &Cow<'_, str>) -> Range<usize> {
+    pub(super) fn name(&mut self, name: &StringToken<'_>) -> Range<usize> {
         let start = self.text.len();
         self.write(name);
         let end = self.text.len();
@@ -32,7 +31,7 @@ impl Forms {
         start..end
     }
 
-    pub(super) fn string(&mut self, string: &Cow<'_, str>) {
+    pub(super) fn string(&mut self, string: &StringToken<'_>) {
         self.write(string);
         term::binary(string.as_bytes(), &mut self.term);
     }
@@ -53,15 +52,15 @@ impl Forms {
     }
 
     /// Writes a string; what was read without an escape needs none.
-    fn write(&mut self, string: &Cow<'_, str>) {
+    fn write(&mut self, string: &StringToken<'_>) {
         match string {
-            Cow::Borrowed(plain) => {
+            StringToken::Plain(plain) => {
                 self.text.reserve(plain.len() + 2);
                 self.text.push(b'"');
                 self.text.extend_from_slice(plain.as_bytes());
                 self.text.push(b'"');
             }
-            Cow::Owned(other) => write_string(other, &mut self.text),
+            StringToken::Escaped(other) => write_string(other, &mut self.text),
         }
     }
 

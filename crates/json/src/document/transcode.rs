@@ -92,7 +92,7 @@ impl Transcoder {
         while goes_on {
             let name = lexer.name()?;
             if (self.is_special)(&name) {
-                special.push((name.into_owned(), value(lexer)?));
+                special.push((name.into(), value(lexer)?));
             } else {
                 if !self.names.is_empty() {
                     self.forms.text.push(b',');

@@ -2,25 +2,53 @@
 
 use super::Lexer;
 use crate::JsonError;
-use std::borrow::Cow;
+use std::ops::Deref;
+
+/// A string as it was read.
+pub(crate) enum StringToken<'t> {
+    /// So it stands in the text, without an escape and with no need of one.
+    Plain(&'t str),
+    /// It stood there with escapes.
+    Escaped(String),
+}
+
+impl Deref for StringToken<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            StringToken::Plain(text) => text,
+            StringToken::Escaped(text) => text,
+        }
+    }
+}
+
+impl From<StringToken<'_>> for String {
+    fn from(token: StringToken<'_>) -> String {
+        match token {
+            StringToken::Plain(text) => text.to_owned(),
+            StringToken::Escaped(text) => text,
+        }
+    }
+}
 
 impl<'t> Lexer<'t> {
-    /// Reads a string; stands on its opening quote. Borrowed if no character needs an escape.
-    pub(crate) fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {
+    /// Reads a string; stands on its opening quote.
+    pub(crate) fn string(&mut self) -> Result<StringToken<'t>, JsonError> {
         self.at += 1;
         let start = self.at;
         self.at += plain_prefix(&self.bytes[start..]);
         if self.bytes.get(self.at) == Some(&b'"') {
             let plain = &self.text[start..self.at];
             self.at += 1;
-            return Ok(Cow::Borrowed(plain));
+            return Ok(StringToken::Plain(plain));
         }
         let mut text = self.text[start..self.at].to_owned();
         loop {
             match self.bytes.get(self.at) {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Cow::Owned(text));
+                    return Ok(StringToken::Escaped(text));
                 }
                 Some(b'\\') => text.push(self.escape()?),
                 _ => return Err(self.unexpected("a character of a string")),

@@ -82,8 +82,12 @@ fn query_of(
     which: Which,
     absent: Absent,
 ) -> Result<Query, Failure> {
+    let snapshot = call.database.documents.snapshot();
     Ok(Query {
-        snapshot: call.database.documents.snapshot(),
+        snapshot: match options.include_docs && options.keys.is_none() {
+            true => snapshot.in_order(),
+            false => snapshot,
+        },
         incarnation: call.database.incarnation.clone(),
         which,
         options: options.clone(),

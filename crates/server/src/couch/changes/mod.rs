@@ -41,6 +41,10 @@ pub fn begin(call: Call) -> Result<Feed, Failure> {
         Since::Now => snapshot.update_seq(),
     };
     let cursor = Cursor::new(since, filter, &options, &call.database.incarnation);
+    let snapshot = match options.include_docs {
+        true => snapshot.in_order(),
+        false => snapshot,
+    };
     Ok(Feed {
         call,
         snapshot,
