@@ -1,0 +1,73 @@
+//! Compiled selectors: conditions on fields, combined.
+
+use super::condition::{Condition, of_one};
+use super::path::{FieldPath, Found};
+use std::sync::Arc;
+use varve_json::{Object, Value};
+
+/// A selector in which negations stand at conditions and field names are whole paths.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    All(Vec<Node>),
+    Any(Vec<Node>),
+    Field(Arc<FieldPath>, Condition),
+}
+
+/// Where fields are looked for: a document, or what an index knows of one.
+pub(crate) trait Fields {
+    fn find(&self, path: &FieldPath) -> Found<'_>;
+}
+
+impl Fields for Value {
+    fn find(&self, path: &FieldPath) -> Found<'_> {
+        path.find(self)
+    }
+}
+
+impl Node {
+    pub(crate) fn passes(&self, fields: &impl Fields) -> bool {
+        match self {
+            Node::All(nodes) => nodes.iter().all(|node| node.passes(fields)),
+            // As in CouchDB, a choice without alternatives holds.
+            Node::Any(nodes) => nodes.is_empty() || nodes.iter().any(|node| node.passes(fields)),
+            Node::Field(path, condition) => match fields.find(path) {
+                Found::Value(value) => condition.passes(value),
+                Found::Nothing => condition.wants_nothing(),
+                Found::NoWay => false,
+            },
+        }
+    }
+
+    /// Whether a document can only pass if it has the field.
+    pub(crate) fn requires(&self, field: &FieldPath) -> bool {
+        match self {
+            Node::All(nodes) => nodes.iter().any(|node| node.requires(field)),
+            Node::Any(nodes) => !nodes.is_empty() && nodes.iter().all(|node| node.requires(field)),
+            Node::Field(path, condition) => **path == *field && !condition.wants_nothing(),
+        }
+    }
+
+    /// Calls `visit` with each condition that stands at a field of the document.
+    pub(crate) fn each(&self, visit: &mut impl FnMut(&FieldPath, &Condition)) {
+        match self {
+            Node::All(nodes) | Node::Any(nodes) => {
+                nodes.iter().for_each(|node| node.each(visit));
+            }
+            Node::Field(path, condition) => visit(path, condition),
+        }
+    }
+
+    /// The selector that means this.
+    pub(crate) fn to_json(&self) -> Value {
+        let several = |name, nodes: &[Node]| {
+            let nodes = nodes.iter().map(Node::to_json);
+            of_one(name, Value::Array(nodes.collect()))
+        };
+        match self {
+            Node::All(nodes) if nodes.is_empty() => Value::Object(Object::new()),
+            Node::All(nodes) => several("$and", nodes),
+            Node::Any(nodes) => several("$or", nodes),
+            Node::Field(path, condition) => of_one(path.name(), condition.to_json()),
+        }
+    }
+}
