@@ -1,5 +1,6 @@
 //! What can go wrong with a view.
 
+use crate::find::FindError;
 use crate::{DesignError, OptionError};
 use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
@@ -16,6 +17,9 @@ pub enum ViewError {
     /// The query's options cannot be used.
     #[error(transparent)]
     Options(#[from] OptionError),
+    /// The query by selector cannot be used.
+    #[error(transparent)]
+    Find(#[from] FindError),
     /// The design document has no view of that name.
     #[error("the design document has no view {name:?}")]
     NoView {

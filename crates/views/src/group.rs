@@ -1,6 +1,7 @@
 //! The views of one design document, as far as they decide what its index holds.
 
 use crate::design::{JAVASCRIPT, LIBRARY};
+use crate::find::{JsonMap, QUERY};
 use crate::reduce::Reduction;
 use crate::{DesignError, ViewError};
 use md5::{Digest, Md5};
@@ -27,6 +28,7 @@ impl fmt::Display for Signature {
 /// One map function and the reduces that stand over its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Map {
+    /// The function's text, or the JSON text of a json index.
     pub(crate) source: String,
     pub(crate) reductions: Vec<Reduction>,
 }
@@ -45,6 +47,8 @@ pub(crate) struct Place {
 pub struct ViewGroup {
     signature: Signature,
     include_design: bool,
+    /// Whether the maps are those of json indexes.
+    is_query: bool,
     maps: Vec<Map>,
     views: Vec<(String, Place)>,
 }
@@ -61,14 +65,19 @@ impl ViewGroup {
         let views = document.get("views").and_then(Value::as_object);
         let views = views.into_iter().flat_map(Object::iter);
         let views: Vec<_> = views.filter(|(name, _)| *name != LIBRARY).collect();
-        if language != JAVASCRIPT && !views.is_empty() {
+        let is_query = language == QUERY;
+        if language != JAVASCRIPT && !is_query && !views.is_empty() {
             let language = language.to_owned();
             return Err(DesignError::Language { language });
         }
         let mut maps: Vec<Map> = Vec::new();
         let mut named = Vec::new();
         for (name, view) in &views {
-            named.push(((*name).to_owned(), read_view(name, view)?));
+            let view = match is_query {
+                true => read_index(view),
+                false => Some(read_view(name, view)?),
+            };
+            named.extend(view.map(|view| ((*name).to_owned(), view)));
         }
         // In the order of their text, so that names do not matter.
         let mut sources: Vec<&String> = named.iter().map(|(_, (map, _))| map).collect();
@@ -97,6 +106,7 @@ impl ViewGroup {
         Ok(ViewGroup {
             signature: sign(language, options, &maps, &views),
             include_design: flag("include_design").unwrap_or(false),
+            is_query,
             views,
             maps,
         })
@@ -139,6 +149,13 @@ impl ViewGroup {
         &self.maps
     }
 
+    /// The maps, if they are those of json indexes.
+    pub(crate) fn json_maps(&self) -> Option<Vec<JsonMap>> {
+        let read = |map: &Map| JsonMap::read(&varve_json::parse(map.source.as_bytes()).ok()?);
+        let maps = || self.maps.iter().map(read).collect();
+        self.is_query.then(maps).flatten()
+    }
+
     /// Whether a document has rows at all.
     pub(crate) fn takes(&self, id: &str) -> bool {
         self.include_design || !id.starts_with("_design/")
@@ -155,6 +172,16 @@ fn read_view(name: &str, view: &Value) -> Result<(String, Option<Reduction>), De
     let reduce = view.get("reduce").and_then(Value::as_str);
     let reduce = reduce.map(Reduction::of).transpose()?;
     Ok((map.to_owned(), reduce))
+}
+
+/// The JSON text of a json index, and its count. `None` if the view is none: it may have come by
+/// replication.
+fn read_index(view: &Value) -> Option<(String, Option<Reduction>)> {
+    let map = view.get("map").filter(|map| JsonMap::read(map).is_some())?;
+    let reduce = view.get("reduce").and_then(Value::as_str);
+    let counts = reduce.and_then(|reduce| Reduction::of(reduce).ok());
+    let counts = counts.filter(|reduce| *reduce == Reduction::Count);
+    Some((varve_json::to_string(map), counts))
 }
 
 fn place(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Option<Place> {

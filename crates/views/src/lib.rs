@@ -9,6 +9,7 @@ mod build;
 mod compact;
 mod design;
 mod error;
+pub mod find;
 pub mod fuzzing;
 mod group;
 mod index;

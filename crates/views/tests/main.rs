@@ -6,6 +6,7 @@ mod collation;
 mod common;
 mod compaction;
 mod crash;
+mod find;
 mod model;
 mod query;
 mod recorded;

@@ -5,18 +5,27 @@ use super::order::compare_json;
 use super::rows::{Batch, Entries, Mapped};
 use crate::ViewError;
 use crate::design::compilation;
+use crate::find::JsonMap;
 use crate::group::ViewGroup;
 use crate::row::{push_number, push_value, push_varint, push_whole_id};
 use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_stubs};
 use varve_js::{Emission, JsError, MapEngine};
 use varve_json::{Value, collate, parse};
 
+/// What makes rows of documents.
+enum Engine {
+    /// Functions.
+    Script(MapEngine),
+    /// Json indexes.
+    Fields(Vec<JsonMap>),
+}
+
 /// One worker's engine and buffers.
 pub(super) struct Mapper<'a> {
     group: &'a ViewGroup,
     documents: &'a Snapshot,
     context: &'a BuildContext<'a>,
-    engine: MapEngine,
+    engine: Engine,
     body: Vec<u8>,
     json: Vec<u8>,
     emitted: Vec<Emitted>,
@@ -40,19 +49,15 @@ impl<'a> Mapper<'a> {
         documents: &'a Snapshot,
         context: &'a BuildContext<'a>,
     ) -> Result<Self, ViewError> {
-        let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
-        let engine = MapEngine::compile(&sources, context.limits);
+        let engine = match group.json_maps() {
+            Some(maps) => Engine::Fields(maps),
+            None => Engine::Script(compile(group, context)?),
+        };
         Ok(Mapper {
             group,
             documents,
             context,
-            engine: engine.map_err(|error| {
-                let view = match error {
-                    JsError::Compile { index, .. } => group.name_of_map(index),
-                    _ => "",
-                };
-                compilation(&error, "map", view)
-            })?,
+            engine,
             body: Vec::new(),
             json: Vec::new(),
             emitted: Vec::new(),
@@ -99,7 +104,32 @@ impl<'a> Mapper<'a> {
             rev: change.rev.clone(),
             source: Box::new(source),
         })?;
-        let emissions = self.engine.map(&self.json);
+        self.emit(id)?;
+        let bytes = &self.bytes;
+        self.emitted.sort_by(|a, b| {
+            (a.map, &bytes[a.sort_key..a.key])
+                .cmp(&(b.map, &bytes[b.sort_key..b.key]))
+                .then_with(|| compare_json(&bytes[a.value..a.end], &bytes[b.value..b.end]))
+        });
+        Ok(())
+    }
+
+    /// Asks the functions, or the indexes, for the rows of the text at hand.
+    fn emit(&mut self, id: &str) -> Result<(), ViewError> {
+        let engine = match &mut self.engine {
+            Engine::Script(engine) => engine,
+            Engine::Fields(maps) => {
+                // What the database holds was parsed when it was written.
+                let document = parse(&self.json).unwrap_or_default();
+                for (map, of_map) in maps.iter().enumerate() {
+                    let key = of_map.key(&document);
+                    let row = key.map(|key| enter_key(&mut self.bytes, map, &key));
+                    self.emitted.extend(row);
+                }
+                return Ok(());
+            }
+        };
+        let emissions = engine.map(&self.json);
         let emissions = emissions.map_err(|source| ViewError::Map {
             id: id.to_owned(),
             source,
@@ -120,12 +150,6 @@ impl<'a> Mapper<'a> {
                 Emission::Logged(text) => self.context.log.message(id, "", text),
             }
         }
-        let bytes = &self.bytes;
-        self.emitted.sort_by(|a, b| {
-            (a.map, &bytes[a.sort_key..a.key])
-                .cmp(&(b.map, &bytes[b.sort_key..b.key]))
-                .then_with(|| compare_json(&bytes[a.value..a.end], &bytes[b.value..b.end]))
-        });
         Ok(())
     }
 
@@ -183,10 +207,39 @@ impl<'a> Mapper<'a> {
     }
 }
 
+fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapEngine, ViewError> {
+    let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
+    let engine = MapEngine::compile(&sources, context.limits);
+    Ok(engine.map_err(|error| {
+        let view = match error {
+            JsError::Compile { index, .. } => group.name_of_map(index),
+            _ => "",
+        };
+        compilation(&error, "map", view)
+    })?)
+}
+
 /// Sorted rows of one function, each with its number among those that sort equal.
 fn numbered<'r>(rows: &'r [Emitted], bytes: &'r [u8]) -> impl Iterator<Item = (u32, &'r Emitted)> {
     let equals = |a: &Emitted, b: &Emitted| bytes[a.sort_key..a.key] == bytes[b.sort_key..b.key];
     rows.chunk_by(equals).flat_map(|equal| (0u32..).zip(equal))
+}
+
+/// Writes the row of a json index behind `bytes`; its value is `null`.
+fn enter_key(bytes: &mut Vec<u8>, map: usize, key: &Value) -> Emitted {
+    let sort_key = bytes.len();
+    collate::sort_key(key, bytes);
+    let key_at = bytes.len();
+    varve_json::write(key, bytes);
+    let value = bytes.len();
+    bytes.extend_from_slice(b"null");
+    Emitted {
+        map,
+        sort_key,
+        key: key_at,
+        value,
+        end: bytes.len(),
+    }
 }
 
 /// Copies an emitted row behind `bytes`.

@@ -1,0 +1,260 @@
+//! Reading the documents that a query finds.
+
+use super::bookmark::Bookmark;
+use super::covered::Covered;
+use super::options::FindOptions;
+use super::plan::Plan;
+use super::project::projected;
+use super::ranges::{KeyRange, Space};
+use super::rows::FoundRows;
+use crate::{IndexView, Row, ViewError};
+use std::collections::VecDeque;
+use std::ops::Bound;
+use varve_docdb::{AllDocs, AllDocsRow, DESIGN_PREFIX, Direction, IdRange, Snapshot};
+use varve_json::{Value, parse, write_object};
+
+/// What a query has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FindStats {
+    /// Rows of the index.
+    pub keys: u64,
+    /// Documents that were read.
+    pub documents: u64,
+    /// Documents that were found.
+    pub results: u64,
+}
+
+/// So many documents may be read for each that is found before the client is told.
+const SCAN_WARNING: u64 = 10;
+
+impl FindStats {
+    /// What the client should know.
+    pub fn warning(&self) -> Option<&'static str> {
+        let many = self.documents > self.results.max(1).saturating_mul(SCAN_WARNING);
+        many.then_some(
+            "The number of documents examined is high in proportion to the number of results \
+             returned. Consider adding a more specific index to improve this.",
+        )
+    }
+}
+
+/// A document that may pass.
+#[derive(Debug)]
+pub enum Hit {
+    /// Its row in an index.
+    Row(Row),
+    /// Its row among all documents.
+    Document(AllDocsRow),
+}
+
+impl Hit {
+    /// The document's id.
+    pub fn id(&self) -> String {
+        match self {
+            Hit::Row(row) => row.id(),
+            Hit::Document(row) => row.id().to_owned(),
+        }
+    }
+}
+
+/// Where rows come from.
+enum Source {
+    Index(FoundRows),
+    All {
+        snapshot: Snapshot,
+        ranges: VecDeque<KeyRange>,
+        direction: Direction,
+        rows: Option<AllDocs>,
+    },
+}
+
+/// A query that is being answered.
+pub struct Cursor<'a> {
+    plan: &'a Plan<'a>,
+    options: &'a FindOptions,
+    source: Source,
+    skip: u64,
+    left: u64,
+    last: Option<Bookmark>,
+    stats: FindStats,
+    text: Vec<u8>,
+}
+
+impl std::fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cursor({:?})", self.stats)
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// Begins behind the client's bookmark. `view` is that of the plan's index.
+    ///
+    /// # Errors
+    /// [`ViewError::Find`] for the bookmark of another index; damage.
+    pub fn new(
+        plan: &'a Plan<'a>,
+        options: &'a FindOptions,
+        snapshot: &Snapshot,
+        view: Option<&IndexView>,
+    ) -> Result<Self, ViewError> {
+        let ranges = plan.ranges_left(options)?;
+        let source = match (plan.index, view) {
+            (Some(index), Some(view)) => {
+                Source::Index(view.rows_within(index.name(), &ranges, plan.descending)?)
+            }
+            _ => Source::all(snapshot, ranges, plan.descending),
+        };
+        Ok(Cursor {
+            plan,
+            options,
+            source,
+            skip: options.skip,
+            left: options.limit,
+            last: options.bookmark.clone(),
+            stats: FindStats::default(),
+            text: Vec::new(),
+        })
+    }
+
+    /// Appends what is shown of the next document; says whether there was one. `read` appends a
+    /// document's JSON text and says whether there is such a document.
+    ///
+    /// # Errors
+    /// What `read` answers; damage.
+    pub fn next<E: From<ViewError>>(
+        &mut self,
+        out: &mut Vec<u8>,
+        mut read: impl FnMut(&Hit, &mut Vec<u8>) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        while self.left > 0 {
+            let Some(hit) = self.source.next().transpose()? else {
+                return Ok(false);
+            };
+            self.stats.keys += 1;
+            let at = out.len();
+            if !self.show(&hit, out, &mut read)? {
+                continue;
+            }
+            if self.skip > 0 {
+                self.skip -= 1;
+                out.truncate(at);
+                continue;
+            }
+            self.left -= 1;
+            self.stats.results += 1;
+            self.last = Some(bookmark_of(&hit));
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Appends what is shown of a document, if it passes.
+    fn show<E: From<ViewError>>(
+        &mut self,
+        hit: &Hit,
+        out: &mut Vec<u8>,
+        read: &mut impl FnMut(&Hit, &mut Vec<u8>) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let (options, plan) = (self.options, self.plan);
+        if let (true, Some(index), Hit::Row(row)) = (plan.covering, plan.index, hit) {
+            let shown = Covered { index, options }.show(row);
+            if let Some(shown) = &shown {
+                write_object(shown, out);
+            }
+            return Ok(shown.is_some());
+        }
+        self.text.clear();
+        if !read(hit, &mut self.text)? {
+            return Ok(false);
+        }
+        self.stats.documents += 1;
+        // What the database holds was parsed when it was written.
+        let document = parse(&self.text).unwrap_or_default();
+        if !options.selector.matches(&document) {
+            return Ok(false);
+        }
+        match options.fields.is_empty() {
+            true => out.extend_from_slice(&self.text),
+            false => write_object(&projected(&document, &options.fields), out),
+        }
+        Ok(true)
+    }
+
+    /// Where the next page begins.
+    pub fn bookmark(&self) -> Option<&Bookmark> {
+        self.last.as_ref()
+    }
+
+    /// What it has cost so far.
+    pub fn stats(&self) -> FindStats {
+        self.stats
+    }
+}
+
+fn bookmark_of(hit: &Hit) -> Bookmark {
+    Bookmark {
+        id: hit.id(),
+        key: match hit {
+            Hit::Row(row) => Some(parse(row.key()).unwrap_or(Value::Null)),
+            Hit::Document(_) => None,
+        },
+    }
+}
+
+impl Source {
+    fn all(snapshot: &Snapshot, ranges: Vec<KeyRange>, descending: bool) -> Source {
+        let mut ranges = VecDeque::from(ranges);
+        let direction = match descending {
+            true => Direction::Backward,
+            false => Direction::Forward,
+        };
+        if descending {
+            ranges.make_contiguous().reverse();
+        }
+        Source::All {
+            snapshot: snapshot.clone(),
+            ranges,
+            direction,
+            rows: None,
+        }
+    }
+
+    fn next(&mut self) -> Option<Result<Hit, ViewError>> {
+        let (snapshot, ranges, direction, rows) = match self {
+            Source::Index(rows) => return rows.next().map(|row| row.map(Hit::Row)),
+            Source::All {
+                snapshot,
+                ranges,
+                direction,
+                rows,
+            } => (snapshot, ranges, *direction, rows),
+        };
+        loop {
+            match rows.as_mut().and_then(AllDocs::next) {
+                Some(Ok(row)) if row.id().starts_with(DESIGN_PREFIX) => {}
+                Some(row) => return Some(row.map(Hit::Document).map_err(ViewError::from)),
+                None => match ids_within(snapshot, &ranges.pop_front()?, direction) {
+                    Ok(within) => *rows = Some(within),
+                    Err(error) => return Some(Err(error)),
+                },
+            }
+        }
+    }
+}
+
+/// All documents of a range. Its edges are texts, but for the one above all.
+fn ids_within(
+    snapshot: &Snapshot,
+    range: &KeyRange,
+    direction: Direction,
+) -> Result<AllDocs, ViewError> {
+    let text = |edge| std::str::from_utf8(edge).ok();
+    let ids = IdRange {
+        low: text(&range.low).map_or(Bound::Unbounded, Bound::Included),
+        high: match range.high == Space::END {
+            true => Bound::Unbounded,
+            false => text(&range.high).map_or(Bound::Unbounded, Bound::Excluded),
+        },
+    };
+    Ok(snapshot.all_docs(ids, direction)?)
+}

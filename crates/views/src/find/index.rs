@@ -1,0 +1,276 @@
+//! Json indexes: design documents in language `query`.
+//!
+//! ```json
+//! {"language":"query","views":{"by-age":{
+//!     "map":{"fields":{"age":"asc"},"partial_filter_selector":{}},
+//!     "reduce":"_count",
+//!     "options":{"def":{"fields":["age"]}}}}}
+//! ```
+//! Each of its views is an index. A document is in it under the array of the fields' values, if it
+//! has all of them and passes the partial filter.
+
+use super::FindError;
+use super::sort::{Sorting, read_sorting, sorting_to_json};
+use crate::selector::{FieldPath, Found, Selector};
+use varve_json::{Object, Value};
+
+/// The language of design documents that hold json indexes.
+pub(crate) const QUERY: &str = "query";
+/// The member that limits which documents are in an index.
+pub(crate) const FILTER: &str = "partial_filter_selector";
+
+/// What an index makes of documents.
+#[derive(Clone, Debug)]
+pub(crate) struct JsonMap {
+    pub(crate) sorting: Vec<Sorting>,
+    pub(crate) filter: Option<Selector>,
+}
+
+impl JsonMap {
+    /// Reads the member `map` of a view. `None` if it is none of a json index.
+    pub(crate) fn read(map: &Value) -> Option<JsonMap> {
+        let fields = map.get("fields")?;
+        let sorting = match fields {
+            // One member for each field, in their order.
+            Value::Object(fields) => {
+                let each = fields.iter().map(|(name, direction)| {
+                    let mut one = Object::new();
+                    one.insert(name, direction.clone());
+                    Value::Object(one)
+                });
+                read_sorting(&Value::Array(each.collect()))
+            }
+            other => read_sorting(other),
+        };
+        let filter = match map.get(FILTER) {
+            None => None,
+            Some(Value::Object(filter)) if filter.is_empty() => None,
+            Some(filter) => Some(Selector::compile(filter).ok()?),
+        };
+        let sorting = sorting.ok()?;
+        Some(JsonMap { sorting, filter })
+    }
+
+    /// The key of a document; `None` if it is not in the index.
+    pub(crate) fn key(&self, document: &Value) -> Option<Value> {
+        let filter = self.filter.as_ref();
+        if filter.is_some_and(|filter| !filter.matches(document)) {
+            return None;
+        }
+        let values = self.sorting.iter();
+        let values = values.map(|sorting| match sorting.field.find(document) {
+            Found::Value(value) => Some(value.clone()),
+            Found::Nothing | Found::NoWay => None,
+        });
+        values.collect::<Option<Vec<_>>>().map(Value::Array)
+    }
+}
+
+/// One json index of a database.
+#[derive(Clone, Debug)]
+pub struct JsonIndex {
+    design: String,
+    name: String,
+    pub(crate) map: JsonMap,
+}
+
+impl JsonIndex {
+    /// The indexes in a design document; views that are none are left out.
+    pub fn of_design(id: &str, document: &Object) -> Vec<JsonIndex> {
+        if document.get("language").and_then(Value::as_str) != Some(QUERY) {
+            return Vec::new();
+        }
+        let views = document.get("views").and_then(Value::as_object);
+        let views = views.into_iter().flat_map(Object::iter);
+        let indexes = views.filter_map(|(name, view)| {
+            Some(JsonIndex {
+                design: id.to_owned(),
+                name: name.to_owned(),
+                map: JsonMap::read(view.get("map")?)?,
+            })
+        });
+        indexes.collect()
+    }
+
+    /// The id of its design document.
+    pub fn design(&self) -> &str {
+        &self.design
+    }
+
+    /// The name of its view.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The fields that its keys are made of.
+    pub(crate) fn fields(&self) -> impl ExactSizeIterator<Item = &FieldPath> {
+        self.map.sorting.iter().map(|sorting| &sorting.field)
+    }
+
+    /// Whether it holds only some of the documents that have its fields.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.map.filter.is_some()
+    }
+
+    /// As `_index` and `_explain` show it.
+    pub fn to_json(&self) -> Value {
+        let mut definition = Object::new();
+        definition.insert("fields", sorting_to_json(&self.map.sorting));
+        if let Some(filter) = &self.map.filter {
+            definition.insert(FILTER, filter.to_json());
+        }
+        let mut index = Object::new();
+        index.insert("ddoc", self.design.as_str());
+        index.insert("name", self.name.as_str());
+        index.insert("type", "json");
+        index.insert("partitioned", false);
+        index.insert("def", definition);
+        Value::Object(index)
+    }
+}
+
+/// The index of all documents by id, as `_index` and `_explain` show it.
+pub fn all_docs_to_json() -> Value {
+    let by_id = Sorting {
+        field: FieldPath::new("_id"),
+        descending: false,
+    };
+    let mut definition = Object::new();
+    definition.insert("fields", sorting_to_json(&[by_id]));
+    let mut index = Object::new();
+    index.insert("ddoc", Value::Null);
+    index.insert("name", "_all_docs");
+    index.insert("type", "special");
+    index.insert("def", definition);
+    Value::Object(index)
+}
+
+/// An index that a client asks for.
+#[derive(Clone, Debug)]
+pub struct NewIndex {
+    /// The design document's id, if the client named it.
+    pub design: Option<String>,
+    /// The view's name, if the client named it.
+    pub name: Option<String>,
+    definition: Object,
+    map: JsonMap,
+}
+
+/// Members of a request for an index that mean nothing here.
+const IGNORED: [&str; 2] = ["w", "partitioned"];
+
+impl NewIndex {
+    /// Reads the body of a request for an index.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn read(body: &Object) -> Result<NewIndex, FindError> {
+        let definition = body
+            .get("index")
+            .ok_or(FindError::Missing { key: "index" })?;
+        check_type(body.get("type"))?;
+        let text = |name| match body.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(FindError::value(
+                "invalid_string",
+                "Invalid string: ",
+                other,
+            )),
+        };
+        let (name, design) = (text("name")?, text("ddoc")?);
+        let known =
+            |key: &str| ["index", "type", "name", "ddoc"].contains(&key) || IGNORED.contains(&key);
+        FindError::check_keys(body, known)?;
+        let Value::Object(definition) = definition else {
+            let words = "JSON indexes must be an object, not: ";
+            return Err(FindError::value("invalid_index", words, definition));
+        };
+        let fields = definition.get("fields");
+        let sorting = read_sorting(fields.ok_or(FindError::Missing { key: "fields" })?)?;
+        let filter = match definition.get(FILTER) {
+            None => None,
+            Some(Value::Object(filter)) if filter.is_empty() => None,
+            Some(filter) => Some(Selector::compile(filter)?),
+        };
+        FindError::check_keys(definition, |key| key == "fields" || key == FILTER)?;
+        Ok(NewIndex {
+            design: design.map(|design| match design.starts_with("_design/") {
+                true => design,
+                false => format!("_design/{design}"),
+            }),
+            name,
+            definition: definition.clone(),
+            map: JsonMap { sorting, filter },
+        })
+    }
+
+    /// What names an index that the client gave no name: indexes that hold the same share it.
+    pub fn identity(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        varve_json::write(&self.map_to_json(), &mut text);
+        text
+    }
+
+    fn map_to_json(&self) -> Value {
+        let mut fields = Object::new();
+        for sorting in &self.map.sorting {
+            fields.insert(sorting.field.name(), sorting.direction());
+        }
+        let filter = self.map.filter.as_ref();
+        let filter = filter.map_or_else(|| Value::Object(Object::new()), Selector::to_json);
+        let mut map = Object::new();
+        map.insert("fields", fields);
+        map.insert(FILTER, filter);
+        Value::Object(map)
+    }
+
+    /// Puts the index into its design document, which may be new. Says whether that changed it.
+    ///
+    /// # Errors
+    /// The document is written in another language.
+    pub fn add_to(&self, name: &str, document: &mut Object) -> Result<bool, FindError> {
+        match document.get("language").map(Value::as_str) {
+            None => document.insert("language", QUERY),
+            Some(Some(QUERY)) => {}
+            Some(_) => return Err(FindError::Language),
+        }
+        let mut options = Object::new();
+        options.insert("def", self.definition.clone());
+        let mut view = Object::new();
+        view.insert("map", self.map_to_json());
+        view.insert("reduce", "_count");
+        view.insert("options", options);
+        let view = Value::Object(view);
+        if !matches!(document.get("views"), Some(Value::Object(_))) {
+            document.insert("views", Object::new());
+        }
+        let Some(Value::Object(views)) = document.get_mut("views") else {
+            return Ok(false);
+        };
+        let is_new = views.get(name) != Some(&view);
+        if is_new {
+            views.insert(name, view);
+        }
+        Ok(is_new)
+    }
+}
+
+fn check_type(kind: Option<&Value>) -> Result<(), FindError> {
+    match kind {
+        None => Ok(()),
+        Some(Value::String(kind)) if kind == "json" => Ok(()),
+        Some(Value::String(kind)) if ["text", "nouveau"].contains(&kind.as_str()) => {
+            Err(FindError::NoService { kind: kind.clone() })
+        }
+        Some(Value::String(kind)) => Err(FindError::Value {
+            word: "invalid_index",
+            reason: format!("Invalid type for index: {kind}"),
+        }),
+        Some(other) => Err(FindError::value(
+            "invalid_string",
+            "Invalid string: ",
+            other,
+        )),
+    }
+}

@@ -1,0 +1,27 @@
+//! Queries by selector: which index answers one, which of its ranges, and what of the documents is
+//! shown.
+
+mod bookmark;
+mod covered;
+mod cursor;
+mod error;
+mod explain;
+mod index;
+mod options;
+mod plan;
+mod project;
+mod ranges;
+mod rows;
+mod sort;
+
+pub use bookmark::Bookmark;
+pub use cursor::{Cursor, FindStats, Hit};
+pub use error::FindError;
+pub use explain::explain;
+pub use index::{JsonIndex, NewIndex, all_docs_to_json};
+pub(crate) use index::{JsonMap, QUERY};
+pub use options::FindOptions;
+pub use plan::{Analysis, Candidate, Plan, Reason};
+pub use ranges::KeyRange;
+pub use rows::FoundRows;
+pub use sort::Sorting;
