@@ -2,6 +2,7 @@
 
 use varve_docdb::{DocdbError, EditError, RevError};
 use varve_json::JsonError;
+use varve_views::find::FindError;
 use varve_views::selector::SelectorError;
 use varve_views::{DesignError, OptionError, ViewError};
 
@@ -80,12 +81,23 @@ impl From<ViewError> for Failure {
         match error {
             ViewError::Design(error) => error.into(),
             ViewError::Options(error) => error.into(),
+            ViewError::Find(error) => error.into(),
             ViewError::Database(error) => error.into(),
             ViewError::Document { id, rev, source } => Failure::from(*source).about(&id, rev),
             ViewError::NoView { .. } => Failure::not_found("missing_named_view"),
             ViewError::Map { .. } => Failure::new(400, "script_error", error.to_string()),
             other => Failure::internal(other),
         }
+    }
+}
+
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Failure {
+        let status = match error {
+            FindError::NoService { .. } => 503,
+            _ => 400,
+        };
+        Failure::new(status, error.name(), error.to_string())
     }
 }
 

@@ -16,6 +16,7 @@ mod database;
 mod document;
 pub(crate) mod etag;
 mod failures;
+mod find;
 pub(crate) mod multipart;
 mod names;
 mod open;
@@ -164,6 +165,11 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::View(design, view) => views::answer(&call, &design, &view),
         Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
         Target::ViewInfo(design) => views::info(&call, &design),
+        Target::Find => find::answer(&call),
+        Target::Explain => find::explain_query(&call),
+        Target::Index => find::index(&call),
+        Target::IndexNamed(design, kind, name) => find::delete(&call, &design, &kind, &name),
+        Target::IndexBulkDelete => find::delete_many(&call),
         // `route` has taken these.
         Target::Changes => Err(failures::missing()),
     }

@@ -11,6 +11,7 @@ use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 
 use super::compaction::Noticed;
 use super::failures::missing_database;
+use super::find::Definitions;
 use super::updates::{Event, Updates};
 use super::validate::Validators;
 use super::views::indexes::{Indexes, folder_of};
@@ -39,6 +40,8 @@ pub struct OpenDatabase {
     validators: Mutex<Arc<Validators>>,
     /// Its views.
     pub indexes: Indexes,
+    /// What its design documents say of json indexes.
+    pub definitions: Definitions,
     _told: Subscription,
 }
 
@@ -77,6 +80,7 @@ impl OpenDatabase {
             is_noticed,
             validators: Mutex::default(),
             indexes: Indexes::default(),
+            definitions: Definitions::default(),
             _told: told,
         })
     }

@@ -53,6 +53,16 @@ pub enum Target {
     ViewQueries(String, String),
     /// What is known of a design document's views.
     ViewInfo(String),
+    /// Documents by selector.
+    Find,
+    /// How documents by selector would be found.
+    Explain,
+    /// The json indexes.
+    Index,
+    /// One of them: design document, kind and name.
+    IndexNamed(String, String, String),
+    /// Removal of many.
+    IndexBulkDelete,
     /// A document, also `_design/…` and `_local/…`.
     Document(String),
     /// An attachment: document and name, which may have slashes.
@@ -121,6 +131,13 @@ impl Target {
                 Target::ViewQueries(owned(design), owned(view))
             }
             ["_design", design, "_info"] => Target::ViewInfo(owned(design)),
+            ["_find"] => Target::Find,
+            ["_explain"] => Target::Explain,
+            ["_index"] => Target::Index,
+            ["_index", "_bulk_delete"] => Target::IndexBulkDelete,
+            ["_index", design, kind, name] | ["_index", "_design", design, kind, name] => {
+                Target::IndexNamed(owned(design), owned(kind), owned(name))
+            }
             [kind @ ("_design" | "_local"), name, ref attachment @ ..] => {
                 document(format!("{kind}/{name}"), attachment)
             }
@@ -160,7 +177,12 @@ impl Target {
             | Target::Purge
             | Target::Compact(_)
             | Target::ViewCleanup
+            | Target::Find
+            | Target::Explain
+            | Target::IndexBulkDelete
             | Target::TempView => "POST",
+            Target::Index => "GET,POST",
+            Target::IndexNamed(..) => "DELETE",
             Target::Security
             | Target::RevsLimit
             | Target::Compression

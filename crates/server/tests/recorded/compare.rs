@@ -20,6 +20,7 @@ const OWN: &[&str] = &[
     "ref",
     "disk_format_version",
     "waiting_commit",
+    "execution_time_ms",
 ];
 
 /// Members that hold a sequence: a number, a dash, and something opaque.
@@ -142,6 +143,11 @@ fn mask(value: &mut Value) -> bool {
                     *member = Value::String(shape(member.as_str().unwrap_or_default()));
                 } else if own {
                     *member = Value::Null;
+                } else if name == "bookmark" && *member != "nil" {
+                    *member = Value::String("…".to_owned());
+                    any = true;
+                } else if let Some(cut) = member.as_str().and_then(without_digest) {
+                    *member = Value::String(cut);
                 } else if let Some(cut) = member.as_str().and_then(without_engine_text) {
                     *member = Value::String(cut);
                     any = true;
@@ -178,6 +184,14 @@ fn without_updates(text: &str) -> String {
         out.push_str(part);
     }
     out
+}
+
+/// A name that ends in a digest of what is named.
+fn without_digest(name: &str) -> Option<String> {
+    let (start, digest) = name.split_at_checked(name.len().checked_sub(40)?)?;
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let is_digest = digest.bytes().all(is_hex) && ["", "_design/"].contains(&start);
+    is_digest.then(|| format!("{start}…"))
 }
 
 /// A compilation error without the words of the JavaScript engine.

@@ -1,0 +1,189 @@
+//! Queries by selector, and their indexes.
+
+mod definitions;
+mod manage;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::StatusCode;
+use varve_docdb::Snapshot;
+use varve_json::{Object, Value};
+use varve_views::IndexView;
+use varve_views::find::{Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, explain};
+
+use super::call::Call;
+use super::document::read::row_extras;
+use super::document::render::Shown;
+use super::failures;
+use super::views::indexes::{Refresh, index_of};
+use crate::http::BodyWriter;
+use crate::{Answer, Failure};
+pub use definitions::Definitions;
+pub use manage::{delete, delete_many, index};
+
+/// Answers `POST /{db}/_find`.
+///
+/// # Errors
+/// 400 for what cannot be used, or if no index can answer.
+pub fn answer(call: &Call) -> Result<Answer, Failure> {
+    let query = Query::of(call)?;
+    Ok(Answer::stream("application/json", move |writer| {
+        query.write(writer)
+    }))
+}
+
+/// Answers `POST /{db}/_explain`.
+///
+/// # Errors
+/// As [`answer`].
+pub fn explain_query(call: &Call) -> Result<Answer, Failure> {
+    let options = FindOptions::read(&body_of(call)?)?;
+    let snapshot = call.database.documents.snapshot();
+    let indexes = call.database.definitions.of(&snapshot)?;
+    let plan = Plan::new(&indexes, &options)?;
+    let told = explain(&call.database.name, &plan, &options);
+    Ok(json(told))
+}
+
+/// The object that a request sends.
+fn body_of(call: &Call) -> Result<Object, Failure> {
+    match call.json_body()? {
+        Value::Object(body) => Ok(body),
+        _ => Err(Failure::bad_request("Request body must be a JSON object")),
+    }
+}
+
+fn json(object: Object) -> Answer {
+    let mut body = Vec::new();
+    varve_json::write_object(&object, &mut body);
+    body.push(b'\n');
+    Answer::json(StatusCode::OK, body)
+}
+
+/// One query, ready to be written on another thread.
+struct Query {
+    begun: Instant,
+    snapshot: Snapshot,
+    options: FindOptions,
+    indexes: Arc<Vec<JsonIndex>>,
+    /// The index of the plan at its moment.
+    view: Option<IndexView>,
+}
+
+impl Query {
+    fn of(call: &Call) -> Result<Query, Failure> {
+        let begun = Instant::now();
+        let options = FindOptions::read(&body_of(call)?)?;
+        let snapshot = call.database.documents.snapshot();
+        let indexes = call.database.definitions.of(&snapshot)?;
+        let plan = Plan::new(&indexes, &options)?;
+        // A bookmark of another index is refused while there is a status to say so.
+        plan.ranges_left(&options)?;
+        let view = match plan.index {
+            Some(index) => Some(view_of(call, &snapshot, index, &options)?),
+            None => None,
+        };
+        Ok(Query {
+            begun,
+            snapshot,
+            options,
+            indexes,
+            view,
+        })
+    }
+
+    fn write(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
+        let options = &self.options;
+        let plan = Plan::new(&self.indexes, options)?;
+        let mut cursor = Cursor::new(&plan, options, &self.snapshot, self.view.as_ref())?;
+        writer.buffer().extend_from_slice(b"{\"docs\":[\r\n");
+        let mut document = Vec::new();
+        let read = |hit: &Hit, out: &mut Vec<u8>| self.read(hit, out);
+        let mut any = false;
+        while cursor.next(&mut document, read)? {
+            let out = writer.buffer();
+            if any {
+                out.extend_from_slice(b",\r\n");
+            }
+            out.append(&mut document);
+            any = true;
+            writer.flush_if_full()?;
+        }
+        let stats = cursor.stats();
+        let out = writer.buffer();
+        out.extend_from_slice(b"\r\n],\r\n\"bookmark\":");
+        varve_json::write_string(&Bookmark::write(cursor.bookmark()), out);
+        if options.execution_stats {
+            self.write_stats(stats, out);
+        }
+        let mut warnings = plan.warnings.clone();
+        warnings.extend(stats.warning().map(str::to_owned));
+        if !warnings.is_empty() {
+            out.extend_from_slice(b",\r\n\"warning\":");
+            varve_json::write_string(&warnings.join("\n"), out);
+        }
+        Ok(writer.write(b"}\n")?)
+    }
+
+    /// Appends a document that may pass; the index may be older than the documents.
+    fn read(&self, hit: &Hit, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        let conflicts = self.options.conflicts;
+        let id = hit.id();
+        let document = match hit {
+            Hit::Document(_) if !conflicts => None,
+            Hit::Document(_) | Hit::Row(_) => self.snapshot.document(&id)?,
+        };
+        let found = match (&document, hit) {
+            (Some(document), _) if document.is_deleted() => None,
+            (Some(document), _) => document.winner(),
+            (None, Hit::Document(row)) => Some((&row.rev, &row.stored)),
+            (None, Hit::Row(_)) => None,
+        };
+        let Some((rev, stored)) = found else {
+            return Ok(false);
+        };
+        let shown = Shown {
+            snapshot: &self.snapshot,
+            id: &id,
+            rev,
+            stored,
+            document: document.as_ref(),
+            extras: row_extras(conflicts, false, false),
+            whole_after: 0,
+        };
+        shown.write(out)?;
+        Ok(true)
+    }
+
+    fn write_stats(&self, stats: FindStats, out: &mut Vec<u8>) {
+        let elapsed = self.begun.elapsed().as_micros();
+        let text = format!(
+            ",\r\n\"execution_stats\":{{\"total_keys_examined\":{},\"total_docs_examined\":{},\
+             \"total_quorum_docs_examined\":0,\"results_returned\":{},\
+             \"execution_time_ms\":{}.{:03}}}",
+            stats.keys,
+            stats.documents,
+            stats.results,
+            elapsed / 1000,
+            elapsed % 1000
+        );
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// The index at the moment that is asked about.
+fn view_of(
+    call: &Call,
+    snapshot: &Snapshot,
+    index: &JsonIndex,
+    options: &FindOptions,
+) -> Result<IndexView, Failure> {
+    let design = snapshot.document(index.design())?;
+    let design = design.ok_or_else(failures::missing)?;
+    let views = index_of(call, snapshot, &design)?;
+    match options.updates() {
+        true => Refresh::of(call, design.id()).run(&views, snapshot),
+        false => Ok(views.current(snapshot)?),
+    }
+}
