@@ -11,6 +11,7 @@ mod compaction;
 mod compression;
 mod damage;
 mod feeds;
+mod find;
 mod hg;
 mod node;
 mod protocol;

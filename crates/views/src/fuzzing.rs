@@ -1,8 +1,11 @@
 //! What fuzzers run, and a test over a few inputs.
 
+use crate::find::{FindOptions, JsonIndex, KeyRange, NewIndex, Plan, explain};
 use crate::reduce::Reduced;
 use crate::row::{keys_of_entry, read_varint};
+use crate::selector::key_of;
 use crate::{QueryOptions, ViewGroup};
+use varve_json::{Object, Value};
 
 /// Never panics, and makes no more keys than the entry has bytes.
 pub fn index_values(data: &[u8]) {
@@ -30,6 +33,41 @@ pub fn requests(data: &[u8]) {
     }
 }
 
+/// Never panics on a request of an index or of documents by selector, followed by a document, each
+/// on a line. A document that passes is in the ranges that are read of every index that can answer.
+pub fn find(data: &[u8]) {
+    let mut lines = data.splitn(3, |byte| *byte == b'\n');
+    let mut objects = std::iter::from_fn(|| lines.next().map(varve_json::parse_object));
+    let (Some(Ok(index)), Some(Ok(request))) = (objects.next(), objects.next()) else {
+        return;
+    };
+    let mut design = Object::new();
+    if let Ok(index) = NewIndex::read(&index) {
+        let name = index.name.clone().unwrap_or_default();
+        drop(index.add_to(&name, &mut design));
+    }
+    drop(ViewGroup::read(&design));
+    let Ok(options) = FindOptions::read(&request) else {
+        return;
+    };
+    let indexes = JsonIndex::of_design("_design/i", &design);
+    let Ok(plan) = Plan::new(&indexes, &options) else {
+        return;
+    };
+    drop(explain("d", &plan, &options));
+    drop(plan.ranges_left(&options));
+    if let (Some(Ok(document)), Some(index)) = (objects.next(), plan.index) {
+        let document = Value::Object(document);
+        let key = index.map.key(&document);
+        let passes = options.selector.matches(&document);
+        if let (Some(key), true) = (key, passes && !index.is_partial()) {
+            let key = key_of(&key);
+            let within = |range: &KeyRange| range.low <= key && key < range.high;
+            assert!(plan.ranges.iter().any(within));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -47,7 +85,41 @@ mod tests {
         }
     }
 
+    const QUERIES: [&str; 3] = [
+        "{\"index\":{\"fields\":[\"a\",{\"b.c\":\"asc\"}]},\"name\":\"n\"}\n\
+         {\"selector\":{\"a\":{\"$in\":[1,\"x\",[2]]},\"$or\":[{\"b.c\":{\"$gt\":1}},{\"b\":{\"c\":null}}]},\
+         \"fields\":[\"a\"],\"limit\":1}\n{\"a\":[2,1],\"b\":{\"c\":3}}",
+        "{\"index\":{\"fields\":[\"a\"],\"partial_filter_selector\":{\"a\":{\"$regex\":\"^x+$\"}}}}\n\
+         {\"selector\":{\"a\":{\"$beginsWith\":\"x\"},\"$nor\":[{\"c\":{\"$mod\":[2,1]}}]},\
+         \"use_index\":[\"i\",\"\"],\"sort\":[{\"a\":\"desc\"}]}\n{\"a\":\"xx\",\"c\":2}",
+        "{\"index\":{\"fields\":[]}}\n\
+         {\"selector\":{\"a\":{\"$not\":{\"$elemMatch\":{\"$size\":2}}}},\"bookmark\":\"eyJpZCI6ImEifQ\"}\n\
+         {\"a\":[[1]]}",
+    ];
+
+    #[test]
+    fn saved_queries_do_no_harm() {
+        for text in QUERIES {
+            for end in 0..=text.len() {
+                super::find(&text.as_bytes()[..end]);
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn mutated_queries_do_no_harm(
+            which in 0..QUERIES.len(),
+            changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..4),
+        ) {
+            let mut text = QUERIES[which].as_bytes().to_vec();
+            for (at, byte) in changes {
+                let at = at % text.len();
+                text[at] = byte;
+            }
+            super::find(&text);
+        }
+
         #[test]
         fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             super::index_values(&bytes);
