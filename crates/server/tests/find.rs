@@ -404,3 +404,32 @@ fn what_cannot_be_used_is_refused() {
         );
     }
 }
+
+#[test]
+fn what_needs_no_waiting_is_answered_at_once() {
+    let server = server();
+    make(&server, "n", &json!({"fields": ["n"]}));
+    let many: Vec<_> = (0..700).map(|n| json!({"n": 9, "m": n})).collect();
+    ask(&server, "/d/_bulk_docs", &json!({"docs": many}));
+    let is_whole = |query: &Value| {
+        let reply = post(&server, "/d/_find", query);
+        let answer: Value = serde_json::from_str(&reply.body).unwrap();
+        let streamed = reply.header("transfer-encoding") == Some("chunked");
+        (!streamed, answer["docs"].as_array().unwrap().len())
+    };
+    let few = json!({"selector": {"n": 1}});
+    // The first to come brings the index up to date.
+    assert_eq!(is_whole(&few), (false, 2));
+    assert_eq!(is_whole(&few), (true, 2));
+    let limited = json!({"selector": {"n": 9}, "limit": 3});
+    assert_eq!(is_whole(&limited), (true, 3));
+    let scan = json!({"selector": {"n": 9, "m": 699}});
+    assert_eq!(is_whole(&scan), (false, 1));
+    let covered = json!({"selector": {"n": 9}, "fields": ["n"], "limit": 600});
+    assert_eq!(is_whole(&covered), (false, 600));
+    let missing = json!({"selector": {"n": 1}, "sort": ["m"]});
+    assert_eq!(
+        refused(&server, "/d/_find", &missing),
+        "400 no_usable_index"
+    );
+}

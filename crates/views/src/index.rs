@@ -168,7 +168,8 @@ impl ViewIndex {
         self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn if_fresh(&self, documents: &varve_docdb::Snapshot) -> Option<IndexView> {
+    /// The index, if it needs nothing to show the moment of `documents`.
+    pub fn if_fresh(&self, documents: &varve_docdb::Snapshot) -> Option<IndexView> {
         let snapshot = self.file().snapshot();
         let state = self.usable_state(&snapshot, documents)?;
         let is_fresh =

@@ -88,6 +88,8 @@ impl Target {
                 let long = ["attachments", "open_revs", "atts_since"];
                 reads && long.iter().all(|name| request.query(name).is_none())
             }
+            // Reading many rows gives up.
+            Target::Find => request.upload.is_none() && request.body.len() <= SHORT_DOCUMENT,
             _ => false,
         }
     }

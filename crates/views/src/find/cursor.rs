@@ -10,6 +10,7 @@ use super::rows::FoundRows;
 use crate::{IndexView, Row, ViewError};
 use std::collections::VecDeque;
 use std::ops::Bound;
+use varve_base::storage;
 use varve_docdb::{AllDocs, AllDocsRow, DESIGN_PREFIX, Direction, IdRange, Snapshot};
 use varve_json::{Value, parse, write_object};
 
@@ -23,6 +24,9 @@ pub struct FindStats {
     /// Documents that were found.
     pub results: u64,
 }
+
+/// More rows than this are not read where nobody may wait.
+const FEW_ROWS: u64 = 500;
 
 /// So many documents may be read for each that is found before the client is told.
 const SCAN_WARNING: u64 = 10;
@@ -131,6 +135,10 @@ impl<'a> Cursor<'a> {
                 return Ok(false);
             };
             self.stats.keys += 1;
+            if self.stats.keys > FEW_ROWS && storage::must_not_wait() {
+                storage::give_up();
+                return Ok(false);
+            }
             let at = out.len();
             if !self.show(&hit, out, &mut read)? {
                 continue;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::StatusCode;
+use varve_base::storage;
 use varve_docdb::Snapshot;
 use varve_json::{Object, Value};
 use varve_views::IndexView;
@@ -16,7 +17,7 @@ use super::call::Call;
 use super::document::read::row_extras;
 use super::document::render::Shown;
 use super::failures;
-use super::views::indexes::{Refresh, index_of};
+use super::views::indexes::{Refresh, if_open, index_of};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 pub use definitions::Definitions;
@@ -181,6 +182,15 @@ fn view_of(
 ) -> Result<IndexView, Failure> {
     let design = snapshot.document(index.design())?;
     let design = design.ok_or_else(failures::missing)?;
+    if storage::must_not_wait() {
+        let open = if_open(call, &design);
+        return open
+            .and_then(|index| index.if_fresh(snapshot))
+            .ok_or_else(|| {
+                storage::give_up();
+                failures::missing()
+            });
+    }
     let views = index_of(call, snapshot, &design)?;
     match options.updates() {
         true => Refresh::of(call, design.id()).run(&views, snapshot),

@@ -83,6 +83,15 @@ pub fn index_of(
     Ok(index)
 }
 
+/// The index of a design document, if it is open.
+pub fn if_open(call: &Call, design: &Document) -> Option<Arc<ViewIndex>> {
+    let (rev, _) = design.winner()?;
+    let indexes = &call.database.indexes;
+    let open = indexes.open.lock().unwrap_or_else(PoisonError::into_inner);
+    let (known, index) = open.by_design.get(design.id())?;
+    (known == rev).then(|| Arc::clone(index))
+}
+
 fn group_of(snapshot: &Snapshot, stored: &varve_docdb::Stored) -> Result<ViewGroup, Failure> {
     let mut text = Vec::new();
     snapshot.body(stored, &mut text)?;
