@@ -64,4 +64,4 @@ function run(body) {
   );
 }
 
-module.exports = { assert, PouchDB, server, local, remote, contents, assertEqual, until, run };
+module.exports = { assert, PouchDB, PouchDB, server, local, remote, contents, assertEqual, until, run };

@@ -41,6 +41,11 @@ fn pouchdb_queries_views() {
 }
 
 #[test]
+fn pouchdb_and_nano_find_by_selectors() {
+    run("find.js");
+}
+
+#[test]
 fn pouchdb_has_databases_compacted() {
     run("compaction.js");
 }

@@ -9,8 +9,7 @@ use varve_views::selector::Selector;
 use super::options::FilterName;
 use crate::Failure;
 use crate::couch::call::Call;
-use crate::couch::document::options::Extras;
-use crate::couch::document::render::Shown;
+use crate::couch::document::render::text_of;
 use crate::couch::{failures, scripts};
 
 /// A filter, ready to be asked.
@@ -137,17 +136,7 @@ impl Filter {
         rev: &Rev,
         stored: &Stored,
     ) -> Result<bool, Failure> {
-        let mut text = Vec::new();
-        let shown = Shown {
-            snapshot,
-            id,
-            rev,
-            stored,
-            document: None,
-            extras: Extras::default(),
-            whole_after: 0,
-        };
-        shown.write(&mut text)?;
+        let text = text_of(snapshot, id, rev, stored)?;
         match self {
             Filter::Selector(selector) => Ok(selector.matches(&varve_json::parse(&text)?)),
             Filter::View { source } => scripts::emits(source, &text),

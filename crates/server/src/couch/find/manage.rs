@@ -10,8 +10,7 @@ use varve_views::find::{FindError, JsonIndex, NewIndex, all_docs_to_json};
 
 use super::{body_of, json};
 use crate::couch::call::Call;
-use crate::couch::document::options::Extras;
-use crate::couch::document::render::Shown;
+use crate::couch::document::render::text_of;
 use crate::couch::document::write::apply;
 use crate::couch::failures;
 use crate::{Answer, Failure};
@@ -176,17 +175,7 @@ fn design(snapshot: &Snapshot, id: &str) -> Result<Option<(Rev, Object)>, Failur
     let Some((rev, stored)) = document.winner().filter(|_| !document.is_deleted()) else {
         return Ok(None);
     };
-    let mut text = Vec::new();
-    let shown = Shown {
-        snapshot,
-        id,
-        rev,
-        stored,
-        document: None,
-        extras: Extras::default(),
-        whole_after: 0,
-    };
-    shown.write(&mut text)?;
+    let text = text_of(snapshot, id, rev, stored)?;
     Ok(Some((rev.clone(), varve_json::parse_object(&text)?)))
 }
 
