@@ -62,6 +62,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "smoosh",
         &[
             "db_channels",
+            "view_channels",
             "wait_secs",
             // Without effect here.
             "cleanup_channels",
@@ -69,7 +70,6 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "compaction_log_level",
             "persist",
             "staleness",
-            "view_channels",
         ],
     ),
     ("compaction", &["share", "in_place_from"]),

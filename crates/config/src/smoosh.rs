@@ -1,4 +1,5 @@
-//! `[smoosh]` and `[smoosh.CHANNEL]`: when databases are compacted by themselves, in CouchDB's words.
+//! `[smoosh]` and `[smoosh.CHANNEL]`: when databases and view indexes are compacted by themselves, in
+//! CouchDB's words.
 
 use crate::{ConfigError, Ini, Setting};
 use std::time::Duration;
@@ -6,30 +7,32 @@ use std::time::Duration;
 /// What precedes a channel's name in the name of its section.
 pub(crate) const CHANNEL: &str = "smoosh.";
 
-/// Bytes of slack from which a database is compacted.
+/// Bytes of slack from which a file is compacted.
 const SLACK: f64 = 536_870_912.0;
-/// Ratio of the file to what is needed from which a database is compacted.
+/// Ratio of the file to what is needed from which it is compacted.
 const RATIO: f64 = 2.0;
 /// Smaller files are left alone.
 const MIN_SIZE: u64 = 1 << 20;
 
-/// When databases are compacted by themselves.
+/// When databases and view indexes are compacted by themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Smoosh {
     /// `db_channels`, first ones first; `none` leaves them empty.
     pub channels: Vec<Channel>,
+    /// `view_channels`, likewise.
+    pub view_channels: Vec<Channel>,
     /// `wait_secs`: how long databases are watched before one is chosen; default 30.
     pub wait: Duration,
 }
 
-/// `[smoosh.CHANNEL]`: which databases are compacted, and when.
+/// `[smoosh.CHANNEL]`: which files are compacted, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
     /// Its name.
     pub name: String,
     /// `priority`.
     pub priority: Priority,
-    /// `min_priority`: from which on a database is taken.
+    /// `min_priority`: from which on a file is taken.
     pub min_priority: f64,
     /// `max_priority`: below which it is taken; default infinity.
     pub max_priority: f64,
@@ -41,7 +44,7 @@ pub struct Channel {
     pub window: Option<Window>,
 }
 
-/// What makes a database urgent.
+/// What makes a compaction urgent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// The file's size divided by that of what is needed of it.
@@ -73,7 +76,7 @@ impl Window {
 }
 
 impl Channel {
-    /// The priority of a database whose file has `file` bytes, of which `active` are needed; `None`
+    /// The priority of a file of `file` bytes, of which `active` are needed; `None`
     /// if the channel does not take it.
     pub fn takes(&self, file: u64, active: u64) -> Option<f64> {
         let priority = match self.priority {
@@ -86,23 +89,27 @@ impl Channel {
     }
 }
 
-/// Reads the settings; without any, databases are compacted at a ratio of 2 and at 512 MiB of slack.
+/// Reads the settings; without any, files are compacted at a ratio of 2 and at 512 MiB of slack.
 pub(crate) fn read(ini: &Ini) -> Result<Smoosh, ConfigError> {
-    let channels = match ini.get("smoosh", "db_channels") {
-        Some(setting) => setting.list(),
-        None => ["ratio_dbs", "slack_dbs"].map(str::to_owned).to_vec(),
-    };
-    // There is no older format to upgrade from, and an empty value is one that is not set.
-    let real = |name: &&String| !["upgrade_dbs", "none"].contains(&name.as_str());
-    let channels = channels.iter().filter(real);
     let wait = ini.get("smoosh", "wait_secs");
     let wait = wait.map_or(Ok(30), |setting| setting.number(0..=86_400))?;
     Ok(Smoosh {
-        channels: channels
-            .map(|name| channel(ini, name))
-            .collect::<Result<_, _>>()?,
+        channels: channels(ini, "db_channels", ["ratio_dbs", "slack_dbs"])?,
+        view_channels: channels(ini, "view_channels", ["ratio_views", "slack_views"])?,
         wait: Duration::from_secs(wait.unsigned_abs()),
     })
+}
+
+/// The channels that a list names, or the usual ones.
+fn channels(ini: &Ini, list: &str, usual: [&str; 2]) -> Result<Vec<Channel>, ConfigError> {
+    let names = match ini.get("smoosh", list) {
+        Some(setting) => setting.list(),
+        None => usual.map(str::to_owned).to_vec(),
+    };
+    // There is no older format to upgrade from, and an empty value is one that is not set.
+    let real = |name: &&String| !["upgrade_dbs", "upgrade_views", "none"].contains(&name.as_str());
+    let names = names.iter().filter(real);
+    names.map(|name| channel(ini, name)).collect()
 }
 
 fn channel(ini: &Ini, name: &str) -> Result<Channel, ConfigError> {
@@ -171,6 +178,9 @@ mod tests {
         assert_eq!(found.wait.as_secs(), 30);
         let names: Vec<_> = found.channels.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["ratio_dbs", "slack_dbs"]);
+        let names: Vec<_> = found.view_channels.iter().map(|it| &it.name[..]).collect();
+        assert_eq!(names, ["ratio_views", "slack_views"]);
+        assert_eq!(found.view_channels[1].priority, Priority::Slack);
         let [ratio, slack] = &found.channels[..] else {
             panic!("{found:?}");
         };
@@ -194,10 +204,10 @@ mod tests {
         let window = night.window.unwrap();
         assert!(window.is_strict && window.contains(0) && window.contains(23 * 60 + 30));
         assert!(!window.contains(4 * 60) && !window.contains(12 * 60));
-        assert_eq!(
-            smoosh("[smoosh]\ndb_channels = none\n").unwrap().channels,
-            []
-        );
+        let off = smoosh("[smoosh]\ndb_channels = none\n").unwrap();
+        assert_eq!((off.channels.len(), off.view_channels.len()), (0, 2));
+        let off = smoosh("[smoosh]\nview_channels = upgrade_views\n").unwrap();
+        assert_eq!((off.channels.len(), off.view_channels.len()), (2, 0));
         let wrong = smoosh("[smoosh.ratio_dbs]\nfrom = 24:00\n").unwrap_err();
         let words =
             "varve.ini:2: smoosh.ratio_dbs.from must be a time of day such as 23:30, not \"24:00\"";

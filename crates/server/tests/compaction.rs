@@ -334,3 +334,39 @@ fn databases_are_compacted_by_themselves() {
     std::thread::sleep(Duration::from_millis(300));
     assert!(!small(&info(&mut connection)), "it was switched off");
 }
+
+/// Has a view follow many small edits; its index then has much that nobody needs.
+fn wear(connection: &mut Connection) {
+    fill(connection, 300, 0);
+    for round in 0..30 {
+        let doc = json!({"_id": format!("new{round}"), "n": round * 10, "round": round});
+        call(connection, "PUT", &format!("/db/new{round}"), &doc);
+        call(connection, "GET", "/db/_design/d/_view/v", &Value::Null);
+    }
+}
+
+#[test]
+fn indexes_are_compacted_by_themselves() {
+    let settings =
+        "[smoosh]\nwait_secs = 0\ndb_channels = none\n[smoosh.ratio_views]\nmin_size = 20000\n";
+    let server = Running::start_with(settings);
+    let mut connection = Connection::open(server.address);
+    wear(&mut connection);
+    let size = |info: &Value, name: &str| info["view_index"]["sizes"][name].as_u64().unwrap();
+    let small = |info: &Value| {
+        let is_running = &info["view_index"]["compact_running"];
+        size(info, "file") < 20_000 && *is_running == false
+    };
+    until(&mut connection, "/db/_design/d/_info", small);
+    let rows = "/db/_design/d/_view/v?reduce=false";
+    let rows = call(&mut connection, "GET", rows, &Value::Null);
+    assert_eq!(rows["total_rows"], 330);
+
+    let off = "[smoosh]\nwait_secs = 0\nview_channels = none\n";
+    let server = Running::start_with(off);
+    let mut connection = Connection::open(server.address);
+    wear(&mut connection);
+    std::thread::sleep(Duration::from_millis(300));
+    let info = call(&mut connection, "GET", "/db/_design/d/_info", &Value::Null);
+    assert!(!small(&info), "it was switched off: {info}");
+}

@@ -66,11 +66,25 @@ impl Job {
         Arc::ptr_eq(&self.database, &other.database) && index(self) == index(other)
     }
 
-    fn run(&self, app: &App) -> Result<(), Failed> {
-        let stop = &app.compactor.stop;
+    fn run(&self, app: &App, stop: &Interrupt, why: Why<'_>) -> Result<(), Failed> {
+        let database = &self.database;
         match &self.index {
-            None => Ok(compact(app, &self.database, stop, Why::Asked)?),
-            Some((design, index)) => Ok(compact_index(app, &self.database, design, index, stop)?),
+            None => Ok(compact(app, database, stop, why)?),
+            Some((design, index)) => Ok(compact_index(app, database, (design, index), stop, why)?),
+        }
+    }
+
+    /// Bytes of the file, and those that are needed; `None` if they cannot be read.
+    fn sizes(&self) -> Option<(u64, u64)> {
+        match &self.index {
+            None => {
+                let sizes = self.database.documents.sizes().ok()?;
+                Some((sizes.file, sizes.active))
+            }
+            Some((_, index)) => {
+                let sizes = index.sizes();
+                Some((sizes.file, sizes.nodes))
+            }
         }
     }
 }
@@ -85,16 +99,21 @@ enum Failed {
 }
 
 impl Failed {
+    /// Whether it was told to stop.
+    fn is_interruption(&self) -> bool {
+        matches!(
+            self,
+            Failed::Database(DocdbError::Interrupted) | Failed::Index(ViewError::Interrupted(_))
+        )
+    }
+
     /// Whether the operator should hear of it.
     fn is_news(&self) -> bool {
-        !matches!(
+        let is_expected = matches!(
             self,
-            Failed::Database(
-                DocdbError::Interrupted
-                    | DocdbError::Deleted { .. }
-                    | DocdbError::CompactionRuns { .. }
-            ) | Failed::Index(ViewError::Interrupted(_))
-        )
+            Failed::Database(DocdbError::Deleted { .. } | DocdbError::CompactionRuns { .. })
+        );
+        !is_expected && !self.is_interruption()
     }
 }
 
@@ -232,7 +251,7 @@ fn run(app: &Arc<App>) {
             next
         };
         let Some(job) = next else { return };
-        let done = job.run(app);
+        let done = job.run(app, &app.compactor.stop, Why::Asked);
         app.compactor.work().waiting.pop_front();
         if let Err(failed) = done {
             report(app, &job.database, &failed);
@@ -251,9 +270,9 @@ fn report(app: &App, database: &OpenDatabase, failed: &Failed) {
 fn compact_index(
     app: &App,
     database: &OpenDatabase,
-    design: &str,
-    index: &ViewIndex,
+    (design, index): (&str, &ViewIndex),
     stop: &Interrupt,
+    why: Why<'_>,
 ) -> Result<(), ViewError> {
     let document = format!("{DESIGN_PREFIX}{design}");
     let fields = [
@@ -261,7 +280,13 @@ fn compact_index(
         ("design_document", &document),
     ];
     let task = app.tasks().start(VIEW_TASK, &fields);
-    index.compact(&task, stop)
+    let pace = Pace::new(app.settings().compaction.share, &app.compactor.requests);
+    let watched = Watched {
+        task: &task,
+        why,
+        pace,
+    };
+    index.compact(&watched, stop)
 }
 
 /// Why a database is compacted.

@@ -1,18 +1,17 @@
-//! Databases that are compacted by themselves, as `[smoosh]` says.
+//! Databases and view indexes that are compacted by themselves, as `[smoosh]` says.
 //!
-//! A database is noticed when it is opened and when something is committed to it. One thread looks
+//! A database is noticed when it is opened, when something is committed to it, and when one of its
+//! indexes was brought up to date. One thread looks
 //! at those that were noticed, chooses by the channels' priorities, and compacts one after the other.
 
-use super::{Compactor, Why, compact, report};
+use super::{Compactor, Job, Why, report};
 use crate::App;
-use crate::couch::open::OpenDatabase;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use varve_base::Interrupt;
-use varve_config::{Channel, Window};
-use varve_docdb::DocdbError;
+use varve_config::Window;
 
 /// Databases outside of a channel's hours are looked at again after this, and so is the stop flag.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -71,7 +70,9 @@ pub(crate) fn watch(app: &Arc<App>) {
     let compactor = &app.compactor;
     // Every request comes by here.
     compactor.requests.fetch_add(1, Ordering::Relaxed);
-    if compactor.watches.load(Ordering::Relaxed) || app.settings().smoosh.channels.is_empty() {
+    let smoosh = &app.settings().smoosh;
+    let has_channels = !smoosh.channels.is_empty() || !smoosh.view_channels.is_empty();
+    if compactor.watches.load(Ordering::Relaxed) || !has_channels {
         return;
     }
     let mut work = compactor.work();
@@ -83,7 +84,7 @@ pub(crate) fn watch(app: &Arc<App>) {
 
 fn run(app: &Arc<App>) {
     let noticed = app.databases.noticed();
-    let mut past = HashMap::new();
+    let mut history = History::new();
     // Outside of their channel's hours.
     let mut later = BTreeSet::new();
     let stop = &app.compactor.stop;
@@ -97,10 +98,8 @@ fn run(app: &Arc<App>) {
         names.append(&mut later);
         let mut chosen: Vec<Chosen<'_>> = Vec::new();
         for name in names {
-            match examine(app, &name, past.get(&name)) {
-                Found::Chosen(found) => chosen.push(found),
-                Found::Later => drop(later.insert(name)),
-                Found::Nothing => {}
+            if examine(app, &name, &history, &mut chosen) {
+                later.insert(name);
             }
         }
         // Channels in their order, within each the most urgent first.
@@ -112,7 +111,7 @@ fn run(app: &Arc<App>) {
             if stop.is_raised() {
                 return;
             }
-            past.insert(chosen.database.name.clone(), chosen.run(app));
+            history.insert(key_of(&chosen.job), chosen.run(app));
         }
     }
 }
@@ -131,23 +130,24 @@ fn pause(app: &App, time: Duration) {
     }
 }
 
-/// A database that is to be compacted.
+/// What is to be compacted.
 struct Chosen<'a> {
-    database: Arc<OpenDatabase>,
-    /// Position among the channels.
+    job: Job,
+    /// Position among the channels, those of views behind those of databases.
     channel: usize,
     window: Option<&'a Window>,
     priority: f64,
 }
 
-enum Found<'a> {
-    Chosen(Chosen<'a>),
-    /// In other hours.
-    Later,
-    Nothing,
+/// How the last compactions went, by database and design document.
+type History = HashMap<(String, Option<String>), Past>;
+
+fn key_of(job: &Job) -> (String, Option<String>) {
+    let design = job.index.as_ref().map(|(design, _)| design.clone());
+    (job.database.name.clone(), design)
 }
 
-/// How the last compaction of a database went.
+/// How the last compaction of a file went.
 #[derive(Default)]
 struct Past {
     /// When it failed, and the size of the file.
@@ -157,44 +157,59 @@ struct Past {
     uncounted: u64,
 }
 
-fn examine<'a>(app: &'a App, name: &str, past: Option<&Past>) -> Found<'a> {
+/// Chooses what is to be compacted of a database and its indexes. Returns whether something of it is
+/// to be, but in other hours.
+fn examine<'a>(app: &'a App, name: &str, history: &History, chosen: &mut Vec<Chosen<'a>>) -> bool {
     // One that was closed again is noticed when it is opened the next time.
     let Some(database) = app.databases.if_open(name) else {
-        return Found::Nothing;
+        return false;
     };
     database.is_noticed.store(false, Ordering::Release);
-    let Ok(sizes) = database.documents.sizes() else {
-        return Found::Nothing;
-    };
-    if let Some((when, size)) = past.and_then(|past| past.failed)
-        && sizes.file < size + size / 4
-        && when.elapsed() < AGAIN_AFTER
-    {
-        return Found::Nothing;
-    }
-    let channels = &app.settings().smoosh.channels;
-    let active = sizes.active + past.map_or(0, |past| past.uncounted);
-    let take = |channel: &Channel| channel.takes(sizes.file, active);
+    let indexes = database.indexes.all().into_iter().map(Some);
+    let jobs = std::iter::once(None).chain(indexes).map(|index| Job {
+        database: Arc::clone(&database),
+        index,
+    });
+    let smoosh = &app.settings().smoosh;
     let mut is_later = false;
-    for (number, channel) in channels.iter().enumerate() {
-        let Some(priority) = take(channel) else {
+    for job in jobs {
+        let (channels, first) = match job.index {
+            None => (&smoosh.channels, 0),
+            Some(_) => (&smoosh.view_channels, smoosh.channels.len()),
+        };
+        let Some((file, active)) = needed(&job, history.get(&key_of(&job))) else {
             continue;
         };
-        let window = channel.window.as_ref();
-        if window.is_none_or(|window| window.contains(minute())) {
-            return Found::Chosen(Chosen {
-                database,
-                channel: number,
+        let channels = (first..).zip(channels);
+        let takes = channels.filter_map(|(number, channel)| {
+            let priority = channel.takes(file, active)?;
+            Some((number, channel.window.as_ref(), priority))
+        });
+        let (now, others): (Vec<_>, Vec<_>) =
+            takes.partition(|(_, window, _)| window.is_none_or(|it| it.contains(minute())));
+        match now.first() {
+            Some(&(channel, window, priority)) => chosen.push(Chosen {
+                job,
+                channel,
                 window,
                 priority,
-            });
+            }),
+            None => is_later |= !others.is_empty(),
         }
-        is_later = true;
     }
-    match is_later {
-        true => Found::Later,
-        false => Found::Nothing,
+    is_later
+}
+
+/// The bytes of a file and those that a compaction would leave; `None` if it need not be tried.
+fn needed(job: &Job, past: Option<&Past>) -> Option<(u64, u64)> {
+    let (file, active) = job.sizes()?;
+    if let Some((when, size)) = past.and_then(|past| past.failed)
+        && file < size + size / 4
+        && when.elapsed() < AGAIN_AFTER
+    {
+        return None;
     }
+    Some((file, active + past.map_or(0, |past| past.uncounted)))
 }
 
 /// Minutes after midnight, UTC.
@@ -205,7 +220,7 @@ fn minute() -> u32 {
 }
 
 impl Chosen<'_> {
-    /// Compacts the database.
+    /// Compacts the file.
     fn run(&self, app: &App) -> Past {
         let stop = Interrupt::default();
         let is_strict = self.window.filter(|window| window.is_strict);
@@ -215,25 +230,26 @@ impl Chosen<'_> {
                 stop.raise();
             }
         };
-        let before = self.database.documents.snapshot().update_seq();
-        let done = compact(app, &self.database, &stop, Why::ByItself(&look));
-        let after = self.database.documents.snapshot().update_seq();
+        let database = &self.job.database;
+        let before = database.documents.snapshot().update_seq();
+        let done = self.job.run(app, &stop, Why::ByItself(&look));
+        let after = database.documents.snapshot().update_seq();
         let mut past = Past::default();
-        let Ok(sizes) = self.database.documents.sizes() else {
+        let Some((file, active)) = self.job.sizes() else {
             return past;
         };
         match done {
             // What was written meanwhile has left bytes that the next compaction gets rid of.
             Ok(()) if before != after => {}
-            Ok(()) => past.uncounted = sizes.file.saturating_sub(sizes.active),
+            Ok(()) => past.uncounted = file.saturating_sub(active),
             // Its hours are over, or the server stops.
-            Err(DocdbError::Interrupted) => {
+            Err(failed) if failed.is_interruption() => {
                 let noticed = app.databases.noticed();
-                noticed.tell(&self.database.name, &self.database.is_noticed);
+                noticed.tell(&database.name, &database.is_noticed);
             }
-            Err(error) => {
-                report(app, &self.database, &error.into());
-                past.failed = Some((Instant::now(), sizes.file));
+            Err(failed) => {
+                report(app, database, &failed);
+                past.failed = Some((Instant::now(), file));
             }
         }
         past

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_base::Interrupt;
 use varve_btree::Direction;
-use varve_docdb::{Document, IdRange, Rev, Snapshot};
+use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_js::Limits;
 use varve_views::{
     BuildContext, IndexOptions, IndexView, NoLog, Signature, ViewGroup, ViewIndex, remove_stale,
@@ -29,6 +29,19 @@ impl Indexes {
     pub fn len(&self) -> usize {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.by_signature.len()
+    }
+
+    /// Those that are open, each once, with the name of a design document.
+    pub fn all(&self) -> Vec<(String, Arc<ViewIndex>)> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<(String, Arc<ViewIndex>)> = Vec::new();
+        for (id, (_, index)) in &open.by_design {
+            if !all.iter().any(|(_, known)| Arc::ptr_eq(known, index)) {
+                let name = id.strip_prefix(DESIGN_PREFIX).unwrap_or(id);
+                all.push((name.to_owned(), Arc::clone(index)));
+            }
+        }
+        all
     }
 }
 
@@ -178,7 +191,11 @@ impl Refresh {
             interrupt: &Interrupt::default(),
             log: &NoLog,
         };
-        Ok(index.refreshed(snapshot, &context)?)
+        let view = index.refreshed(snapshot, &context)?;
+        // Rows that went have left room.
+        let noticed = self.app.databases.noticed();
+        noticed.tell(&self.database.name, &self.database.is_noticed);
+        Ok(view)
     }
 
     /// The same on a thread of its own; what goes wrong is told to the operator, and to whoever asks
