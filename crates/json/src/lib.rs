@@ -13,6 +13,7 @@ mod lexer;
 mod number;
 mod object;
 mod parse;
+pub mod scan;
 pub mod term;
 mod value;
 mod write;
