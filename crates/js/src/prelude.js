@@ -6,10 +6,11 @@
     'use strict';
     const { stringify } = JSON;
     const { freeze, keys, getPrototypeOf, getOwnPropertyDescriptors, defineProperty } = Object;
-    const { ownKeys } = Reflect;
+    const { apply, ownKeys } = Reflect;
     const { isArray } = Array;
     const ErrorType = Error;
     const InternalErrorType = InternalError;
+    const RangeErrorType = RangeError;
     const MapType = Map;
     const text = String;
 
@@ -73,12 +74,13 @@
             functions[functions.length] = candidate;
             return true;
         },
-        map(doc) {
+        map(doc, chosen) {
             said = '';
-            for (let i = 0; i < functions.length; i++) {
+            const count = chosen === null ? functions.length : chosen.length;
+            for (let i = 0; i < count; i++) {
                 const before = said;
                 try {
-                    (0, functions[i])(doc);
+                    (0, functions[chosen === null ? i : chosen[i]])(doc);
                     said += '.\n';
                 } catch (error) {
                     rethrowIfExhausted(error);
@@ -160,6 +162,35 @@
         }
     }
 
+    // The engine walks over the holes of an array without heeding the limit on time. More items than
+    // this do not fit into its memory, so a longer array is one of holes.
+    const MOST_ITEMS = 1 << 22;
+    const WALKING = [
+        'concat', 'copyWithin', 'flat', 'join', 'reverse', 'shift', 'slice', 'sort', 'splice',
+        'toLocaleString', 'toString', 'unshift',
+    ];
+
+    function checkLength(candidate, isDeep) {
+        if (candidate === null || typeof candidate !== 'object') return;
+        if (candidate.length > MOST_ITEMS) throw new RangeErrorType('Invalid array length');
+        if (isDeep && isArray(candidate)) {
+            for (let i = 0; i < candidate.length; i++) checkLength(candidate[i], true);
+        }
+    }
+
+    function checkingLength(name) {
+        const walk = Array.prototype[name];
+        const { [name]: value } = {
+            [name](...given) {
+                checkLength(this, name === 'flat');
+                for (let i = 0; i < given.length; i++) checkLength(given[i], false);
+                return apply(walk, this, given);
+            },
+        };
+        defineProperty(value, 'length', { value: walk.length });
+        defineProperty(Array.prototype, name, { value, writable: true, configurable: true });
+    }
+
     function freezeAll(roots) {
         const seen = new MapType();
         const waiting = roots;
@@ -187,6 +218,15 @@
             configurable: false,
         });
     }
+    WALKING.forEach(checkingLength);
+    // JSON.stringify asks every object for toJSON, and only where that runs a function does it heed the
+    // limit on time: an array that holds another twice, and so on, has an endless text.
+    defineProperty(Object.prototype, 'toJSON', {
+        value: undefined,
+        enumerable: false,
+        writable: true,
+        configurable: true,
+    });
     allowOverriding(Object.prototype);
     for (const name of ownKeys(global)) {
         const { value } = Object.getOwnPropertyDescriptor(global, name);

@@ -1,9 +1,9 @@
 use super::said;
 use std::time::Duration;
-use varve_js::{FilterEngine, JsError, Limits, MapEngine, ReduceEngine, check_source};
+use varve_js::{Emission, FilterEngine, JsError, Limits, MapEngine, ReduceEngine, check_source};
 
 /// Short enough for a test, long enough for the good documents.
-fn tight() -> Limits {
+pub fn tight() -> Limits {
     Limits {
         time: Duration::from_millis(200),
         memory: 8 << 20,
@@ -151,4 +151,40 @@ fn garbage_with_cycles_does_not_fill_the_heap() {
     for n in 0..50_000 {
         assert_eq!(said(&mut engine, &format!("{{\"n\":{n}}}")).len(), 1);
     }
+}
+
+#[test]
+fn walks_over_endless_arrays_of_holes_end() {
+    let walks = [
+        "a.reverse()",
+        "a.join()",
+        "a.sort()",
+        "a.slice(1)",
+        "a.concat(1)",
+        "[].concat(a)",
+        "a.shift()",
+        "a.unshift(1)",
+        "a.splice(1, 1)",
+        "a.flat()",
+        "[[a]].flat(2)",
+        "a.toString()",
+        "'' + a",
+        "a.copyWithin(1, 2)",
+        "a.toLocaleString()",
+        "a.indexOf(1)",
+        "a.forEach(log)",
+        "JSON.stringify(a)",
+    ];
+    for walk in walks {
+        let source =
+            format!("function (doc) {{ var a = []; a.length = 4294967295; {walk}; emit(1); }}");
+        let mut engine = MapEngine::compile(&[&source], tight()).unwrap();
+        let rows = engine.map(b"{}").map(|said| {
+            said.filter(|said| matches!(said, Emission::Row { .. }))
+                .count()
+        });
+        assert!(!matches!(rows, Ok(1)), "{walk}: {rows:?}");
+    }
+    let source = "function (doc) { emit([3, 1].concat([2], 4).sort().slice(1).reverse().join()); }";
+    assert_eq!(super::one(source, "{}"), ["0 \"4,3,2\" null"]);
 }
