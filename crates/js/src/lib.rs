@@ -15,14 +15,18 @@
 
 mod error;
 mod filter;
+mod functions;
+pub mod fuzzing;
 mod limits;
 mod map;
+mod native;
 mod reduce;
 mod sandbox;
 mod validate;
 
 pub use error::JsError;
 pub use filter::FilterEngine;
+pub use functions::{Compilation, MapFunctions, is_compiled};
 pub use limits::Limits;
 pub use map::{Emission, Emitted, MapEngine};
 pub use reduce::ReduceEngine;

@@ -8,6 +8,8 @@ use crate::{JsError, Limits};
 pub struct MapEngine {
     sandbox: Sandbox,
     said: String,
+    /// The positions of all functions.
+    every: Vec<usize>,
 }
 
 impl MapEngine {
@@ -20,6 +22,7 @@ impl MapEngine {
         Ok(MapEngine {
             sandbox: Sandbox::compile(sources, limits)?,
             said: String::new(),
+            every: (0..sources.len()).collect(),
         })
     }
 
@@ -32,13 +35,27 @@ impl MapEngine {
     /// A limit that was reached, or a document that is not JSON: then nothing is known about the
     /// document's rows. The engine stays usable.
     pub fn map(&mut self, document: &[u8]) -> Result<Emitted<'_>, JsError> {
-        self.said.clear();
-        let document = [Argument::Json("the document", document)];
-        self.sandbox.call(Driver::Map, &document, &mut self.said)?;
-        Ok(Emitted {
-            lines: self.said.split_terminator('\n'),
-            function: 0,
-        })
+        let mut said = std::mem::take(&mut self.said);
+        said.clear();
+        let outcome = self.run(document, None, &mut said);
+        self.said = said;
+        outcome?;
+        Ok(Emitted::new(&self.said, &self.every))
+    }
+
+    /// Runs the chosen functions, or all, and appends what they say.
+    pub(crate) fn run(
+        &mut self,
+        document: &[u8],
+        chosen: Option<&[usize]>,
+        said: &mut String,
+    ) -> Result<(), JsError> {
+        let chosen = chosen.map(|chosen| format!("{chosen:?}"));
+        let chosen = chosen.as_deref().map_or(Argument::Null, |chosen| {
+            Argument::Json("the chosen functions", chosen.as_bytes())
+        });
+        let arguments = [Argument::Json("the document", document), chosen];
+        self.sandbox.call(Driver::Map, &arguments, said)
     }
 }
 
@@ -69,7 +86,18 @@ pub enum Emission<'a> {
 #[derive(Clone, Debug)]
 pub struct Emitted<'a> {
     lines: std::str::SplitTerminator<'a, char>,
-    function: usize,
+    /// The functions that the lines tell of, in order.
+    functions: std::slice::Iter<'a, usize>,
+}
+
+impl<'a> Emitted<'a> {
+    /// Reads what was said of some functions.
+    pub(crate) fn new(said: &'a str, functions: &'a [usize]) -> Self {
+        Emitted {
+            lines: said.split_terminator('\n'),
+            functions: functions.iter(),
+        }
+    }
 }
 
 impl<'a> Iterator for Emitted<'a> {
@@ -78,11 +106,11 @@ impl<'a> Iterator for Emitted<'a> {
     fn next(&mut self) -> Option<Emission<'a>> {
         loop {
             let line = self.lines.next()?;
-            let function = self.function;
+            let function = self.functions.as_slice().first().copied()?;
             match line.as_bytes().first() {
-                Some(b'.') => self.function += 1,
+                Some(b'.') => drop(self.functions.next()),
                 Some(b'!') => {
-                    self.function += 1;
+                    self.functions.next();
                     let reason = &line[1..];
                     return Some(Emission::Failed { function, reason });
                 }

@@ -210,7 +210,12 @@ impl<'a> Watch<'a> {
 fn evaluate<'js>(ctx: &Ctx<'js>, source: &str) -> Result<Value<'js>, Error> {
     let mut options = EvalOptions::default();
     options.strict = false;
-    ctx.eval_with_options(format!("Object().f = {source}\n"), options)
+    ctx.eval_with_options(as_script(source), options)
+}
+
+/// The script that evaluates to the function.
+pub(crate) fn as_script(source: &str) -> String {
+    format!("Object().f = {source}\n")
 }
 
 /// An error while compiling, with the source it is about. Limits stay what they are.

@@ -5,6 +5,7 @@
 mod isolation;
 mod limits;
 mod map;
+mod native;
 mod others;
 
 use varve_js::{Emission, Limits, MapEngine};

@@ -1,0 +1,151 @@
+//! The map functions of a view group, each run in the cheapest way that gives its rows.
+
+use crate::map::MapEngine;
+use crate::native::{NativeMap, Outcome, Text};
+use crate::{Emitted, JsError, Limits};
+
+/// A function that left this share of its documents to the engine, one of so many, is the engine's.
+const LEFT_ONE_OF: usize = 4;
+/// Documents before that is decided.
+const TRIED: usize = 64;
+
+/// Which functions run without an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compilation {
+    /// The simple ones.
+    #[default]
+    Simple,
+    /// None.
+    Off,
+}
+
+/// Whether a function of that text runs without an engine.
+pub fn is_compiled(source: &str) -> bool {
+    NativeMap::compile(source).is_some()
+}
+
+/// The map functions of one view group, for one thread. Simple ones run natively, the others in an
+/// engine, which is made when it is needed first.
+#[derive(Debug)]
+pub struct MapFunctions {
+    sources: Vec<String>,
+    limits: Limits,
+    natives: Vec<Option<Native>>,
+    engine: Option<MapEngine>,
+    said: String,
+    /// What `said` tells of, in order.
+    order: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Native {
+    function: NativeMap,
+    documents: usize,
+    /// Of these, how many it left to the engine.
+    left: usize,
+}
+
+impl MapFunctions {
+    /// Compiles the functions of a group. A source is the text of one function, with or without
+    /// a name, with comments and semicolons around it.
+    ///
+    /// # Errors
+    /// [`JsError::Compile`] names the first source that is not a function.
+    pub fn compile(sources: &[&str], limits: Limits, how: Compilation) -> Result<Self, JsError> {
+        let native = |source: &&str| {
+            let function = NativeMap::compile(source).filter(|_| how == Compilation::Simple)?;
+            Some(Native {
+                function,
+                documents: 0,
+                left: 0,
+            })
+        };
+        let mut functions = MapFunctions {
+            sources: sources.iter().map(|source| (*source).to_owned()).collect(),
+            limits,
+            natives: sources.iter().map(native).collect(),
+            engine: None,
+            said: String::new(),
+            order: Vec::new(),
+        };
+        if functions.natives.iter().any(Option::is_none) {
+            functions.start_engine()?;
+        }
+        Ok(functions)
+    }
+
+    fn start_engine(&mut self) -> Result<&mut MapEngine, JsError> {
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => {
+                let sources: Vec<&str> = self.sources.iter().map(String::as_str).collect();
+                MapEngine::compile(&sources, self.limits)?
+            }
+        };
+        Ok(self.engine.insert(engine))
+    }
+
+    /// Runs every function over one document, the JSON text of an object as this program writes it.
+    ///
+    /// A function that throws has no rows for this document and is reported as
+    /// [`Emission::Failed`](crate::Emission::Failed); the others go on. What a function changes in its
+    /// document, those behind it in the engine see.
+    ///
+    /// # Errors
+    /// A limit that was reached, or a document that is not JSON: then nothing is known about the
+    /// document's rows. The functions stay usable.
+    pub fn map(&mut self, document: &[u8]) -> Result<Emitted<'_>, JsError> {
+        self.said.clear();
+        self.order.clear();
+        let left = self.run_natives(document);
+        if !left.is_empty() {
+            self.start_engine()?;
+            if let Some(engine) = &mut self.engine {
+                let chosen = (left.len() < self.sources.len()).then_some(&left[..]);
+                engine.run(document, chosen, &mut self.said)?;
+            }
+            self.order.extend(left);
+        }
+        Ok(Emitted::new(&self.said, &self.order))
+    }
+
+    /// Runs what runs natively and says what is left to the engine.
+    fn run_natives(&mut self, document: &[u8]) -> Vec<usize> {
+        let mut left = Vec::new();
+        let text = std::str::from_utf8(document);
+        let mut text = text.ok().map(Text::new);
+        for (index, native) in self.natives.iter_mut().enumerate() {
+            let outcome = match (&native, &mut text) {
+                (Some(native), Some(text)) => native.function.run(text, &mut self.said),
+                _ => Outcome::Unsure,
+            };
+            match &outcome {
+                Outcome::Done => self.said.push_str(".\n"),
+                Outcome::Failed { reason } => {
+                    self.said.push('!');
+                    self.said
+                        .push_str(&varve_json::to_string(&reason.as_str().into()));
+                    self.said.push('\n');
+                }
+                Outcome::Unsure => left.push(index),
+            }
+            match outcome {
+                Outcome::Unsure => {}
+                _ => self.order.push(index),
+            }
+            retire(native, outcome == Outcome::Unsure);
+        }
+        left
+    }
+}
+
+/// Counts a document, and gives up a function that leaves too many of them.
+fn retire(native: &mut Option<Native>, is_left: bool) {
+    if let Some(known) = native {
+        known.documents += 1;
+        known.left += usize::from(is_left);
+        if known.documents >= TRIED && known.left > known.documents / LEFT_ONE_OF {
+            *native = None;
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! From syntax to program: expressions.
+
+use super::program::{Binary, Constant, Expression, Logical, Operand, Unary};
+use super::syntax::Translator;
+use oxc_ast::ast;
+
+impl Expression {
+    pub(super) const UNDEFINED: Expression = Expression::Constant(Constant::Undefined);
+
+    fn number(number: f64) -> Expression {
+        Expression::Constant(Constant::Number(number))
+    }
+
+    fn text(text: &str) -> Expression {
+        Expression::Constant(Constant::Text(text.into()))
+    }
+}
+
+impl Translator {
+    pub(super) fn expression(&mut self, syntax: &ast::Expression<'_>) -> Option<Expression> {
+        self.nested(|inner| inner.translate(syntax))
+    }
+
+    pub(super) fn operand(&mut self, syntax: &ast::Expression<'_>) -> Option<Operand> {
+        self.expression(syntax).map(Box::new)
+    }
+
+    fn translate(&mut self, syntax: &ast::Expression<'_>) -> Option<Expression> {
+        use ast::Expression as Syntax;
+        Some(match syntax {
+            Syntax::NullLiteral(_) => Expression::Constant(Constant::Null),
+            Syntax::BooleanLiteral(word) => Expression::Constant(Constant::Bool(word.value)),
+            Syntax::NumericLiteral(number) => Expression::number(number.value),
+            Syntax::StringLiteral(text) if !text.lone_surrogates => Expression::text(&text.value),
+            Syntax::TemplateLiteral(template) => self.template(template)?,
+            Syntax::Identifier(name) => self.name(&name.name)?,
+            Syntax::ArrayExpression(array) => {
+                let items = array.elements.iter();
+                let items = items.map(|item| self.expression(item.as_expression()?));
+                Expression::Array(items.collect::<Option<_>>()?)
+            }
+            Syntax::ObjectExpression(object) => {
+                let members = object.properties.iter();
+                Expression::Object(
+                    members
+                        .map(|member| self.property(member))
+                        .collect::<Option<_>>()?,
+                )
+            }
+            Syntax::StaticMemberExpression(member) => self.member(member)?,
+            Syntax::ComputedMemberExpression(member) => self.item(member)?,
+            Syntax::ChainExpression(chain) => {
+                let inner = match &chain.expression {
+                    ast::ChainElement::StaticMemberExpression(member) => self.member(member)?,
+                    ast::ChainElement::ComputedMemberExpression(member) => self.item(member)?,
+                    ast::ChainElement::CallExpression(call) => self.call(call)?,
+                    _ => return None,
+                };
+                Expression::Chain(inner.into())
+            }
+            Syntax::CallExpression(call) => self.call(call)?,
+            Syntax::UnaryExpression(unary) => {
+                let operator = unary_operator(unary.operator)?;
+                Expression::Unary(operator, self.operand(&unary.argument)?)
+            }
+            Syntax::BinaryExpression(binary) => {
+                let operator = binary_operator(binary.operator)?;
+                let left = self.operand(&binary.left)?;
+                Expression::Binary(operator, left, self.operand(&binary.right)?)
+            }
+            Syntax::LogicalExpression(logical) => {
+                let operator = logical_operator(logical.operator);
+                let left = self.operand(&logical.left)?;
+                Expression::Logical(operator, left, self.operand(&logical.right)?)
+            }
+            Syntax::ConditionalExpression(conditional) => Expression::Conditional(
+                self.operand(&conditional.test)?,
+                self.operand(&conditional.consequent)?,
+                self.operand(&conditional.alternate)?,
+            ),
+            Syntax::SequenceExpression(sequence) => {
+                let parts = sequence.expressions.iter();
+                Expression::Sequence(
+                    parts
+                        .map(|part| self.expression(part))
+                        .collect::<Option<_>>()?,
+                )
+            }
+            Syntax::AssignmentExpression(assignment) => self.assignment(assignment)?,
+            Syntax::UpdateExpression(update) => self.update(update)?,
+            _ => return None,
+        })
+    }
+
+    /// A name that is used as a value: a variable, or one of three words.
+    fn name(&self, name: &str) -> Option<Expression> {
+        if let Some(slot) = self.scopes.slot(name) {
+            return Some(Expression::Variable(slot));
+        }
+        match name {
+            "undefined" => Some(Expression::UNDEFINED),
+            "NaN" => Some(Expression::number(f64::NAN)),
+            "Infinity" => Some(Expression::number(f64::INFINITY)),
+            _ => None,
+        }
+    }
+
+    fn member(&mut self, member: &ast::StaticMemberExpression<'_>) -> Option<Expression> {
+        Some(Expression::Member {
+            object: self.operand(&member.object)?,
+            name: member.property.name.as_str().into(),
+            is_optional: member.optional,
+        })
+    }
+
+    fn item(&mut self, member: &ast::ComputedMemberExpression<'_>) -> Option<Expression> {
+        Some(Expression::Item {
+            object: self.operand(&member.object)?,
+            key: self.operand(&member.expression)?,
+            is_optional: member.optional,
+        })
+    }
+
+    fn template(&mut self, template: &ast::TemplateLiteral<'_>) -> Option<Expression> {
+        let texts = template
+            .quasis
+            .iter()
+            .map(|text| match text.lone_surrogates {
+                true => None,
+                false => text.value.cooked.map(|cooked| cooked.as_str().into()),
+            });
+        let texts = texts.collect::<Option<_>>()?;
+        let values = template.expressions.iter();
+        let values = values
+            .map(|value| self.expression(value))
+            .collect::<Option<_>>()?;
+        Some(Expression::Template(texts, values))
+    }
+
+    fn property(&mut self, member: &ast::ObjectPropertyKind<'_>) -> Option<(Box<str>, Expression)> {
+        let ast::ObjectPropertyKind::ObjectProperty(member) = member else {
+            return None;
+        };
+        if member.computed || member.method || member.kind != ast::PropertyKind::Init {
+            return None;
+        }
+        let name = match &member.key {
+            ast::PropertyKey::StaticIdentifier(name) => name.name.as_str(),
+            ast::PropertyKey::StringLiteral(text) if !text.lone_surrogates => text.value.as_str(),
+            _ => return None,
+        };
+        // Sets the prototype.
+        if name == "__proto__" {
+            return None;
+        }
+        Some((name.into(), self.expression(&member.value)?))
+    }
+
+    fn assignment(&mut self, assignment: &ast::AssignmentExpression<'_>) -> Option<Expression> {
+        let ast::AssignmentTarget::AssignmentTargetIdentifier(name) = &assignment.left else {
+            return None;
+        };
+        let slot = self.scopes.assignable(&name.name)?;
+        let value = self.operand(&assignment.right)?;
+        if assignment.operator == ast::AssignmentOperator::Assign {
+            return Some(Expression::Assign(slot, value));
+        }
+        let operator = binary_operator(assignment.operator.to_binary_operator()?)?;
+        let old = Expression::Variable(slot).into();
+        Some(Expression::Assign(
+            slot,
+            Expression::Binary(operator, old, value).into(),
+        ))
+    }
+
+    fn update(&mut self, update: &ast::UpdateExpression<'_>) -> Option<Expression> {
+        let ast::SimpleAssignmentTarget::AssignmentTargetIdentifier(name) = &update.argument else {
+            return None;
+        };
+        Some(Expression::Step {
+            slot: self.scopes.assignable(&name.name)?,
+            by: match update.operator {
+                ast::UpdateOperator::Increment => 1.0,
+                ast::UpdateOperator::Decrement => -1.0,
+            },
+            gives_old: !update.prefix,
+        })
+    }
+}
+
+fn unary_operator(operator: ast::UnaryOperator) -> Option<Unary> {
+    Some(match operator {
+        ast::UnaryOperator::LogicalNot => Unary::Not,
+        ast::UnaryOperator::UnaryNegation => Unary::Minus,
+        ast::UnaryOperator::UnaryPlus => Unary::Plus,
+        ast::UnaryOperator::Typeof => Unary::TypeOf,
+        ast::UnaryOperator::Void => Unary::Void,
+        ast::UnaryOperator::BitwiseNot => Unary::BitNot,
+        ast::UnaryOperator::Delete => return None,
+    })
+}
+
+fn binary_operator(operator: ast::BinaryOperator) -> Option<Binary> {
+    use ast::BinaryOperator as Operator;
+    Some(match operator {
+        Operator::Addition => Binary::Add,
+        Operator::Subtraction => Binary::Subtract,
+        Operator::Multiplication => Binary::Multiply,
+        Operator::Division => Binary::Divide,
+        Operator::Remainder => Binary::Remainder,
+        Operator::BitwiseAnd => Binary::BitAnd,
+        Operator::BitwiseOR => Binary::BitOr,
+        Operator::BitwiseXOR => Binary::BitXor,
+        Operator::ShiftLeft => Binary::ShiftLeft,
+        Operator::ShiftRight => Binary::ShiftRight,
+        Operator::ShiftRightZeroFill => Binary::ShiftRightUnsigned,
+        Operator::Equality => Binary::Equal,
+        Operator::Inequality => Binary::NotEqual,
+        Operator::StrictEquality => Binary::Same,
+        Operator::StrictInequality => Binary::NotSame,
+        Operator::LessThan => Binary::Less,
+        Operator::LessEqualThan => Binary::LessOrEqual,
+        Operator::GreaterThan => Binary::Greater,
+        Operator::GreaterEqualThan => Binary::GreaterOrEqual,
+        Operator::In => Binary::In,
+        // Powers differ between libraries in their last digit.
+        Operator::Exponential | Operator::Instanceof => return None,
+    })
+}
+
+fn logical_operator(operator: ast::LogicalOperator) -> Logical {
+    match operator {
+        ast::LogicalOperator::And => Logical::And,
+        ast::LogicalOperator::Or => Logical::Or,
+        ast::LogicalOperator::Coalesce => Logical::Coalesce,
+    }
+}

@@ -1,0 +1,51 @@
+//! Map functions that run without an engine.
+//!
+//! Most map functions test and read fields and emit them. Such a function is recognised from its
+//! syntax tree ([`syntax`]) and becomes a small [`program`] that runs over the document's JSON text
+//! and opens only the containers that it names. It must emit to the byte what the engine emits. Two
+//! things keep that simple:
+//!
+//! - what is not in the grammar is not compiled: the function runs in the engine;
+//! - what a compiled function meets in a document and does not surely know how to do (a conversion of
+//!   an object to text, a letter outside of ASCII in `toUpperCase`, a loop without end) it leaves:
+//!   the engine then runs the function for that document ([`Outcome::Unsure`]).
+//!
+//! `tests/native.rs` runs random functions over random documents both ways.
+
+mod calls;
+mod document;
+mod evaluate;
+mod expressions;
+mod methods;
+mod number;
+mod operators;
+mod program;
+mod run;
+mod scopes;
+mod stringify;
+mod syntax;
+mod value;
+
+pub(crate) use document::Text;
+use program::Program;
+pub(crate) use run::Outcome;
+
+/// A function that needs no engine.
+#[derive(Debug)]
+pub(crate) struct NativeMap {
+    program: Program,
+}
+
+impl NativeMap {
+    /// The function of that text, if it is simple enough.
+    pub(crate) fn compile(source: &str) -> Option<NativeMap> {
+        let program = syntax::compile(source)?;
+        Some(NativeMap { program })
+    }
+
+    /// Runs the function and appends its rows to `said`: for each a line with the key and one with
+    /// the value, as the engine writes them. Where the function has no rows, `said` stays as it was.
+    pub(crate) fn run(&self, document: &mut Text<'_>, said: &mut String) -> Outcome {
+        run::run(&self.program, document, said)
+    }
+}

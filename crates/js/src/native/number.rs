@@ -1,0 +1,129 @@
+//! Numbers as the language reads and writes them.
+
+use super::value::{Result, Stop};
+
+/// Strings with more digits are left to the engine.
+const MAX_DIGITS: usize = 17;
+
+/// The language's text of a number.
+pub(super) fn push(number: f64, out: &mut String) {
+    let mut buffer = ryu_js::Buffer::new();
+    out.push_str(buffer.format(number));
+}
+
+/// A number of the document as `JSON.stringify` writes it.
+pub(super) fn push_token(token: &str, out: &mut String) {
+    if is_written_so(token) {
+        out.push_str(token);
+        return;
+    }
+    let number = of_token(token);
+    match number.is_finite() {
+        true => push(number, out),
+        false => out.push_str("null"),
+    }
+}
+
+/// A number of the document.
+pub(super) fn of_token(token: &str) -> f64 {
+    // Every number of JSON is one for this parser.
+    token.parse().unwrap_or(f64::NAN)
+}
+
+/// Whether a number surely is written as it stands. Of at most 15 digits, no two decimals are the
+/// same float, so without zeros at its end a decimal is the shortest of its float.
+fn is_written_so(token: &str) -> bool {
+    let digits = token.strip_prefix('-').unwrap_or(token);
+    if digits.len() > 16 || digits.starts_with('0') {
+        return digits == "0" && token == "0";
+    }
+    match digits.split_once('.') {
+        None => digits.len() <= 15 && digits.bytes().all(|byte| byte.is_ascii_digit()),
+        Some((_, places)) => {
+            !places.ends_with('0') && places.bytes().all(|byte| byte.is_ascii_digit())
+        }
+    }
+}
+
+/// A string as a number: plain decimals with blanks around them. What is surely no number is NaN;
+/// what could be one of the language's other forms is not known here.
+pub(super) fn of_text(text: &str) -> Result<f64> {
+    let blanks = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
+    let text = text.trim_matches(&blanks[..]);
+    if text.is_empty() {
+        return Ok(0.0);
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let first = unsigned.bytes().next().unwrap_or(b' ');
+    let is_decimal =
+        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    if !text.is_ascii() || first == b'I' {
+        return Err(Stop::Unsure);
+    }
+    if !unsigned.bytes().all(is_decimal) {
+        // `0x1f`, `0b1` and `0o7` are numbers.
+        return match first == b'0' {
+            true => Err(Stop::Unsure),
+            false => Ok(f64::NAN),
+        };
+    }
+    match unsigned.len() > MAX_DIGITS || !unsigned.bytes().any(|byte| byte.is_ascii_digit()) {
+        true => Err(Stop::Unsure),
+        false => Ok(text.parse().unwrap_or(f64::NAN)),
+    }
+}
+
+/// As an integer of 32 bits, for operators on bits.
+pub(super) fn to_int32(number: f64) -> i32 {
+    if !number.is_finite() {
+        return 0;
+    }
+    // The remainder is exact and below 2^32 in size.
+    (number.trunc() % 4_294_967_296.0) as i64 as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_the_language_does() {
+        for (token, wanted) in [
+            ("0", "0"),
+            ("-0", "0"),
+            ("0.0", "0"),
+            ("-0.0", "0"),
+            ("1.0", "1"),
+            ("100.50", "100.5"),
+            ("0.5", "0.5"),
+            ("1e21", "1e+21"),
+            ("1e-7", "1e-7"),
+            ("0.000001", "0.000001"),
+            ("123456789012345", "123456789012345"),
+            ("9007199254740993", "9007199254740992"),
+            ("123456789012345678901234567890", "1.2345678901234568e+29"),
+            ("12.5", "12.5"),
+            ("-12.25", "-12.25"),
+        ] {
+            let mut out = String::new();
+            push_token(token, &mut out);
+            assert_eq!(out, wanted, "{token}");
+        }
+        let mut out = String::new();
+        push_token(&"9".repeat(400), &mut out);
+        assert_eq!(out, "null");
+    }
+
+    #[test]
+    fn integers_of_32_bits_wrap() {
+        for (number, wanted) in [
+            (4_294_967_296.0, 0),
+            (2_147_483_648.0, i32::MIN),
+            (-1.9, -1),
+            (1e20, 1_661_992_960),
+            (f64::NAN, 0),
+        ] {
+            assert_eq!(to_int32(number), wanted, "{number}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Values while a function runs.
+
+use std::ops::Deref;
+use std::rc::Rc;
+use varve_json::scan::Span;
+
+/// Why a function does not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The engine must say what happens here.
+    Unsure,
+    /// The function threw; the text is the engine's.
+    Thrown(String),
+    /// An `?.` found nothing to go on with.
+    Chain,
+}
+
+pub(super) type Result<T> = std::result::Result<T, Stop>;
+
+/// A value. Arrays and objects are never changed.
+#[derive(Clone, Debug)]
+pub(super) enum Value<'a> {
+    /// A variable that is declared further down.
+    Unset,
+    Undefined,
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(Chars<'a>),
+    /// An array or object of the document.
+    Stored(Span),
+    /// An array that the function made, and how deep such values are nested in it.
+    Array(u8, Rc<[Value<'a>]>),
+    /// An object that the function made: members by name, each name once.
+    Object(u8, Rc<[(&'a str, Value<'a>)]>),
+}
+
+/// Values that are nested deeper are left to the engine.
+const MAX_NESTING: u8 = 64;
+/// Longer strings are left to the engine and its limit on memory.
+const MAX_TEXT: usize = 1 << 20;
+
+/// The characters of a string.
+#[derive(Clone, Debug)]
+pub(super) enum Chars<'a> {
+    /// Of the document or the program.
+    Borrowed(&'a str),
+    /// Made by the function.
+    Shared(Rc<str>),
+}
+
+impl Deref for Chars<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Chars::Borrowed(text) => text,
+            Chars::Shared(text) => text,
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Value::Text(Chars::Borrowed(text))
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A string that the function made.
+    pub(super) fn text(text: String) -> Result<Self> {
+        match text.len() > MAX_TEXT {
+            true => Err(Stop::Unsure),
+            false => Ok(Value::Text(Chars::Shared(text.into()))),
+        }
+    }
+
+    /// An array that the function made.
+    pub(super) fn array(items: Vec<Value<'a>>) -> Result<Self> {
+        let nesting = around(items.iter())?;
+        Ok(Value::Array(nesting, items.into()))
+    }
+
+    /// An object that the function made.
+    pub(super) fn object(members: Vec<(&'a str, Value<'a>)>) -> Result<Self> {
+        let nesting = around(members.iter().map(|(_, value)| value))?;
+        Ok(Value::Object(nesting, members.into()))
+    }
+
+    /// Whether the value is an array or object.
+    pub(super) fn is_container(&self) -> bool {
+        matches!(
+            self,
+            Value::Stored(_) | Value::Array(..) | Value::Object(..)
+        )
+    }
+
+    /// Whether the value is `undefined` or `null`.
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(self, Value::Undefined | Value::Null)
+    }
+
+    pub(super) fn is_true(&self) -> bool {
+        match self {
+            Value::Unset | Value::Undefined | Value::Null => false,
+            Value::Bool(truth) => *truth,
+            Value::Number(number) => *number != 0.0 && !number.is_nan(),
+            Value::Text(text) => !text.is_empty(),
+            Value::Stored(_) | Value::Array(..) | Value::Object(..) => true,
+        }
+    }
+
+    /// What `typeof` says.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Value::Unset | Value::Undefined => "undefined",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::Text(_) => "string",
+            Value::Null | Value::Stored(_) | Value::Array(..) | Value::Object(..) => "object",
+        }
+    }
+
+    /// As a number, where that takes no method of an object.
+    pub(super) fn to_number(&self) -> Result<f64> {
+        match self {
+            Value::Undefined => Ok(f64::NAN),
+            Value::Null => Ok(0.0),
+            Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
+            Value::Number(number) => Ok(*number),
+            Value::Text(text) => super::number::of_text(text),
+            _ => Err(Stop::Unsure),
+        }
+    }
+
+    /// As a string, where that takes no method of an object.
+    pub(super) fn push_to(&self, out: &mut String) -> Result<()> {
+        match self {
+            Value::Undefined => out.push_str("undefined"),
+            Value::Null => out.push_str("null"),
+            Value::Bool(true) => out.push_str("true"),
+            Value::Bool(false) => out.push_str("false"),
+            Value::Number(number) => super::number::push(*number, out),
+            Value::Text(text) => out.push_str(text),
+            _ => return Err(Stop::Unsure),
+        }
+        Ok(())
+    }
+
+    /// As [`Value::push_to`], without a copy of what is a string already.
+    pub(super) fn to_chars(&self) -> Result<Chars<'_>> {
+        if let Value::Text(text) = self {
+            return Ok(Chars::Borrowed(text));
+        }
+        let mut text = String::new();
+        self.push_to(&mut text)?;
+        Ok(Chars::Shared(text.into()))
+    }
+}
+
+/// How deep values are nested in a container of these.
+fn around<'v, 'a: 'v>(values: impl Iterator<Item = &'v Value<'a>>) -> Result<u8> {
+    let nesting = values.map(|value| match value {
+        Value::Array(nesting, _) | Value::Object(nesting, _) => *nesting,
+        _ => 0,
+    });
+    match nesting.max().unwrap_or(0) {
+        MAX_NESTING.. => Err(Stop::Unsure),
+        nesting => Ok(nesting + 1),
+    }
+}

@@ -1,0 +1,204 @@
+//! Functions that run without an engine give what the engine gives, to the byte.
+
+use super::limits::tight;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use varve_js::fuzzing::{Ran, compiled, grown};
+use varve_js::{Compilation, Emission, JsError, Limits, MapFunctions, is_compiled};
+
+#[test]
+fn random_functions_over_random_documents_give_the_same_both_ways() {
+    let counts = RefCell::new(HashMap::new());
+    let mut runner = TestRunner::new(Config::with_cases(2_000));
+    let bytes = proptest::collection::vec(any::<u8>(), 0..300);
+    let outcome = runner.run(&bytes, |data| {
+        *counts.borrow_mut().entry(grown(&data)).or_insert(0) += 1;
+        Ok(())
+    });
+    outcome.unwrap();
+    // Nearly all functions are compiled, and many of them run to their end.
+    let counts = counts.into_inner();
+    assert!(counts[&Ran::Native] > 500, "{counts:?}");
+    assert!(counts[&Ran::Engine] < 300, "{counts:?}");
+}
+
+/// Functions as they are written, each with one thing that it shows.
+const COMPILED: [&str; 30] = [
+    "function(doc) { emit([doc.type, doc.category, doc.level, doc.ratio], doc.nested.coords); }",
+    "function(doc) { emit(doc._id, {type: doc.type, cat: doc.category, level: doc.level}); }",
+    "function(doc) { if (doc.type === 'post' && doc.tags) { for (var i in doc.tags) emit(doc.tags[i], 1); } }",
+    "function(doc) { if (doc.type == 'post') { doc.tags.forEach(function(tag, i) { emit([tag, i], null); }); } }",
+    "doc => { if (Array.isArray(doc.tags)) for (const t of doc.tags) emit(t.toLowerCase()); }",
+    "(doc) => emit(doc.name.split(' ')[0].substr(0, 1).toUpperCase(), 1)",
+    "function (doc) { for (var i = 0, n = doc.tags.length; i < n; i++) { if (i == 1) continue; emit(doc.tags[i]); } }",
+    "function (doc) { var key = doc.created; key = key || 0; emit(key - key % 86400, {_id: doc.type}); }",
+    "function (doc) { switch (doc.type) { case 'a': emit(1); break; case 'post': emit(2); default: emit(3); } }",
+    "function (doc) { emit(doc); }",
+    "function (doc) { emit(doc.years); emit({b: 1, '10': 2, '9': 3, a: undefined, b: 4}); }",
+    "function (doc) { emit(doc.missing.name); }",
+    "function (doc) { emit(doc.nothing.name); }",
+    "function (doc) { emit(doc.missing?.name.first, doc.missing?.name ?? 'none'); }",
+    "function (doc) { emit(typeof doc.missing + typeof doc.tags + typeof doc, `${doc.level}/${doc.active}`); }",
+    "function (doc) { emit(NaN, -0); emit([undefined, Infinity], undefined); emit(1e21, 1e-7); emit(0.1 + 0.2); }",
+    "function (doc) { if ('tags' in doc && !('nope' in doc) && doc.hasOwnProperty('type')) emit(Object.keys(doc.nested)); }",
+    "function (doc) { emit(doc.escaped, doc.escaped.length); emit('\\u2028\"\\\\', '\\x01'); }",
+    "function (doc) { emit(doc.big, doc.float); emit(doc.level == '42', doc.level === '42'); }",
+    "function (doc) { let a = 1; { let a = 2; emit(a); } emit(a); var b; while (a < 4) { a++; b = a; } emit(b--, ++b); }",
+    "function (doc) { emit(doc.tags.join('+'), doc.tags.indexOf('b')); emit(doc.tags.slice(-2), doc.tags.includes('a')); }",
+    "function (doc) { emit(String(doc.level), Number(doc.digits)); emit(Math.floor(doc.float), doc.level | 0); }",
+    "function (doc) { if (!doc.type) return; emit(doc.type, doc.tags[7]); emit(doc.tags['1'], doc['ty' + 'pe']); }",
+    "function map(doc) { /* a comment */ emit(doc._id) };;// the end",
+    "(function (doc) { emit(1, void 0, 3) })",
+    "function () { emit(null) }",
+    "function (doc) { emit([Math.round(2.5), Math.round(-2.5), Math.round(doc.float), Math.ceil(doc.float), Math.abs(doc.float), Math.trunc(doc.float), Math.round('7.5')]); }",
+    "function (doc) { var s = ' ' + doc.name + ' '; emit([s.trim(), s.charAt(1), s.charAt(-1), s.substr(-4, 2), s.substring(4, 1), s.slice(2, -3), s.indexOf('p'), s.startsWith(' c'), s.endsWith('n '), s.split('p'), s.split('')]); }",
+    "function (doc) { emit([7 % 3, -7 % 3, 5 >>> 1, -5 >>> 1, -5 >> 1, 1 << 31, 6 ^ 3, 6 & 3, ~6, -'3', +'', +' 4 ', 2 * '3', '3' + 4, true + 1, null + 1, undefined + 1]); }",
+    "function (doc) { emit(doc.nested === doc.nested, [1] === [1]); emit(null == undefined, 'b' > 'a'); }",
+];
+
+const DOCUMENT: &str = r#"{"_id":"x","type":"post","category":"alpha","level":42,"ratio":0.537501,"active":true,
+"created":1300000007,"nested":{"coords":[[1.0,-0.5],[1e21,0.0]],"b":{}},"tags":["a","b","C"],"name":"copper falcon",
+"years":{"b":1,"2021":[],"2020":0,"a":{"1":2}},"nothing":null,"escaped":"\"\\\n\u0001é😀","digits":"12.50",
+"big":123456789012345678901234567890,"float":-12.75}"#;
+
+#[test]
+fn functions_as_they_are_written_need_no_engine() {
+    let document = DOCUMENT.replace('\n', "");
+    for source in COMPILED {
+        assert!(is_compiled(source), "{source}");
+        assert_ne!(compiled(source, &document), Ran::Left, "{source}");
+        compiled(source, r#"{"_id":"y"}"#);
+    }
+}
+
+#[test]
+fn what_is_not_surely_known_is_the_engines() {
+    for source in [
+        "function (doc) { n = 1; emit(n); }",
+        "function (doc) { doc.seen = 1; emit(doc); }",
+        "function (doc) { emit(new Date(doc.created)); }",
+        "function (doc) { emit(this); }",
+        "function (doc) { emit(doc.name.match(/a/)); }",
+        "function (doc) { log(doc); }",
+        "function emit(doc) { emit(doc); }",
+        "function (doc) { const a = 1; a = 2; }",
+        "function (doc) { emit(a); let a = 1; let a = 2; }",
+        "function (doc) { function key() { return 1; } emit(key()); }",
+        "function (doc) { emit({__proto__: doc}); }",
+        "function (doc) { emit(arguments.length, eval('1')); }",
+        "function (doc, emit) { emit(1); }",
+        "async function (doc) { emit(1); }",
+        "function (doc) { emit(1); } emit(2);",
+        "function (doc) { emit(1)",
+    ] {
+        assert!(!is_compiled(source), "{source}");
+    }
+    let deep = format!(
+        "function (doc) {{ emit({}1{}); }}",
+        "[".repeat(100),
+        "]".repeat(100)
+    );
+    assert!(!is_compiled(&deep));
+    let deepest = format!("function (doc) {{ emit({}1); }}", "!".repeat(8_000));
+    assert!(!is_compiled(&deepest));
+    let long = format!("function (doc) {{ emit(1); }} //{}", " ".repeat(9_000));
+    assert!(!is_compiled(&long));
+}
+
+#[test]
+fn what_a_document_makes_uncertain_is_left_to_the_engine() {
+    for (source, document) in [
+        (
+            "function (doc) { emit(doc.a + ''); }",
+            r#"{"a":[1,[2,{}]]}"#,
+        ),
+        (
+            "function (doc) { emit(doc.a.toUpperCase()); }",
+            r#"{"a":"straße"}"#,
+        ),
+        (
+            "function (doc) { emit(typeof doc.constructor, doc.a.b); }",
+            r#"{"a":{}}"#,
+        ),
+        (
+            "function (doc) { for (var k in doc) emit(k); }",
+            r#"{"b":1,"2":1,"1":1}"#,
+        ),
+        ("function (doc) { emit(doc.a.trim()); }", r#"{"a":7}"#),
+        ("function (doc) { emit(+doc.a); }", r#"{"a":"0x1F"}"#),
+        ("function (doc) { emit(a); let a = doc; }", "{}"),
+        ("function (doc) { emit(doc.a.map); }", r#"{"a":[]}"#),
+    ] {
+        assert!(is_compiled(source), "{source}");
+        assert_eq!(compiled(source, document), Ran::Left, "{source}");
+    }
+}
+
+fn simple(sources: &[&str], limits: Limits) -> MapFunctions {
+    MapFunctions::compile(sources, limits, Compilation::Simple).unwrap()
+}
+
+/// Position and key of each row.
+fn rows(functions: &mut MapFunctions, document: &str) -> Vec<(usize, String)> {
+    let emitted = functions.map(document.as_bytes()).unwrap();
+    let rows = emitted.filter_map(|emission| match emission {
+        Emission::Row { function, key, .. } => Some((function, key.to_owned())),
+        _ => None,
+    });
+    rows.collect()
+}
+
+#[test]
+fn functions_of_one_group_run_each_in_its_own_way() {
+    let sources = [
+        "function (doc) { emit(doc.a); }",
+        "function (doc) { emit(new Array(doc.a)); }",
+        "function (doc) { emit(doc.a.toUpperCase()); }",
+        "function (doc) { emit(doc.missing.a); }",
+    ];
+    let mut functions = simple(&sources, Limits::default());
+    let text = rows(&mut functions, r#"{"a":"x"}"#);
+    let wanted = [(0, "\"x\""), (2, "\"X\""), (1, "[\"x\"]")];
+    assert_eq!(
+        text,
+        wanted.map(|(function, key)| (function, key.to_owned()))
+    );
+    let left = rows(&mut functions, r#"{"a":"ß"}"#);
+    let wanted = [(0, "\"ß\""), (1, "[\"ß\"]"), (2, "\"SS\"")];
+    assert_eq!(
+        left,
+        wanted.map(|(function, key)| (function, key.to_owned()))
+    );
+    let off = MapFunctions::compile(&sources, Limits::default(), Compilation::Off);
+    assert_eq!(rows(&mut off.unwrap(), r#"{"a":"ß"}"#), left);
+}
+
+#[test]
+fn a_function_that_leaves_most_documents_goes_on_in_the_engine() {
+    let mut functions = simple(&["function (doc) { emit(doc.a + ''); }"], Limits::default());
+    for n in 0..300 {
+        let text = rows(&mut functions, &format!(r#"{{"a":[{n}]}}"#));
+        assert_eq!(text, [(0, format!("\"{n}\""))]);
+    }
+}
+
+#[test]
+fn endless_and_growing_functions_meet_the_limits_of_the_engine() {
+    let document = r#"{"a":[1,2]}"#;
+    let error = |source| simple(&[source], tight()).map(document.as_bytes()).err();
+    let endless = error("function (doc) { while (true) { doc.a; } }");
+    assert!(matches!(endless, Some(JsError::Time { .. })), "{endless:?}");
+    for source in [
+        "function (doc) { var a = 'x'; while (true) a = a + a; }",
+        "function (doc) { var a = 'x'; while (true) a = `${a}${a}`; }",
+        "function (doc) { var a = []; while (true) a = [a, a]; }",
+        "function (doc) { var a = []; for (var i = 0; i < 40; i++) a = [a, a]; emit(a); }",
+        "function (doc) { while (true) emit(doc, doc); }",
+    ] {
+        let error = error(source);
+        let is_limit = matches!(error, Some(JsError::Memory { .. } | JsError::Time { .. }));
+        assert!(is_limit || error.is_none(), "{source}: {error:?}");
+    }
+}
