@@ -20,3 +20,4 @@ mod recorded;
 mod short;
 mod streams;
 mod users;
+mod views;

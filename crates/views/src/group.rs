@@ -145,6 +145,14 @@ impl ViewGroup {
         found.map_or("", |(name, _)| name)
     }
 
+    /// The language of the design document.
+    pub fn language(&self) -> &'static str {
+        match self.is_query {
+            true => QUERY,
+            false => JAVASCRIPT,
+        }
+    }
+
     pub(crate) fn maps(&self) -> &[Map] {
         &self.maps
     }

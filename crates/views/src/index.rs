@@ -8,7 +8,7 @@ use crate::{Signature, ViewError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use varve_base::Storage;
+use varve_base::{Interrupt, Storage};
 use varve_btree::{NoReduction, NodeCache, Options, Reducer, Sizes, Snapshot, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 use varve_js::Limits;
@@ -47,6 +47,10 @@ pub struct ViewIndex {
     /// Whether the file, as it was found, was compared with the database.
     compared: AtomicBool,
     pub(crate) is_compacting: AtomicBool,
+    /// Raised when the file is not to be replaced any more.
+    pub(crate) ended: Interrupt,
+    /// Held while a compacted copy takes the file's place.
+    pub(crate) renaming: Mutex<()>,
 }
 
 impl std::fmt::Debug for ViewIndex {
@@ -108,12 +112,20 @@ impl ViewIndex {
             building: Mutex::new(()),
             compared: AtomicBool::new(false),
             is_compacting: AtomicBool::new(false),
+            ended: Interrupt::default(),
+            renaming: Mutex::new(()),
         })
     }
 
     /// The group that the index is of.
     pub fn group(&self) -> &Arc<ViewGroup> {
         &self.group
+    }
+
+    /// Ends a compaction: once this returns, none makes the file that somebody is about to remove.
+    pub fn end(&self) {
+        let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ended.raise();
     }
 
     pub(crate) fn file(&self) -> Arc<TreeFile> {
@@ -228,6 +240,8 @@ impl ViewIndex {
 
     /// Puts an empty file in the place of the present one. Who reads the old one goes on.
     fn replace(&self) -> Result<Arc<TreeFile>, ViewError> {
+        let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ended.check()?;
         let made = create_anew(&*self.storage, &self.path, &self.group, &self.options)?;
         let file = self.put(made);
         self.compared.store(true, Ordering::Release);

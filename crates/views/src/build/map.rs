@@ -67,7 +67,6 @@ impl<'a> Mapper<'a> {
 
     /// Maps a batch.
     pub(super) fn map(&mut self, batch: Batch) -> Result<Mapped, ViewError> {
-        self.context.interrupt.check()?;
         let mut mapped = Mapped {
             number: batch.number,
             last_seq: batch.changes.last().map_or(0, |change| change.seq),
@@ -81,6 +80,7 @@ impl<'a> Mapper<'a> {
                 .collect(),
         };
         for change in &batch.changes {
+            self.context.interrupt.check()?;
             let id = &change.id;
             mapped.ids.push(id.to_owned());
             if !change.is_deleted() && self.group.takes(id) {
@@ -129,11 +129,15 @@ impl<'a> Mapper<'a> {
                 return Ok(());
             }
         };
-        let emissions = engine.map(&self.json);
-        let emissions = emissions.map_err(|source| ViewError::Map {
-            id: id.to_owned(),
-            source,
-        })?;
+        let emissions = match engine.map(&self.json) {
+            Ok(emissions) => emissions,
+            Err(limit) => {
+                self.context.log.failure(id, None, &limit.to_string());
+                // What the document has left in the old one may fail the next.
+                *engine = compile(self.group, self.context)?;
+                return Ok(());
+            }
+        };
         for emission in emissions {
             match emission {
                 Emission::Row {
@@ -145,9 +149,9 @@ impl<'a> Mapper<'a> {
                     .push(take(&mut self.bytes, function, key, value)),
                 Emission::Failed { function, reason } => {
                     let view = self.group.name_of_map(function);
-                    self.context.log.message(id, view, reason);
+                    self.context.log.failure(id, Some(view), reason);
                 }
-                Emission::Logged(text) => self.context.log.message(id, "", text),
+                Emission::Logged(text) => self.context.log.message(id, text),
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Views: rows of indexes, what is known of them, and their removal.
 
 pub mod indexes;
+mod told;
 
 use std::sync::Arc;
 
@@ -79,11 +80,14 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
         body.extend_from_slice(name);
         write_number(number, &mut body);
     }
-    let signature = asked.index.group().signature();
+    let group = asked.index.group();
+    let signature = group.signature();
     body.extend_from_slice(format!("}},\"signature\":\"{signature}\"").as_bytes());
     body.extend_from_slice(b",\"purge_seq\":");
     write_number(view.purge_seq(), &mut body);
-    body.extend_from_slice(b",\"language\":\"javascript\",\"compact_running\":");
+    body.extend_from_slice(b",\"language\":");
+    varve_json::write_string(group.language(), &mut body);
+    body.extend_from_slice(b",\"compact_running\":");
     body.extend_from_slice(match call.app.compactor.has_index(&asked.index) {
         true => b"true",
         false => b"false",
