@@ -174,3 +174,169 @@ fn the_language_of_views_is_told() {
         assert_eq!(info["view_index"]["language"], language);
     }
 }
+
+/// The rows of a query as keys and values.
+fn groups(connection: &mut Connection, query: &str) -> Value {
+    let answer = call(
+        connection,
+        "GET",
+        &format!("/db/_design/d/_view/{query}"),
+        &Value::Null,
+    );
+    let rows = answer["rows"].as_array().unwrap().iter();
+    rows.map(|row| json!([row["key"], row["value"]])).collect()
+}
+
+#[test]
+fn built_in_reduces_answer_as_couchdb_documents_them() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let mut views = serde_json::Map::new();
+    for reduce in [
+        "_first",
+        "_last",
+        "_top_3",
+        "_bottom_2",
+        "_approx_count_distinct",
+    ] {
+        let map = "function (doc) { emit([doc.device, doc.n % 1000], doc.n * 7 % 3001) }";
+        views.insert(
+            reduce[1..].to_owned(),
+            json!({"map": map, "reduce": reduce}),
+        );
+    }
+    call(
+        &mut connection,
+        "PUT",
+        "/db/_design/d",
+        &json!({"views": views}),
+    );
+    let docs: Vec<_> = (0..3000)
+        .map(|n| {
+            let device = if n < 2000 { "a" } else { "b" };
+            json!({"_id": format!("{n:04}"), "n": n, "device": device})
+        })
+        .collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    let level = |name: &str| format!("{name}?group_level=1");
+    for (query, expected) in [
+        (level("first"), json!([[["a"], 0], [["b"], 14000 % 3001]])),
+        (
+            level("last"),
+            json!([[["a"], 13993 % 3001], [["b"], 20993 % 3001]]),
+        ),
+        // In whichever direction groups are read, the first is the first.
+        (
+            level("first") + "&descending=true",
+            json!([[["b"], 14000 % 3001], [["a"], 0]]),
+        ),
+        (
+            "first?startkey=[\"a\",5]&endkey=[\"a\",7]".into(),
+            json!([[null, 35]]),
+        ),
+        (
+            "last?startkey=[\"a\",5]&endkey=[\"a\",7]&limit=1".into(),
+            json!([[null, 7049 % 3001]]),
+        ),
+        (
+            "last?keys=[[\"a\",3],[\"b\",3]]&group=true".into(),
+            json!([[["a", 3], 7021 % 3001], [["b", 3], 14021 % 3001]]),
+        ),
+        ("top_3".into(), json!([[null, [3000, 2999, 2998]]])),
+        ("bottom_2".into(), json!([[null, [0, 1]]])),
+        (
+            "top_3?startkey=[\"a\",1]&endkey=[\"a\",1]".into(),
+            json!([[null, [7007 % 3001, 7]]]),
+        ),
+        ("top_3?startkey=[\"c\"]".into(), json!([])),
+        (
+            "approx_count_distinct?group=true&limit=1".into(),
+            json!([[["a", 0], 1]]),
+        ),
+    ] {
+        assert_eq!(groups(&mut connection, &query), expected, "{query}");
+    }
+    let about = |answer: &Value, count: i64| {
+        let found = answer[0][1].as_i64().unwrap();
+        assert!((found - count).abs() < count / 12, "{answer}: {count}");
+    };
+    about(&groups(&mut connection, "approx_count_distinct"), 2000);
+    about(
+        &groups(&mut connection, &level("approx_count_distinct")),
+        1000,
+    );
+    // What goes is not counted any more.
+    let path = "/db/_all_docs?startkey=\"2900\"&endkey=\"2999\"";
+    let rows = call(&mut connection, "GET", path, &Value::Null);
+    for row in rows["rows"].as_array().unwrap() {
+        let rev = row["value"]["rev"].as_str().unwrap();
+        let path = format!("/db/{}?rev={rev}", row["id"].as_str().unwrap());
+        call(&mut connection, "DELETE", &path, &Value::Null);
+    }
+    let last = groups(&mut connection, "last?group_level=1&startkey=[\"b\"]");
+    assert_eq!(last, json!([[["b"], 2899 * 7 % 3001]]));
+    about(&groups(&mut connection, "approx_count_distinct"), 1900);
+}
+
+#[test]
+fn reduces_that_do_not_reduce_say_so_in_their_rows() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let docs: Vec<_> = (0..1000)
+        .map(|n| json!({"n": n, "text": "x".repeat(1000)}))
+        .collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    let map = "function (doc) { emit(doc.n, doc.text) }";
+    let views = json!({
+        "all": {"map": map, "reduce": "function (k, v, r) { return r ? [].concat.apply([], v) : v }"},
+        "top": {"map": "function (doc) { emit(doc.n, doc.text.repeat(10)) }", "reduce": "_top_100"},
+        "sum": {"map": map, "reduce": "_sum"},
+    });
+    call(
+        &mut connection,
+        "PUT",
+        "/db/_design/d",
+        &json!({"views": views}),
+    );
+    for (view, word) in [
+        ("all", "reduce_overflow_error"),
+        ("top", "reduce_overflow_error"),
+        ("sum", "builtin_reduce_error"),
+    ] {
+        let answer = groups(&mut connection, view);
+        assert_eq!(answer[0][1]["error"], word, "{answer}");
+        let reason = answer[0][1]["reason"].as_str().unwrap();
+        assert!((20..=1024).contains(&reason.len()), "{reason}");
+    }
+}
+
+#[test]
+fn reduces_that_are_none_are_refused() {
+    let server = Running::start();
+    let mut connection = with_bad(&server, "");
+    for name in [
+        "_nope", "_top_0", "_top_101", "_top_x", "_first_2", "_bottom_",
+    ] {
+        let design = json!({"views": {"v": {"map": "function (doc) {}", "reduce": name}}});
+        let headers = [ADMIN, JSON];
+        let reply = connection.send("PUT", "/db/_design/no", &headers, &design.to_string());
+        let expected = json!({"error": "invalid_design_doc",
+            "reason": format!("`{name}` is not a supported reduce function.")});
+        assert_eq!(
+            (reply.status, serde_json::from_str(&reply.body).unwrap()),
+            (400, expected)
+        );
+    }
+}
