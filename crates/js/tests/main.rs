@@ -5,6 +5,7 @@
 mod isolation;
 mod limits;
 mod map;
+mod modules;
 mod others;
 
 use varve_js::{Emission, Limits, MapEngine};

@@ -10,6 +10,7 @@ mod client;
 mod compaction;
 mod compression;
 mod damage;
+mod design;
 mod feeds;
 mod find;
 mod hg;

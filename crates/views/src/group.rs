@@ -1,6 +1,6 @@
 //! The views of one design document, as far as they decide what its index holds.
 
-use crate::design::{JAVASCRIPT, LIBRARY};
+use crate::design::{JAVASCRIPT, LIBRARY, library};
 use crate::find::{JsonMap, QUERY};
 use crate::reduce::Reduction;
 use crate::{DesignError, ViewError};
@@ -51,6 +51,8 @@ pub struct ViewGroup {
     is_query: bool,
     maps: Vec<Map>,
     views: Vec<(String, Place)>,
+    /// JSON text of what map functions may require.
+    library: Option<String>,
 }
 
 impl ViewGroup {
@@ -101,14 +103,16 @@ impl ViewGroup {
             .into_iter()
             .filter_map(|(name, view)| Some((name, place(&maps, &view)?)))
             .collect();
+        let library = library(document).filter(|_| !is_query && !maps.is_empty());
         let options = document.get("options");
         let flag = |name| options.and_then(|options| options.get(name)?.as_bool());
         Ok(ViewGroup {
-            signature: sign(language, options, &maps, &views),
+            signature: sign(language, options, &maps, &views, library.as_deref()),
             include_design: flag("include_design").unwrap_or(false),
             is_query,
             views,
             maps,
+            library,
         })
     }
 
@@ -155,6 +159,11 @@ impl ViewGroup {
 
     pub(crate) fn maps(&self) -> &[Map] {
         &self.maps
+    }
+
+    /// JSON text of the object in which map functions find modules.
+    pub(crate) fn library(&self) -> Option<&[u8]> {
+        self.library.as_deref().map(str::as_bytes)
     }
 
     /// The maps, if they are those of json indexes.
@@ -213,6 +222,7 @@ fn sign(
     options: Option<&Value>,
     maps: &[Map],
     views: &[(String, Place)],
+    library: Option<&str>,
 ) -> Signature {
     let mut hash = Md5::new();
     let mut part = |bytes: &[u8]| {
@@ -239,6 +249,9 @@ fn sign(
         part(&(place.map as u64).to_le_bytes());
         let reduction = place.reduction.map_or(u64::MAX, |index| index as u64);
         part(&reduction.to_le_bytes());
+    }
+    if let Some(library) = library {
+        part(library.as_bytes());
     }
     Signature(hash.finalize().into())
 }
@@ -277,6 +290,7 @@ mod tests {
             r#"{"views":{"a":{"map":"m"}}}"#,
             r#"{"views":{"b":{"map":"m","reduce":"_sum"}}}"#,
             r#"{"views":{"a":{"map":"m","reduce":"_sum"}},"options":{"include_design":true}}"#,
+            r#"{"views":{"a":{"map":"m","reduce":"_sum"},"lib":{"x":""}}}"#,
         ] {
             assert_ne!(one.signature(), group(other).signature(), "{other}");
         }

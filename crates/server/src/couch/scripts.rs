@@ -4,8 +4,10 @@
 //! keeps the few that it ran last.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
-use varve_js::{FilterEngine, JsError, Limits, MapEngine, ValidateEngine, Verdict};
+use varve_js::{Emission, FilterEngine, JsError, Limits, MapEngine, ValidateEngine, Verdict};
+use varve_json::Object;
 
 use super::call::Call;
 use crate::Failure;
@@ -13,24 +15,49 @@ use crate::Failure;
 /// Engines that one thread keeps.
 const KEPT: usize = 8;
 
-/// Engines by the text of their function, the one that ran last at the end.
-struct Engines<E>(Vec<(String, E)>);
+/// A function of a design document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Its text.
+    source: String,
+    /// JSON text of what it may require: the design document, or `views.lib` alone for views.
+    root: Arc<[u8]>,
+}
+
+impl Script {
+    /// A function that is given the whole design document.
+    pub fn new(source: &str, design: &[u8]) -> Script {
+        Script {
+            source: source.to_owned(),
+            root: design.into(),
+        }
+    }
+
+    /// A map function.
+    pub fn of_view(source: &str, design: &Object) -> Script {
+        let library = varve_views::library(design);
+        Script::new(source, library.as_deref().unwrap_or("{}").as_bytes())
+    }
+}
+
+/// Engines by their function, the one that ran last at the end.
+struct Engines<E>(Vec<(Script, E)>);
 
 impl<E> Engines<E> {
     const fn new() -> Engines<E> {
         Engines(Vec::new())
     }
 
-    /// The engine for a text, made if this thread has none.
+    /// The engine for a function, made if this thread has none.
     fn get(
         &mut self,
-        source: &str,
-        compile: impl FnOnce(&str) -> Result<E, JsError>,
+        script: &Script,
+        compile: impl FnOnce(&Script) -> Result<E, JsError>,
     ) -> Result<&mut E, JsError> {
-        let found = self.0.iter().position(|(known, _)| known == source);
+        let found = self.0.iter().position(|(known, _)| known == script);
         let entry = match found {
             Some(at) => self.0.remove(at),
-            None => (source.to_owned(), compile(source)?),
+            None => (script.clone(), compile(script)?),
         };
         if self.0.len() >= KEPT {
             self.0.remove(0);
@@ -51,10 +78,10 @@ thread_local! {
 ///
 /// # Errors
 /// 400 if the function does not compile, or fails.
-pub fn filter(source: &str, document: &[u8], request: &[u8]) -> Result<bool, Failure> {
+pub fn filter(script: &Script, document: &[u8], request: &[u8]) -> Result<bool, Failure> {
     FILTERS.with_borrow_mut(|engines| {
-        let compile = |source: &str| FilterEngine::compile(source, Limits::default());
-        let engine = engines.get(source, compile).map_err(failed)?;
+        let compile = |it: &Script| FilterEngine::compile(&it.source, &it.root, Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
         engine.passes(document, request).map_err(failed)
     })
 }
@@ -63,11 +90,13 @@ pub fn filter(source: &str, document: &[u8], request: &[u8]) -> Result<bool, Fai
 ///
 /// # Errors
 /// As [`filter`].
-pub fn emits(source: &str, document: &[u8]) -> Result<bool, Failure> {
+pub fn emits(script: &Script, document: &[u8]) -> Result<bool, Failure> {
     MAPS.with_borrow_mut(|engines| {
-        let compile = |source: &str| MapEngine::compile(&[source], Limits::default());
-        let engine = engines.get(source, compile).map_err(failed)?;
-        Ok(engine.map(document).map_err(failed)?.count() > 0)
+        let compile =
+            |it: &Script| MapEngine::with_modules(&[&it.source], Some(&it.root), Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
+        let mut emissions = engine.map(document).map_err(failed)?;
+        Ok(emissions.any(|emission| matches!(emission, Emission::Row { .. })))
     })
 }
 
@@ -76,15 +105,16 @@ pub fn emits(source: &str, document: &[u8]) -> Result<bool, Failure> {
 /// # Errors
 /// As [`filter`].
 pub fn validate(
-    source: &str,
+    script: &Script,
     document: &[u8],
     previous: Option<&[u8]>,
     user: &[u8],
     security: &[u8],
 ) -> Result<Verdict, Failure> {
     VALIDATORS.with_borrow_mut(|engines| {
-        let compile = |source: &str| ValidateEngine::compile(source, Limits::default());
-        let engine = engines.get(source, compile).map_err(failed)?;
+        let compile =
+            |it: &Script| ValidateEngine::compile(&it.source, &it.root, Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
         engine
             .validate(document, previous, user, security)
             .map_err(failed)

@@ -213,7 +213,7 @@ impl<'a> Mapper<'a> {
 
 fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapEngine, ViewError> {
     let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
-    let engine = MapEngine::compile(&sources, context.limits);
+    let engine = MapEngine::with_modules(&sources, group.library(), context.limits);
     Ok(engine.map_err(|error| {
         let view = match error {
             JsError::Compile { index, .. } => group.name_of_map(index),
