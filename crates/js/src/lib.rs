@@ -1,4 +1,4 @@
-//! The JavaScript engine that runs map, reduce, filter and validate functions within limits.
+//! The JavaScript engine that runs map, reduce, filter, validate and update functions within limits.
 //!
 //! Scripts see the language, `emit`, `log`, `sum`, `isArray`, `toJSON` and `require`, and nothing else: no
 //! files, no network, no timers. An engine belongs to one thread; a caller with several workers
@@ -19,6 +19,7 @@ mod limits;
 mod map;
 mod reduce;
 mod sandbox;
+mod update;
 mod validate;
 
 pub use error::JsError;
@@ -26,6 +27,7 @@ pub use filter::FilterEngine;
 pub use limits::Limits;
 pub use map::{Emission, Emitted, MapEngine};
 pub use reduce::ReduceEngine;
+pub use update::{UpdateEngine, Updated};
 pub use validate::{Refusal, ValidateEngine, Verdict};
 
 use sandbox::Sandbox;

@@ -165,7 +165,7 @@
             restore();
             return said;
         },
-        // The next three answer '=' and a result, or a letter for the kind of failure and its text.
+        // The next four answer '=' and a result, or a letter for the kind of failure and its text.
         reduce(index, keysOrNull, values, rereduce) {
             try {
                 return '=' + json((0, functions[index])(keysOrNull, values, rereduce));
@@ -186,6 +186,20 @@
                 restore();
             }
         },
+        update(docOrNull, request) {
+            try {
+                const result = functions[0].call(root, docOrNull, request);
+                const response = result[1];
+                const said = typeof response === 'string' ? { body: response } : response;
+                if (typeof said !== 'object' || said === null) return '?';
+                return '=' + json([result[0], said]);
+            } catch (error) {
+                rethrowIfExhausted(error);
+                return failure(error);
+            } finally {
+                restore();
+            }
+        },
         validate(doc, previous, user, security) {
             try {
                 functions[0].call(root, doc, previous, user, security);
@@ -198,6 +212,15 @@
             }
         },
     };
+
+    // What CouchDB's functions may throw: ['error', word, reason], or {error: word, reason: reason}.
+    function failure(error) {
+        if (error !== null && typeof error === 'object') {
+            if (error[0] === 'error' || error[0] === 'fatal') return 'E' + json([error[1], error[2]]);
+            if (error.error && error.reason) return 'E' + json([error.error, error.reason]);
+        }
+        return '!' + describe(error);
+    }
 
     function refusal(error) {
         if (error !== null && typeof error === 'object') {

@@ -34,10 +34,11 @@ pub(crate) enum Driver {
     Reduce,
     Filter,
     Validate,
+    Update,
 }
 
 /// Names of the driver's functions, in the order of [`Driver`].
-const DRIVERS: [&str; 4] = ["map", "reduce", "filter", "validate"];
+const DRIVERS: [&str; 5] = ["map", "reduce", "filter", "validate", "update"];
 
 /// One argument of a driver function.
 #[derive(Clone, Copy, Debug)]

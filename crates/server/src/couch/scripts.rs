@@ -6,7 +6,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use varve_js::{Emission, FilterEngine, JsError, Limits, MapEngine, ValidateEngine, Verdict};
+use varve_js::{
+    Emission, FilterEngine, JsError, Limits, MapEngine, UpdateEngine, Updated, ValidateEngine,
+    Verdict,
+};
 use varve_json::Object;
 
 use super::call::Call;
@@ -71,6 +74,7 @@ impl<E> Engines<E> {
 thread_local! {
     static FILTERS: RefCell<Engines<FilterEngine>> = const { RefCell::new(Engines::new()) };
     static MAPS: RefCell<Engines<MapEngine>> = const { RefCell::new(Engines::new()) };
+    static UPDATERS: RefCell<Engines<UpdateEngine>> = const { RefCell::new(Engines::new()) };
     static VALIDATORS: RefCell<Engines<ValidateEngine>> = const { RefCell::new(Engines::new()) };
 }
 
@@ -121,44 +125,35 @@ pub fn validate(
     })
 }
 
+/// Asks an update function; both arguments are JSON text.
+///
+/// # Errors
+/// 500 if the function does not compile, or fails.
+pub fn update(
+    script: &Script,
+    document: Option<&[u8]>,
+    request: &[u8],
+) -> Result<Updated, Failure> {
+    let failed = |error| match error {
+        JsError::Compile { .. } => Failure::new(500, "compilation_error", error.to_string()),
+        other => {
+            let reason = format!("function raised error: {other}");
+            Failure::new(500, "render_error", reason)
+        }
+    };
+    UPDATERS.with_borrow_mut(|engines| {
+        let compile = |it: &Script| UpdateEngine::compile(&it.source, &it.root, Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
+        engine.update(document, request).map_err(failed)
+    })
+}
+
 fn failed(error: JsError) -> Failure {
     let word = match error {
         JsError::Compile { .. } => "compilation_error",
         _ => "script_error",
     };
     Failure::new(400, word, error.to_string())
-}
-
-/// What a filter function is told of the request.
-pub fn request_of(call: &Call) -> Vec<u8> {
-    let request = &call.request;
-    let mut out = b"{\"method\":".to_vec();
-    varve_json::write_string(request.method.as_str(), &mut out);
-    out.extend_from_slice(b",\"path\":[");
-    for (index, segment) in request.segments.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        varve_json::write_string(segment, &mut out);
-    }
-    out.extend_from_slice(b"],\"query\":");
-    let query = request.query.iter();
-    write_pairs(
-        query.map(|(name, value)| (name.as_str(), value.as_str())),
-        &mut out,
-    );
-    out.extend_from_slice(b",\"headers\":");
-    let headers = request.headers.iter();
-    let headers = headers.filter(|(name, _)| *name != hyper::header::AUTHORIZATION);
-    let headers = headers.filter(|(name, _)| *name != hyper::header::COOKIE);
-    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-    write_pairs(headers, &mut out);
-    out.extend_from_slice(
-        b",\"id\":null,\"body\":\"undefined\",\"form\":{},\"cookie\":{},\"userCtx\":",
-    );
-    write_user(call, &mut out);
-    out.extend_from_slice(b"}");
-    out
 }
 
 /// `{"db":…,"name":…,"roles":[…]}`.
@@ -178,17 +173,4 @@ pub fn write_user(call: &Call, out: &mut Vec<u8>) {
         varve_json::write_string(role, out);
     }
     out.extend_from_slice(b"]}");
-}
-
-fn write_pairs<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, out: &mut Vec<u8>) {
-    out.push(b'{');
-    for (index, (name, value)) in pairs.enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        varve_json::write_string(name, out);
-        out.push(b':');
-        varve_json::write_string(value, out);
-    }
-    out.push(b'}');
 }

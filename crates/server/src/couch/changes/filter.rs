@@ -11,6 +11,7 @@ use crate::Failure;
 use crate::couch::call::Call;
 use crate::couch::document::render::text_of;
 use crate::couch::failures;
+use crate::couch::request_object::request_object;
 use crate::couch::scripts::{self, Script};
 
 /// A filter, ready to be asked.
@@ -82,7 +83,7 @@ impl Filter {
                 let text = varve_json::to_string(&document);
                 Filter::Function {
                     script: Script::new(source, text.as_bytes()),
-                    request: scripts::request_of(call),
+                    request: request_object(call, None)?,
                 }
             }
         })
