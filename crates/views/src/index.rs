@@ -7,7 +7,7 @@ use crate::state::IndexState;
 use crate::{Signature, ViewError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use varve_base::{Interrupt, Storage};
 use varve_btree::{NoReduction, NodeCache, Options, Reducer, Sizes, Snapshot, TreeError, TreeFile};
 use varve_codec::EngineSetting;
@@ -120,6 +120,11 @@ impl ViewIndex {
     /// The group that the index is of.
     pub fn group(&self) -> &Arc<ViewGroup> {
         &self.group
+    }
+
+    /// Whether somebody brings it up to date.
+    pub fn is_building(&self) -> bool {
+        matches!(self.building.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// Ends a compaction: once this returns, none makes the file that somebody is about to remove.
@@ -362,4 +367,52 @@ pub fn remove_stale(
         }
     }
     Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoLog;
+    use varve_base::{MemoryStorage, Silent};
+    use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
+    use varve_json::parse_object;
+
+    #[test]
+    fn an_index_of_another_collator_is_made_anew() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        let options = DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20));
+        let db = Database::create(Arc::clone(&storage), Path::new("db"), &options).unwrap();
+        let edit = Edit::parse(Some("a"), b"{}").unwrap();
+        db.update_one(edit, Mode::Interactive).unwrap().unwrap();
+        let design = parse_object(br#"{"views":{"v":{"map":"function(d){emit(1)}"}}}"#).unwrap();
+        let group = Arc::new(ViewGroup::read(&design).unwrap());
+        let options = IndexOptions {
+            setting: EngineSetting::SNAPPY,
+            cache: NodeCache::new(1 << 20),
+            limits: Limits::default(),
+        };
+        let index = ViewIndex::open(storage, Path::new("i"), group, options).unwrap();
+        let context = BuildContext {
+            workers: 1,
+            limits: Limits::default(),
+            progress: &Silent,
+            interrupt: &Interrupt::default(),
+            log: &NoLog,
+        };
+        let snapshot = db.snapshot();
+        index.refreshed(&snapshot, &context).unwrap();
+        let built = index.file();
+        index.refreshed(&snapshot, &context).unwrap();
+        assert!(Arc::ptr_eq(&built, &index.file()));
+        let mut txn = built.begin().unwrap();
+        let mut header = built.snapshot().user_header().to_vec();
+        *header.last_mut().unwrap() ^= 1;
+        txn.set_user_header(&header);
+        txn.commit().unwrap();
+        assert!(index.if_fresh(&snapshot).is_none());
+        assert_eq!(index.current(&snapshot).unwrap().row_count("v").unwrap(), 0);
+        let view = index.refreshed(&snapshot, &context).unwrap();
+        assert_eq!(view.row_count("v").unwrap(), 1);
+        assert!(!Arc::ptr_eq(&built, &index.file()));
+    }
 }
