@@ -21,4 +21,5 @@ mod recorded;
 mod short;
 mod streams;
 mod users;
+mod view_options;
 mod views;

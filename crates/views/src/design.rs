@@ -69,7 +69,11 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
             text(value, || member.to_owned())?;
         }
     }
-    typed_object(document, "options")?;
+    let options = typed_object(document, "options")?;
+    if options.and_then(|options| options.get("partitioned")) == Some(&Value::Bool(true)) {
+        let reason = "partitioned option cannot be true in a non-partitioned database.";
+        return Err(DesignError::invalid(reason.to_owned()));
+    }
     let Some(views) = typed_object(document, "views")? else {
         return Ok(());
     };

@@ -47,6 +47,8 @@ pub(crate) struct Place {
 pub struct ViewGroup {
     signature: Signature,
     include_design: bool,
+    /// Whether map functions see `_local_seq`.
+    local_seq: bool,
     /// Whether the maps are those of json indexes.
     is_query: bool,
     maps: Vec<Map>,
@@ -109,6 +111,7 @@ impl ViewGroup {
         Ok(ViewGroup {
             signature: sign(language, options, &maps, &views, library.as_deref()),
             include_design: flag("include_design").unwrap_or(false),
+            local_seq: flag("local_seq").unwrap_or(false),
             is_query,
             views,
             maps,
@@ -171,6 +174,11 @@ impl ViewGroup {
         let read = |map: &Map| JsonMap::read(&varve_json::parse(map.source.as_bytes()).ok()?);
         let maps = || self.maps.iter().map(read).collect();
         self.is_query.then(maps).flatten()
+    }
+
+    /// Whether map functions see the sequence of each document.
+    pub(crate) fn shows_local_seq(&self) -> bool {
+        self.local_seq
     }
 
     /// Whether a document has rows at all.

@@ -169,6 +169,11 @@ impl<'a> Mapper<'a> {
                 write_attachment_stubs(&attachments, false, out);
             });
         }
+        if self.group.shows_local_seq() {
+            text.member("_local_seq", |out| {
+                out.extend_from_slice(change.seq.to_string().as_bytes());
+            });
+        }
         text.end();
         Ok(())
     }
