@@ -1,6 +1,6 @@
-//! The JavaScript engine that runs map, reduce, filter and validate functions within limits.
+//! The JavaScript engine that runs map, reduce, filter, validate and update functions within limits.
 //!
-//! Scripts see the language, `emit`, `log`, `sum`, `isArray` and `toJSON`, and nothing else: no
+//! Scripts see the language, `emit`, `log`, `sum`, `isArray`, `toJSON` and `require`, and nothing else: no
 //! files, no network, no timers. An engine belongs to one thread; a caller with several workers
 //! makes one for each.
 //!
@@ -22,6 +22,7 @@ mod map;
 mod native;
 mod reduce;
 mod sandbox;
+mod update;
 mod validate;
 
 pub use error::JsError;
@@ -30,14 +31,16 @@ pub use functions::{Compilation, MapFunctions, is_compiled};
 pub use limits::Limits;
 pub use map::{Emission, Emitted, MapEngine};
 pub use reduce::ReduceEngine;
+pub use update::{UpdateEngine, Updated};
 pub use validate::{Refusal, ValidateEngine, Verdict};
 
 use sandbox::Sandbox;
 
-/// Whether `source` is the text of one function.
+/// Whether `source` is the text of one function; `root` is the JSON text of the object with the
+/// modules that it may require.
 ///
 /// # Errors
 /// [`JsError::Compile`] if it is not; a limit if running the text reaches one.
-pub fn check_source(source: &str, limits: Limits) -> Result<(), JsError> {
-    Sandbox::compile(&[source], limits).map(|_| ())
+pub fn check_source(source: &str, root: Option<&[u8]>, limits: Limits) -> Result<(), JsError> {
+    Sandbox::compile(&[source], root, limits).map(|_| ())
 }

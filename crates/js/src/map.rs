@@ -19,8 +19,21 @@ impl MapEngine {
     /// # Errors
     /// [`JsError::Compile`] names the first source that is not a function.
     pub fn compile(sources: &[&str], limits: Limits) -> Result<Self, JsError> {
+        MapEngine::with_modules(sources, None, limits)
+    }
+
+    /// The same for functions that may require modules: `root` is the JSON text of the object in which
+    /// their paths begin.
+    ///
+    /// # Errors
+    /// As [`MapEngine::compile`].
+    pub fn with_modules(
+        sources: &[&str],
+        root: Option<&[u8]>,
+        limits: Limits,
+    ) -> Result<Self, JsError> {
         Ok(MapEngine {
-            sandbox: Sandbox::compile(sources, limits)?,
+            sandbox: Sandbox::compile(sources, root, limits)?,
             said: String::new(),
             every: (0..sources.len()).collect(),
         })

@@ -12,6 +12,8 @@
     const InternalErrorType = InternalError;
     const RangeErrorType = RangeError;
     const MapType = Map;
+    const FunctionType = Function;
+    const { hasOwn } = Object;
     const text = String;
 
     // What the running call has said so far, one line per item:
@@ -40,14 +42,84 @@
         return total;
     }
 
+    // What `require` looks into: the design document, or the part of it that views may use.
+    let root = {};
+    // Modules by their path, from before they run, so that a cycle finds what is there by then.
+    const modules = new MapType();
+    // Globals that modules made (many forget `var`), which last as long as they do.
+    const made = { __proto__: null };
+
+    // The names from the root to what `path` means in the module at `from`, which is a list of such
+    // names, or null outside of modules.
+    function resolve(path, from) {
+        const parts = text(path).split('/');
+        const relative = parts[0] === '.' || parts[0] === '..';
+        const steps = relative && from ? from.slice(0, -1) : [];
+        for (let i = 0; i < parts.length; i++) {
+            if (parts[i] === '..') {
+                if (steps.length === 0) throw invalidPath(path, 'it leads out of the design document');
+                steps.pop();
+            } else if (parts[i] !== '.') {
+                steps.push(parts[i]);
+            }
+        }
+        return steps;
+    }
+
+    function invalidPath(path, why) {
+        return new ErrorType('invalid_require_path: ' + stringify(text(path)) + ': ' + why);
+    }
+
+    function sourceAt(path, steps) {
+        let found = root;
+        for (let i = 0; i < steps.length; i++) {
+            if (found === null || typeof found !== 'object' || !hasOwn(found, steps[i])) {
+                throw invalidPath(path, 'there is no ' + stringify(steps.slice(0, i + 1).join('/')));
+            }
+            found = found[steps[i]];
+        }
+        if (typeof found !== 'string') throw invalidPath(path, 'a module must be a string');
+        return found;
+    }
+
+    function load(path, from) {
+        const steps = resolve(path, from);
+        const id = steps.join('/');
+        const known = modules.get(id);
+        if (known !== undefined) return known.exports;
+        const source = sourceAt(path, steps);
+        const module = { id, exports: {} };
+        modules.set(id, module);
+        const before = new MapType();
+        keys(global).forEach((name) => before.set(name, true));
+        try {
+            const body = new FunctionType('module', 'exports', 'require', source);
+            body.call({}, module, module.exports, (inner) => load(inner, steps));
+        } catch (error) {
+            modules.delete(id);
+            throw error;
+        } finally {
+            keys(global).forEach((name) => {
+                if (!before.has(name)) made[name] = global[name];
+            });
+        }
+        return module.exports;
+    }
+
+    function require(path) {
+        return load(path, null);
+    }
+
     // What scripts may assign to (many forget `var`), put back after every call.
-    const helpers = { emit, log, sum, isArray, toJSON: json };
+    const helpers = { emit, log, sum, isArray, toJSON: json, require };
     const names = keys(helpers);
 
     function restore() {
         for (let i = 0; i < names.length; i++) global[names[i]] = helpers[names[i]];
         const leaked = keys(global);
         for (let i = 0; i < leaked.length; i++) delete global[leaked[i]];
+        const lasting = keys(made);
+        for (let i = 0; i < lasting.length; i++) global[lasting[i]] = made[lasting[i]];
     }
 
     function describe(error) {
@@ -68,6 +140,11 @@
     const functions = [];
 
     const driver = {
+        // Before any function is added.
+        setRoot(object) {
+            root = object;
+            freezeAll([root]);
+        },
         add(candidate) {
             restore();
             if (typeof candidate !== 'function') return false;
@@ -90,7 +167,7 @@
             restore();
             return said;
         },
-        // The next three answer '=' and a result, or a letter for the kind of failure and its text.
+        // The next four answer '=' and a result, or a letter for the kind of failure and its text.
         reduce(index, keysOrNull, values, rereduce) {
             try {
                 return '=' + json((0, functions[index])(keysOrNull, values, rereduce));
@@ -103,7 +180,7 @@
         },
         filter(doc, request) {
             try {
-                return (0, functions[0])(doc, request) ? '=true' : '=false';
+                return functions[0].call(root, doc, request) ? '=true' : '=false';
             } catch (error) {
                 rethrowIfExhausted(error);
                 return '!' + describe(error);
@@ -111,9 +188,23 @@
                 restore();
             }
         },
+        update(docOrNull, request) {
+            try {
+                const result = functions[0].call(root, docOrNull, request);
+                const response = result[1];
+                const said = typeof response === 'string' ? { body: response } : response;
+                if (typeof said !== 'object' || said === null) return '?';
+                return '=' + json([result[0], said]);
+            } catch (error) {
+                rethrowIfExhausted(error);
+                return failure(error);
+            } finally {
+                restore();
+            }
+        },
         validate(doc, previous, user, security) {
             try {
-                (0, functions[0])(doc, previous, user, security);
+                functions[0].call(root, doc, previous, user, security);
                 return '=';
             } catch (error) {
                 rethrowIfExhausted(error);
@@ -123,6 +214,15 @@
             }
         },
     };
+
+    // What CouchDB's functions may throw: ['error', word, reason], or {error: word, reason: reason}.
+    function failure(error) {
+        if (error !== null && typeof error === 'object') {
+            if (error[0] === 'error' || error[0] === 'fatal') return 'E' + json([error[1], error[2]]);
+            if (error.error && error.reason) return 'E' + json([error.error, error.reason]);
+        }
+        return '!' + describe(error);
+    }
 
     function refusal(error) {
         if (error !== null && typeof error === 'object') {

@@ -15,7 +15,7 @@ impl ReduceEngine {
     /// # Errors
     /// [`JsError::Compile`] names the first source that is not a function.
     pub fn compile(sources: &[&str], limits: Limits) -> Result<Self, JsError> {
-        Sandbox::compile(sources, limits).map(|sandbox| ReduceEngine { sandbox })
+        Sandbox::compile(sources, None, limits).map(|sandbox| ReduceEngine { sandbox })
     }
 
     /// Reduces rows: `keys` is a JSON array of `[key, document id]`, `values` one of the values.

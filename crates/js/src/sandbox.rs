@@ -34,10 +34,11 @@ pub(crate) enum Driver {
     Reduce,
     Filter,
     Validate,
+    Update,
 }
 
 /// Names of the driver's functions, in the order of [`Driver`].
-const DRIVERS: [&str; 4] = ["map", "reduce", "filter", "validate"];
+const DRIVERS: [&str; 5] = ["map", "reduce", "filter", "validate", "update"];
 
 /// One argument of a driver function.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +67,13 @@ impl std::fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// Makes an engine and compiles `sources` in it.
-    pub(crate) fn compile(sources: &[&str], limits: Limits) -> Result<Self, JsError> {
+    /// Makes an engine and compiles `sources` in it. `root` is the JSON text of the object in which
+    /// they find modules.
+    pub(crate) fn compile(
+        sources: &[&str],
+        root: Option<&[u8]>,
+        limits: Limits,
+    ) -> Result<Self, JsError> {
         let start = |error: Error| JsError::Start {
             reason: error.to_string(),
         };
@@ -85,18 +91,21 @@ impl Sandbox {
             deadline,
             limits,
         };
-        sandbox.start(sources)?;
+        sandbox.start(sources, root)?;
         Ok(sandbox)
     }
 
-    /// Runs the prelude and hands it the functions.
-    fn start(&mut self, sources: &[&str]) -> Result<(), JsError> {
+    /// Runs the prelude and hands it the modules and the functions.
+    fn start(&mut self, sources: &[&str], root: Option<&[u8]>) -> Result<(), JsError> {
         let limits = Watch::new(&self.deadline, self.limits);
         self.drivers = self.context.with(|ctx| {
             let start = |error: Error| JsError::Start {
                 reason: limits.failure(&ctx, error).to_string(),
             };
             let driver: Object = ctx.eval(PRELUDE).map_err(start)?;
+            if let Some(root) = root {
+                set_root(&ctx, &driver, root, limits)?;
+            }
             let add: Function = driver.get("add").map_err(start)?;
             for (index, source) in sources.iter().enumerate() {
                 limits.begin();
@@ -203,6 +212,22 @@ impl<'a> Watch<'a> {
             _ => JsError::Thrown { message },
         }
     }
+}
+
+/// Hands the driver what `require` looks into.
+fn set_root<'js>(
+    ctx: &Ctx<'js>,
+    driver: &Object<'js>,
+    root: &[u8],
+    limits: Watch<'_>,
+) -> Result<(), JsError> {
+    limits.begin();
+    let mut passed = Args::new(ctx.clone(), 1);
+    let root = Argument::Json("the design document", root);
+    push(ctx, &mut passed, &root, limits)?;
+    let set: Result<Function, Error> = driver.get("setRoot");
+    set.and_then(|set| passed.apply::<()>(&set))
+        .map_err(|error| limits.failure(ctx, error))
 }
 
 /// Evaluates the text of a function. In an assignment, a function without a name is an expression

@@ -29,13 +29,14 @@ pub enum Refusal {
 }
 
 impl ValidateEngine {
-    /// Compiles the function.
+    /// Compiles the function of a design document, which is given as JSON text. The function finds
+    /// modules in it, and it is the function's `this`.
     ///
     /// # Errors
     /// [`JsError::Compile`] if the source is not a function.
-    pub fn compile(source: &str, limits: Limits) -> Result<Self, JsError> {
+    pub fn compile(source: &str, design: &[u8], limits: Limits) -> Result<Self, JsError> {
         Ok(ValidateEngine {
-            sandbox: Sandbox::compile(&[source], limits)?,
+            sandbox: Sandbox::compile(&[source], Some(design), limits)?,
             answer: String::new(),
         })
     }

@@ -115,10 +115,10 @@ fn compiling_and_the_other_kinds_have_the_same_limits() {
     });
     let endless = "function () { while (true) {} }";
     assert_eq!(
-        check_source("function (doc) {}; while (true) {}", tight()),
+        check_source("function (doc) {}; while (true) {}", None, tight()),
         time
     );
-    let mut filter = FilterEngine::compile(endless, tight()).unwrap();
+    let mut filter = FilterEngine::compile(endless, b"{}", tight()).unwrap();
     assert_eq!(filter.passes(b"{}", b"{}").map(|_| ()), time);
     let mut reduce = ReduceEngine::compile(&[endless], tight()).unwrap();
     assert_eq!(reduce.reduce(0, b"[]", b"[]", &mut String::new()), time);

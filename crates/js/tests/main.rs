@@ -5,6 +5,7 @@
 mod isolation;
 mod limits;
 mod map;
+mod modules;
 mod native;
 mod others;
 

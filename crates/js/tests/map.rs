@@ -98,7 +98,7 @@ fn sources_come_in_every_dress() {
 #[test]
 fn a_source_that_is_no_function_is_refused_in_the_words_of_the_peer() {
     let refused = |source: &str| {
-        check_source(source, Limits::default())
+        check_source(source, None, Limits::default())
             .unwrap_err()
             .to_string()
     };
@@ -107,7 +107,10 @@ fn a_source_that_is_no_function_is_refused_in_the_words_of_the_peer() {
         "SyntaxError: unexpected token in expression: '' (function(doc){)"
     );
     for source in ["1", "", "{}", "function (doc) {}; 5", "emit = 5"] {
-        assert!(check_source(source, Limits::default()).is_err(), "{source}");
+        assert!(
+            check_source(source, None, Limits::default()).is_err(),
+            "{source}"
+        );
     }
     let second = MapEngine::compile(&["function(d){}", "nope"], Limits::default()).unwrap_err();
     assert!(

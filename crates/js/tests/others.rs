@@ -41,7 +41,7 @@ fn reduce_and_rereduce_get_their_arguments() {
 #[test]
 fn filters_see_document_and_request() {
     let source = "function(doc, req){ req.seen = 1; return doc.v == req.query.v; }";
-    let mut filter = FilterEngine::compile(source, Limits::default()).unwrap();
+    let mut filter = FilterEngine::compile(source, b"{}", Limits::default()).unwrap();
     let request = br#"{"query":{"v":"2"}}"#;
     assert_eq!(filter.passes(br#"{"v":2}"#, request), Ok(true));
     assert_eq!(filter.passes(br#"{"v":3}"#, request), Ok(false));
@@ -56,7 +56,7 @@ fn validation_allows_refuses_or_fails() {
     let source = "function(n,o,u,s){ if (n.forbid) throw({forbidden: 'no: ' + n.forbid}); \
                   if (n.unauth) throw({unauthorized: 'who'}); if (n.odd) throw({forbidden: {a: 1}}); \
                   if (n.oops) n.a.b.c; if (o && o.v > n.v) throw({forbidden: u.name + s.db}); }";
-    let mut engine = ValidateEngine::compile(source, Limits::default()).unwrap();
+    let mut engine = ValidateEngine::compile(source, b"{}", Limits::default()).unwrap();
     let mut ask = |document: &[u8], previous: Option<&[u8]>| {
         engine.validate(document, previous, br#"{"name":"ann"}"#, br#"{"db":"x"}"#)
     };

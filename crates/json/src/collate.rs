@@ -104,6 +104,28 @@ fn string_key(text: &str, out: &mut Vec<u8>) {
     out.push(END);
 }
 
+/// What the order of strings depends on: the same number as long as the collation data orders texts as it
+/// did. It is made of the sort keys of many characters, so that it follows the data by itself.
+pub fn version() -> u64 {
+    static VERSION: OnceLock<u64> = OnceLock::new();
+    *VERSION.get_or_init(|| {
+        let dense = 1..0x3000;
+        let sparse = (0x3000..0x3_0000).step_by(61);
+        let characters = dense.chain(sparse).filter_map(char::from_u32);
+        let mut key = Vec::new();
+        // FNV-1a.
+        let mut hash = 0xcbf2_9ce4_8422_2325;
+        for character in characters {
+            key.clear();
+            string_key(character.encode_utf8(&mut [0; 4]), &mut key);
+            for byte in &key {
+                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        hash
+    })
+}
+
 fn collator() -> &'static CollatorBorrowed<'static> {
     static COLLATOR: OnceLock<CollatorBorrowed<'static>> = OnceLock::new();
     COLLATOR.get_or_init(|| {

@@ -65,6 +65,7 @@ impl Site {
     /// Waits, but not longer than this, for what works in the background to be undone.
     pub(crate) fn wait_for_end(&self, limit: Duration) {
         if let Site::Folder(app) = self {
+            app.databases.end_builds();
             app.compactor.wait_for_end(limit);
         }
     }

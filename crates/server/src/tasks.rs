@@ -22,6 +22,7 @@ struct Task {
     started: u64,
     done: AtomicU64,
     total: AtomicU64,
+    failures: AtomicU64,
     updated: AtomicU64,
 }
 
@@ -66,6 +67,7 @@ impl Tasks {
             started: now,
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
             updated: AtomicU64::new(now),
         });
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,9 +100,20 @@ impl Task {
         members.insert("total_changes", total);
         let percent = (100 * done.min(total)).checked_div(total);
         members.insert("progress", percent.unwrap_or(0));
+        let failures = self.failures.load(Ordering::Relaxed);
+        if failures > 0 {
+            members.insert("failures", failures);
+        }
         members.insert("started_on", self.started);
         members.insert("updated_on", self.updated.load(Ordering::Relaxed));
         members.into()
+    }
+}
+
+impl RunningTask {
+    /// Counts something that could not be done, while the task goes on.
+    pub fn count_failure(&self) {
+        self.task.failures.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -142,6 +155,10 @@ mod tests {
         assert_eq!(first.get("type").and_then(Value::as_str), Some("indexer"));
         assert_eq!(first.get("database").and_then(Value::as_str), Some("a"));
         assert_eq!(first.get("progress").and_then(Value::as_u64), Some(25));
+        assert_eq!(first.get("failures"), None);
+        task.count_failure();
+        let failures = tasks.list().as_array().unwrap()[0].get("failures").cloned();
+        assert_eq!(failures.and_then(|count| count.as_u64()), Some(1));
         drop(task);
         assert_eq!(tasks.list().as_array().unwrap().len(), 0);
     }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use varve_server::{Report, ServeOptions, Served, Server};
@@ -17,6 +18,8 @@ pub const ADMIN: (&str, &str) = ("authorization", "Basic YWRtOnBhc3M=");
 pub struct Running {
     pub address: SocketAddr,
     pub folder: tempfile::TempDir,
+    /// What the operator was told.
+    told: Arc<Mutex<Vec<String>>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -44,6 +47,8 @@ impl Running {
     }
 
     fn serve(folder: tempfile::TempDir) -> Running {
+        let told = Arc::<Mutex<Vec<String>>>::default();
+        let lines = Arc::clone(&told);
         let options = ServeOptions {
             served: Served::Folder {
                 path: folder.path().to_owned(),
@@ -54,7 +59,10 @@ impl Running {
             prefix: String::new(),
             certificate: None,
             access: None,
-            report: Report::new(|line| eprintln!("{line}")),
+            report: Report::new(move |line| {
+                eprintln!("{line}");
+                lines.lock().unwrap().push(line.to_owned());
+            }),
         };
         let server = Server::bind(options).unwrap();
         let address = server.address();
@@ -67,9 +75,15 @@ impl Running {
         Running {
             address,
             folder,
+            told,
             stop: Some(stop),
             thread: Some(thread),
         }
+    }
+
+    /// The lines that the operator was told so far.
+    pub fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap().clone()
     }
 
     /// Sends one request on a connection of its own.

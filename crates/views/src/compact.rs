@@ -8,9 +8,9 @@ use crate::ViewError;
 use crate::index::{ViewIndex, copy_path, remove_rest, tree_options};
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use varve_base::{Interrupt, Progress, Unit};
+use std::sync::{Arc, PoisonError};
+use varve_base::{Interrupt, Interrupted, Progress, Unit};
 use varve_btree::{Difference, Direction, Item, Loader, Snapshot, Transaction, TreeFile};
 
 /// Items between two looks at whether to stop, and the most that are changed at once.
@@ -28,6 +28,16 @@ impl Drop for Running<'_> {
     }
 }
 
+/// What the caller raises, and what the index does.
+struct Stop<'s>(&'s Interrupt, &'s Interrupt);
+
+impl Stop<'_> {
+    fn check(&self) -> Result<(), Interrupted> {
+        self.0.check()?;
+        self.1.check()
+    }
+}
+
 impl ViewIndex {
     /// Whether a compaction is under way.
     pub fn is_compacting(&self) -> bool {
@@ -35,7 +45,7 @@ impl ViewIndex {
     }
 
     /// Compacts the index while others build and read it. Does nothing if it is being compacted, or
-    /// if the index was made anew meanwhile.
+    /// if the index was made anew meanwhile. [`ViewIndex::end`] interrupts it.
     ///
     /// # Errors
     /// [`ViewError::Interrupted`]; damage; what the storage answers. The index is then as it was.
@@ -44,6 +54,8 @@ impl ViewIndex {
             return Ok(());
         }
         let _running = Running(self);
+        let stop = Stop(stop, &self.ended);
+        stop.check()?;
         let copy = copy_path(&self.path);
         remove_rest(&*self.storage, &copy)?;
         let file = self.file();
@@ -57,7 +69,7 @@ impl ViewIndex {
             .sum::<Result<_, _>>()?;
         progress.begin("rows", Unit::Items, Some(total));
         for tree in 0..trees {
-            copy_tree(&first, &mut txn, tree, progress, stop)?;
+            copy_tree(&first, &mut txn, tree, progress, &stop)?;
         }
         txn.set_user_header(first.user_header());
         txn.commit()?;
@@ -69,12 +81,15 @@ impl ViewIndex {
         if last.position() != first.position() {
             let mut txn = made.begin()?;
             for tree in 0..trees {
-                catch_up(&last, &first, &mut txn, tree, stop)?;
+                catch_up(&last, &first, &mut txn, tree, &stop)?;
             }
             txn.set_user_header(last.user_header());
             txn.commit()?;
         }
+        let renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        stop.check()?;
         self.storage.rename(&copy, &self.path)?;
+        drop(renaming);
         // Under its own name, so that messages say which file is meant.
         let renamed = TreeFile::open(&*self.storage, &self.path, options());
         self.put(renamed.unwrap_or(made));
@@ -90,7 +105,7 @@ fn copy_tree(
     txn: &mut Transaction<'_>,
     tree: usize,
     progress: &dyn Progress,
-    stop: &Interrupt,
+    stop: &Stop<'_>,
 ) -> Result<(), ViewError> {
     stop.check()?;
     let mut loader = Loader::new(tree);
@@ -111,7 +126,7 @@ fn catch_up(
     copied: &Snapshot,
     txn: &mut Transaction<'_>,
     tree: usize,
-    stop: &Interrupt,
+    stop: &Stop<'_>,
 ) -> Result<(), ViewError> {
     let mut differences = from.differences(tree, copied)?;
     loop {

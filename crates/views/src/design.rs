@@ -69,14 +69,23 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
             text(value, || member.to_owned())?;
         }
     }
-    typed_object(document, "options")?;
+    let options = typed_object(document, "options")?;
+    if options.and_then(|options| options.get("partitioned")) == Some(&Value::Bool(true)) {
+        let reason = "partitioned option cannot be true in a non-partitioned database.";
+        return Err(DesignError::invalid(reason.to_owned()));
+    }
     let Some(views) = typed_object(document, "views")? else {
         return Ok(());
     };
     let language = document.get("language").and_then(Value::as_str);
     let runs = language.is_none_or(|language| language == JAVASCRIPT);
+    let library = library(document);
+    let compiler = Compiler {
+        library: library.as_deref().map(str::as_bytes),
+        limits,
+    };
     for (name, view) in views.iter().filter(|(name, _)| *name != LIBRARY) {
-        check_view(name, view, runs.then_some(limits))?;
+        check_view(name, view, runs.then_some(&compiler))?;
     }
     Ok(())
 }
@@ -86,8 +95,23 @@ pub(crate) const JAVASCRIPT: &str = "javascript";
 /// The member of `views` that holds modules instead of a view.
 pub(crate) const LIBRARY: &str = "lib";
 
-/// Checks one view; compiles its functions if `limits` are given.
-fn check_view(name: &str, view: &Value, limits: Option<Limits>) -> Result<(), DesignError> {
+/// The JSON text in which the views of a design document find modules: its `views.lib`, where they
+/// may say `require('views/lib/…')`.
+pub fn library(document: &Object) -> Option<String> {
+    let views = document.get("views")?.as_object()?;
+    let library = views
+        .get(LIBRARY)
+        .filter(|library| library.as_object().is_some())?;
+    let library = varve_json::to_string(library);
+    Some(format!("{{\"views\":{{\"{LIBRARY}\":{library}}}}}"))
+}
+
+/// Checks one view; compiles its functions if they can be.
+fn check_view(
+    name: &str,
+    view: &Value,
+    compiler: Option<&Compiler<'_>>,
+) -> Result<(), DesignError> {
     let Some(view) = view.as_object() else {
         let reason = format!("`views.{name}` field must have object type");
         return Err(DesignError::invalid(reason));
@@ -96,23 +120,32 @@ fn check_view(name: &str, view: &Value, limits: Option<Limits>) -> Result<(), De
         let reason = format!("View `{name}` must contain map function");
         return Err(DesignError::invalid(reason));
     };
-    let Some(limits) = limits else {
+    let Some(compiler) = compiler else {
         return Ok(());
     };
     let map = text(map, || format!("views.{name}.map"))?;
-    compiles(map, "map", name, limits)?;
+    compiler.check(map, "map", name)?;
     let Some(reduce) = view.get("reduce") else {
         return Ok(());
     };
     let reduce = text(reduce, || format!("views.{name}.reduce"))?;
     match Reduction::of(reduce)? {
-        Reduction::Script(source) => compiles(&source, "reduce", name, limits),
+        Reduction::Script(source) => compiler.check(&source, "reduce", name),
         _ => Ok(()),
     }
 }
 
-fn compiles(source: &str, kind: &str, view: &str, limits: Limits) -> Result<(), DesignError> {
-    varve_js::check_source(source, limits).map_err(|error| compilation(&error, kind, view))
+/// Compiles functions to see whether that can be done.
+struct Compiler<'a> {
+    library: Option<&'a [u8]>,
+    limits: Limits,
+}
+
+impl Compiler<'_> {
+    fn check(&self, source: &str, kind: &str, view: &str) -> Result<(), DesignError> {
+        varve_js::check_source(source, self.library, self.limits)
+            .map_err(|error| compilation(&error, kind, view))
+    }
 }
 
 /// A function of a view that does not compile.

@@ -5,7 +5,6 @@ use crate::{DesignError, OptionError};
 use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
 use varve_docdb::DocdbError;
-use varve_js::JsError;
 
 /// A view could not be built or queried.
 #[derive(Debug, thiserror::Error)]
@@ -25,14 +24,6 @@ pub enum ViewError {
     NoView {
         /// The name that was asked for.
         name: String,
-    },
-    /// A map function passed a limit on a document, so that its rows are not known.
-    #[error("cannot map document {id:?}: {source}")]
-    Map {
-        /// The document.
-        id: String,
-        /// Which limit.
-        source: JsError,
     },
     /// A document of the database cannot be read, so that its rows are not known.
     #[error("cannot map document {id:?}, revision {rev}: {source}")]

@@ -1,6 +1,6 @@
 //! The views of one design document, as far as they decide what its index holds.
 
-use crate::design::{JAVASCRIPT, LIBRARY};
+use crate::design::{JAVASCRIPT, LIBRARY, library};
 use crate::find::{JsonMap, QUERY};
 use crate::reduce::Reduction;
 use crate::{DesignError, ViewError};
@@ -47,10 +47,14 @@ pub(crate) struct Place {
 pub struct ViewGroup {
     signature: Signature,
     include_design: bool,
+    /// Whether map functions see `_local_seq`.
+    local_seq: bool,
     /// Whether the maps are those of json indexes.
     is_query: bool,
     maps: Vec<Map>,
     views: Vec<(String, Place)>,
+    /// JSON text of what map functions may require.
+    library: Option<String>,
 }
 
 impl ViewGroup {
@@ -101,14 +105,17 @@ impl ViewGroup {
             .into_iter()
             .filter_map(|(name, view)| Some((name, place(&maps, &view)?)))
             .collect();
+        let library = library(document).filter(|_| !is_query && !maps.is_empty());
         let options = document.get("options");
         let flag = |name| options.and_then(|options| options.get(name)?.as_bool());
         Ok(ViewGroup {
-            signature: sign(language, options, &maps, &views),
+            signature: sign(language, options, &maps, &views, library.as_deref()),
             include_design: flag("include_design").unwrap_or(false),
+            local_seq: flag("local_seq").unwrap_or(false),
             is_query,
             views,
             maps,
+            library,
         })
     }
 
@@ -145,8 +152,21 @@ impl ViewGroup {
         found.map_or("", |(name, _)| name)
     }
 
+    /// The language of the design document.
+    pub fn language(&self) -> &'static str {
+        match self.is_query {
+            true => QUERY,
+            false => JAVASCRIPT,
+        }
+    }
+
     pub(crate) fn maps(&self) -> &[Map] {
         &self.maps
+    }
+
+    /// JSON text of the object in which map functions find modules.
+    pub(crate) fn library(&self) -> Option<&[u8]> {
+        self.library.as_deref().map(str::as_bytes)
     }
 
     /// The maps, if they are those of json indexes.
@@ -154,6 +174,11 @@ impl ViewGroup {
         let read = |map: &Map| JsonMap::read(&varve_json::parse(map.source.as_bytes()).ok()?);
         let maps = || self.maps.iter().map(read).collect();
         self.is_query.then(maps).flatten()
+    }
+
+    /// Whether map functions see the sequence of each document.
+    pub(crate) fn shows_local_seq(&self) -> bool {
+        self.local_seq
     }
 
     /// Whether a document has rows at all.
@@ -205,6 +230,7 @@ fn sign(
     options: Option<&Value>,
     maps: &[Map],
     views: &[(String, Place)],
+    library: Option<&str>,
 ) -> Signature {
     let mut hash = Md5::new();
     let mut part = |bytes: &[u8]| {
@@ -231,6 +257,9 @@ fn sign(
         part(&(place.map as u64).to_le_bytes());
         let reduction = place.reduction.map_or(u64::MAX, |index| index as u64);
         part(&reduction.to_le_bytes());
+    }
+    if let Some(library) = library {
+        part(library.as_bytes());
     }
     Signature(hash.finalize().into())
 }
@@ -269,6 +298,7 @@ mod tests {
             r#"{"views":{"a":{"map":"m"}}}"#,
             r#"{"views":{"b":{"map":"m","reduce":"_sum"}}}"#,
             r#"{"views":{"a":{"map":"m","reduce":"_sum"}},"options":{"include_design":true}}"#,
+            r#"{"views":{"a":{"map":"m","reduce":"_sum"},"lib":{"x":""}}}"#,
         ] {
             assert_ne!(one.signature(), group(other).signature(), "{other}");
         }

@@ -7,8 +7,8 @@ use crate::state::IndexState;
 use crate::{Signature, ViewError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use varve_base::Storage;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use varve_base::{Interrupt, Storage};
 use varve_btree::{NoReduction, NodeCache, Options, Reducer, Sizes, Snapshot, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 use varve_js::Limits;
@@ -47,6 +47,10 @@ pub struct ViewIndex {
     /// Whether the file, as it was found, was compared with the database.
     compared: AtomicBool,
     pub(crate) is_compacting: AtomicBool,
+    /// Raised when the file is not to be replaced any more.
+    pub(crate) ended: Interrupt,
+    /// Held while a compacted copy takes the file's place.
+    pub(crate) renaming: Mutex<()>,
 }
 
 impl std::fmt::Debug for ViewIndex {
@@ -108,12 +112,25 @@ impl ViewIndex {
             building: Mutex::new(()),
             compared: AtomicBool::new(false),
             is_compacting: AtomicBool::new(false),
+            ended: Interrupt::default(),
+            renaming: Mutex::new(()),
         })
     }
 
     /// The group that the index is of.
     pub fn group(&self) -> &Arc<ViewGroup> {
         &self.group
+    }
+
+    /// Whether somebody brings it up to date.
+    pub fn is_building(&self) -> bool {
+        matches!(self.building.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Ends a compaction: once this returns, none makes the file that somebody is about to remove.
+    pub fn end(&self) {
+        let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ended.raise();
     }
 
     pub(crate) fn file(&self) -> Arc<TreeFile> {
@@ -228,6 +245,8 @@ impl ViewIndex {
 
     /// Puts an empty file in the place of the present one. Who reads the old one goes on.
     fn replace(&self) -> Result<Arc<TreeFile>, ViewError> {
+        let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ended.check()?;
         let made = create_anew(&*self.storage, &self.path, &self.group, &self.options)?;
         let file = self.put(made);
         self.compared.store(true, Ordering::Release);
@@ -348,4 +367,52 @@ pub fn remove_stale(
         }
     }
     Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoLog;
+    use varve_base::{MemoryStorage, Silent};
+    use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
+    use varve_json::parse_object;
+
+    #[test]
+    fn an_index_of_another_collator_is_made_anew() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        let options = DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20));
+        let db = Database::create(Arc::clone(&storage), Path::new("db"), &options).unwrap();
+        let edit = Edit::parse(Some("a"), b"{}").unwrap();
+        db.update_one(edit, Mode::Interactive).unwrap().unwrap();
+        let design = parse_object(br#"{"views":{"v":{"map":"function(d){emit(1)}"}}}"#).unwrap();
+        let group = Arc::new(ViewGroup::read(&design).unwrap());
+        let options = IndexOptions {
+            setting: EngineSetting::SNAPPY,
+            cache: NodeCache::new(1 << 20),
+            limits: Limits::default(),
+        };
+        let index = ViewIndex::open(storage, Path::new("i"), group, options).unwrap();
+        let context = BuildContext {
+            workers: 1,
+            limits: Limits::default(),
+            progress: &Silent,
+            interrupt: &Interrupt::default(),
+            log: &NoLog,
+        };
+        let snapshot = db.snapshot();
+        index.refreshed(&snapshot, &context).unwrap();
+        let built = index.file();
+        index.refreshed(&snapshot, &context).unwrap();
+        assert!(Arc::ptr_eq(&built, &index.file()));
+        let mut txn = built.begin().unwrap();
+        let mut header = built.snapshot().user_header().to_vec();
+        *header.last_mut().unwrap() ^= 1;
+        txn.set_user_header(&header);
+        txn.commit().unwrap();
+        assert!(index.if_fresh(&snapshot).is_none());
+        assert_eq!(index.current(&snapshot).unwrap().row_count("v").unwrap(), 0);
+        let view = index.refreshed(&snapshot, &context).unwrap();
+        assert_eq!(view.row_count("v").unwrap(), 1);
+        assert!(!Arc::ptr_eq(&built, &index.file()));
+    }
 }

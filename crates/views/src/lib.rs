@@ -21,7 +21,7 @@ pub mod selector;
 mod state;
 
 pub use build::{BuildContext, BuildLog, NoLog};
-pub use design::{DesignError, check_design};
+pub use design::{DesignError, check_design, library};
 pub use error::ViewError;
 pub use group::{Signature, ViewGroup};
 pub use index::{IndexOptions, IndexView, ViewIndex, remove_stale};

@@ -189,6 +189,7 @@ impl QueryOptions {
             }
             "stale" => self.update = stale(text)?,
             "update" => self.update = update(text)?,
+            "stable" => check_stable(text)?,
             "reduce" => self.reduce = Some(truth(text)?),
             _ => self.set_flag(name, text)?,
         }
@@ -323,6 +324,14 @@ fn stale(text: &str) -> Result<Update, OptionError> {
         "ok" => Ok(Update::No),
         "update_after" => Ok(Update::After),
         _ => Err(OptionError::query("Invalid value for `stale`.")),
+    }
+}
+
+/// There is one copy of each index, so every query is stable.
+fn check_stable(text: &str) -> Result<(), OptionError> {
+    match text {
+        "true" | "false" => Ok(()),
+        _ => Err(OptionError::query("Invalid value for `stable`.")),
     }
 }
 

@@ -1,23 +1,26 @@
 //! What an index has taken in, as its commits record it.
 //!
 //! ```text
-//! byte 0            16              24
-//!      +-------------+---------------+---------------+
-//!      | database id | sequence, u64 | purge, u64    |
-//!      | 16 bytes    | little-endian | little-endian |
-//!      +-------------+---------------+---------------+
+//! byte 0            16              24              32                 40
+//!      +-------------+---------------+---------------+------------------+
+//!      | database id | sequence, u64 | purge, u64    | collator version |
+//!      | 16 bytes    | little-endian | little-endian | u64, l.-e.       |
+//!      +-------------+---------------+---------------+------------------+
 //! ```
-//! A file without these bytes was made and never filled. Without the last eight it is of a database
-//! that nothing was purged from.
+//! A file without these bytes was made and never filled. One with another collator version has its
+//! rows in another order and is of no use.
+
+use varve_json::collate;
 
 mod at {
     pub const DATABASE: usize = 0;
     pub const SEQ: usize = DATABASE + 16;
     pub const PURGE_SEQ: usize = SEQ + 8;
-    pub const END: usize = PURGE_SEQ + 8;
+    pub const COLLATOR: usize = PURGE_SEQ + 8;
+    pub const END: usize = COLLATOR + 8;
 }
 
-const _: () = assert!(at::SEQ == 16 && at::PURGE_SEQ == 24 && at::END == 32);
+const _: () = assert!(at::SEQ == 16 && at::PURGE_SEQ == 24 && at::COLLATOR == 32 && at::END == 40);
 
 /// How far an index has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +34,16 @@ pub(crate) struct IndexState {
 }
 
 impl IndexState {
-    /// `None` if the bytes are none of an index that was filled.
+    /// `None` if the bytes are none of an index that was filled with this collator.
     pub(crate) fn decode(bytes: &[u8]) -> Option<IndexState> {
         let (database, rest) = bytes.split_first_chunk::<{ at::SEQ }>()?;
         let (seq, rest) = rest.split_first_chunk::<8>()?;
-        let purge_seq = match rest {
-            [] => [0; 8],
-            rest => rest.try_into().ok()?,
-        };
-        Some(IndexState {
+        let (purge_seq, rest) = rest.split_first_chunk::<8>()?;
+        let collator = u64::from_le_bytes(rest.try_into().ok()?);
+        (collator == collate::version()).then_some(IndexState {
             database: *database,
             seq: u64::from_le_bytes(*seq),
-            purge_seq: u64::from_le_bytes(purge_seq),
+            purge_seq: u64::from_le_bytes(*purge_seq),
         })
     }
 
@@ -50,7 +51,8 @@ impl IndexState {
         let mut bytes = [0; at::END];
         bytes[at::DATABASE..at::SEQ].copy_from_slice(&self.database);
         bytes[at::SEQ..at::PURGE_SEQ].copy_from_slice(&self.seq.to_le_bytes());
-        bytes[at::PURGE_SEQ..].copy_from_slice(&self.purge_seq.to_le_bytes());
+        bytes[at::PURGE_SEQ..at::COLLATOR].copy_from_slice(&self.purge_seq.to_le_bytes());
+        bytes[at::COLLATOR..].copy_from_slice(&collate::version().to_le_bytes());
         bytes
     }
 }
@@ -68,12 +70,13 @@ mod tests {
         };
         let bytes = state.encode();
         let golden = b"0123456789abcdef\x02\x01\0\0\0\0\0\0\x03\0\0\0\0\0\0\0";
-        assert_eq!(&bytes, golden);
+        assert_eq!(&bytes[..32], golden);
         assert_eq!(IndexState::decode(&bytes), Some(state));
-        let purge_seq = 0;
-        let older = IndexState { purge_seq, ..state };
-        assert_eq!(IndexState::decode(&bytes[..24]), Some(older));
-        assert_eq!(IndexState::decode(&bytes[..31]), None);
-        assert_eq!(IndexState::decode(b""), None);
+        for cut in [0, 24, 32, 39] {
+            assert_eq!(IndexState::decode(&bytes[..cut]), None);
+        }
+        let mut other = bytes;
+        other[39] ^= 1;
+        assert_eq!(IndexState::decode(&other), None);
     }
 }

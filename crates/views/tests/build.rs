@@ -2,9 +2,10 @@
 
 use crate::common::*;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use varve_base::{Interrupt, MemoryStorage, Progress, Silent, Storage, Unit};
-use varve_js::{JsError, Limits};
+use varve_js::Limits;
 use varve_views::{BuildContext, BuildLog, NoLog, ViewError, ViewIndex, remove_stale};
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n)}","reduce":"_count"}}}"#;
@@ -198,49 +199,124 @@ impl Progress for Counter {
 struct Messages(Mutex<Vec<String>>);
 
 impl BuildLog for Messages {
-    fn message(&self, document: &str, view: &str, text: &str) {
-        self.0
-            .lock()
-            .unwrap()
-            .push(format!("{document} {view} {text}"));
+    fn message(&self, document: &str, text: &str) {
+        self.0.lock().unwrap().push(format!("{document}: {text}"));
+    }
+
+    fn failure(&self, document: &str, view: Option<&str>, reason: &str) {
+        let line = format!("{document} {}: {reason}", view.unwrap_or("failed"));
+        self.0.lock().unwrap().push(line);
     }
 }
 
-#[test]
-fn failures_of_functions_are_told_and_limits_stop_the_build() {
+/// Builds an index of these documents with tight limits; what was told, and the rows.
+fn told(documents: &[&str], map: &str) -> (Vec<String>, String) {
     let storage = memory();
     let db = database(Arc::clone(&storage));
-    put(&db, &[r#"{"_id":"a","bad":true}"#, r#"{"_id":"b"}"#]);
+    put(&db, documents);
     let messages = Messages::default();
-    let limits = Limits {
-        time: std::time::Duration::from_millis(200),
-        ..Limits::default()
-    };
     let context = BuildContext {
         workers: 1,
-        limits,
+        limits: Limits {
+            time: std::time::Duration::from_millis(500),
+            memory: 8 << 20,
+            ..Limits::default()
+        },
         progress: &Silent,
         interrupt: &Interrupt::default(),
         log: &messages,
     };
-    let design =
-        r#"{"views":{"v":{"map":"function(d){ if (d.bad) throw 'no'; log('hi'); emit(1) }"}}}"#;
-    let index = open(Arc::clone(&storage), design);
+    let design = format!(r#"{{"views":{{"v":{{"map":"{map}"}}}}}}"#);
+    let index = open(storage, &design);
     let view = index.refreshed(&db.snapshot(), &context).unwrap();
-    assert_eq!(view.row_count("v").unwrap(), 1);
-    let messages = messages.0.lock().unwrap();
-    assert_eq!(*messages, [r#"a v "no""#, r#"b  "hi""#]);
-    let endless = r#"{"views":{"v":{"map":"function(d){ while (d.bad) {} emit(1) }"}}}"#;
-    let error = open(storage, endless)
-        .refreshed(&db.snapshot(), &context)
-        .unwrap_err();
-    let ViewError::Map { id, source } = error else {
-        panic!("{error:?}")
+    (messages.0.into_inner().unwrap(), short(&view, "v"))
+}
+
+#[test]
+fn what_functions_say_is_told() {
+    let documents = [r#"{"_id":"a","bad":true}"#, r#"{"_id":"b"}"#];
+    let map = "function(d){ if (d.bad) throw 'no'; log('hi'); emit(1) }";
+    let (messages, rows) = told(&documents, map);
+    assert_eq!(messages, [r#"a v: "no""#, r#"b: "hi""#]);
+    assert_eq!(rows, r#"[{"id":"b","key":1,"value":null}]"#);
+}
+
+#[test]
+fn a_document_whose_functions_pass_a_limit_has_no_rows_and_the_others_have_theirs() {
+    let documents = [
+        r#"{"_id":"a"}"#,
+        r#"{"_id":"b","bad":true}"#,
+        r#"{"_id":"c"}"#,
+        r#"{"_id":"d","bad":true}"#,
+        r#"{"_id":"e"}"#,
+    ];
+    for (bad, expected) in [
+        ("while (true) {}", "longer than 500ms"),
+        (
+            "(async function f() { await 0; f(); })(); return",
+            "longer than 500ms",
+        ),
+        (
+            "var a = []; while (true) a.push(a.join())",
+            "bytes of memory",
+        ),
+        ("while (true) emit('x'.repeat(100000))", "bytes of memory"),
+        ("(function f() { f() })()", "call stack"),
+    ] {
+        let map = format!("function(d){{ if (d.bad) {{ {bad} }} emit(1) }}");
+        let (messages, rows) = told(&documents, &map);
+        assert_eq!(messages.len(), 2, "{bad}: {messages:?}");
+        assert!(messages[0].starts_with("b ") && messages[1].starts_with("d "));
+        let named = messages.iter().all(|line| line.contains(expected));
+        assert!(named, "{bad}: {messages:?}");
+        let ids = ["a", "c", "e"].map(|id| format!(r#"{{"id":"{id}","key":1,"value":null}}"#));
+        assert_eq!(rows, format!("[{}]", ids.join(",")), "{bad}");
+    }
+}
+
+#[test]
+fn a_document_that_takes_long_does_not_let_the_rows_of_all_others_wait_in_memory() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    put(&db, &(0..20_000).map(document).collect::<Vec<_>>());
+    let log = Blocked::default();
+    let context = BuildContext {
+        workers: 2,
+        limits: Limits::default(),
+        progress: &Silent,
+        interrupt: &Interrupt::default(),
+        log: &log,
     };
-    assert_eq!(
-        (id.as_str(), source),
-        ("a", JsError::Time { limit: limits.time })
-    );
+    let design = r#"{"views":{"v":{"map":"function(d){ log('here'); emit(d.n) }"}}}"#;
+    let index = open(storage, design);
+    let view = index.refreshed(&db.snapshot(), &context).unwrap();
+    assert_eq!(view.row_count("v").unwrap(), 20_000);
+    let ahead = log.ahead.load(Ordering::Relaxed);
+    assert!(ahead > 0 && ahead < 10_000, "{ahead}");
+}
+
+/// Lets the first document wait until the others come to a halt.
+#[derive(Default)]
+struct Blocked {
+    others: AtomicUsize,
+    ahead: AtomicUsize,
+}
+
+impl BuildLog for Blocked {
+    fn message(&self, document: &str, _text: &str) {
+        if document != "d0000" {
+            self.others.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let mut before = usize::MAX;
+        while self.others.load(Ordering::Relaxed) != before {
+            before = self.others.load(Ordering::Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(300));
+        }
+        self.ahead.store(before, Ordering::Relaxed);
+    }
+
+    fn failure(&self, _document: &str, _view: Option<&str>, _reason: &str) {}
 }
 
 #[test]
@@ -292,9 +368,11 @@ fn an_interrupted_build_ends_and_the_next_one_is_whole() {
 struct Raise(Interrupt);
 
 impl BuildLog for Raise {
-    fn message(&self, _document: &str, _view: &str, _text: &str) {
+    fn message(&self, _document: &str, _text: &str) {
         self.0.raise();
     }
+
+    fn failure(&self, _document: &str, _view: Option<&str>, _reason: &str) {}
 }
 
 #[test]

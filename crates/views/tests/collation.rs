@@ -3,9 +3,9 @@
 use crate::common::{ask, view_of};
 use varve_json::{Value, parse, to_string};
 
-const DESIGN: &str = r#"{"views":{
+const VIEWS: &str = r#""views":{
     "v":{"map":"function(d){emit(d.key,null)}"},
-    "g":{"map":"function(d){emit(d.key,null)}","reduce":"_count"}}}"#;
+    "g":{"map":"function(d){emit(d.key,null)}","reduce":"_count"}}"#;
 
 /// The array `member` of a JSON object.
 fn items<'v>(value: &'v Value, member: &str) -> &'v [Value] {
@@ -25,7 +25,7 @@ fn rows_and_groups_are_those_of_the_recorded_view() {
             format!(r#"{{"_id":{id},"_rev":"1-a","key":{key}}}"#)
         })
         .collect();
-    let view = view_of(&documents, DESIGN);
+    let view = view_of(&documents, &format!("{{{VIEWS}}}"));
     let answer = parse(ask(&view, "v").unwrap().as_bytes()).unwrap();
     let ids = |rows: &[Value]| -> Vec<String> {
         rows.iter()
@@ -40,4 +40,8 @@ fn rows_and_groups_are_those_of_the_recorded_view() {
         .collect();
     let expected: Vec<&Value> = items(&recorded, "group_counts").iter().collect();
     assert_eq!(counts, expected);
+    let options = r#""options":{"collation":"raw"}"#;
+    let raw = view_of(&documents, &format!("{{{options},{VIEWS}}}"));
+    let answer = parse(ask(&raw, "v").unwrap().as_bytes()).unwrap();
+    assert_eq!(ids(items(&answer, "rows")), ids(items(&recorded, "raw")));
 }

@@ -500,3 +500,48 @@ proptest! {
         }
     }
 }
+
+/// These take minutes where each part of a query is compared with each other.
+#[test]
+fn long_queries_take_their_length_in_time() {
+    const MANY: usize = 75_000;
+    let list = |item: &dyn Fn(usize) -> String| {
+        let items: Vec<_> = (0..MANY).map(item).collect();
+        items.join(",")
+    };
+    let world = World::new(&[format!(
+        r#"{{"_id":"d","a":[{}],"o":{{{}}}}}"#,
+        list(&|n| n.to_string()),
+        list(&|n| format!("\"f{n}\":{n}")),
+    )]);
+    let ask = |query: String| FindOptions::read(&object(&query)).unwrap();
+
+    let fields = list(&|n| format!("\"f{n}\":{n}"));
+    let sort = list(&|n| format!("\"s{n}\""));
+    let options = ask(format!(r#"{{"selector":{{{fields}}},"sort":[{sort}]}}"#));
+    assert_eq!(world.plan(&options).unwrap_err(), FindError::NoSort);
+    let options = ask(format!(r#"{{"selector":{{{fields},"z":{{"$ne":1}}}}}}"#));
+    let told = explain("db", &world.plan(&options).unwrap(), &options);
+    let hints = &told.get("selector_hints").unwrap().as_array().unwrap()[0];
+    let count = |name| hints.get(name).and_then(Value::as_array).unwrap().len();
+    assert_eq!(
+        (count("indexable_fields"), count("unindexable_fields")),
+        (MANY, 1)
+    );
+
+    let shown = list(&|n| format!("\"o.f{n}\""));
+    let values = list(&|n| n.to_string());
+    let above = list(&|n| format!(r#"{{"a":{{"$gt":-{n}}}}}"#));
+    let below = list(&|n| format!(r#"{{"o.f{n}":-1}}"#));
+    for selector in [
+        format!(r#"{{"a":{{"$in":[{values}]}}}}"#),
+        format!(r#"{{"a":{{"$all":[{values}]}}}}"#),
+        format!(r#"{{"a":{{"$in":[{values}]}},"$and":[{above}]}}"#),
+        format!(r#"{{"$or":[{below},{{"_id":"d"}}]}}"#),
+    ] {
+        let options = ask(format!(r#"{{"selector":{selector},"fields":[{shown}]}}"#));
+        let (found, _, _) = world.run(&options).unwrap();
+        let of = found[0].get("o").and_then(Value::as_object).unwrap();
+        assert_eq!(of.len(), MANY);
+    }
+}

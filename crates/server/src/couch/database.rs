@@ -61,17 +61,28 @@ fn post_document(call: &Call) -> Result<Answer, Failure> {
 }
 
 fn info(call: &Call) -> Result<Answer, Failure> {
+    let mut body = Vec::new();
+    write_info(call, &mut body)?;
+    body.push(b'\n');
+    Ok(Answer::json(StatusCode::OK, body))
+}
+
+/// Appends what is known of the database.
+///
+/// # Errors
+/// 500 if its file cannot be read.
+pub fn write_info(call: &Call, body: &mut Vec<u8>) -> Result<(), Failure> {
     let info = call.database.documents.snapshot().info()?;
     let sizes = call.database.documents.sizes()?;
     let incarnation = &call.database.incarnation;
-    let mut body = b"{\"instance_start_time\":\"".to_vec();
-    write_number(info.created / MICROSECONDS, &mut body);
+    body.extend_from_slice(b"{\"instance_start_time\":\"");
+    write_number(info.created / MICROSECONDS, body);
     body.extend_from_slice(b"\",\"db_name\":");
-    varve_json::write_string(&call.database.name, &mut body);
+    varve_json::write_string(&call.database.name, body);
     body.extend_from_slice(b",\"purge_seq\":");
-    write_sequence(info.purge_seq, incarnation, &mut body);
+    write_sequence(info.purge_seq, incarnation, body);
     body.extend_from_slice(b",\"update_seq\":");
-    write_sequence(info.update_seq, incarnation, &mut body);
+    write_sequence(info.update_seq, incarnation, body);
     let members = [
         (&b",\"sizes\":{\"file\":"[..], sizes.file),
         (b",\"external\":", sizes.external),
@@ -82,14 +93,14 @@ fn info(call: &Call) -> Result<Answer, Failure> {
     ];
     for (name, number) in members {
         body.extend_from_slice(name);
-        write_number(number, &mut body);
+        write_number(number, body);
     }
     body.extend_from_slice(match call.app.compactor.has(&call.database) {
         true => b",\"compact_running\":true",
         false => b",\"compact_running\":false",
     });
-    body.extend_from_slice(b",\"cluster\":{\"q\":1,\"n\":1,\"w\":1,\"r\":1}}\n");
-    Ok(Answer::json(StatusCode::OK, body))
+    body.extend_from_slice(b",\"cluster\":{\"q\":1,\"n\":1,\"w\":1,\"r\":1}}");
+    Ok(())
 }
 
 /// Answers GET and PUT of `/{db}/_security`.

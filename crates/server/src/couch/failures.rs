@@ -85,7 +85,6 @@ impl From<ViewError> for Failure {
             ViewError::Database(error) => error.into(),
             ViewError::Document { id, rev, source } => Failure::from(*source).about(&id, rev),
             ViewError::NoView { .. } => Failure::not_found("missing_named_view"),
-            ViewError::Map { .. } => Failure::new(400, "script_error", error.to_string()),
             other => Failure::internal(other),
         }
     }

@@ -22,11 +22,13 @@ mod names;
 mod open;
 mod purge;
 mod queries;
+mod request_object;
 mod revisions;
 mod rows;
 mod scripts;
 mod sequence;
 mod target;
+mod update;
 mod updates;
 mod users;
 mod validate;
@@ -164,6 +166,10 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::Unknown(id) => document::answer(&call, &id),
         Target::View(design, view) => views::answer(&call, &design, &view),
         Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
+        Target::Update(design, function, id) => {
+            update::answer(&call, &design, &function, id.as_deref())
+        }
+        Target::NoUpdate => Err(Failure::new(404, "update_error", "Invalid path.")),
         Target::ViewInfo(design) => views::info(&call, &design),
         Target::Find => find::answer(&call),
         Target::Explain => find::explain_query(&call),

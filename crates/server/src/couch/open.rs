@@ -231,6 +231,7 @@ impl Databases {
         let database = self.get(name)?;
         let _changing = lock(&self.changing);
         database.documents.delete()?;
+        database.indexes.end();
         lock(&self.open).remove(name);
         self.updates.note(name, Event::Deleted);
         varve_views::remove_stale(self.storage.as_ref(), &folder_of(name), &[])?;
@@ -274,6 +275,13 @@ impl Databases {
         make_room(&mut open, self.most_open);
         open.insert(name.to_owned(), Arc::clone(&database));
         Ok(database)
+    }
+
+    /// Ends what is built in the background.
+    pub fn end_builds(&self) {
+        lock(&self.open)
+            .values()
+            .for_each(|open| open.indexes.end());
     }
 
     /// To be called when the server ends.

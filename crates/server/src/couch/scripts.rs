@@ -4,8 +4,13 @@
 //! keeps the few that it ran last.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
-use varve_js::{FilterEngine, JsError, Limits, MapEngine, ValidateEngine, Verdict};
+use varve_js::{
+    Emission, FilterEngine, JsError, Limits, MapEngine, UpdateEngine, Updated, ValidateEngine,
+    Verdict,
+};
+use varve_json::Object;
 
 use super::call::Call;
 use crate::Failure;
@@ -13,24 +18,49 @@ use crate::Failure;
 /// Engines that one thread keeps.
 const KEPT: usize = 8;
 
-/// Engines by the text of their function, the one that ran last at the end.
-struct Engines<E>(Vec<(String, E)>);
+/// A function of a design document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Its text.
+    source: String,
+    /// JSON text of what it may require: the design document, or `views.lib` alone for views.
+    root: Arc<[u8]>,
+}
+
+impl Script {
+    /// A function that is given the whole design document.
+    pub fn new(source: &str, design: &[u8]) -> Script {
+        Script {
+            source: source.to_owned(),
+            root: design.into(),
+        }
+    }
+
+    /// A map function.
+    pub fn of_view(source: &str, design: &Object) -> Script {
+        let library = varve_views::library(design);
+        Script::new(source, library.as_deref().unwrap_or("{}").as_bytes())
+    }
+}
+
+/// Engines by their function, the one that ran last at the end.
+struct Engines<E>(Vec<(Script, E)>);
 
 impl<E> Engines<E> {
     const fn new() -> Engines<E> {
         Engines(Vec::new())
     }
 
-    /// The engine for a text, made if this thread has none.
+    /// The engine for a function, made if this thread has none.
     fn get(
         &mut self,
-        source: &str,
-        compile: impl FnOnce(&str) -> Result<E, JsError>,
+        script: &Script,
+        compile: impl FnOnce(&Script) -> Result<E, JsError>,
     ) -> Result<&mut E, JsError> {
-        let found = self.0.iter().position(|(known, _)| known == source);
+        let found = self.0.iter().position(|(known, _)| known == script);
         let entry = match found {
             Some(at) => self.0.remove(at),
-            None => (source.to_owned(), compile(source)?),
+            None => (script.clone(), compile(script)?),
         };
         if self.0.len() >= KEPT {
             self.0.remove(0);
@@ -44,6 +74,7 @@ impl<E> Engines<E> {
 thread_local! {
     static FILTERS: RefCell<Engines<FilterEngine>> = const { RefCell::new(Engines::new()) };
     static MAPS: RefCell<Engines<MapEngine>> = const { RefCell::new(Engines::new()) };
+    static UPDATERS: RefCell<Engines<UpdateEngine>> = const { RefCell::new(Engines::new()) };
     static VALIDATORS: RefCell<Engines<ValidateEngine>> = const { RefCell::new(Engines::new()) };
 }
 
@@ -51,10 +82,10 @@ thread_local! {
 ///
 /// # Errors
 /// 400 if the function does not compile, or fails.
-pub fn filter(source: &str, document: &[u8], request: &[u8]) -> Result<bool, Failure> {
+pub fn filter(script: &Script, document: &[u8], request: &[u8]) -> Result<bool, Failure> {
     FILTERS.with_borrow_mut(|engines| {
-        let compile = |source: &str| FilterEngine::compile(source, Limits::default());
-        let engine = engines.get(source, compile).map_err(failed)?;
+        let compile = |it: &Script| FilterEngine::compile(&it.source, &it.root, Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
         engine.passes(document, request).map_err(failed)
     })
 }
@@ -63,11 +94,13 @@ pub fn filter(source: &str, document: &[u8], request: &[u8]) -> Result<bool, Fai
 ///
 /// # Errors
 /// As [`filter`].
-pub fn emits(source: &str, document: &[u8]) -> Result<bool, Failure> {
+pub fn emits(script: &Script, document: &[u8]) -> Result<bool, Failure> {
     MAPS.with_borrow_mut(|engines| {
-        let compile = |source: &str| MapEngine::compile(&[source], Limits::default());
-        let engine = engines.get(source, compile).map_err(failed)?;
-        Ok(engine.map(document).map_err(failed)?.count() > 0)
+        let compile =
+            |it: &Script| MapEngine::with_modules(&[&it.source], Some(&it.root), Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
+        let mut emissions = engine.map(document).map_err(failed)?;
+        Ok(emissions.any(|emission| matches!(emission, Emission::Row { .. })))
     })
 }
 
@@ -76,18 +109,42 @@ pub fn emits(source: &str, document: &[u8]) -> Result<bool, Failure> {
 /// # Errors
 /// As [`filter`].
 pub fn validate(
-    source: &str,
+    script: &Script,
     document: &[u8],
     previous: Option<&[u8]>,
     user: &[u8],
     security: &[u8],
 ) -> Result<Verdict, Failure> {
     VALIDATORS.with_borrow_mut(|engines| {
-        let compile = |source: &str| ValidateEngine::compile(source, Limits::default());
-        let engine = engines.get(source, compile).map_err(failed)?;
+        let compile =
+            |it: &Script| ValidateEngine::compile(&it.source, &it.root, Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
         engine
             .validate(document, previous, user, security)
             .map_err(failed)
+    })
+}
+
+/// Asks an update function; both arguments are JSON text.
+///
+/// # Errors
+/// 500 if the function does not compile, or fails.
+pub fn update(
+    script: &Script,
+    document: Option<&[u8]>,
+    request: &[u8],
+) -> Result<Updated, Failure> {
+    let failed = |error| match error {
+        JsError::Compile { .. } => Failure::new(500, "compilation_error", error.to_string()),
+        other => {
+            let reason = format!("function raised error: {other}");
+            Failure::new(500, "render_error", reason)
+        }
+    };
+    UPDATERS.with_borrow_mut(|engines| {
+        let compile = |it: &Script| UpdateEngine::compile(&it.source, &it.root, Limits::default());
+        let engine = engines.get(script, compile).map_err(failed)?;
+        engine.update(document, request).map_err(failed)
     })
 }
 
@@ -97,38 +154,6 @@ fn failed(error: JsError) -> Failure {
         _ => "script_error",
     };
     Failure::new(400, word, error.to_string())
-}
-
-/// What a filter function is told of the request.
-pub fn request_of(call: &Call) -> Vec<u8> {
-    let request = &call.request;
-    let mut out = b"{\"method\":".to_vec();
-    varve_json::write_string(request.method.as_str(), &mut out);
-    out.extend_from_slice(b",\"path\":[");
-    for (index, segment) in request.segments.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        varve_json::write_string(segment, &mut out);
-    }
-    out.extend_from_slice(b"],\"query\":");
-    let query = request.query.iter();
-    write_pairs(
-        query.map(|(name, value)| (name.as_str(), value.as_str())),
-        &mut out,
-    );
-    out.extend_from_slice(b",\"headers\":");
-    let headers = request.headers.iter();
-    let headers = headers.filter(|(name, _)| *name != hyper::header::AUTHORIZATION);
-    let headers = headers.filter(|(name, _)| *name != hyper::header::COOKIE);
-    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-    write_pairs(headers, &mut out);
-    out.extend_from_slice(
-        b",\"id\":null,\"body\":\"undefined\",\"form\":{},\"cookie\":{},\"userCtx\":",
-    );
-    write_user(call, &mut out);
-    out.extend_from_slice(b"}");
-    out
 }
 
 /// `{"db":…,"name":…,"roles":[…]}`.
@@ -148,17 +173,4 @@ pub fn write_user(call: &Call, out: &mut Vec<u8>) {
         varve_json::write_string(role, out);
     }
     out.extend_from_slice(b"]}");
-}
-
-fn write_pairs<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, out: &mut Vec<u8>) {
-    out.push(b'{');
-    for (index, (name, value)) in pairs.enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        varve_json::write_string(name, out);
-        out.push(b':');
-        varve_json::write_string(value, out);
-    }
-    out.push(b'}');
 }

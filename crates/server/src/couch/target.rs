@@ -51,6 +51,10 @@ pub enum Target {
     View(String, String),
     /// Several queries of one view at once.
     ViewQueries(String, String),
+    /// An update function: design document, function, and perhaps a document.
+    Update(String, String, Option<String>),
+    /// A path below `_update` that names no function.
+    NoUpdate,
     /// What is known of a design document's views.
     ViewInfo(String),
     /// Documents by selector.
@@ -132,6 +136,13 @@ impl Target {
             ["_design", design, "_view", view, "queries"] => {
                 Target::ViewQueries(owned(design), owned(view))
             }
+            ["_design", _, "_update"] => Target::NoUpdate,
+            ["_design", design, "_update", function] => {
+                Target::Update(owned(design), owned(function), None)
+            }
+            ["_design", design, "_update", function, ref id @ ..] => {
+                Target::Update(owned(design), owned(function), Some(id.join("/")))
+            }
             ["_design", design, "_info"] => Target::ViewInfo(owned(design)),
             ["_find"] => Target::Find,
             ["_explain"] => Target::Explain,
@@ -183,6 +194,7 @@ impl Target {
             | Target::Explain
             | Target::IndexBulkDelete
             | Target::TempView => "POST",
+            Target::Update(..) | Target::NoUpdate => "GET,HEAD,POST,PUT",
             Target::Index => "GET,POST",
             Target::IndexNamed(..) => "DELETE",
             Target::Security

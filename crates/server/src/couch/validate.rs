@@ -10,8 +10,9 @@ use varve_views::check_design;
 
 use super::call::Call;
 use super::document::options::Extras;
-use super::document::render::Shown;
-use super::{scripts, users};
+use super::document::render::{Shown, text_of as text_of_revision};
+use super::scripts::{self, Script};
+use super::users;
 use crate::Failure;
 
 /// A database's validation functions, as of the design documents that are listed.
@@ -19,8 +20,8 @@ use crate::Failure;
 pub struct Validators {
     /// Design documents that were looked at.
     seen: Vec<(String, Rev)>,
-    /// Texts of the functions, by design document.
-    sources: Vec<(String, String)>,
+    /// The functions, by design document.
+    scripts: Vec<(String, Script)>,
     /// Why the functions of a design document are not known: nothing that they could refuse may be
     /// written.
     unknown: Option<Failure>,
@@ -43,9 +44,9 @@ impl Validators {
         let mut validators = Validators::default();
         for row in rows {
             let id = row.id().to_owned();
-            match source_of(snapshot, &row)? {
+            match script_of(snapshot, &row)? {
                 Ok(None) => {}
-                Ok(Some(source)) => validators.sources.push((id.clone(), source)),
+                Ok(Some(script)) => validators.scripts.push((id.clone(), script)),
                 Err(damage) => validators.unknown = Some(unknown(&row, &damage)),
             }
             validators.seen.push((id, row.rev));
@@ -55,28 +56,31 @@ impl Validators {
 
     /// Whether there is nothing to check an edit against.
     fn leave(&self, edit: &Edit) -> bool {
-        let has_none = self.sources.is_empty() && self.unknown.is_none();
+        let has_none = self.scripts.is_empty() && self.unknown.is_none();
         has_none && !edit.id().starts_with(DESIGN_PREFIX)
     }
 }
 
 /// The validation function of a design document, or what is damaged about it.
-fn source_of(
+fn script_of(
     snapshot: &Snapshot,
     row: &varve_docdb::AllDocsRow,
-) -> Result<Result<Option<String>, String>, Failure> {
+) -> Result<Result<Option<Script>, String>, Failure> {
     let mut text = Vec::new();
     match snapshot.body(&row.stored, &mut text) {
         Err(error) if error.is_damage() => return Ok(Err(error.to_string())),
         read => read?,
     }
-    let document = varve_json::parse(&text).map_err(|error| error.to_string());
-    Ok(document.map(|document| {
-        let source = document.get("validate_doc_update");
-        source
-            .and_then(varve_json::Value::as_str)
-            .map(str::to_owned)
-    }))
+    let document = match varve_json::parse(&text) {
+        Ok(document) => document,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let source = document.get("validate_doc_update");
+    let Some(source) = source.and_then(varve_json::Value::as_str) else {
+        return Ok(Ok(None));
+    };
+    let whole = text_of_revision(snapshot, row.id(), &row.rev, &row.stored)?;
+    Ok(Ok(Some(Script::new(source, &whole))))
 }
 
 /// What whoever writes is told of a design document that cannot be read.
@@ -195,14 +199,14 @@ impl<'a> Check<'a> {
         if let Some(unknown) = &self.validators.unknown {
             return Err(unknown.clone());
         }
-        if self.validators.sources.is_empty() {
+        if self.validators.scripts.is_empty() {
             return Ok(());
         }
         let document = text_of(edit);
         let previous = self.previous(edit)?;
-        for (design, source) in &self.validators.sources {
+        for (design, script) in &self.validators.scripts {
             let verdict = scripts::validate(
-                source,
+                script,
                 &document,
                 previous.as_deref(),
                 &self.user,

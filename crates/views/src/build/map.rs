@@ -67,7 +67,6 @@ impl<'a> Mapper<'a> {
 
     /// Maps a batch.
     pub(super) fn map(&mut self, batch: Batch) -> Result<Mapped, ViewError> {
-        self.context.interrupt.check()?;
         let mut mapped = Mapped {
             number: batch.number,
             last_seq: batch.changes.last().map_or(0, |change| change.seq),
@@ -81,6 +80,7 @@ impl<'a> Mapper<'a> {
                 .collect(),
         };
         for change in &batch.changes {
+            self.context.interrupt.check()?;
             let id = &change.id;
             mapped.ids.push(id.to_owned());
             if !change.is_deleted() && self.group.takes(id) {
@@ -129,11 +129,15 @@ impl<'a> Mapper<'a> {
                 return Ok(());
             }
         };
-        let emissions = engine.map(&self.json);
-        let emissions = emissions.map_err(|source| ViewError::Map {
-            id: id.to_owned(),
-            source,
-        })?;
+        let emissions = match engine.map(&self.json) {
+            Ok(emissions) => emissions,
+            Err(limit) => {
+                self.context.log.failure(id, None, &limit.to_string());
+                // What the document has left in the old one may fail the next.
+                *engine = compile(self.group, self.context)?;
+                return Ok(());
+            }
+        };
         for emission in emissions {
             match emission {
                 Emission::Row {
@@ -145,9 +149,9 @@ impl<'a> Mapper<'a> {
                     .push(take(&mut self.bytes, function, key, value)),
                 Emission::Failed { function, reason } => {
                     let view = self.group.name_of_map(function);
-                    self.context.log.message(id, view, reason);
+                    self.context.log.failure(id, Some(view), reason);
                 }
-                Emission::Logged(text) => self.context.log.message(id, "", text),
+                Emission::Logged(text) => self.context.log.message(id, text),
             }
         }
         Ok(())
@@ -163,6 +167,11 @@ impl<'a> Mapper<'a> {
         if !attachments.is_empty() {
             text.member("_attachments", |out| {
                 write_attachment_stubs(&attachments, false, out);
+            });
+        }
+        if self.group.shows_local_seq() {
+            text.member("_local_seq", |out| {
+                out.extend_from_slice(change.seq.to_string().as_bytes());
             });
         }
         text.end();
@@ -209,7 +218,7 @@ impl<'a> Mapper<'a> {
 
 fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapEngine, ViewError> {
     let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
-    let engine = MapEngine::compile(&sources, context.limits);
+    let engine = MapEngine::with_modules(&sources, group.library(), context.limits);
     Ok(engine.map_err(|error| {
         let view = match error {
             JsError::Compile { index, .. } => group.name_of_map(index),

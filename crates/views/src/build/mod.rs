@@ -33,10 +33,18 @@ const BATCH: usize = 200;
 /// Bytes of rows that are gathered before they are written.
 const WRITE_AT: usize = 64 << 20;
 
+/// Batches for each worker that may be mapped while an earlier one is not: their rows wait in
+/// memory.
+const AHEAD: usize = 16;
+
 /// What a build says while it runs, besides progress.
 pub trait BuildLog: Sync {
-    /// A map function failed for a document, or called `log`; `text` is a JSON string.
-    fn message(&self, document: &str, view: &str, text: &str);
+    /// A map function called `log` about a document; `text` is a JSON string.
+    fn message(&self, document: &str, text: &str);
+
+    /// A document has no rows, because the map function of a view threw; or none at all, if no view
+    /// is named, because its functions passed a limit.
+    fn failure(&self, document: &str, view: Option<&str>, reason: &str);
 }
 
 /// A log that nobody reads.
@@ -44,7 +52,9 @@ pub trait BuildLog: Sync {
 pub struct NoLog;
 
 impl BuildLog for NoLog {
-    fn message(&self, _document: &str, _view: &str, _text: &str) {}
+    fn message(&self, _document: &str, _text: &str) {}
+
+    fn failure(&self, _document: &str, _view: Option<&str>, _reason: &str) {}
 }
 
 /// How a build runs.
@@ -56,9 +66,9 @@ pub struct BuildContext<'a> {
     pub limits: Limits,
     /// Told of documents as they are written.
     pub progress: &'a dyn Progress,
-    /// Checked once per batch.
+    /// Checked once per document.
     pub interrupt: &'a Interrupt,
-    /// Told of failed functions.
+    /// Told of what functions say, and of those that fail.
     pub log: &'a dyn BuildLog,
 }
 
@@ -96,6 +106,7 @@ fn run(
 ) -> Result<(), ViewError> {
     let (to_workers, batches) = sync_channel::<Batch>(workers);
     let (to_writer, mapped) = sync_channel::<Result<Mapped, ViewError>>(workers * 2);
+    let (leave, left) = sync_channel::<()>(workers * AHEAD);
     let batches = Mutex::new(batches);
     let stop = AtomicBool::new(false);
     let count = AtomicU64::new(0);
@@ -107,19 +118,21 @@ fn run(
         let errors = to_writer;
         let (batches, stop, count) = (&batches, &stop, &count);
         scope.spawn(move || {
-            match read_batches(documents, since, &to_workers, stop, context) {
+            match read_batches(documents, since, (&to_workers, &leave), stop, context) {
                 Ok(read) => count.store(read, Ordering::Release),
                 // The writer may be gone with an error of its own.
                 Err(error) => drop(errors.send(Err(error))),
             }
         });
-        let mut gathered = Gathered::new(Writer::new(file, group, since == 0), documents);
+        let writer = Writer::new(file, group, since == 0);
+        let mut gathered = Gathered::new(writer, documents, left);
         let outcome = gathered
             .take_all(&mapped, context)
             .and_then(|()| gathered.finish(count.load(Ordering::Acquire), context));
         // On an error there are threads that wait for room or for work.
         stop.store(true, Ordering::Relaxed);
         drop(mapped);
+        drop(gathered);
         drain(batches);
         outcome
     })
@@ -131,11 +144,11 @@ fn drain(batches: &Mutex<Receiver<Batch>>) {
     while batches.recv().is_ok() {}
 }
 
-/// Cuts the changes into batches; returns how many.
+/// Cuts the changes into batches, each with leave to be mapped; returns how many.
 fn read_batches(
     documents: &Snapshot,
     since: u64,
-    to_workers: &SyncSender<Batch>,
+    (to_workers, leave): (&SyncSender<Batch>, &SyncSender<()>),
     stop: &AtomicBool,
     context: &BuildContext<'_>,
 ) -> Result<u64, ViewError> {
@@ -145,7 +158,10 @@ fn read_batches(
         context.interrupt.check()?;
         let batch: Result<Vec<_>, _> = changes.by_ref().take(BATCH).collect();
         let changes = batch?;
-        if changes.is_empty() || to_workers.send(Batch { number, changes }).is_err() {
+        if changes.is_empty() || leave.send(()).is_err() {
+            break;
+        }
+        if to_workers.send(Batch { number, changes }).is_err() {
             break;
         }
         number += 1;
@@ -193,10 +209,12 @@ struct Gathered<'a> {
     run: Vec<Mapped>,
     /// Bytes of the run.
     size: usize,
+    /// Gives leave to map one batch more for each that came to the run.
+    left: Receiver<()>,
 }
 
 impl<'a> Gathered<'a> {
-    fn new(writer: Writer<'a>, documents: &'a Snapshot) -> Self {
+    fn new(writer: Writer<'a>, documents: &'a Snapshot, left: Receiver<()>) -> Self {
         Gathered {
             writer,
             documents,
@@ -204,6 +222,7 @@ impl<'a> Gathered<'a> {
             next: 0,
             run: Vec::new(),
             size: 0,
+            left,
         }
     }
 
@@ -229,6 +248,8 @@ impl<'a> Gathered<'a> {
         self.early.insert(batch.number, batch);
         while let Some(batch) = self.early.remove(&self.next) {
             self.next += 1;
+            // Nobody waits for leave once all batches are read.
+            let _ = self.left.try_recv();
             self.size += batch.size();
             self.run.push(batch);
         }

@@ -2,7 +2,6 @@
 
 use super::index::JsonIndex;
 use super::options::FindOptions;
-use super::project::projected;
 use crate::Row;
 use crate::selector::{FieldPath, Fields, Found, Node};
 use varve_json::{Object, Value, parse};
@@ -52,6 +51,6 @@ impl Covered<'_> {
             id: &id,
         };
         let passes = self.options.selector.node().passes(&known);
-        passes.then(|| projected(&known, &self.options.fields))
+        passes.then(|| self.options.projection.of(&known))
     }
 }

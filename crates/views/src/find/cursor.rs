@@ -4,9 +4,9 @@ use super::bookmark::Bookmark;
 use super::covered::Covered;
 use super::options::FindOptions;
 use super::plan::Plan;
-use super::project::projected;
 use super::ranges::{KeyRange, Space};
 use super::rows::FoundRows;
+use crate::selector::Indexed;
 use crate::{IndexView, Row, ViewError};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -27,6 +27,9 @@ pub struct FindStats {
 
 /// More rows than this are not read where nobody may wait.
 const FEW_ROWS: u64 = 500;
+
+/// Nor longer documents asked.
+const SHORT_DOCUMENT: usize = 64 << 10;
 
 /// So many documents may be read for each that is found before the client is told.
 const SCAN_WARNING: u64 = 10;
@@ -176,6 +179,10 @@ impl<'a> Cursor<'a> {
             return Ok(false);
         }
         self.stats.documents += 1;
+        if self.text.len() > SHORT_DOCUMENT && storage::must_not_wait() {
+            storage::give_up();
+            return Ok(false);
+        }
         // What the database holds was parsed when it was written.
         let document = parse(&self.text).unwrap_or_default();
         if !options.selector.matches(&document) {
@@ -183,7 +190,7 @@ impl<'a> Cursor<'a> {
         }
         match options.fields.is_empty() {
             true => out.extend_from_slice(&self.text),
-            false => write_object(&projected(&document, &options.fields), out),
+            false => write_object(&options.projection.of(&Indexed::new(&document)), out),
         }
         Ok(true)
     }

@@ -5,6 +5,7 @@ use super::options::FindOptions;
 use super::plan::{Candidate, Plan, is_range};
 use super::ranges::{KeyRange, Space};
 use crate::selector::{FieldPath, Node, Test};
+use std::collections::HashSet;
 use varve_json::{Object, Value};
 
 /// Stands for a key above all others.
@@ -54,13 +55,14 @@ fn candidate_to_json(candidate: &Candidate<'_>, rank: u64) -> Value {
 
 /// Which fields an index could help with.
 fn hints(node: &Node) -> Value {
+    let limited = limited(node);
+    let mut seen = HashSet::new();
     let (mut indexable, mut others) = (Vec::new(), Vec::new());
     node.each(&mut |field, _| {
-        let name = Value::from(field.name());
-        let helps = limits(node, field);
-        let list = if helps { &mut indexable } else { &mut others };
-        if !list.contains(&name) {
-            list.push(name);
+        if seen.insert(field) {
+            let helps = limited.contains(field);
+            let list = if helps { &mut indexable } else { &mut others };
+            list.push(Value::from(field.name()));
         }
     });
     let mut out = Object::new();
@@ -70,8 +72,23 @@ fn hints(node: &Node) -> Value {
     Value::Object(out)
 }
 
-fn limits(node: &Node, field: &FieldPath) -> bool {
-    Space::Keys.of_field(node, field).is_some()
+/// The fields of whose values the selector says which ranges they are in.
+fn limited(node: &Node) -> HashSet<&FieldPath> {
+    match node {
+        Node::All(nodes) => nodes.iter().flat_map(limited).collect(),
+        Node::Any(nodes) => {
+            let each = nodes.iter().map(limited);
+            let common = each.reduce(|mut all, next| {
+                all.retain(|field| next.contains(field));
+                all
+            });
+            common.unwrap_or_default()
+        }
+        Node::Field(field, condition) => {
+            let is_limit = Space::Keys.knows(condition);
+            is_limit.then_some(&**field).into_iter().collect()
+        }
+    }
 }
 
 /// The query of the index, as CouchDB would send it.
@@ -142,8 +159,8 @@ fn arguments_of(node: &Node, field: &FieldPath) -> Vec<(KeyRange, Value)> {
                 out.push((space.around(&argument.value), argument.value.clone()));
             }
             Test::In(arguments) if condition.wanted => {
-                let pairs = arguments.iter();
-                out.extend(pairs.map(|one| (space.around(&one.value), one.value.clone())));
+                let values = arguments.values.iter();
+                out.extend(values.map(|value| (space.around(value), value.clone())));
             }
             _ => {}
         }

@@ -2,6 +2,7 @@
 
 use super::FindError;
 use super::bookmark::Bookmark;
+use super::project::Projection;
 use super::sort::{Sorting, read_sorting};
 use crate::selector::{FieldPath, Selector};
 use varve_json::{Object, Value};
@@ -28,6 +29,8 @@ pub struct FindOptions {
     pub sort: Vec<Sorting>,
     /// What of the documents; all of them if this is empty.
     pub fields: Vec<FieldPath>,
+    /// The same, to be asked of documents.
+    pub(super) projection: Projection,
     /// How many copies should be read; one is all there is.
     r: u64,
     /// Whether documents name their conflicts.
@@ -80,6 +83,7 @@ impl FindOptions {
             }
         };
         let read = Members(body);
+        let fields = read_fields(body.get("fields"))?;
         let options = FindOptions {
             selector,
             use_index,
@@ -88,7 +92,8 @@ impl FindOptions {
             limit: read.count("limit")?.unwrap_or(DEFAULT_LIMIT),
             skip: read.count("skip")?.unwrap_or(0),
             sort: body.get("sort").map_or(Ok(Vec::new()), read_sorting)?,
-            fields: read_fields(body.get("fields"))?,
+            projection: Projection::new(&fields),
+            fields,
             r: read.r()?,
             conflicts: read.flag("conflicts", false)?,
             is_stale: read.stale()?,
@@ -124,10 +129,11 @@ impl FindOptions {
             "" => "nil",
             text => text,
         };
-        let mut sort = Object::new();
-        for sorting in &self.sort {
-            sort.insert(sorting.field.name(), sorting.direction());
-        }
+        let sort = self.sort.iter().map(|sorting| {
+            let direction = Value::from(sorting.direction());
+            (sorting.field.name().to_owned(), direction)
+        });
+        let sort: Object = sort.collect();
         let mut out = Object::new();
         out.insert("use_index", use_index.collect::<Vec<_>>());
         out.insert("bookmark", bookmark);

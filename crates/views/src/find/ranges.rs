@@ -85,10 +85,8 @@ impl Space {
         match &condition.test {
             Test::Compare(relation, argument) => self.of_relation(*relation, &argument.value),
             Test::In(arguments) => {
-                let mut ranges: Ranges = arguments
-                    .iter()
-                    .map(|argument| self.around(&argument.value))
-                    .collect();
+                let values = arguments.values.iter();
+                let mut ranges: Ranges = values.map(|value| self.around(value)).collect();
                 if self == Space::Keys {
                     // An array passes if one of its items does.
                     ranges.push(KeyRange {
@@ -101,6 +99,11 @@ impl Space {
             Test::BeginsWith(prefix) => Some(vec![self.of_prefix(prefix)]),
             _ => None,
         }
+    }
+
+    /// Whether it says anything.
+    pub(super) fn knows(self, condition: &Condition) -> bool {
+        self.of_condition(condition).is_some()
     }
 
     fn of_relation(self, relation: Relation, value: &Value) -> Option<Ranges> {
@@ -143,7 +146,7 @@ impl Space {
         match node {
             Node::All(nodes) => {
                 let known = nodes.iter().filter_map(|node| self.of_field(node, field));
-                known.reduce(|a, b| common(&a, &b))
+                common_to_all(known.collect())
             }
             Node::Any(nodes) if nodes.is_empty() => None,
             Node::Any(nodes) => {
@@ -194,6 +197,19 @@ fn united(mut ranges: Ranges) -> Ranges {
         }
     }
     out
+}
+
+/// What all sets of ranges have in common; `None` if there are none. Two and two, so that a long
+/// one is not gone through for each of many.
+fn common_to_all(mut sets: Vec<Ranges>) -> Option<Ranges> {
+    while sets.len() > 1 {
+        let pairs = sets.chunks(2).map(|pair| match pair {
+            [a, b] => common(a, b),
+            single => single.concat(),
+        });
+        sets = pairs.collect();
+    }
+    sets.pop()
 }
 
 /// What two sets of ranges have in common.

@@ -8,8 +8,8 @@ use crate::row::Row;
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
 use std::ops::Range as Run;
-use varve_btree::{Direction, TreeError};
-use varve_json::{Value, collate, parse, write, write_string};
+use varve_btree::Direction;
+use varve_json::{Value, collate, parse, write};
 
 /// The groups that a query asks for; after an error there are no more.
 #[derive(Debug)]
@@ -17,9 +17,9 @@ pub struct GroupRows {
     asked: Asked,
     runs: VecDeque<Run<u64>>,
     grouping: Grouping,
-    /// Position of the reduce in summaries.
-    reduction: usize,
-    is_count: bool,
+    reduction: Reduction,
+    /// Its position in summaries.
+    part: usize,
     skip: u64,
     left: u64,
 }
@@ -55,7 +55,7 @@ impl GroupRows {
         asked: Asked,
         segments: Segments,
         options: &QueryOptions,
-        (index, reduction): (usize, &Reduction),
+        (part, reduction): (usize, &Reduction),
     ) -> Self {
         let mut runs = segments.runs;
         runs.retain(|run| !run.is_empty());
@@ -63,8 +63,8 @@ impl GroupRows {
             asked,
             runs,
             grouping: options.grouping,
-            reduction: index,
-            is_count: *reduction == Reduction::Count,
+            reduction: reduction.clone(),
+            part,
             skip: options.skip,
             left: options.limit.unwrap_or(u64::MAX),
         }
@@ -99,13 +99,7 @@ impl GroupRows {
             tree,
             direction,
         } = &self.asked;
-        let first = snapshot
-            .range_by_rank(*tree, run.clone(), *direction)?
-            .next();
-        let row = first.transpose()?.and_then(Row::read);
-        let row = row.ok_or(ViewError::Row {
-            reason: "an item of a view's tree is no row",
-        })?;
+        let row = self.row_at(run.clone(), *direction)?;
         let (mut edge, key) = self.edge_and_key(&row);
         let run = match direction {
             Direction::Forward => {
@@ -140,20 +134,30 @@ impl GroupRows {
         (row.sort_key().to_vec(), row.key().to_vec())
     }
 
-    fn value(&self, run: Run<u64>) -> Result<Vec<u8>, TreeError> {
-        if self.is_count {
-            return Ok((run.end - run.start).to_string().into_bytes());
-        }
-        let summary = self.asked.snapshot.reduce_by_rank(self.asked.tree, run)?;
-        Ok(match Reduced::read(&summary, self.reduction) {
-            Reduced::Value(json) => json,
-            Reduced::Nothing => b"null".to_vec(),
-            Reduced::Failed(reason) => {
-                let mut out = b"{\"error\":\"builtin_reduce_error\",\"reason\":".to_vec();
-                write_string(&reason, &mut out);
-                out.push(b'}');
-                out
+    fn value(&self, run: Run<u64>) -> Result<Vec<u8>, ViewError> {
+        match self.reduction {
+            Reduction::Count => Ok((run.end - run.start).to_string().into_bytes()),
+            Reduction::First => self.value_at(run, Direction::Forward),
+            Reduction::Last => self.value_at(run, Direction::Backward),
+            _ => {
+                let Asked { snapshot, tree, .. } = &self.asked;
+                let summary = snapshot.reduce_by_rank(*tree, run)?;
+                Ok(Reduced::read(&summary, self.part).into_json())
             }
+        }
+    }
+
+    /// The value of the first row of a run.
+    fn value_at(&self, run: Run<u64>, direction: Direction) -> Result<Vec<u8>, ViewError> {
+        Ok(self.row_at(run, direction)?.value().to_vec())
+    }
+
+    fn row_at(&self, run: Run<u64>, direction: Direction) -> Result<Row, ViewError> {
+        let Asked { snapshot, tree, .. } = &self.asked;
+        let first = snapshot.range_by_rank(*tree, run, direction)?.next();
+        let row = first.transpose()?.and_then(Row::read);
+        row.ok_or(ViewError::Row {
+            reason: "an item of a view's tree is no row",
         })
     }
 

@@ -4,13 +4,18 @@
 //!
 //! ```text
 //!      +---------------+------+--------------------------------------------+
-//!      | length varint | kind | kind 0: nothing (no rows, or a count)      |
+//!      | length varint | kind | kind 0: nothing (no rows, or none needed)  |
 //!      | of the rest   | u8   | kind 1: the reduced value as JSON text     |  … for each reduce
 //!      |               |      | kind 2: why there is none, as text         |
+//!      |               |      | kind 3: registers (see `distinct`)         |
+//!      |               |      | kind 4: why it is too long, as text        |
 //!      +---------------+------+--------------------------------------------+
 //! ```
-//! If all reduces are counts, summaries are empty: trees count their items themselves.
+//! Counts, first and last rows need nothing: trees count their items themselves, and find the first
+//! and the last row. If a map function has no other reduces, its summaries are empty.
 
+mod distinct;
+mod extremes;
 mod number;
 mod script;
 mod stats;
@@ -18,16 +23,23 @@ mod sum;
 
 use crate::DesignError;
 use crate::row::{push_varint, read_varint};
+use distinct::Sketch;
+use extremes::Extremes;
 use script::ScriptReducer;
+use std::borrow::Cow;
 use std::sync::Arc;
 use varve_btree::Reducer;
 use varve_js::Limits;
-use varve_json::{Value, parse};
+use varve_json::{Value, parse, write_string};
 
 /// One reduce function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reduction {
+    ApproxCountDistinct,
     Count,
+    First,
+    Last,
+    Extremes(Extremes),
     Stats,
     Sum,
     /// A function in JavaScript.
@@ -37,25 +49,40 @@ pub(crate) enum Reduction {
 impl Reduction {
     /// Reads the `reduce` member of a view.
     pub(crate) fn of(text: &str) -> Result<Self, DesignError> {
-        match text.trim() {
-            "_count" => Ok(Reduction::Count),
-            "_stats" => Ok(Reduction::Stats),
-            "_sum" => Ok(Reduction::Sum),
-            name if name.starts_with('_') => Err(DesignError::Invalid {
-                reason: format!("`{name}` is not a supported reduce function."),
-            }),
-            source => Ok(Reduction::Script(source.to_owned())),
-        }
+        Ok(match text.trim() {
+            "_approx_count_distinct" => Reduction::ApproxCountDistinct,
+            "_count" => Reduction::Count,
+            "_first" => Reduction::First,
+            "_last" => Reduction::Last,
+            "_stats" => Reduction::Stats,
+            "_sum" => Reduction::Sum,
+            name if name.starts_with('_') => {
+                let extremes = Extremes::of_name(name).map(Reduction::Extremes);
+                extremes.ok_or_else(|| DesignError::Invalid {
+                    reason: format!("`{name}` is not a supported reduce function."),
+                })?
+            }
+            source => Reduction::Script(source.to_owned()),
+        })
     }
 
     /// The `reduce` member again.
-    pub(crate) fn text(&self) -> &str {
-        match self {
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        Cow::Borrowed(match self {
+            Reduction::ApproxCountDistinct => "_approx_count_distinct",
             Reduction::Count => "_count",
+            Reduction::First => "_first",
+            Reduction::Last => "_last",
+            Reduction::Extremes(extremes) => return Cow::Owned(extremes.name()),
             Reduction::Stats => "_stats",
             Reduction::Sum => "_sum",
             Reduction::Script(source) => source,
-        }
+        })
+    }
+
+    /// Whether the tree knows it without summaries.
+    fn is_known_to_trees(&self) -> bool {
+        matches!(self, Reduction::Count | Reduction::First | Reduction::Last)
     }
 }
 
@@ -68,18 +95,37 @@ pub(crate) enum Reduced {
     Value(Vec<u8>),
     /// Why there is no value.
     Failed(String),
+    /// Registers of keys that were counted.
+    Registers(Vec<u8>),
+    /// The value would be too long.
+    Overflow(String),
 }
 
 const NOTHING: u8 = 0;
 const VALUE: u8 = 1;
 const FAILED: u8 = 2;
+const REGISTERS: u8 = 3;
+const OVERFLOW: u8 = 4;
+
+/// Summaries of long runs stand above those of shorter ones, up to the record of each commit.
+const MAX_VALUE: usize = 256 << 10;
+/// Bytes of a reason, which may quote a value.
+const MAX_REASON: usize = 1 << 10;
 
 impl Reduced {
     fn push(&self, out: &mut Vec<u8>) {
+        let reason = |text: &'_ str| text.floor_char_boundary(MAX_REASON);
         let (kind, bytes) = match self {
             Reduced::Nothing => (NOTHING, &b""[..]),
+            Reduced::Value(json) if json.len() > MAX_VALUE => {
+                let len = json.len();
+                let text = format!("A reduced value has at most {MAX_VALUE} bytes, not {len}.");
+                return Reduced::Overflow(text).push(out);
+            }
             Reduced::Value(json) => (VALUE, &json[..]),
-            Reduced::Failed(reason) => (FAILED, reason.as_bytes()),
+            Reduced::Failed(text) => (FAILED, &text.as_bytes()[..reason(text)]),
+            Reduced::Registers(bytes) => (REGISTERS, &bytes[..]),
+            Reduced::Overflow(text) => (OVERFLOW, &text.as_bytes()[..reason(text)]),
         };
         push_varint(bytes.len() + 1, out);
         out.push(kind);
@@ -94,13 +140,33 @@ impl Reduced {
         }
         let len = read_varint(&mut summary);
         let part = len.and_then(|len| summary.get(..len));
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         match part.and_then(<[u8]>::split_first) {
             Some((&VALUE, json)) => Reduced::Value(json.to_vec()),
-            Some((&FAILED, reason)) => {
-                Reduced::Failed(String::from_utf8_lossy(reason).into_owned())
-            }
+            Some((&FAILED, reason)) => Reduced::Failed(text(reason)),
+            Some((&REGISTERS, bytes)) => Reduced::Registers(bytes.to_vec()),
+            Some((&OVERFLOW, reason)) => Reduced::Overflow(text(reason)),
             _ => Reduced::Nothing,
         }
+    }
+
+    /// As JSON text: the value, or an object that says why there is none.
+    pub(crate) fn into_json(self) -> Vec<u8> {
+        let (word, reason) = match self {
+            Reduced::Value(json) => return json,
+            Reduced::Nothing => return b"null".to_vec(),
+            Reduced::Registers(bytes) => {
+                let mut sketch = Sketch::new();
+                sketch.join(&bytes);
+                return sketch.estimate().to_string().into_bytes();
+            }
+            Reduced::Failed(reason) => ("builtin_reduce_error", reason),
+            Reduced::Overflow(reason) => ("reduce_overflow_error", reason),
+        };
+        let mut out = format!("{{\"error\":\"{word}\",\"reason\":").into_bytes();
+        write_string(&reason, &mut out);
+        out.push(b'}');
+        out
     }
 }
 
@@ -116,7 +182,7 @@ impl MapReducer {
         let sources: Vec<String> = reductions
             .iter()
             .filter(|reduction| matches!(reduction, Reduction::Script(_)))
-            .map(|reduction| reduction.text().to_owned())
+            .map(|reduction| reduction.text().into_owned())
             .collect();
         Arc::new(MapReducer {
             reductions: reductions.to_vec(),
@@ -126,7 +192,7 @@ impl MapReducer {
 
     /// Whether summaries hold nothing that the tree does not know.
     fn is_trivial(&self) -> bool {
-        self.reductions.iter().all(|r| *r == Reduction::Count)
+        self.reductions.iter().all(Reduction::is_known_to_trees)
     }
 
     /// Makes a summary: `native` does the built-in reduces, `script` the n-th function.
@@ -162,6 +228,8 @@ impl Reducer for MapReducer {
             |_, reduction| match reduction {
                 Reduction::Sum => sum::of_values(values()),
                 Reduction::Stats => stats::of_values(values()),
+                Reduction::Extremes(extremes) => extremes.of_values(values()),
+                Reduction::ApproxCountDistinct => registers_of(&rows),
                 _ => Reduced::Nothing,
             },
             |_, function, engine| engine.reduce(function, &rows),
@@ -181,6 +249,10 @@ impl Reducer for MapReducer {
                 Reduction::Sum => combined(&column(index), |values| sum::of_values(values)),
                 // Statistics of statistics are statistics.
                 Reduction::Stats => combined(&column(index), |values| stats::of_values(values)),
+                Reduction::Extremes(extremes) => {
+                    combined(&column(index), |lists| extremes.of_lists(lists))
+                }
+                Reduction::ApproxCountDistinct => joined(&column(index)),
                 _ => Reduced::Nothing,
             },
             |index, function, engine| {
@@ -195,7 +267,8 @@ fn combined<F>(parts: &[Reduced], combine: F) -> Reduced
 where
     F: FnOnce(&mut dyn Iterator<Item = &[u8]>) -> Reduced,
 {
-    if let Some(failed) = parts.iter().find(|part| matches!(part, Reduced::Failed(_))) {
+    let is_failure = |part: &&Reduced| matches!(part, Reduced::Failed(_) | Reduced::Overflow(_));
+    if let Some(failed) = parts.iter().find(is_failure) {
         return failed.clone();
     }
     match parts {
@@ -206,6 +279,22 @@ where
             _ => None,
         })),
     }
+}
+
+fn registers_of(rows: &[StoredRow<'_, '_>]) -> Reduced {
+    let mut sketch = Sketch::new();
+    rows.iter().for_each(|row| sketch.add(row.key));
+    Reduced::Registers(sketch.encode())
+}
+
+fn joined(parts: &[Reduced]) -> Reduced {
+    let mut sketch = Sketch::new();
+    for part in parts {
+        if let Reduced::Registers(bytes) = part {
+            sketch.join(bytes);
+        }
+    }
+    Reduced::Registers(sketch.encode())
 }
 
 /// A row as a reduce sees it.

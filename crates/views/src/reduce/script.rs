@@ -9,6 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use varve_js::{JsError, Limits, ReduceEngine};
 
+/// Longer results must be shorter than half of what they were made of, as in CouchDB.
+const MAY_GROW: usize = 4096;
+
 /// The functions over one map function.
 pub(super) struct ScriptReducer {
     sources: Vec<String>,
@@ -63,6 +66,7 @@ impl ScriptReducer {
     }
 
     fn run(&self, function: usize, keys: Option<Vec<u8>>, values: Vec<u8>) -> Reduced {
+        let given = keys.as_ref().map_or(0, Vec::len) + values.len();
         let (answer, result) = channel();
         let job = Job {
             function,
@@ -73,6 +77,12 @@ impl ScriptReducer {
         // A failed send or a closed answer is a thread that could not be started.
         let sent = self.sender().send(job);
         match sent.ok().and_then(|()| result.recv().ok()) {
+            Some(Ok(json)) if json.len() > MAY_GROW && json.len() > given / 2 => {
+                Reduced::Overflow(format!(
+                    "Reduce output must shrink more rapidly: input size: {given} output size: {}",
+                    json.len()
+                ))
+            }
             Some(Ok(json)) => Reduced::Value(json.into_bytes()),
             Some(Err(error)) => Reduced::Failed(error.to_string()),
             None => Reduced::Failed("the engine for reduce functions did not start".to_owned()),

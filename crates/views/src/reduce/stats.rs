@@ -126,6 +126,7 @@ mod tests {
             Reduced::Nothing => "nothing".to_owned(),
             Reduced::Value(json) => String::from_utf8(json).unwrap(),
             Reduced::Failed(reason) => reason,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! From the JSON of a selector to what is asked of documents.
 
 use super::SelectorError;
-use super::condition::{Argument, Condition, Relation, Test};
+use super::condition::{Argument, Arguments, Condition, Relation, Test};
 use super::node::Node;
 use super::path::FieldPath;
 use regex::bytes::{Regex, RegexBuilder};
@@ -147,14 +147,7 @@ impl Compiler {
     fn terminal(&mut self, operator: &str, value: &Value, at: &At) -> Compiled<Condition> {
         let bad = || bad_argument(operator, value);
         let text = || value.as_str().ok_or_else(bad);
-        let arguments = || -> Compiled<Vec<Argument>> {
-            Ok(value
-                .as_array()
-                .ok_or_else(bad)?
-                .iter()
-                .map(Argument::new)
-                .collect())
-        };
+        let arguments = || value.as_array().map(Arguments::new).ok_or_else(bad);
         let mut wanted = at.wanted;
         let test = match operator {
             "$exists" => {

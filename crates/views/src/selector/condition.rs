@@ -1,7 +1,8 @@
 //! What is demanded of one value.
 
-use super::node::Node;
+use super::node::{Fields, Node};
 use regex::bytes::Regex;
+use std::collections::BTreeSet;
 use varve_json::{Number, Object, Value, collate};
 
 /// An operator with its argument, perhaps negated.
@@ -18,11 +19,11 @@ pub(crate) enum Test {
     Exists,
     Compare(Relation, Argument),
     Type(String),
-    In(Vec<Argument>),
+    In(Arguments),
     Size(u64),
     Modulo(i64, i64),
     Regex(Box<Regex>),
-    All(Vec<Argument>),
+    All(Arguments),
     Some(Box<Node>),
     Every(Box<Node>),
     Key(Box<Node>),
@@ -42,6 +43,60 @@ impl Argument {
             value: value.clone(),
             key: key_of(value),
         }
+    }
+}
+
+/// Several values, and the keys that they sort by.
+#[derive(Clone, Debug)]
+pub(crate) struct Arguments {
+    /// As they were given.
+    pub(crate) values: Vec<Value>,
+    /// In order, none twice.
+    keys: Vec<Vec<u8>>,
+}
+
+impl Arguments {
+    pub(crate) fn new(values: &[Value]) -> Self {
+        let mut keys: Vec<_> = values.iter().map(key_of).collect();
+        keys.sort();
+        keys.dedup();
+        Arguments {
+            values: values.to_vec(),
+            keys,
+        }
+    }
+
+    fn hold(&self, key: &[u8]) -> bool {
+        let found = self
+            .keys
+            .binary_search_by(|known| known.as_slice().cmp(key));
+        found.is_ok()
+    }
+
+    /// Of an array, one of its items must be among the arguments.
+    fn hold_one_of(&self, value: &Value, fields: &impl Fields) -> bool {
+        let is_one = |value: &Value| fields.with_key(value, |key| self.hold(key));
+        match value {
+            Value::Array(items) => items.iter().any(is_one),
+            value => is_one(value),
+        }
+    }
+
+    /// All arguments are items of the value, or the only one is the value itself.
+    fn are_all_in(&self, value: &Value, fields: &impl Fields) -> bool {
+        let Value::Array(items) = value else {
+            return false;
+        };
+        if let ([Value::Array(_)], [key]) = (&self.values[..], &self.keys[..])
+            && fields.with_key(value, |whole| whole == key.as_slice())
+        {
+            return true;
+        }
+        let mut left: BTreeSet<&[u8]> = self.keys.iter().map(Vec::as_slice).collect();
+        for item in items {
+            fields.with_key(item, |key| left.remove(key));
+        }
+        !self.keys.is_empty() && left.is_empty()
     }
 }
 
@@ -104,8 +159,9 @@ impl Relation {
 }
 
 impl Condition {
-    pub(crate) fn passes(&self, value: &Value) -> bool {
-        self.test.passes(value) == self.wanted
+    /// Whether a value passes; `fields` is what it was found in.
+    pub(crate) fn passes(&self, value: &Value, fields: &impl Fields) -> bool {
+        self.test.passes(value, fields) == self.wanted
     }
 
     /// Whether a field that is not there passes: only where its absence is demanded.
@@ -130,37 +186,36 @@ impl Condition {
 }
 
 impl Test {
-    fn passes(&self, value: &Value) -> bool {
+    fn passes(&self, value: &Value, fields: &impl Fields) -> bool {
         match self {
             Test::Exists => true,
-            Test::Compare(relation, argument) => relation.holds(&key_of(value), &argument.key),
+            Test::Compare(relation, argument) => {
+                fields.with_key(value, |key| relation.holds(key, &argument.key))
+            }
             Test::Type(name) => type_of(value) == name,
-            Test::In(arguments) => is_in(value, arguments),
+            Test::In(arguments) => arguments.hold_one_of(value, fields),
             Test::Size(size) => value.as_array().is_some_and(|v| v.len() as u64 == *size),
             Test::Modulo(divisor, remainder) => {
                 let number = value.as_i64();
                 number.is_some_and(|n| n.wrapping_rem(*divisor) == *remainder)
             }
             Test::Regex(regex) => value.as_str().is_some_and(|v| regex.is_match(v.as_bytes())),
-            Test::All(arguments) => holds_all(value, arguments),
-            Test::Some(node) => items(value).iter().any(|item| node.passes(item)),
+            Test::All(arguments) => arguments.are_all_in(value, fields),
+            Test::Some(node) => items(value).iter().any(|item| node.passes_value(item)),
             Test::Every(node) => {
                 let items = items(value);
-                !items.is_empty() && items.iter().all(|item| node.passes(item))
+                !items.is_empty() && items.iter().all(|item| node.passes_value(item))
             }
             Test::Key(node) => {
                 let mut names = value.as_object().into_iter().flat_map(Object::iter);
-                names.any(|(name, _)| node.passes(&Value::from(name)))
+                names.any(|(name, _)| node.passes_value(&Value::from(name)))
             }
             Test::BeginsWith(prefix) => value.as_str().is_some_and(|v| v.starts_with(prefix)),
         }
     }
 
     fn to_json(&self) -> (&'static str, Value) {
-        let list = |arguments: &[Argument]| {
-            let values = arguments.iter().map(|argument| argument.value.clone());
-            Value::Array(values.collect())
-        };
+        let list = |arguments: &Arguments| Value::Array(arguments.values.clone());
         match self {
             Test::Exists => ("$exists", Value::Bool(true)),
             Test::Compare(relation, argument) => (relation.operator(), argument.value.clone()),
@@ -196,36 +251,6 @@ pub(crate) fn key_of(value: &Value) -> Vec<u8> {
 
 fn items(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_default()
-}
-
-/// Of an array, one of its items must be among the arguments.
-fn is_in(value: &Value, arguments: &[Argument]) -> bool {
-    let is_one = |value: &Value| {
-        let key = key_of(value);
-        arguments.iter().any(|argument| argument.key == key)
-    };
-    match value {
-        Value::Array(items) => items.iter().any(is_one),
-        value => is_one(value),
-    }
-}
-
-/// All arguments are items of the value, or the only one is the value itself.
-fn holds_all(value: &Value, arguments: &[Argument]) -> bool {
-    let Value::Array(items) = value else {
-        return false;
-    };
-    if let [Argument { value: whole, key }] = arguments
-        && whole.as_array().is_some()
-        && *key == key_of(value)
-    {
-        return true;
-    }
-    let keys: Vec<_> = items.iter().map(key_of).collect();
-    !arguments.is_empty()
-        && arguments
-            .iter()
-            .all(|argument| keys.contains(&argument.key))
 }
 
 fn type_of(value: &Value) -> &'static str {

@@ -6,12 +6,14 @@
 
 mod compile;
 mod condition;
+mod indexed;
 mod node;
 mod path;
 
 use varve_json::Value;
 
 pub(crate) use condition::{Condition, Relation, Test, key_of};
+pub(crate) use indexed::Indexed;
 pub(crate) use node::{Fields, Node};
 pub use path::FieldPath;
 pub(crate) use path::Found;
@@ -80,7 +82,7 @@ impl Selector {
 
     /// Whether a document passes.
     pub fn matches(&self, document: &Value) -> bool {
-        self.0.passes(document)
+        self.0.passes_value(document)
     }
 
     /// The selector with every operator written out and every negation resolved, as `_explain`
@@ -199,6 +201,30 @@ mod tests {
         assert!(matches(r#"{"s":{"$regex":"^[é]$"}}"#, r#"{"s":"é"}"#));
         assert!(matches(r#"{"s":{"$regex":"(?i)^É|A$"}}"#, r#"{"s":"a"}"#));
         assert!(!matches(r#"{"s":{"$regex":"\\w"}}"#, r#"{"s":"é"}"#));
+    }
+
+    #[test]
+    fn many_conditions_on_a_long_object_decide_as_one_does() {
+        let members: Vec<_> = (0..100)
+            .map(|n| format!("\"m{n}\":[{n},{{\"x\":{n}}}]"))
+            .collect();
+        let document = format!("{{{},\"o\":{{{}}}}}", members.join(","), members.join(","));
+        for (condition, expected) in [
+            (r#"{"o.m70.1.x":70}"#, true),
+            (r#"{"o.m70.1.x":{"$gt":70}}"#, false),
+            (r#"{"m99":{"$in":[7,99]}}"#, true),
+            (r#"{"m99":{"$in":[[99]]}}"#, false),
+            (r#"{"m99":{"$all":[{"x":99},99]}}"#, true),
+            (r#"{"m99":{"$elemMatch":{"x":{"$lt":99}}}}"#, false),
+            (r#"{"m99":{"$size":2}}"#, true),
+            (r#"{"o":{"none":{"$exists":false}}}"#, true),
+            (r#"{"m1.none":{"$exists":false}}"#, false),
+        ] {
+            let never: Vec<_> = (0..100).map(|n| format!("{{\"m{n}\":{n}}}")).collect();
+            let many = format!("{{\"$or\":[{},{condition}]}}", never.join(","));
+            assert_eq!(matches(condition, &document), expected, "{condition}");
+            assert_eq!(matches(&many, &document), expected, "{condition}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Compiled selectors: conditions on fields, combined.
 
-use super::condition::{Condition, of_one};
+use super::condition::{Condition, key_of, of_one};
+use super::indexed::Indexed;
 use super::path::{FieldPath, Found};
 use std::sync::Arc;
 use varve_json::{Object, Value};
@@ -16,7 +17,15 @@ pub(crate) enum Node {
 /// Where fields are looked for: a document, or what an index knows of one.
 pub(crate) trait Fields {
     fn find(&self, path: &FieldPath) -> Found<'_>;
+
+    /// Hands the key that a value sorts by to `then`.
+    fn with_key<T>(&self, value: &Value, then: impl FnOnce(&[u8]) -> T) -> T {
+        then(&key_of(value))
+    }
 }
+
+/// More conditions than this are asked of an index of the value.
+const MANY: usize = 32;
 
 impl Fields for Value {
     fn find(&self, path: &FieldPath) -> Found<'_> {
@@ -31,11 +40,32 @@ impl Node {
             // As in CouchDB, a choice without alternatives holds.
             Node::Any(nodes) => nodes.is_empty() || nodes.iter().any(|node| node.passes(fields)),
             Node::Field(path, condition) => match fields.find(path) {
-                Found::Value(value) => condition.passes(value),
+                Found::Value(value) => condition.passes(value, fields),
                 Found::Nothing => condition.wants_nothing(),
                 Found::NoWay => false,
             },
         }
+    }
+
+    /// Whether a value passes.
+    pub(crate) fn passes_value(&self, value: &Value) -> bool {
+        match self.is_within(&mut MANY.clone()) {
+            true => self.passes(value),
+            false => self.passes(&Indexed::new(value)),
+        }
+    }
+
+    /// Takes the number of conditions off `left`, as far as that goes; false if there are more.
+    fn is_within(&self, left: &mut usize) -> bool {
+        let reduced = left.checked_sub(1);
+        *left = reduced.unwrap_or(0);
+        reduced.is_some()
+            && match self {
+                Node::All(nodes) | Node::Any(nodes) => {
+                    nodes.iter().all(|node| node.is_within(left))
+                }
+                Node::Field(..) => true,
+            }
     }
 
     /// Whether a document can only pass if it has the field.
@@ -48,7 +78,7 @@ impl Node {
     }
 
     /// Calls `visit` with each condition that stands at a field of the document.
-    pub(crate) fn each(&self, visit: &mut impl FnMut(&FieldPath, &Condition)) {
+    pub(crate) fn each<'n>(&'n self, visit: &mut impl FnMut(&'n FieldPath, &'n Condition)) {
         match self {
             Node::All(nodes) | Node::Any(nodes) => {
                 nodes.iter().for_each(|node| node.each(visit));

@@ -1,9 +1,9 @@
 //! Fields of documents, named by paths.
 
-use varve_json::Value;
+use varve_json::{Object, Value};
 
 /// The name of a field: `a.b` is the member `b` of `a`; a backslash keeps a dot in a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     name: String,
     parts: Vec<String>,
@@ -61,10 +61,19 @@ impl FieldPath {
 
     /// Looks into a value; items of arrays are named by their position.
     pub(crate) fn find<'v>(&self, value: &'v Value) -> Found<'v> {
+        self.find_by(value, Object::get)
+    }
+
+    /// The same, where `member` looks into objects.
+    pub(super) fn find_by<'v>(
+        &self,
+        value: &'v Value,
+        member: impl Fn(&'v Object, &str) -> Option<&'v Value>,
+    ) -> Found<'v> {
         let mut at = value;
         for part in &self.parts {
             let next = match at {
-                Value::Object(object) => match object.get(part) {
+                Value::Object(object) => match member(object, part) {
                     Some(member) => Some(member),
                     None => return Found::Nothing,
                 },

@@ -10,7 +10,9 @@ use super::options::FilterName;
 use crate::Failure;
 use crate::couch::call::Call;
 use crate::couch::document::render::text_of;
-use crate::couch::{failures, scripts};
+use crate::couch::failures;
+use crate::couch::request_object::request_object;
+use crate::couch::scripts::{self, Script};
 
 /// A filter, ready to be asked.
 pub enum Filter {
@@ -23,14 +25,11 @@ pub enum Filter {
     /// Documents that match.
     Selector(Selector),
     /// Documents for which a map function emits.
-    View {
-        /// Its text.
-        source: String,
-    },
+    View(Script),
     /// Documents for which a filter function says so.
     Function {
-        /// Its text.
-        source: String,
+        /// The function.
+        script: Script,
         /// The request that it is given, as JSON.
         request: Vec<u8>,
     },
@@ -73,16 +72,18 @@ impl Filter {
             }
             FilterName::View(design, view) => {
                 let document = design_document(snapshot, design)?;
-                let view = member(&member(&document, "views")?, view)?;
-                Filter::View {
-                    source: source_of(&view, "map")?,
-                }
+                let view = member(member(&document, "views")?, view)?;
+                let source = source_of(view, "map")?;
+                let design = document.as_object().ok_or_else(failures::missing)?;
+                Filter::View(Script::of_view(source, design))
             }
             FilterName::Function(design, filter) => {
                 let document = design_document(snapshot, design)?;
+                let source = source_of(member(&document, "filters")?, filter)?;
+                let text = varve_json::to_string(&document);
                 Filter::Function {
-                    source: source_of(&member(&document, "filters")?, filter)?,
-                    request: scripts::request_of(call),
+                    script: Script::new(source, text.as_bytes()),
+                    request: request_object(call, None)?,
                 }
             }
         })
@@ -108,7 +109,7 @@ impl Filter {
             Filter::None => return all(true),
             Filter::Documents(ids) => return all(ids.contains(&change.id)),
             Filter::Design => return all(change.id.starts_with(DESIGN_PREFIX)),
-            Filter::Selector(_) | Filter::View { .. } | Filter::Function { .. } => {}
+            Filter::Selector(_) | Filter::View(_) | Filter::Function { .. } => {}
         }
         let mut passed = Vec::new();
         if self.accepts(snapshot, &change.id, &change.rev, &change.stored)? {
@@ -139,8 +140,8 @@ impl Filter {
         let text = text_of(snapshot, id, rev, stored)?;
         match self {
             Filter::Selector(selector) => Ok(selector.matches(&varve_json::parse(&text)?)),
-            Filter::View { source } => scripts::emits(source, &text),
-            Filter::Function { source, request } => scripts::filter(source, &text, request),
+            Filter::View(script) => scripts::emits(script, &text),
+            Filter::Function { script, request } => scripts::filter(script, &text, request),
             Filter::None | Filter::Documents(_) | Filter::Design => Ok(true),
         }
     }
@@ -170,19 +171,17 @@ fn design_document(snapshot: &Snapshot, name: &str) -> Result<Value, Failure> {
         return Err(failures::deleted());
     }
     let (rev, stored) = document.winner().ok_or_else(failures::missing)?;
-    let mut text = Vec::new();
-    let read = snapshot.body(stored, &mut text).map_err(Failure::from);
-    read.map_err(|failure| failure.about(document.id(), rev))?;
+    let text = text_of(snapshot, document.id(), rev, stored);
+    let text = text.map_err(|failure| failure.about(document.id(), rev))?;
     Ok(varve_json::parse(&text)?)
 }
 
-fn member(value: &Value, name: &str) -> Result<Value, Failure> {
-    let found = value.get(name).cloned();
+fn member<'v>(value: &'v Value, name: &str) -> Result<&'v Value, Failure> {
+    let found = value.get(name);
     found.ok_or_else(|| Failure::not_found(format!("missing json key: {name}")))
 }
 
-fn source_of(value: &Value, name: &str) -> Result<String, Failure> {
-    let source = member(value, name)?;
-    let source = source.as_str().map(str::to_owned);
+fn source_of<'v>(value: &'v Value, name: &str) -> Result<&'v str, Failure> {
+    let source = member(value, name)?.as_str();
     source.ok_or_else(|| Failure::bad_request(format!("{name} is no function")))
 }

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use varve_base::Interrupt;
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_js::Limits;
 use varve_views::{
-    BuildContext, IndexOptions, IndexView, NoLog, Signature, ViewGroup, ViewIndex, remove_stale,
+    BuildContext, IndexOptions, IndexView, Signature, ViewError, ViewGroup, ViewIndex, remove_stale,
 };
 
+use super::told::{Ration, Told};
 use crate::couch::call::Call;
 use crate::couch::failures;
 use crate::couch::open::OpenDatabase;
@@ -22,18 +23,31 @@ use crate::{App, Failure};
 #[derive(Debug, Default)]
 pub struct Indexes {
     open: Mutex<Open>,
+    /// Raised when the database goes, or the server has no more time.
+    ended: Interrupt,
+    ration: Ration,
 }
 
 impl Indexes {
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How many are open.
     pub fn len(&self) -> usize {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.by_signature.len()
+        self.lock().by_signature.len()
+    }
+
+    /// Ends what is built and compacted; nothing is begun any more, and no file is made.
+    pub fn end(&self) {
+        let open = self.lock();
+        self.ended.raise();
+        open.by_signature.values().for_each(|index| index.end());
     }
 
     /// Those that are open, each once, with the name of a design document.
     pub fn all(&self) -> Vec<(String, Arc<ViewIndex>)> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.lock();
         let mut all: Vec<(String, Arc<ViewIndex>)> = Vec::new();
         for (id, (_, index)) in &open.by_design {
             if !all.iter().any(|(_, known)| Arc::ptr_eq(known, index)) {
@@ -64,11 +78,14 @@ pub fn index_of(
 ) -> Result<Arc<ViewIndex>, Failure> {
     let (rev, stored) = design.winner().ok_or_else(failures::missing)?;
     let indexes = &call.database.indexes;
-    let mut open = indexes.open.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = indexes.lock();
     if let Some((known, index)) = open.by_design.get(design.id())
         && known == rev
     {
         return Ok(Arc::clone(index));
+    }
+    if indexes.ended.is_raised() {
+        return Err(failures::missing_database());
     }
     let group = group_of(snapshot, stored).map_err(|failure| failure.about(design.id(), rev))?;
     let group = Arc::new(group);
@@ -100,7 +117,7 @@ pub fn index_of(
 pub fn if_open(call: &Call, design: &Document) -> Option<Arc<ViewIndex>> {
     let (rev, _) = design.winner()?;
     let indexes = &call.database.indexes;
-    let open = indexes.open.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = indexes.lock();
     let (known, index) = open.by_design.get(design.id())?;
     (known == rev).then(|| Arc::clone(index))
 }
@@ -139,7 +156,7 @@ pub fn clean_up(call: &Call) -> Result<(), Failure> {
         }
     }
     let indexes = &call.database.indexes;
-    let mut open = indexes.open.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = indexes.lock();
     open.by_signature
         .retain(|signature, _| kept.contains(signature));
     open.by_design
@@ -184,14 +201,26 @@ impl Refresh {
             ("design_document", self.design.as_str()),
         ];
         let task = self.app.tasks().start("indexer", &fields);
+        let log = Told {
+            app: &self.app,
+            task: &task,
+            ration: &self.database.indexes.ration,
+            database: &self.database.name,
+            design: &self.design,
+        };
         let context = BuildContext {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),
             progress: &task,
-            interrupt: &Interrupt::default(),
-            log: &NoLog,
+            interrupt: &self.database.indexes.ended,
+            log: &log,
         };
-        let view = index.refreshed(snapshot, &context)?;
+        let view = match index.refreshed(snapshot, &context) {
+            Err(ViewError::Interrupted(_)) if self.database.documents.is_deleted() => {
+                return Err(failures::missing_database());
+            }
+            built => built?,
+        };
         // Rows that went have left room.
         let noticed = self.app.databases.noticed();
         noticed.tell(&self.database.name, &self.database.is_noticed);
@@ -203,7 +232,11 @@ impl Refresh {
     pub fn run_later(&self, index: &Arc<ViewIndex>, snapshot: &Snapshot) {
         let (refresh, index, snapshot) = (self.clone(), Arc::clone(index), snapshot.clone());
         tokio::task::spawn_blocking(move || {
-            if let Err(failure) = refresh.run(&index, &snapshot) {
+            let done = refresh.run(&index, &snapshot);
+            if refresh.database.indexes.ended.is_raised() {
+                return;
+            }
+            if let Err(failure) = done {
                 let (database, design) = (&refresh.database.name, &refresh.design);
                 let line = format!("the index of {design} in {database}: {failure}");
                 refresh.app.report(&line);

@@ -1,23 +1,24 @@
 //! Views: rows of indexes, what is known of them, and their removal.
 
 pub mod indexes;
+mod told;
 
 use std::sync::Arc;
 
 use hyper::StatusCode;
 use varve_docdb::{DESIGN_PREFIX, Document, Rev, Snapshot, Stored};
 use varve_views::{
-    Answer as Found, GroupRows, IndexView, MapRows, QueryOptions, Row, Update, ViewIndex,
+    Answer as Found, GroupRows, IndexView, MapRows, QueryOptions, Row, Signature, Update, ViewIndex,
 };
 
 use self::indexes::index_of;
 use super::call::Call;
 use super::document::read::row_extras;
 use super::document::render::{Shown, write_error};
-use super::failures;
 use super::queries::{has_queries, options_of, queries_of};
 use super::rows::{Counts, Rows, write_results};
 use super::sequence::write_number;
+use super::{etag, failures};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 
@@ -30,10 +31,20 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> 
         return answer_queries(call, design, view);
     }
     let query = Asked::of(call, design)?.query(view, options_of(call)?)?;
-    Ok(Answer::stream("application/json", move |writer| {
+    let tag = call.request.is_read().then(|| query.tag(call));
+    if let Some(tag) = &tag
+        && etag::matches(&call.request, tag)
+    {
+        return Ok(etag::not_modified(tag));
+    }
+    let answer = Answer::stream("application/json", move |writer| {
         query.write(writer)?;
         Ok::<_, Failure>(writer.write(b"\n")?)
-    }))
+    });
+    Ok(match tag {
+        Some(tag) => answer.with_header("etag", &tag),
+        None => answer,
+    })
 }
 
 /// Answers several queries of one view.
@@ -49,6 +60,12 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Answer, F
         write_results(writer, queries, |query, writer| query.write(writer))
     }))
 }
+
+/// What stands before the sequence of an index that nobody builds, and of one that somebody does.
+const UPDATER: [&[u8]; 2] = [
+    b"},\"waiting_commit\":false,\"waiting_clients\":0,\"updater_running\":false,\"update_seq\":",
+    b"},\"waiting_commit\":false,\"waiting_clients\":0,\"updater_running\":true,\"update_seq\":",
+];
 
 /// Answers `GET /{db}/_design/{ddoc}/_info`.
 ///
@@ -67,10 +84,7 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
     let members = [
         (&b",\"preferred\":"[..], pending),
         (b",\"total\":", pending),
-        (
-            b"},\"waiting_commit\":false,\"waiting_clients\":0,\"updater_running\":false,\"update_seq\":",
-            current,
-        ),
+        (UPDATER[usize::from(asked.index.is_building())], current),
         (b",\"sizes\":{\"file\":", sizes.file),
         (b",\"external\":", sizes.nodes),
         (b",\"active\":", sizes.nodes),
@@ -79,16 +93,21 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
         body.extend_from_slice(name);
         write_number(number, &mut body);
     }
-    let signature = asked.index.group().signature();
+    let group = asked.index.group();
+    let signature = group.signature();
     body.extend_from_slice(format!("}},\"signature\":\"{signature}\"").as_bytes());
     body.extend_from_slice(b",\"purge_seq\":");
     write_number(view.purge_seq(), &mut body);
-    body.extend_from_slice(b",\"language\":\"javascript\",\"compact_running\":");
+    body.extend_from_slice(b",\"language\":");
+    varve_json::write_string(group.language(), &mut body);
+    body.extend_from_slice(b",\"compact_running\":");
     body.extend_from_slice(match call.app.compactor.has_index(&asked.index) {
         true => b"true",
         false => b"false",
     });
-    body.extend_from_slice(b",\"collator_versions\":[]}}\n");
+    let collator = varve_json::collate::version();
+    let end = format!(",\"collator_versions\":[\"{collator:016x}\"]}}}}\n");
+    body.extend_from_slice(end.as_bytes());
     Ok(Answer::json(StatusCode::OK, body))
 }
 
@@ -138,6 +157,7 @@ impl Asked {
             found: moment.query(view, &options)?,
             snapshot: self.snapshot.clone(),
             incarnation: self.incarnation.clone(),
+            signature: self.index.group().signature(),
             moment,
             options,
         })
@@ -148,12 +168,33 @@ impl Asked {
 struct Query {
     snapshot: Snapshot,
     incarnation: String,
+    signature: Signature,
     moment: IndexView,
     options: QueryOptions,
     found: Found,
 }
 
 impl Query {
+    /// What the answer depends on.
+    fn tag(&self, call: &Call) -> String {
+        let documents = self
+            .options
+            .include_docs
+            .then(|| self.snapshot.update_seq());
+        let numbers = [
+            self.moment.update_seq(),
+            self.moment.purge_seq(),
+            documents.unwrap_or(0),
+        ];
+        etag::opaque(&[
+            self.incarnation.as_bytes(),
+            &self.signature.0,
+            call.request.path().join("/").as_bytes(),
+            call.request.raw_query.as_bytes(),
+            &numbers.map(u64::to_le_bytes).concat(),
+        ])
+    }
+
     fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
         let update_seq = self.options.update_seq.then(|| self.moment.update_seq());
         let update_seq = update_seq.map(|update| (update, self.incarnation.as_str()));

@@ -1,0 +1,132 @@
+//! What map functions say while an index is built, and which of them fail: told to the operator, but
+//! not once for each of a million documents.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use varve_views::BuildLog;
+
+use crate::{App, RunningTask};
+
+/// So many lines are told at once for a database.
+const LINES: u32 = 20;
+/// After this, one line more.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Bytes of a line's text.
+const LENGTH: usize = 1000;
+
+/// How many lines a database may still have.
+#[derive(Debug)]
+pub struct Ration(Mutex<Left>);
+
+#[derive(Debug)]
+struct Left {
+    lines: u32,
+    counted: Instant,
+    withheld: u64,
+}
+
+impl Default for Ration {
+    fn default() -> Self {
+        Ration(Mutex::new(Left {
+            lines: LINES,
+            counted: Instant::now(),
+            withheld: 0,
+        }))
+    }
+}
+
+impl Ration {
+    /// Takes a line, if there is one.
+    fn take(&self, now: Instant) -> bool {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = now.saturating_duration_since(left.counted);
+        let more = passed.as_secs() / LINE_EVERY.as_secs();
+        if more > 0 {
+            let more = u32::try_from(more).unwrap_or(u32::MAX);
+            left.lines = left.lines.saturating_add(more).min(LINES);
+            left.counted = now;
+        }
+        let taken = left.lines.checked_sub(1);
+        match taken {
+            Some(lines) => left.lines = lines,
+            None => left.withheld += 1,
+        }
+        taken.is_some()
+    }
+
+    /// How many lines were not told since this was last asked.
+    fn withheld(&self) -> u64 {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut left.withheld)
+    }
+}
+
+/// The log of one build. When it is dropped, it says how much it has left out.
+pub struct Told<'a> {
+    pub app: &'a App,
+    /// The build, which counts failures.
+    pub task: &'a RunningTask,
+    pub ration: &'a Ration,
+    /// Name of the database.
+    pub database: &'a str,
+    /// Id of the design document.
+    pub design: &'a str,
+}
+
+impl Told<'_> {
+    fn tell(&self, words: impl FnOnce() -> String) {
+        if self.ration.take(Instant::now()) {
+            let mut words = words();
+            words.truncate(words.floor_char_boundary(LENGTH));
+            self.report(&words);
+        }
+    }
+
+    fn report(&self, words: &str) {
+        let (design, database) = (self.design, self.database);
+        self.app
+            .report(&format!("the index of {design} in {database}: {words}"));
+    }
+}
+
+impl BuildLog for Told<'_> {
+    fn message(&self, document: &str, text: &str) {
+        self.tell(|| format!("log of document {document:?}: {text}"));
+    }
+
+    fn failure(&self, document: &str, view: Option<&str>, reason: &str) {
+        self.task.count_failure();
+        self.tell(|| match view {
+            Some(view) => format!("document {document:?} has no rows in view {view}: {reason}"),
+            None => format!("document {document:?} has no rows: {reason}"),
+        });
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        let withheld = self.ration.withheld();
+        if withheld > 0 {
+            self.report(&format!("{withheld} more messages of its functions"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_until_they_are_used_up_and_again_after_a_while() {
+        let ration = Ration::default();
+        let begin = Instant::now();
+        let told = |at: Instant| (0..1000).filter(|_| ration.take(at)).count();
+        assert_eq!(told(begin), LINES as usize);
+        assert_eq!(ration.withheld(), 1000 - u64::from(LINES));
+        assert_eq!(ration.withheld(), 0);
+        assert_eq!(told(begin + 2 * LINE_EVERY), 2);
+        assert_eq!(told(begin + 2 * LINE_EVERY), 0);
+        assert_eq!(told(begin + 1000 * LINE_EVERY), LINES as usize);
+    }
+}

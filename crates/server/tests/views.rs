@@ -1,0 +1,354 @@
+//! Views over HTTP: builds, and what functions may do to them.
+
+use crate::client::{ADMIN, Connection, Running};
+use crate::compaction::{JSON, call, until};
+use serde_json::{Value, json};
+
+/// A database with documents `a` to `e`, of which `b` and `d` are bad, and a map function that does
+/// `bad` with them.
+fn with_bad(server: &Running, bad: &str) -> Connection {
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let docs = ["a", "b", "c", "d", "e"].map(|id| json!({"_id": id, "bad": "bd".contains(id)}));
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    let map = format!("function (doc) {{ if (doc.bad) {{ {bad} }} emit(doc._id) }}");
+    let design = json!({"views": {"v": {"map": map}}});
+    call(&mut connection, "PUT", "/db/_design/d", &design);
+    connection
+}
+
+fn ids(answer: &Value) -> String {
+    let rows = answer["rows"].as_array().unwrap().iter();
+    rows.map(|row| row["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_map_functions_say_is_told_to_the_operator() {
+    let server = Running::start();
+    let mut connection = with_bad(&server, "log('hm'); throw new Error('no')");
+    let answer = call(
+        &mut connection,
+        "GET",
+        "/db/_design/d/_view/v",
+        &Value::Null,
+    );
+    assert_eq!(ids(&answer), "ace");
+    let mut told = server.told();
+    told.sort();
+    let about = |document: &str, what: &str| {
+        format!(
+            "the index of _design/d in db: {}",
+            what.replace("ID", document)
+        )
+    };
+    let failed = "document \"ID\" has no rows in view v: \"Error: no\"";
+    assert_eq!(told, [about("b", failed), about("d", failed)]);
+}
+
+#[test]
+fn an_endless_loop_and_an_allocation_bomb_fail_their_documents_only() {
+    for (bad, words) in [
+        ("while (true) {}", "ran longer than 5s"),
+        (
+            "var a = ['x']; while (true) a.push(a.join())",
+            "bytes of memory",
+        ),
+    ] {
+        let server = Running::start();
+        let mut connection = with_bad(&server, bad);
+        let answer = call(
+            &mut connection,
+            "GET",
+            "/db/_design/d/_view/v",
+            &Value::Null,
+        );
+        assert_eq!(ids(&answer), "ace", "{bad}");
+        let told = server.told();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told.iter().all(|line| line.contains(words)), "{told:?}");
+    }
+}
+
+#[test]
+fn failures_are_counted_by_the_task_and_a_function_that_always_fails_does_not_fill_the_log() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let docs: Vec<_> = (0..3000).map(|n| json!({"n": n})).collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    // The last documents take a while.
+    let map = "function (doc) { if (doc.n > 2900) for (var i = 0; i < 1e6; i++); throw 'no' }";
+    let design = json!({"views": {"v": {"map": map}}});
+    call(&mut connection, "PUT", "/db/_design/d", &design);
+    let address = server.address;
+    let query = std::thread::spawn(move || {
+        let mut connection = Connection::open(address);
+        call(
+            &mut connection,
+            "GET",
+            "/db/_design/d/_view/v",
+            &Value::Null,
+        )
+    });
+    let counts = |tasks: &Value| tasks[0]["failures"].as_u64() > Some(1000);
+    let tasks = until(&mut connection, "/_active_tasks", counts);
+    assert_eq!(tasks[0]["type"], "indexer");
+    assert_eq!(query.join().unwrap()["total_rows"], 0);
+    let told = server.told();
+    assert!((21..40).contains(&told.len()), "{}", told.len());
+    let last = told.last().unwrap();
+    let left_out = last.rsplit_once(": ").unwrap().1.split(' ').next().unwrap();
+    let left_out: usize = left_out.parse().unwrap();
+    assert_eq!(left_out + told.len() - 1, 3000, "{last}");
+}
+
+#[test]
+fn a_database_that_goes_ends_what_is_built_and_compacted_of_it_silently() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    for round in 0..3 {
+        call(&mut connection, "PUT", "/db", &Value::Null);
+        let docs: Vec<_> = (0..20_000).map(|n| json!({"n": n})).collect();
+        call(
+            &mut connection,
+            "POST",
+            "/db/_bulk_docs",
+            &json!({"docs": docs}),
+        );
+        for (name, extra) in [("d", ""), ("slow", "for (var i = 0; i < 1e5; i++);")] {
+            let map = format!("function (doc) {{ {extra} emit([doc.n, 'a long enough key']) }}");
+            let path = format!("/db/_design/{name}");
+            call(
+                &mut connection,
+                "PUT",
+                &path,
+                &json!({"views": {"v": {"map": map}}}),
+            );
+        }
+        call(
+            &mut connection,
+            "GET",
+            "/db/_design/d/_view/v?limit=1",
+            &Value::Null,
+        );
+        call(&mut connection, "POST", "/db/_compact/d", &json!({}));
+        let address = server.address;
+        let query = std::thread::spawn(move || {
+            let mut connection = Connection::open(address);
+            connection.send("GET", "/db/_design/slow/_view/v", &[ADMIN], "")
+        });
+        let is_built = |tasks: &Value| tasks.to_string().contains("indexer");
+        until(&mut connection, "/_active_tasks", is_built);
+        call(&mut connection, "DELETE", "/db", &Value::Null);
+        let reply = query.join().unwrap();
+        assert_eq!(reply.status, 404, "round {round}: {reply:?}");
+        until(&mut connection, "/_active_tasks", |tasks| {
+            tasks == &json!([])
+        });
+        let folder = server.folder.path().join("indexes/db");
+        let left: Vec<_> = std::fs::read_dir(&folder).unwrap().collect();
+        assert!(left.is_empty(), "round {round}: {left:?}");
+    }
+    assert_eq!(server.told(), Vec::<String>::new());
+}
+
+#[test]
+fn the_language_of_views_is_told() {
+    let server = Running::start();
+    let mut connection = with_bad(&server, "");
+    let index = json!({"index": {"fields": ["bad"]}, "ddoc": "i"});
+    connection.send("POST", "/db/_index", &[ADMIN, JSON], &index.to_string());
+    for (design, language) in [("d", "javascript"), ("i", "query")] {
+        let path = format!("/db/_design/{design}/_info");
+        let info = call(&mut connection, "GET", &path, &Value::Null);
+        assert_eq!(info["view_index"]["language"], language);
+    }
+}
+
+/// The rows of a query as keys and values.
+fn groups(connection: &mut Connection, query: &str) -> Value {
+    let answer = call(
+        connection,
+        "GET",
+        &format!("/db/_design/d/_view/{query}"),
+        &Value::Null,
+    );
+    let rows = answer["rows"].as_array().unwrap().iter();
+    rows.map(|row| json!([row["key"], row["value"]])).collect()
+}
+
+/// A server with 3,000 documents of two devices, and a view with each of some reduces.
+fn devices() -> (Running, Connection) {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let mut views = serde_json::Map::new();
+    for reduce in [
+        "_first",
+        "_last",
+        "_top_3",
+        "_bottom_2",
+        "_approx_count_distinct",
+    ] {
+        let map = "function (doc) { emit([doc.device, doc.n % 1000], doc.n * 7 % 3001) }";
+        views.insert(
+            reduce[1..].to_owned(),
+            json!({"map": map, "reduce": reduce}),
+        );
+    }
+    call(
+        &mut connection,
+        "PUT",
+        "/db/_design/d",
+        &json!({"views": views}),
+    );
+    let docs: Vec<_> = (0..3000)
+        .map(|n| {
+            let device = if n < 2000 { "a" } else { "b" };
+            json!({"_id": format!("{n:04}"), "n": n, "device": device})
+        })
+        .collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    (server, connection)
+}
+
+#[test]
+fn built_in_reduces_answer_as_couchdb_documents_them() {
+    let (_server, mut connection) = devices();
+    let level = |name: &str| format!("{name}?group_level=1");
+    for (query, expected) in [
+        (level("first"), json!([[["a"], 0], [["b"], 14000 % 3001]])),
+        (
+            level("last"),
+            json!([[["a"], 13993 % 3001], [["b"], 20993 % 3001]]),
+        ),
+        // In whichever direction groups are read, the first is the first.
+        (
+            level("first") + "&descending=true",
+            json!([[["b"], 14000 % 3001], [["a"], 0]]),
+        ),
+        (
+            "first?startkey=[\"a\",5]&endkey=[\"a\",7]".into(),
+            json!([[null, 35]]),
+        ),
+        (
+            "last?startkey=[\"a\",5]&endkey=[\"a\",7]&limit=1".into(),
+            json!([[null, 7049 % 3001]]),
+        ),
+        (
+            "last?keys=[[\"a\",3],[\"b\",3]]&group=true".into(),
+            json!([[["a", 3], 7021 % 3001], [["b", 3], 14021 % 3001]]),
+        ),
+        ("top_3".into(), json!([[null, [3000, 2999, 2998]]])),
+        ("bottom_2".into(), json!([[null, [0, 1]]])),
+        (
+            "top_3?startkey=[\"a\",1]&endkey=[\"a\",1]".into(),
+            json!([[null, [7007 % 3001, 7]]]),
+        ),
+        ("top_3?startkey=[\"c\"]".into(), json!([])),
+        (
+            "approx_count_distinct?group=true&limit=1".into(),
+            json!([[["a", 0], 1]]),
+        ),
+    ] {
+        assert_eq!(groups(&mut connection, &query), expected, "{query}");
+    }
+}
+
+#[test]
+fn built_in_reduces_count_what_is_there_and_forget_what_goes() {
+    let (_server, mut connection) = devices();
+    let about = |answer: &Value, count: i64| {
+        let found = answer[0][1].as_i64().unwrap();
+        assert!((found - count).abs() < count / 12, "{answer}: {count}");
+    };
+    about(&groups(&mut connection, "approx_count_distinct"), 2000);
+    about(
+        &groups(&mut connection, "approx_count_distinct?group_level=1"),
+        1000,
+    );
+    // What goes is not counted any more.
+    let path = "/db/_all_docs?startkey=\"2900\"&endkey=\"2999\"";
+    let rows = call(&mut connection, "GET", path, &Value::Null);
+    for row in rows["rows"].as_array().unwrap() {
+        let rev = row["value"]["rev"].as_str().unwrap();
+        let path = format!("/db/{}?rev={rev}", row["id"].as_str().unwrap());
+        call(&mut connection, "DELETE", &path, &Value::Null);
+    }
+    let last = groups(&mut connection, "last?group_level=1&startkey=[\"b\"]");
+    assert_eq!(last, json!([[["b"], 2899 * 7 % 3001]]));
+    about(&groups(&mut connection, "approx_count_distinct"), 1900);
+}
+
+#[test]
+fn reduces_that_do_not_reduce_say_so_in_their_rows() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let docs: Vec<_> = (0..1000)
+        .map(|n| json!({"n": n, "text": "x".repeat(1000)}))
+        .collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    let map = "function (doc) { emit(doc.n, doc.text) }";
+    let views = json!({
+        "all": {"map": map, "reduce": "function (k, v, r) { return r ? [].concat.apply([], v) : v }"},
+        "top": {"map": "function (doc) { emit(doc.n, doc.text.repeat(10)) }", "reduce": "_top_100"},
+        "sum": {"map": map, "reduce": "_sum"},
+    });
+    call(
+        &mut connection,
+        "PUT",
+        "/db/_design/d",
+        &json!({"views": views}),
+    );
+    for (view, word) in [
+        ("all", "reduce_overflow_error"),
+        ("all?startkey=1&endkey=9", "reduce_overflow_error"),
+        ("top", "reduce_overflow_error"),
+        ("sum", "builtin_reduce_error"),
+    ] {
+        let answer = groups(&mut connection, view);
+        assert_eq!(answer[0][1]["error"], word, "{answer}");
+        let reason = answer[0][1]["reason"].as_str().unwrap();
+        assert!((20..=1024).contains(&reason.len()), "{reason}");
+    }
+}
+
+#[test]
+fn reduces_that_are_none_are_refused() {
+    let server = Running::start();
+    let mut connection = with_bad(&server, "");
+    for name in [
+        "_nope", "_top_0", "_top_101", "_top_x", "_first_2", "_bottom_",
+    ] {
+        let design = json!({"views": {"v": {"map": "function (doc) {}", "reduce": name}}});
+        let headers = [ADMIN, JSON];
+        let reply = connection.send("PUT", "/db/_design/no", &headers, &design.to_string());
+        let expected = json!({"error": "invalid_design_doc",
+            "reason": format!("`{name}` is not a supported reduce function.")});
+        assert_eq!(
+            (reply.status, serde_json::from_str(&reply.body).unwrap()),
+            (400, expected)
+        );
+    }
+}
