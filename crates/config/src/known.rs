@@ -52,6 +52,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("attachments", &["compressible_types", "compression_level"]),
+    ("views", &["compile"]),
     ("chttpd_auth", AUTH_KEYS),
     ("couch_httpd_auth", AUTH_KEYS),
     (

@@ -45,6 +45,8 @@ pub struct Settings {
     pub smoosh: Smoosh,
     /// `[compaction]`: how databases are compacted.
     pub compaction: Compaction,
+    /// `[views] compile`: whether simple map functions run without a JavaScript engine; default true.
+    pub compile_maps: bool,
     /// `[admins]`: name and password, plain or hashed, each with its place.
     pub admins: Vec<Setting>,
     /// Cookies.
@@ -164,6 +166,7 @@ impl Settings {
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,
             attachments: attachments(ini)?,
+            compile_maps: or(ini.get("views", "compile"), Setting::boolean, true)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
             compaction: compaction(ini)?,

@@ -29,6 +29,8 @@ pub fn is_compiled(source: &str) -> bool {
 #[derive(Debug)]
 pub struct MapFunctions {
     sources: Vec<String>,
+    /// Where functions in the engine find modules.
+    root: Option<Vec<u8>>,
     limits: Limits,
     natives: Vec<Option<Native>>,
     engine: Option<MapEngine>,
@@ -47,11 +49,17 @@ struct Native {
 
 impl MapFunctions {
     /// Compiles the functions of a group. A source is the text of one function, with or without
-    /// a name, with comments and semicolons around it.
+    /// a name, with comments and semicolons around it; `root` is the JSON text of the object in which
+    /// they find modules.
     ///
     /// # Errors
     /// [`JsError::Compile`] names the first source that is not a function.
-    pub fn compile(sources: &[&str], limits: Limits, how: Compilation) -> Result<Self, JsError> {
+    pub fn compile(
+        sources: &[&str],
+        root: Option<&[u8]>,
+        limits: Limits,
+        how: Compilation,
+    ) -> Result<Self, JsError> {
         let native = |source: &&str| {
             let function = NativeMap::compile(source).filter(|_| how == Compilation::Simple)?;
             Some(Native {
@@ -62,6 +70,7 @@ impl MapFunctions {
         };
         let mut functions = MapFunctions {
             sources: sources.iter().map(|source| (*source).to_owned()).collect(),
+            root: root.map(<[u8]>::to_vec),
             limits,
             natives: sources.iter().map(native).collect(),
             engine: None,
@@ -79,7 +88,7 @@ impl MapFunctions {
             Some(engine) => engine,
             None => {
                 let sources: Vec<&str> = self.sources.iter().map(String::as_str).collect();
-                MapEngine::compile(&sources, self.limits)?
+                MapEngine::with_modules(&sources, self.root.as_deref(), self.limits)?
             }
         };
         Ok(self.engine.insert(engine))

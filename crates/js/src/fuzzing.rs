@@ -36,7 +36,7 @@ pub fn compiled(source: &str, document: &str) -> Ran {
     let Ok(wanted) = engine.map(document.as_bytes()).map(told) else {
         return Ran::Left;
     };
-    let simple = MapFunctions::compile(&[source], limits, Compilation::Simple);
+    let simple = MapFunctions::compile(&[source], None, limits, Compilation::Simple);
     let said = |mut simple: MapFunctions| simple.map(document.as_bytes()).map(told);
     let told: Result<Vec<String>, JsError> = simple.and_then(said);
     assert_eq!(told, Ok(wanted), "{source}\n{document}");

@@ -137,7 +137,7 @@ fn what_a_document_makes_uncertain_is_left_to_the_engine() {
 }
 
 fn simple(sources: &[&str], limits: Limits) -> MapFunctions {
-    MapFunctions::compile(sources, limits, Compilation::Simple).unwrap()
+    MapFunctions::compile(sources, None, limits, Compilation::Simple).unwrap()
 }
 
 /// Position and key of each row.
@@ -171,7 +171,7 @@ fn functions_of_one_group_run_each_in_its_own_way() {
         left,
         wanted.map(|(function, key)| (function, key.to_owned()))
     );
-    let off = MapFunctions::compile(&sources, Limits::default(), Compilation::Off);
+    let off = MapFunctions::compile(&sources, None, Limits::default(), Compilation::Off);
     assert_eq!(rows(&mut off.unwrap(), r#"{"a":"ß"}"#), left);
 }
 

@@ -17,6 +17,7 @@ use varve_btree::NodeCache;
 use varve_codec::deflate::Level;
 use varve_config::{Attachments, Settings};
 use varve_docdb::{Compressible, DatabaseOptions, Durability, Limits};
+use varve_js::Compilation;
 
 /// One running server of a folder.
 #[derive(Debug)]
@@ -103,6 +104,14 @@ impl App {
             house,
             folder,
         })
+    }
+
+    /// Which map functions run without an engine.
+    pub fn compilation(&self) -> Compilation {
+        match self.folder.settings.compile_maps {
+            true => Compilation::Simple,
+            false => Compilation::Off,
+        }
     }
 
     /// The served folder's files; paths are relative to it.

@@ -175,6 +175,32 @@ fn the_language_of_views_is_told() {
     }
 }
 
+#[test]
+fn which_functions_run_compiled_is_told_and_can_be_switched_off() {
+    let views = json!({"views": {
+        "simple": {"map": "function (doc) { emit(doc.bad, 1); }"},
+        "other": {"map": "function (doc) { emit(new Date(0), 1); }"},
+    }});
+    for (settings, compiled) in [
+        ("", json!(["simple"])),
+        ("[views]\ncompile = false\n", json!([])),
+    ] {
+        let server = Running::start_with(settings);
+        let mut connection = with_bad(&server, "");
+        call(&mut connection, "PUT", "/db/_design/two", &views);
+        let info = call(
+            &mut connection,
+            "GET",
+            "/db/_design/two/_info",
+            &Value::Null,
+        );
+        assert_eq!(info["view_index"]["compiled"], compiled);
+        let view = "/db/_design/two/_view/simple?limit=1";
+        let rows = call(&mut connection, "GET", view, &Value::Null);
+        assert_eq!(rows["rows"][0]["value"], 1, "{rows}");
+    }
+}
+
 /// The rows of a query as keys and values.
 fn groups(connection: &mut Connection, query: &str) -> Value {
     let answer = call(

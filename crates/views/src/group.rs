@@ -6,6 +6,7 @@ use crate::reduce::Reduction;
 use crate::{DesignError, ViewError};
 use md5::{Digest, Md5};
 use std::fmt;
+use varve_js::Compilation;
 use varve_json::{Object, Value};
 
 /// An index file has one tree for each map function besides its own, and at most 255.
@@ -127,6 +128,18 @@ impl ViewGroup {
     /// Names of the views, in the order of the design document.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.views.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Names of the views whose map functions run without an engine, in the order of the design
+    /// document.
+    pub fn compiled(&self, how: Compilation) -> impl Iterator<Item = &str> {
+        let runs = |map: &Map| match how {
+            Compilation::Simple => self.is_query || varve_js::is_compiled(&map.source),
+            Compilation::Off => self.is_query,
+        };
+        let maps: Vec<bool> = self.maps.iter().map(runs).collect();
+        let views = self.views.iter().filter(move |(_, place)| maps[place.map]);
+        views.map(|(name, _)| name.as_str())
     }
 
     /// Whether the view of that name has a reduce function.

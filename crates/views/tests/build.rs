@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use varve_base::{Interrupt, MemoryStorage, Progress, Silent, Storage, Unit};
-use varve_js::Limits;
+use varve_js::{Compilation, Limits};
 use varve_views::{BuildContext, BuildLog, NoLog, ViewError, ViewIndex, remove_stale};
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n)}","reduce":"_count"}}}"#;
@@ -168,6 +168,7 @@ fn many_queries_share_one_build() {
                 let context = BuildContext {
                     workers: 2,
                     limits: Limits::default(),
+                    compilation: Compilation::default(),
                     progress: &documents,
                     interrupt: &Interrupt::default(),
                     log: &NoLog,
@@ -222,6 +223,7 @@ fn told(documents: &[&str], map: &str) -> (Vec<String>, String) {
             memory: 8 << 20,
             ..Limits::default()
         },
+        compilation: Compilation::default(),
         progress: &Silent,
         interrupt: &Interrupt::default(),
         log: &messages,
@@ -283,6 +285,7 @@ fn a_document_that_takes_long_does_not_let_the_rows_of_all_others_wait_in_memory
     let context = BuildContext {
         workers: 2,
         limits: Limits::default(),
+        compilation: Compilation::default(),
         progress: &Silent,
         interrupt: &Interrupt::default(),
         log: &log,
@@ -343,6 +346,7 @@ fn an_interrupted_build_ends_and_the_next_one_is_whole() {
     let context = BuildContext {
         workers: 2,
         limits: Limits::default(),
+        compilation: Compilation::default(),
         progress: &Silent,
         interrupt: &interrupt,
         log: &raise,
@@ -390,4 +394,49 @@ fn stale_files_are_removed_and_only_those() {
         remove_stale(&*storage, Path::new("nowhere"), &kept).unwrap(),
         0
     );
+}
+
+#[test]
+fn an_index_is_the_same_whether_its_functions_are_compiled_or_not() {
+    let design = r#"{"views":{
+        "coords":{"map":"function (doc) { emit([doc.type, doc.level, doc.ratio], doc.nested.coords); }"},
+        "tags":{"map":"function (doc) { for (var i in doc.tags) emit(doc.tags[i], doc); }"},
+        "upper":{"map":"doc => emit(doc.type.toUpperCase(), {_id: doc.other})","reduce":"_count"}}}"#;
+    let documents: Vec<String> = (0..500)
+        .map(|n| {
+            let kind = ["alert", "straße", "\\\"\\n", "stop"][n % 4];
+            let ratio = n as f64 / 7.0;
+            format!(
+                r#"{{"_id":"d{n:03}","type":"{kind}","level":{n},"ratio":{ratio},"nested":{{"coords":[[{n}.50,1e{}]]}},
+                "tags":["t{}",{n}.0,null,{{"10":1,"b":[],"9":{{}}}}]}}"#,
+                n % 30,
+                n % 3,
+            )
+        })
+        .collect();
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    put(&db, &documents);
+    put(
+        &db,
+        &[
+            r#"{"_id":"short"}"#,
+            r#"{"_id":"odd","nested":null,"type":7,"tags":"ab"}"#,
+        ],
+    );
+    let rows = |compilation| {
+        let index = open(memory(), design);
+        let view = with_context(|context| {
+            let context = BuildContext {
+                compilation,
+                ..*context
+            };
+            index.refreshed(&db.snapshot(), &context).unwrap()
+        });
+        ["coords", "tags", "upper"].map(|name| ask(&view, &format!("{name}?reduce=false")).unwrap())
+    };
+    let compiled = rows(Compilation::Simple);
+    assert_eq!(compiled, rows(Compilation::Off));
+    assert_eq!(group(design).compiled(Compilation::Simple).count(), 3);
+    assert!(compiled[2].contains("STRASSE"), "{}", compiled[2]);
 }

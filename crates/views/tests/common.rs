@@ -5,7 +5,7 @@ use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
 use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache};
-use varve_js::Limits;
+use varve_js::{Compilation, Limits};
 use varve_json::parse_object;
 use varve_views::{
     Answer, BuildContext, IndexOptions, IndexView, NoLog, QueryOptions, ViewError, ViewGroup,
@@ -60,6 +60,7 @@ pub fn with_context<R>(run: impl FnOnce(&BuildContext<'_>) -> R) -> R {
     run(&BuildContext {
         workers: 2,
         limits: Limits::default(),
+        compilation: Compilation::default(),
         progress: &Silent,
         interrupt: &Interrupt::default(),
         log: &NoLog,

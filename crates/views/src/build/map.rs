@@ -9,13 +9,13 @@ use crate::find::JsonMap;
 use crate::group::ViewGroup;
 use crate::row::{push_number, push_value, push_varint, push_whole_id};
 use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_stubs};
-use varve_js::{Emission, JsError, MapEngine};
+use varve_js::{Emission, JsError, MapFunctions};
 use varve_json::{Value, collate, parse};
 
 /// What makes rows of documents.
 enum Engine {
     /// Functions.
-    Script(MapEngine),
+    Script(MapFunctions),
     /// Json indexes.
     Fields(Vec<JsonMap>),
 }
@@ -216,9 +216,10 @@ impl<'a> Mapper<'a> {
     }
 }
 
-fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapEngine, ViewError> {
+fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions, ViewError> {
     let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
-    let engine = MapEngine::with_modules(&sources, group.library(), context.limits);
+    let library = group.library();
+    let engine = MapFunctions::compile(&sources, library, context.limits, context.compilation);
     Ok(engine.map_err(|error| {
         let view = match error {
             JsError::Compile { index, .. } => group.name_of_map(index),

@@ -25,7 +25,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use varve_base::{Interrupt, Progress, Unit};
 use varve_btree::TreeFile;
 use varve_docdb::{Direction, Snapshot};
-use varve_js::Limits;
+use varve_js::{Compilation, Limits};
 use write::Writer;
 
 /// Documents in one batch.
@@ -64,6 +64,8 @@ pub struct BuildContext<'a> {
     pub workers: usize,
     /// Limits of each engine.
     pub limits: Limits,
+    /// Which functions run without one.
+    pub compilation: Compilation,
     /// Told of documents as they are written.
     pub progress: &'a dyn Progress,
     /// Checked once per document.

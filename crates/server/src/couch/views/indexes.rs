@@ -211,6 +211,7 @@ impl Refresh {
         let context = BuildContext {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),
+            compilation: self.app.compilation(),
             progress: &task,
             interrupt: &self.database.indexes.ended,
             log: &log,

@@ -106,8 +106,16 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
         false => b"false",
     });
     let collator = varve_json::collate::version();
-    let end = format!(",\"collator_versions\":[\"{collator:016x}\"]}}}}\n");
+    let end = format!(",\"collator_versions\":[\"{collator:016x}\"],\"compiled\":[");
     body.extend_from_slice(end.as_bytes());
+    // Not a member of CouchDB's.
+    for (index, name) in group.compiled(call.app.compilation()).enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        varve_json::write_string(name, &mut body);
+    }
+    body.extend_from_slice(b"]}}\n");
     Ok(Answer::json(StatusCode::OK, body))
 }
 
