@@ -129,6 +129,7 @@ impl<'t> Scan<'t> {
     fn container(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
+            self.at += between_marks(&self.bytes[self.at..]);
             match *self.bytes.get(self.at)? {
                 b'"' => {
                     self.string()?;
@@ -151,6 +152,29 @@ impl<'t> Scan<'t> {
         let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b':');
         self.at += rest.iter().position(ends).unwrap_or(rest.len());
     }
+}
+
+/// How many bytes at the beginning are neither quotes nor brackets, as far as eight at a time tell:
+/// behind them comes one, or too few bytes to tell.
+fn between_marks(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = ONES << 7;
+    // Exact for the lowest byte that is zero: borrows only travel upwards.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut count = 0;
+    for word in bytes.as_chunks::<8>().0 {
+        let word = u64::from_le_bytes(*word);
+        let quotes = zeros(word ^ (ONES * u64::from(b'"')));
+        // `[` and `]` are `{` and `}` without this bit.
+        let folded = word | (ONES * 0x20);
+        let opening = zeros(folded ^ (ONES * u64::from(b'{')));
+        let marks = quotes | opening | zeros(folded ^ (ONES * u64::from(b'}')));
+        if marks != 0 {
+            return count + (marks.trailing_zeros() / 8) as usize;
+        }
+        count += 8;
+    }
+    count
 }
 
 #[cfg(test)]
@@ -212,6 +236,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_mark_is_passed_over(text in "[\\[\\]{}\"0-9a-z,éÛÝ]{0,40}") {
+            let count = between_marks(text.as_bytes());
+            let is_mark = |byte: &u8| matches!(byte, b'"' | b'[' | b']' | b'{' | b'}');
+            let marks = text.bytes().position(|byte| is_mark(&byte));
+            prop_assert!(count <= marks.unwrap_or(text.len()));
+            prop_assert!(marks == Some(count) || text.len() - count < 8);
+        }
+
         #[test]
         fn any_text_is_looked_into_without_a_panic(text in "[\\[\\]{}:,\"\\\\ é1-9]{0,24}") {
             for span in items(&text, whole(&text)).into_iter().flatten() {
