@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""databases.py: loading, reading, compacting, indexing, replicating, against CouchDB 3.5's figures.
+"""databases.py: loading, reading, compacting, replicating, against CouchDB 3.5's figures.
 
 CouchDB's figures are recorded ones (couchdb.py). Documents come from corpus/make_docs.py: 1 KB each.
 Every write is durable when it is answered. Rows of single requests need `wrk`, those of PouchDB the
@@ -28,7 +28,6 @@ import make_docs  # noqa: E402
 LOAD = os.path.join(measure.HERE, "load")
 LOGIN = base64.b64encode(":".join(measure.ADMIN).encode()).decode()
 HEADERS = {"Authorization": f"Basic {LOGIN}", "Content-Type": "application/json"}
-MAP = "function(doc){emit([doc.type, doc.category, doc.level, doc.ratio], doc.nested.coords)}"
 SECONDS, CONNECTIONS = 6, 16
 RESTING, COMPACTING = "get at rest", "get while compacting"
 REPLICATED = 10_000
@@ -42,7 +41,6 @@ TARGETS = {
     "all_docs/20 with documents": 15, "changes/100": 15,
     "all_docs with documents": 15, "changes with documents": 15,
     "compaction": 10, "compaction/file": 2,
-    "view build/cpu": 9.5, "view build/wall": 10,
     "replicate/push/cpu": 8, "replicate/pull/cpu": 8,
 }
 
@@ -140,13 +138,6 @@ class Round:
             over.set()
             thread.join()
 
-    def view(self):
-        design = json.dumps({"views": {"v": {"map": MAP}}}).encode()
-        self.server.request("PUT", "/bench/_design/v", design)
-        before = self.server.cpu()
-        self.note("view build/wall", self.fetch("/bench/_design/v/_view/v?limit=1"))
-        self.note("view build/cpu", self.server.cpu() - before)
-
     def requests(self, work, script, query="", p99=False):
         """Keep-alive clients that ask for some seconds."""
         env = dict(os.environ, LOGIN=LOGIN, DATABASE="bench", COUNT=str(self.options.count),
@@ -204,7 +195,6 @@ def measure_round(options, figures, bodies):
     one.note("all_docs with documents", one.fetch("/bench/_all_docs?include_docs=true"))
     one.note("changes with documents", one.fetch("/bench/_changes?include_docs=true"))
     one.compact()
-    one.view()
     if has_wrk:
         one.requests("put", "put", p99=True)
     if peers:
