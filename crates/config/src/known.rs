@@ -1,6 +1,6 @@
 //! The names that Varve knows, so that a misspelled one is refused instead of being ignored.
 
-use crate::{ConfigError, Ini, Setting, smoosh};
+use crate::{ConfigError, Ini, Setting, ken, smoosh};
 
 /// Sections whose keys are checked, with the keys that have an effect and those of the ancestors
 /// that are accepted without one, so that an existing file can be taken over as it is.
@@ -57,6 +57,18 @@ const SECTIONS: &[(&str, &[&str])] = &[
     (
         "cors",
         &["origins", "credentials", "headers", "methods", "max_age"],
+    ),
+    (
+        "ken",
+        &[
+            "batch_channels",
+            "wait_secs",
+            // Without effect here.
+            "incremental_channels",
+            "limit",
+            "max_incremental_updates",
+            "prune_interval",
+        ],
     ),
     (
         "smoosh",
@@ -130,7 +142,7 @@ const AUTH_KEYS: &[&str] = &[
 ];
 
 /// Sections in which every key is a name of the user's.
-const FREE: &[&str] = &["admins"];
+const FREE: &[&str] = &["admins", ken::IGNORE];
 
 /// Whether Varve reads this section, so that its keys are checked.
 pub fn is_known_section(section: &str) -> bool {

@@ -1,6 +1,6 @@
 //! What a server needs to know, typed and checked as a whole before anything starts.
 
-use crate::{ConfigError, Ini, Setting, Smoosh, known, smoosh};
+use crate::{ConfigError, Ini, Ken, Setting, Smoosh, ken, known, smoosh};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Settings {
     pub uuid: Option<String>,
     /// `[smoosh]`: when databases are compacted by themselves.
     pub smoosh: Smoosh,
+    /// `[ken]`: which indexes are kept up to date behind writes.
+    pub ken: Ken,
     /// `[compaction]`: how databases are compacted.
     pub compaction: Compaction,
     /// `[admins]`: name and password, plain or hashed, each with its place.
@@ -166,6 +168,7 @@ impl Settings {
             attachments: attachments(ini)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
+            ken: ken::read(ini)?,
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions(ini)?,

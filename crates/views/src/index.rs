@@ -362,7 +362,8 @@ pub fn remove_stale(
         let index = name.strip_suffix(COPY).unwrap_or(name);
         let is_index = index.ends_with(&format!(".{EXTENSION}"));
         if is_index && !kept.iter().any(|kept| kept == index) {
-            storage.remove(&folder.join(name))?;
+            // A compaction that was ended removes its copy itself.
+            remove_rest(storage, &folder.join(name))?;
             removed += 1;
         }
     }

@@ -191,9 +191,9 @@ fn view_of(
                 failures::missing()
             });
     }
-    let views = index_of(call, snapshot, &design)?;
+    let views = index_of(&call.app, &call.database, snapshot, &design)?;
     match options.updates() {
-        true => Refresh::of(call, design.id()).run(&views, snapshot),
+        true => Refresh::of(&call.app, &call.database, design.id()).run(&views, snapshot),
         false => Ok(views.current(snapshot)?),
     }
 }
