@@ -375,10 +375,17 @@ fn update_functions_that_fail_say_why_and_change_nothing() {
 #[test]
 fn update_functions_write_only_for_who_may_write() {
     let (server, mut connection) = with_design(&updates());
-    let security = json!({"members": {"names": ["nobody"], "roles": []}, "admins": {"names": [], "roles": []}});
+    let everybody = json!({"names": [], "roles": []});
+    let security = json!({"members": everybody, "admins": everybody});
     call(&mut connection, "PUT", "/db/_security", &security);
+    let reply = server.send("POST", "/db/_design/d/_update/see", &[], "");
+    assert_eq!(reply.status, 200, "{reply:?}");
     let reply = server.send("POST", "/db/_design/d/_update/uuid", &[], "");
-    assert_eq!(reply.status, 401);
+    assert_eq!(reply.status, 401, "{reply:?}");
+    let security = json!({"members": {"names": ["nobody"], "roles": []}, "admins": everybody});
+    call(&mut connection, "PUT", "/db/_security", &security);
+    let reply = server.send("POST", "/db/_design/d/_update/see", &[], "");
+    assert_eq!(reply.status, 401, "{reply:?}");
 }
 
 #[test]

@@ -100,9 +100,12 @@ impl Query {
         let mut cursor = Cursor::new(&plan, options, &self.snapshot, self.view.as_ref())?;
         writer.buffer().extend_from_slice(b"{\"docs\":[\r\n");
         let mut document = Vec::new();
-        let read = |hit: &Hit, out: &mut Vec<u8>| self.read(hit, out);
         let mut any = false;
-        while cursor.next(&mut document, read)? {
+        // A query that finds nothing would never see that nobody waits for it.
+        while cursor.next(&mut document, |hit: &Hit, out: &mut Vec<u8>| {
+            writer.check()?;
+            self.read(hit, out)
+        })? {
             let out = writer.buffer();
             if any {
                 out.extend_from_slice(b",\r\n");
