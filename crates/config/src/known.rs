@@ -71,6 +71,21 @@ const SECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "query_server_config",
+        &[
+            "reduce_limit",
+            // Without effect here.
+            "commit_freq",
+            "os_process_idle_limit",
+            "os_process_limit",
+            "os_process_soft_limit",
+            "partition_query_limit",
+            "query_limit",
+            "reduce_limit_ratio",
+            "reduce_limit_threshold",
+        ],
+    ),
+    (
         "smoosh",
         &[
             "db_channels",

@@ -45,6 +45,8 @@ pub struct Settings {
     pub smoosh: Smoosh,
     /// `[ken]`: which indexes are kept up to date behind writes.
     pub ken: Ken,
+    /// `[query_server_config] reduce_limit`: whether reduces in JavaScript must reduce; default true.
+    pub reduce_limit: bool,
     /// `[compaction]`: how databases are compacted.
     pub compaction: Compaction,
     /// `[admins]`: name and password, plain or hashed, each with its place.
@@ -169,6 +171,11 @@ impl Settings {
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
+            reduce_limit: or(
+                ini.get("query_server_config", "reduce_limit"),
+                reduces,
+                true,
+            )?,
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions(ini)?,
@@ -211,6 +218,14 @@ fn count(setting: &Setting) -> Result<u64, ConfigError> {
     }
     let number = setting.value.parse();
     number.map_err(|_| setting.refuse("a number, or infinity"))
+}
+
+/// `log` lets them grow too: what is logged by CouchDB says nothing here.
+fn reduces(setting: &Setting) -> Result<bool, ConfigError> {
+    match setting.value.as_str() {
+        "log" => Ok(false),
+        _ => setting.boolean(),
+    }
 }
 
 /// `commit`, or `interval:` and a time.

@@ -135,6 +135,7 @@ fn options(app: &App) -> IndexOptions {
         setting: of_databases.setting,
         cache: of_databases.cache.clone(),
         limits: Limits::default(),
+        reduce_limit: app.settings().reduce_limit,
     }
 }
 
