@@ -1,6 +1,6 @@
 //! The names that Varve knows, so that a misspelled one is refused instead of being ignored.
 
-use crate::{ConfigError, Ini, Setting, smoosh};
+use crate::{ConfigError, Ini, Setting, ken, smoosh};
 
 /// Sections whose keys are checked, with the keys that have an effect and those of the ancestors
 /// that are accepted without one, so that an existing file can be taken over as it is.
@@ -58,6 +58,33 @@ const SECTIONS: &[(&str, &[&str])] = &[
     (
         "cors",
         &["origins", "credentials", "headers", "methods", "max_age"],
+    ),
+    (
+        "ken",
+        &[
+            "batch_channels",
+            "wait_secs",
+            // Without effect here.
+            "incremental_channels",
+            "limit",
+            "max_incremental_updates",
+            "prune_interval",
+        ],
+    ),
+    (
+        "query_server_config",
+        &[
+            "reduce_limit",
+            // Without effect here.
+            "commit_freq",
+            "os_process_idle_limit",
+            "os_process_limit",
+            "os_process_soft_limit",
+            "partition_query_limit",
+            "query_limit",
+            "reduce_limit_ratio",
+            "reduce_limit_threshold",
+        ],
     ),
     (
         "smoosh",
@@ -131,7 +158,7 @@ const AUTH_KEYS: &[&str] = &[
 ];
 
 /// Sections in which every key is a name of the user's.
-const FREE: &[&str] = &["admins"];
+const FREE: &[&str] = &["admins", ken::IGNORE];
 
 /// Whether Varve reads this section, so that its keys are checked.
 pub fn is_known_section(section: &str) -> bool {

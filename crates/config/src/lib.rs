@@ -9,6 +9,7 @@ pub mod edit;
 mod error;
 pub mod hgrc;
 mod ini;
+mod ken;
 mod known;
 mod setting;
 mod settings;
@@ -16,6 +17,7 @@ mod smoosh;
 
 pub use error::ConfigError;
 pub use ini::Ini;
+pub use ken::Ken;
 pub use known::is_known_section;
 pub use setting::Setting;
 pub use settings::{Attachments, Compaction, Cors, HgServer, Sessions, Settings};

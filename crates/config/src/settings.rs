@@ -1,6 +1,6 @@
 //! What a server needs to know, typed and checked as a whole before anything starts.
 
-use crate::{ConfigError, Ini, Setting, Smoosh, known, smoosh};
+use crate::{ConfigError, Ini, Ken, Setting, Smoosh, ken, known, smoosh};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -43,6 +43,10 @@ pub struct Settings {
     pub uuid: Option<String>,
     /// `[smoosh]`: when databases are compacted by themselves.
     pub smoosh: Smoosh,
+    /// `[ken]`: which indexes are kept up to date behind writes.
+    pub ken: Ken,
+    /// `[query_server_config] reduce_limit`: whether reduces in JavaScript must reduce; default true.
+    pub reduce_limit: bool,
     /// `[compaction]`: how databases are compacted.
     pub compaction: Compaction,
     /// `[views] compile`: whether simple map functions run without a JavaScript engine; default true.
@@ -169,6 +173,12 @@ impl Settings {
             compile_maps: or(ini.get("views", "compile"), Setting::boolean, true)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
+            ken: ken::read(ini)?,
+            reduce_limit: or(
+                ini.get("query_server_config", "reduce_limit"),
+                reduces,
+                true,
+            )?,
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions(ini)?,
@@ -211,6 +221,14 @@ fn count(setting: &Setting) -> Result<u64, ConfigError> {
     }
     let number = setting.value.parse();
     number.map_err(|_| setting.refuse("a number, or infinity"))
+}
+
+/// `log` lets them grow too: what is logged by CouchDB says nothing here.
+fn reduces(setting: &Setting) -> Result<bool, ConfigError> {
+    match setting.value.as_str() {
+        "log" => Ok(false),
+        _ => setting.boolean(),
+    }
 }
 
 /// `commit`, or `interval:` and a time.

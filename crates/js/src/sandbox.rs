@@ -109,8 +109,9 @@ impl Sandbox {
             let add: Function = driver.get("add").map_err(start)?;
             for (index, source) in sources.iter().enumerate() {
                 limits.begin();
-                let function = evaluate(&ctx, source)
-                    .map_err(|error| in_source(limits.failure(&ctx, error), index, source))?;
+                let function = evaluate(&ctx, source).map_err(|error| {
+                    in_source(limits.failure_in(&ctx, error, source), index, source)
+                })?;
                 let added: bool = add
                     .call((function,))
                     .map_err(|error| limits.failure(&ctx, error))?;
@@ -192,10 +193,32 @@ impl<'a> Watch<'a> {
 
     /// What `error` means; takes the pending exception.
     fn failure(self, ctx: &Ctx<'_>, error: Error) -> JsError {
-        let message = match error {
+        self.meaning(match error {
             Error::Exception => describe(&ctx.catch()),
             other => other.to_string(),
-        };
+        })
+    }
+
+    /// The same for one while a source was compiled, of which it says the line.
+    fn failure_in(self, ctx: &Ctx<'_>, error: Error, source: &str) -> JsError {
+        self.meaning(match error {
+            Error::Exception => {
+                let thrown = ctx.catch();
+                let mut message = describe(&thrown);
+                // CouchDB's words, which name no line, are kept where there is one only.
+                if message.starts_with("SyntaxError") && source.contains('\n') {
+                    let lines = source.lines().count();
+                    let line = line_of(&thrown).map(|line| line.min(lines));
+                    let line = line.map(|line| format!(" at line {line}"));
+                    message.extend(line);
+                }
+                message
+            }
+            other => other.to_string(),
+        })
+    }
+
+    fn meaning(self, message: String) -> JsError {
         let limits = self.limits;
         if message.contains("interrupted") && Instant::now() >= self.deadline.get() {
             return JsError::Time { limit: limits.time };
@@ -279,6 +302,16 @@ fn push<'js>(
     passed
         .push_arg(value)
         .map_err(|error| limits.failure(ctx, error))
+}
+
+/// The line of the text in which the engine found an error: the first of its stack, which ends with line
+/// and column.
+fn line_of(thrown: &Value<'_>) -> Option<usize> {
+    let stack: String = thrown.as_object()?.get("stack").ok()?;
+    let place = stack.lines().find(|line| line.contains(':'))?;
+    let mut numbers = place.trim_end_matches(')').rsplit(':');
+    numbers.next()?;
+    numbers.next()?.parse().ok()
 }
 
 /// A thrown value as text: `Name: message` for errors.

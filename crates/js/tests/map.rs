@@ -151,3 +151,27 @@ proptest! {
         prop_assert_eq!(&said[1], &format!("log {key}"));
     }
 }
+
+#[test]
+fn a_syntax_error_says_its_line() {
+    let reason = |source: &str| {
+        let error = check_source(source, None, Limits::default()).unwrap_err();
+        let JsError::Compile { reason, .. } = error else {
+            panic!("{error:?}")
+        };
+        reason
+    };
+    for (source, line) in [
+        ("function (doc) {\n  emit(doc.a);\n  emit(;\n}", 3),
+        ("// first\nfunction (doc) {\n\n\n  var x y;\n}", 5),
+        ("function (doc) {\n", 1),
+    ] {
+        let reason = reason(source);
+        let expected = format!(" at line {line}");
+        assert!(
+            reason.starts_with("SyntaxError") && reason.ends_with(&expected),
+            "{reason}"
+        );
+    }
+    assert!(!reason("function (doc) {").contains("line"));
+}

@@ -1,7 +1,7 @@
 //! What all requests to a served folder share.
 
 use crate::auth::Auth;
-use crate::couch::{Compactor, Databases, Directory};
+use crate::couch::{Compactor, Databases, Directory, Warmer};
 use crate::folder::{DATABASES, Folder};
 use crate::hg::Shelf;
 use crate::house::{House, Report};
@@ -32,6 +32,7 @@ pub struct App {
     pub(crate) hg: Arc<Shelf>,
     pub(crate) databases: Arc<Databases>,
     pub(crate) compactor: Compactor,
+    pub(crate) warmer: Warmer,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
 }
@@ -99,6 +100,7 @@ impl App {
             databases,
             hg: Arc::new(Shelf::of_folder(&folder, Arc::clone(&house), title)),
             compactor: Compactor::default(),
+            warmer: Warmer::default(),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             house,
@@ -180,6 +182,7 @@ impl App {
         self.hg.stop();
         self.compactor.stop();
         self.databases.noticed().end();
+        self.databases.written().end();
     }
 
     /// What runs for longer.

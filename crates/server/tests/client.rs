@@ -8,8 +8,9 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use varve_server::{Report, ServeOptions, Served, Server};
 
-/// One admin, whose password is quickly checked.
-const SETTINGS: &str = "[admins]\nadm = pass\n[chttpd_auth]\niterations = 2\n";
+/// One admin, whose password is quickly checked; indexes wait until somebody asks.
+const SETTINGS: &str =
+    "[admins]\nadm = pass\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
 
 /// The admin's basic login.
 pub const ADMIN: (&str, &str) = ("authorization", "Basic YWRtOnBhc3M=");

@@ -375,8 +375,65 @@ fn update_functions_that_fail_say_why_and_change_nothing() {
 #[test]
 fn update_functions_write_only_for_who_may_write() {
     let (server, mut connection) = with_design(&updates());
-    let security = json!({"members": {"names": ["nobody"], "roles": []}, "admins": {"names": [], "roles": []}});
+    let everybody = json!({"names": [], "roles": []});
+    let security = json!({"members": everybody, "admins": everybody});
     call(&mut connection, "PUT", "/db/_security", &security);
+    let reply = server.send("POST", "/db/_design/d/_update/see", &[], "");
+    assert_eq!(reply.status, 200, "{reply:?}");
     let reply = server.send("POST", "/db/_design/d/_update/uuid", &[], "");
-    assert_eq!(reply.status, 401);
+    assert_eq!(reply.status, 401, "{reply:?}");
+    let security = json!({"members": {"names": ["nobody"], "roles": []}, "admins": everybody});
+    call(&mut connection, "PUT", "/db/_security", &security);
+    let reply = server.send("POST", "/db/_design/d/_update/see", &[], "");
+    assert_eq!(reply.status, 401, "{reply:?}");
+}
+
+#[test]
+fn views_that_do_not_compile_are_refused_and_other_functions_say_so_when_they_are_used() {
+    let (_server, mut connection) = with_design(&json!({}));
+    let wrong = "function (doc) {\n  return [;\n}";
+    let map = "function (doc) { emit(1) }";
+    for (kind, view) in [
+        ("map", json!({"map": wrong})),
+        ("reduce", json!({"map": map, "reduce": wrong})),
+    ] {
+        let design = json!({"views": {"ok": {"map": map}, "v": view}});
+        let reply = send(&mut connection, "PUT", "/db/_design/no", &design);
+        let answer: Value = serde_json::from_str(&reply.body).unwrap();
+        assert_eq!(
+            (reply.status, &answer["error"]),
+            (400, &json!("compilation_error"))
+        );
+        let reason = answer["reason"].as_str().unwrap();
+        let begin =
+            format!("Compilation of the {kind} function in the 'v' view failed: SyntaxError: ");
+        assert!(
+            reason.starts_with(&begin) && reason.contains(" at line 2 ("),
+            "{reason}"
+        );
+    }
+    // CouchDB stores these, and a replication must be able to bring them.
+    let design = json!({"filters": {"f": wrong}, "updates": {"u": wrong}});
+    call(&mut connection, "PUT", "/db/_design/w", &design);
+    call(&mut connection, "PUT", "/db/one", &json!({}));
+    for (method, path) in [
+        ("GET", "/db/_changes?filter=w/f"),
+        ("POST", "/db/_design/w/_update/u"),
+    ] {
+        let reply = send(&mut connection, method, path, &json!({}));
+        let answer: Value = serde_json::from_str(&reply.body).unwrap();
+        assert_eq!(answer["error"], "compilation_error", "{path}: {answer}");
+        assert!(
+            answer["reason"].as_str().unwrap().contains("at line 2"),
+            "{answer}"
+        );
+    }
+    let design = json!({"validate_doc_update": wrong});
+    call(&mut connection, "PUT", "/db/_design/v", &design);
+    let reply = send(&mut connection, "PUT", "/db/two", &json!({}));
+    assert_eq!(reply.status, 400);
+    assert!(
+        reply.body.contains("validate_doc_update of _design/v"),
+        "{reply:?}"
+    );
 }

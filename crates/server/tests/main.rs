@@ -23,3 +23,4 @@ mod streams;
 mod users;
 mod view_options;
 mod views;
+mod warming;

@@ -378,3 +378,26 @@ fn reduces_that_are_none_are_refused() {
         );
     }
 }
+
+#[test]
+fn reduces_may_grow_where_the_settings_say_so() {
+    for (value, grows) in [("true", false), ("false", true), ("log", true)] {
+        let settings = format!("[query_server_config]\nreduce_limit = {value}\n");
+        let server = Running::start_with(&settings);
+        let mut connection = Connection::open(server.address);
+        call(&mut connection, "PUT", "/db", &Value::Null);
+        let docs: Vec<_> = (0..9).map(|n| json!({"n": n})).collect();
+        call(
+            &mut connection,
+            "POST",
+            "/db/_bulk_docs",
+            &json!({"docs": docs}),
+        );
+        let map = "function (doc) { emit(doc.n, 'x'.repeat(1000)) }";
+        let reduce = "function (k, v, r) { return r ? [].concat.apply([], v) : v }";
+        let design = json!({"views": {"all": {"map": map, "reduce": reduce}}});
+        call(&mut connection, "PUT", "/db/_design/d", &design);
+        let answer = groups(&mut connection, "all");
+        assert_eq!(answer[0][1].is_array(), grows, "{value}: {answer}");
+    }
+}

@@ -3,7 +3,7 @@
 use crate::find::{FindOptions, JsonIndex, KeyRange, NewIndex, Plan, explain};
 use crate::reduce::Reduced;
 use crate::row::{keys_of_entry, read_varint};
-use crate::selector::key_of;
+use crate::selector::{Indexed, key_of};
 use crate::{QueryOptions, ViewGroup};
 use varve_json::{Object, Value};
 
@@ -14,7 +14,7 @@ pub fn index_values(data: &[u8]) {
     let _ = keys_of_entry("id", data, &mut keys);
     assert!(keys.len() <= data.len());
     for index in 0..3 {
-        Reduced::read(data, index);
+        Reduced::read(data, index).into_json();
     }
     let mut rest = data;
     if read_varint(&mut rest).is_some() {
@@ -34,7 +34,8 @@ pub fn requests(data: &[u8]) {
 }
 
 /// Never panics on a request of an index or of documents by selector, followed by a document, each
-/// on a line. A document that passes is in the ranges that are read of every index that can answer.
+/// on a line. A document that passes is in the ranges that are read of every index that can answer, and
+/// passes no less where its members are looked up by name.
 pub fn find(data: &[u8]) {
     let mut lines = data.splitn(3, |byte| *byte == b'\n');
     let mut objects = std::iter::from_fn(|| lines.next().map(varve_json::parse_object));
@@ -60,6 +61,9 @@ pub fn find(data: &[u8]) {
         let document = Value::Object(document);
         let key = index.map.key(&document);
         let passes = options.selector.matches(&document);
+        let node = options.selector.node();
+        let indexed = node.passes(&Indexed::new(&document));
+        assert_eq!(node.passes(&document), indexed);
         if let (Some(key), true) = (key, passes && !index.is_partial()) {
             let key = key_of(&key);
             let within = |range: &KeyRange| range.low <= key && key < range.high;

@@ -33,6 +33,8 @@ pub struct IndexOptions {
     pub cache: NodeCache,
     /// Limits of the engines that reduce.
     pub limits: Limits,
+    /// Whether what functions in JavaScript make of many values must be shorter than these.
+    pub reduce_limit: bool,
 }
 
 /// An open index. Share it behind an [`Arc`]; all calls may come from any thread.
@@ -304,7 +306,7 @@ fn create_anew(
 pub(crate) fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options {
     let mut reducers: Vec<Arc<dyn Reducer>> = vec![Arc::new(NoReduction)];
     for map in group.maps() {
-        reducers.push(MapReducer::shared(&map.reductions, options.limits));
+        reducers.push(MapReducer::shared(&map.reductions, options));
     }
     Options {
         kind: KIND,
@@ -362,7 +364,8 @@ pub fn remove_stale(
         let index = name.strip_suffix(COPY).unwrap_or(name);
         let is_index = index.ends_with(&format!(".{EXTENSION}"));
         if is_index && !kept.iter().any(|kept| kept == index) {
-            storage.remove(&folder.join(name))?;
+            // A compaction that was ended removes its copy itself.
+            remove_rest(storage, &folder.join(name))?;
             removed += 1;
         }
     }
@@ -390,6 +393,7 @@ mod tests {
             setting: EngineSetting::SNAPPY,
             cache: NodeCache::new(1 << 20),
             limits: Limits::default(),
+            reduce_limit: true,
         };
         let index = ViewIndex::open(storage, Path::new("i"), group, options).unwrap();
         let context = BuildContext {

@@ -25,6 +25,7 @@ pub fn index_options() -> IndexOptions {
         setting: EngineSetting::ZSTD,
         cache: NodeCache::new(1 << 20),
         limits: Limits::default(),
+        reduce_limit: true,
     }
 }
 

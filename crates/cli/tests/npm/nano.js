@@ -1,4 +1,4 @@
-// nano: databases, documents, bulk, lists, views, changes, attachments, sessions.
+// nano: databases, documents, bulk, lists, views, update functions, changes, attachments, sessions.
 'use strict';
 const { assert, server, until, run } = require('./common.js');
 const nano = require('nano')(server);
@@ -27,6 +27,12 @@ run(async () => {
   await db.insert({
     views: {
       parity: { map: 'function (doc) { emit(doc.even ? "even" : "odd", doc.n); }', reduce: '_sum' },
+      lib: { half: 'exports.half = function (n) { return n / 2; };' },
+      half: { map: 'function (doc) { if (doc.even) emit(require("views/lib/half").half(doc.n)); }', reduce: '_top_2' },
+      last: { map: 'function (doc) { if (doc.n) emit(doc.n, doc._id); }', reduce: '_last' },
+    },
+    updates: {
+      add: 'function (doc, req) { doc.n += JSON.parse(req.body).by; return [doc, { json: { n: doc.n } }]; }',
     },
   }, '_design/numbers');
   const sums = await db.view('numbers', 'parity', { group: true });
@@ -34,6 +40,12 @@ run(async () => {
   assert.strictEqual(value('even'), 2450);
   const rows = await db.view('numbers', 'parity', { reduce: false, key: 'even', limit: 3, include_docs: true });
   assert.deepStrictEqual(rows.rows.map((row) => row.doc._id), ['b0', 'b10', 'b12']);
+
+  const halves = await db.view('numbers', 'half', { reduce: false, descending: true, limit: 2 });
+  assert.deepStrictEqual(halves.rows.map((row) => row.key), [49, 48]);
+  assert.strictEqual((await db.view('numbers', 'last')).rows[0].value, 'b99');
+  assert.deepStrictEqual(await db.atomic('numbers', 'add', 'b1', { by: 500 }), { n: 501 });
+  assert.strictEqual((await db.view('numbers', 'last')).rows[0].value, 'b1');
 
   const changes = await db.changes({ since: 0, include_docs: true });
   assert.strictEqual(changes.results.length, 102);

@@ -167,6 +167,6 @@ pub fn ensure_full_commit(call: &Call) -> Result<Answer, Failure> {
 pub fn view_cleanup(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;
-    views::indexes::clean_up(call)?;
+    views::indexes::clean_up(&call.app, &call.database)?;
     Ok(Answer::ok(StatusCode::ACCEPTED))
 }

@@ -19,6 +19,7 @@ mod failures;
 mod find;
 pub(crate) mod multipart;
 mod names;
+mod noticed;
 mod open;
 mod purge;
 mod queries;
@@ -50,6 +51,8 @@ pub(crate) use sequence::parse_since;
 use target::Target;
 pub(crate) use updates::route as db_updates;
 pub(crate) use users::Directory;
+use views::warming;
+pub(crate) use views::warming::Warmer;
 
 /// Answers everything whose first path segment is a database's name.
 ///
@@ -67,7 +70,7 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
         };
         if let Some(id) = target.brief_write(&request) {
             if let Some(ready) = App::at_once(|| ReadyPut::new(open()?, id)) {
-                compaction::watch(&app);
+                watch(&app);
                 return ready?.answer().await;
             }
         } else if target.is_brief(&request) {
@@ -77,7 +80,7 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
                 answer(call, target.clone())
             };
             if let Some(answered) = App::at_once(attempt) {
-                compaction::watch(&app);
+                watch(&app);
                 return answered;
             }
         }
@@ -89,7 +92,7 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
         if !names::is_legal(&name) {
             return Err(missing_database());
         }
-        compaction::watch(&app);
+        watch(&app);
         let call = Call::open(app, request, user, &name, &target)?;
         target.check_method(&call.request.method)?;
         match target {
@@ -101,6 +104,12 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
         Next::Answered(answer) => Ok(answer),
         Next::Feed(feed) => feed.answer().await,
     }
+}
+
+/// Sees to what is done in the background.
+fn watch(app: &Arc<App>) {
+    compaction::watch(app);
+    warming::watch(app);
 }
 
 /// Whether the body of a request is read while it arrives: attachments may be longer than memory.

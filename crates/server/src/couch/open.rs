@@ -1,7 +1,7 @@
 //! Databases that are open, shared by all requests.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, watch};
@@ -9,9 +9,9 @@ use varve_base::Storage;
 use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 
-use super::compaction::Noticed;
 use super::failures::missing_database;
 use super::find::Definitions;
+use super::noticed::{Notice, Noticed};
 use super::updates::{Event, Updates};
 use super::validate::Validators;
 use super::views::indexes::{Indexes, folder_of};
@@ -35,8 +35,10 @@ pub struct OpenDatabase {
     /// The number of the last update, told after each commit; feeds wait for it.
     commits: watch::Sender<u64>,
     used: AtomicU64,
-    /// Whether it waits for somebody who sees whether it should be compacted.
-    pub is_noticed: Arc<AtomicBool>,
+    /// To whoever sees whether it should be compacted.
+    pub(crate) to_compact: Notice,
+    /// To whoever keeps its indexes up to date.
+    pub(crate) to_warm: Notice,
     validators: Mutex<Arc<Validators>>,
     /// Its views.
     pub indexes: Indexes,
@@ -49,27 +51,23 @@ impl OpenDatabase {
     fn new(
         name: &str,
         documents: Database,
-        noticed: &Arc<Noticed>,
+        (noticed, written): (&Arc<Noticed>, &Arc<Noticed>),
         updates: &Arc<Updates>,
     ) -> Result<OpenDatabase, Failure> {
         let info = documents.snapshot().info()?;
         let commits = watch::Sender::new(info.update_seq);
-        let told = commits.clone();
-        let is_noticed = Arc::new(AtomicBool::new(false));
-        noticed.tell(name, &is_noticed);
-        let tell = (
-            name.to_owned(),
-            Arc::clone(noticed),
-            Arc::clone(&is_noticed),
-        );
-        let updates = Arc::clone(updates);
+        let to_compact = Notice::new(name, noticed);
+        to_compact.tell();
+        let to_warm = Notice::new(name, written);
+        let (told, updates, of) = (commits.clone(), Arc::clone(updates), name.to_owned());
+        let notices = (to_compact.clone(), to_warm.clone());
         let told = documents.on_commit(move |update| {
             let before = told.send_replace(update);
             if update > before {
-                updates.note(&tell.0, Event::Updated);
+                updates.note(&of, Event::Updated);
+                notices.1.tell();
             }
-            let (name, noticed, is_noticed) = &tell;
-            noticed.tell(name, is_noticed);
+            notices.0.tell();
         });
         Ok(OpenDatabase {
             name: name.to_owned(),
@@ -77,7 +75,8 @@ impl OpenDatabase {
             documents,
             commits,
             used: AtomicU64::new(0),
-            is_noticed,
+            to_compact,
+            to_warm,
             validators: Mutex::default(),
             indexes: Indexes::default(),
             definitions: Definitions::default(),
@@ -117,6 +116,7 @@ pub struct Databases {
     changing: Mutex<()>,
     clock: AtomicU64,
     noticed: Arc<Noticed>,
+    written: Arc<Noticed>,
     updates: Arc<Updates>,
     /// Bounds how many feeds read at the same time: one commit may wake thousands of them.
     feed_reads: Semaphore,
@@ -143,6 +143,7 @@ impl Databases {
             changing: Mutex::default(),
             clock: AtomicU64::new(0),
             noticed: Arc::default(),
+            written: Arc::default(),
             updates: Arc::new(Updates::new()?),
             feed_reads: Semaphore::new(FEED_READS),
         })
@@ -161,6 +162,11 @@ impl Databases {
     /// Databases in which something happened.
     pub(crate) fn noticed(&self) -> &Noticed {
         &self.noticed
+    }
+
+    /// Databases that were written to.
+    pub(crate) fn written(&self) -> &Noticed {
+        &self.written
     }
 
     /// The database, if it is open.
@@ -267,7 +273,7 @@ impl Databases {
         let database = Arc::new(OpenDatabase::new(
             name,
             documents,
-            &self.noticed,
+            (&self.noticed, &self.written),
             &self.updates,
         )?);
         database.used.store(self.tick(), Ordering::Relaxed);

@@ -78,14 +78,28 @@ thread_local! {
     static VALIDATORS: RefCell<Engines<ValidateEngine>> = const { RefCell::new(Engines::new()) };
 }
 
+/// Compiles a filter function, so that one that cannot be is refused before an answer begins.
+///
+/// # Errors
+/// 400.
+pub fn check_filter(script: &Script) -> Result<(), Failure> {
+    FILTERS.with_borrow_mut(|engines| {
+        engines.get(script, compile_filter).map_err(failed)?;
+        Ok(())
+    })
+}
+
+fn compile_filter(script: &Script) -> Result<FilterEngine, JsError> {
+    FilterEngine::compile(&script.source, &script.root, Limits::default())
+}
+
 /// Whether a filter function lets a document pass; both arguments are JSON text.
 ///
 /// # Errors
 /// 400 if the function does not compile, or fails.
 pub fn filter(script: &Script, document: &[u8], request: &[u8]) -> Result<bool, Failure> {
     FILTERS.with_borrow_mut(|engines| {
-        let compile = |it: &Script| FilterEngine::compile(&it.source, &it.root, Limits::default());
-        let engine = engines.get(script, compile).map_err(failed)?;
+        let engine = engines.get(script, compile_filter).map_err(failed)?;
         engine.passes(document, request).map_err(failed)
     })
 }

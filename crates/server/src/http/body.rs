@@ -109,6 +109,17 @@ impl BodyWriter {
         self.write(&[])
     }
 
+    /// To be called now and then while there is nothing to send.
+    ///
+    /// # Errors
+    /// [`BodyClosed`] if the client has gone.
+    pub fn check(&self) -> Result<(), BodyClosed> {
+        match &self.sender {
+            Some(sender) if sender.is_closed() => Err(BodyClosed),
+            _ => Ok(()),
+        }
+    }
+
     /// Sends what is gathered now.
     ///
     /// # Errors
@@ -282,6 +293,23 @@ mod tests {
             panic!("bug")
         }));
         assert!(died.is_err());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_producer_that_has_nothing_to_send_sees_that_its_client_has_gone() {
+        let (done, outcome) = tokio::sync::oneshot::channel();
+        let body = spawn_blocking(move |writer| {
+            let mut looks = 0;
+            while writer.check().is_ok() {
+                looks += 1;
+                std::thread::yield_now();
+            }
+            let _ = done.send(looks);
+            writer.check()
+        });
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        drop(body);
+        assert!(outcome.await.unwrap() > 0);
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -21,15 +21,14 @@ mod script;
 mod stats;
 mod sum;
 
-use crate::DesignError;
 use crate::row::{push_varint, read_varint};
+use crate::{DesignError, IndexOptions};
 use distinct::Sketch;
 use extremes::Extremes;
 use script::ScriptReducer;
 use std::borrow::Cow;
 use std::sync::Arc;
 use varve_btree::Reducer;
-use varve_js::Limits;
 use varve_json::{Value, parse, write_string};
 
 /// One reduce function.
@@ -178,7 +177,7 @@ pub(crate) struct MapReducer {
 }
 
 impl MapReducer {
-    pub(crate) fn shared(reductions: &[Reduction], limits: Limits) -> Arc<dyn Reducer> {
+    pub(crate) fn shared(reductions: &[Reduction], options: &IndexOptions) -> Arc<dyn Reducer> {
         let sources: Vec<String> = reductions
             .iter()
             .filter(|reduction| matches!(reduction, Reduction::Script(_)))
@@ -186,7 +185,7 @@ impl MapReducer {
             .collect();
         Arc::new(MapReducer {
             reductions: reductions.to_vec(),
-            scripts: (!sources.is_empty()).then(|| ScriptReducer::new(sources, limits)),
+            scripts: (!sources.is_empty()).then(|| ScriptReducer::new(sources, options)),
         })
     }
 

@@ -4,6 +4,7 @@
 //! of its own, started when it is first needed, which ends with the reducer.
 
 use super::{Reduced, StoredRow};
+use crate::IndexOptions;
 use crate::row::id_of_tail;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +17,8 @@ const MAY_GROW: usize = 4096;
 pub(super) struct ScriptReducer {
     sources: Vec<String>,
     limits: Limits,
+    /// Whether results that grow are refused.
+    must_shrink: bool,
     thread: Mutex<Option<Sender<Job>>>,
 }
 
@@ -29,10 +32,11 @@ struct Job {
 }
 
 impl ScriptReducer {
-    pub(super) fn new(sources: Vec<String>, limits: Limits) -> Self {
+    pub(super) fn new(sources: Vec<String>, options: &IndexOptions) -> Self {
         ScriptReducer {
             sources,
-            limits,
+            limits: options.limits,
+            must_shrink: options.reduce_limit,
             thread: Mutex::new(None),
         }
     }
@@ -77,7 +81,7 @@ impl ScriptReducer {
         // A failed send or a closed answer is a thread that could not be started.
         let sent = self.sender().send(job);
         match sent.ok().and_then(|()| result.recv().ok()) {
-            Some(Ok(json)) if json.len() > MAY_GROW && json.len() > given / 2 => {
+            Some(Ok(json)) if self.must_shrink && grows(given, json.len()) => {
                 Reduced::Overflow(format!(
                     "Reduce output must shrink more rapidly: input size: {given} output size: {}",
                     json.len()
@@ -104,6 +108,10 @@ impl ScriptReducer {
         }
         sender
     }
+}
+
+fn grows(given: usize, made: usize) -> bool {
+    made > MAY_GROW && made > given / 2
 }
 
 /// Answers jobs until the reducer is gone.

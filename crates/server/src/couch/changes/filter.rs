@@ -81,8 +81,10 @@ impl Filter {
                 let document = design_document(snapshot, design)?;
                 let source = source_of(member(&document, "filters")?, filter)?;
                 let text = varve_json::to_string(&document);
+                let script = Script::new(source, text.as_bytes());
+                scripts::check_filter(&script)?;
                 Filter::Function {
-                    script: Script::new(source, text.as_bytes()),
+                    script,
                     request: request_object(call, None)?,
                 }
             }

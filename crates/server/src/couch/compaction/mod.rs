@@ -7,7 +7,7 @@
 mod pace;
 mod smoosh;
 
-pub(crate) use smoosh::{Noticed, watch};
+pub(crate) use smoosh::{pause, watch};
 
 use super::call::Call;
 use super::open::OpenDatabase;
@@ -157,6 +157,21 @@ impl Compactor {
             let waited = self.ended.wait_timeout(work, left);
             work = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Whether the server stops.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.is_raised()
+    }
+
+    /// Runs something in the background that ends when the server stops; says whether it does.
+    pub(crate) fn begin(
+        app: &Arc<App>,
+        name: &str,
+        run: impl FnOnce(&Arc<App>) + Send + 'static,
+    ) -> bool {
+        let mut work = app.compactor.work();
+        !app.compactor.stop.is_raised() && Compactor::spawn(app, &mut work, name, run)
     }
 
     /// Runs something on a thread that [`Compactor::wait_for_end`] waits for.

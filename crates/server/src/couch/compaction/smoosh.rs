@@ -7,63 +7,14 @@
 use super::{Compactor, Job, Why, report};
 use crate::App;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use varve_base::Interrupt;
 use varve_config::Window;
 
-/// Databases outside of a channel's hours are looked at again after this, and so is the stop flag.
-const PAUSE: Duration = Duration::from_secs(30);
-
 /// A compaction that failed is tried again after this, or when the file has grown by a quarter.
 const AGAIN_AFTER: Duration = Duration::from_secs(600);
-
-/// Databases in which something happened.
-#[derive(Debug, Default)]
-pub(crate) struct Noticed {
-    list: Mutex<List>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct List {
-    names: BTreeSet<String>,
-    /// Whether the server stops.
-    is_over: bool,
-}
-
-impl Noticed {
-    fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notices a database, once until it is looked at.
-    pub(crate) fn tell(&self, name: &str, is_told: &AtomicBool) {
-        if !is_told.swap(true, Ordering::AcqRel) {
-            self.list().names.insert(name.to_owned());
-            self.changed.notify_all();
-        }
-    }
-
-    /// Nothing is noticed any more.
-    pub(crate) fn end(&self) {
-        self.list().is_over = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits until there is something, but not for long.
-    fn wait(&self) {
-        let list = self.list();
-        if list.names.is_empty() && !list.is_over {
-            drop(self.changed.wait_timeout(list, PAUSE));
-        }
-    }
-
-    fn take(&self) -> BTreeSet<String> {
-        std::mem::take(&mut self.list().names)
-    }
-}
 
 /// Counts a request, and begins to watch the databases, unless somebody does.
 pub(crate) fn watch(app: &Arc<App>) {
@@ -90,7 +41,7 @@ fn run(app: &Arc<App>) {
     let stop = &app.compactor.stop;
     while !stop.is_raised() {
         noticed.wait();
-        if noticed.list().names.is_empty() && later.is_empty() {
+        if noticed.is_empty() && later.is_empty() {
             continue;
         }
         pause(app, app.settings().smoosh.wait);
@@ -117,7 +68,7 @@ fn run(app: &Arc<App>) {
 }
 
 /// Sleeps, unless the server stops.
-fn pause(app: &App, time: Duration) {
+pub(crate) fn pause(app: &App, time: Duration) {
     let end = Instant::now() + time;
     let mut work = app.compactor.work();
     while !app.compactor.stop.is_raised() {
@@ -164,7 +115,7 @@ fn examine<'a>(app: &'a App, name: &str, history: &History, chosen: &mut Vec<Cho
     let Some(database) = app.databases.if_open(name) else {
         return false;
     };
-    database.is_noticed.store(false, Ordering::Release);
+    database.to_compact.taken();
     let indexes = database.indexes.all().into_iter().map(Some);
     let jobs = std::iter::once(None).chain(indexes).map(|index| Job {
         database: Arc::clone(&database),
@@ -244,8 +195,7 @@ impl Chosen<'_> {
             Ok(()) => past.uncounted = file.saturating_sub(active),
             // Its hours are over, or the server stops.
             Err(failed) if failed.is_interruption() => {
-                let noticed = app.databases.noticed();
-                noticed.tell(&database.name, &database.is_noticed);
+                database.to_compact.tell();
             }
             Err(failed) => {
                 report(app, database, &failed);

@@ -100,9 +100,12 @@ impl Query {
         let mut cursor = Cursor::new(&plan, options, &self.snapshot, self.view.as_ref())?;
         writer.buffer().extend_from_slice(b"{\"docs\":[\r\n");
         let mut document = Vec::new();
-        let read = |hit: &Hit, out: &mut Vec<u8>| self.read(hit, out);
         let mut any = false;
-        while cursor.next(&mut document, read)? {
+        // A query that finds nothing would never see that nobody waits for it.
+        while cursor.next(&mut document, |hit: &Hit, out: &mut Vec<u8>| {
+            writer.check()?;
+            self.read(hit, out)
+        })? {
             let out = writer.buffer();
             if any {
                 out.extend_from_slice(b",\r\n");
@@ -191,9 +194,9 @@ fn view_of(
                 failures::missing()
             });
     }
-    let views = index_of(call, snapshot, &design)?;
+    let views = index_of(&call.app, &call.database, snapshot, &design)?;
     match options.updates() {
-        true => Refresh::of(call, design.id()).run(&views, snapshot),
+        true => Refresh::of(&call.app, &call.database, design.id()).run(&views, snapshot),
         false => Ok(views.current(snapshot)?),
     }
 }

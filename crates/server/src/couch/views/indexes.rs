@@ -72,12 +72,13 @@ struct Open {
 /// # Errors
 /// 400 if the design document cannot be used.
 pub fn index_of(
-    call: &Call,
+    app: &App,
+    database: &OpenDatabase,
     snapshot: &Snapshot,
     design: &Document,
 ) -> Result<Arc<ViewIndex>, Failure> {
     let (rev, stored) = design.winner().ok_or_else(failures::missing)?;
-    let indexes = &call.database.indexes;
+    let indexes = &database.indexes;
     let mut open = indexes.lock();
     if let Some((known, index)) = open.by_design.get(design.id())
         && known == rev
@@ -92,9 +93,9 @@ pub fn index_of(
     let index = match open.by_signature.get(&group.signature()) {
         Some(index) => Arc::clone(index),
         None => {
-            let storage = Arc::clone(call.app.storage());
-            let options = options(&call.app);
-            let folder = folder_of(&call.database.name);
+            let storage = Arc::clone(app.storage());
+            let options = options(app);
+            let folder = folder_of(&database.name);
             Arc::new(ViewIndex::open(
                 storage,
                 &folder,
@@ -134,6 +135,7 @@ fn options(app: &App) -> IndexOptions {
         setting: of_databases.setting,
         cache: of_databases.cache.clone(),
         limits: Limits::default(),
+        reduce_limit: app.settings().reduce_limit,
     }
 }
 
@@ -146,8 +148,8 @@ pub fn folder_of(database: &str) -> PathBuf {
 ///
 /// # Errors
 /// 500 if the folder cannot be used.
-pub fn clean_up(call: &Call) -> Result<(), Failure> {
-    let snapshot = call.database.documents.snapshot();
+pub fn clean_up(app: &App, database: &OpenDatabase) -> Result<(), Failure> {
+    let snapshot = database.documents.snapshot();
     let mut kept = Vec::new();
     for row in snapshot.all_docs(IdRange::DESIGN, Direction::Forward)? {
         // What cannot be used has no file.
@@ -155,14 +157,14 @@ pub fn clean_up(call: &Call) -> Result<(), Failure> {
             kept.push(group.signature());
         }
     }
-    let indexes = &call.database.indexes;
+    let indexes = &database.indexes;
     let mut open = indexes.lock();
     open.by_signature
         .retain(|signature, _| kept.contains(signature));
     open.by_design
         .retain(|_, (_, index)| kept.contains(&index.group().signature()));
-    let folder = folder_of(&call.database.name);
-    remove_stale(call.app.storage().as_ref(), &folder, &kept)?;
+    let folder = folder_of(&database.name);
+    remove_stale(app.storage().as_ref(), &folder, &kept)?;
     Ok(())
 }
 
@@ -177,10 +179,10 @@ pub struct Refresh {
 
 impl Refresh {
     /// For the index of a design document.
-    pub fn of(call: &Call, design: &str) -> Refresh {
+    pub fn of(app: &Arc<App>, database: &Arc<OpenDatabase>, design: &str) -> Refresh {
         Refresh {
-            app: Arc::clone(&call.app),
-            database: Arc::clone(&call.database),
+            app: Arc::clone(app),
+            database: Arc::clone(database),
             design: design.to_owned(),
         }
     }
@@ -223,8 +225,7 @@ impl Refresh {
             built => built?,
         };
         // Rows that went have left room.
-        let noticed = self.app.databases.noticed();
-        noticed.tell(&self.database.name, &self.database.is_noticed);
+        self.database.to_compact.tell();
         Ok(view)
     }
 
@@ -233,15 +234,19 @@ impl Refresh {
     pub fn run_later(&self, index: &Arc<ViewIndex>, snapshot: &Snapshot) {
         let (refresh, index, snapshot) = (self.clone(), Arc::clone(index), snapshot.clone());
         tokio::task::spawn_blocking(move || {
-            let done = refresh.run(&index, &snapshot);
-            if refresh.database.indexes.ended.is_raised() {
-                return;
-            }
-            if let Err(failure) = done {
-                let (database, design) = (&refresh.database.name, &refresh.design);
-                let line = format!("the index of {design} in {database}: {failure}");
-                refresh.app.report(&line);
+            if let Err(failure) = refresh.run(&index, &snapshot) {
+                refresh.report(&failure);
             }
         });
+    }
+
+    /// Tells the operator why an index was not brought up to date, unless the database is gone or the
+    /// server stops.
+    pub fn report(&self, failure: &Failure) {
+        if !self.database.indexes.ended.is_raised() {
+            let (database, design) = (&self.database.name, &self.design);
+            let line = format!("the index of {design} in {database}: {failure}");
+            self.app.report(&line);
+        }
     }
 }

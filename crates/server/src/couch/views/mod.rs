@@ -2,6 +2,7 @@
 
 pub mod indexes;
 mod told;
+pub(crate) mod warming;
 
 use std::sync::Arc;
 
@@ -144,9 +145,9 @@ impl Asked {
             return Err(failures::deleted());
         }
         Ok(Asked {
-            index: index_of(call, &snapshot, &document)?,
+            index: index_of(&call.app, &call.database, &snapshot, &document)?,
             incarnation: call.database.incarnation.clone(),
-            refresh: indexes::Refresh::of(call, document.id()),
+            refresh: indexes::Refresh::of(&call.app, &call.database, document.id()),
             snapshot,
         })
     }
