@@ -150,6 +150,17 @@ impl ViewGroup {
         self.place(name).map(|place| place.reduction.is_some())
     }
 
+    /// Whether the view of that name has a reduce function in JavaScript.
+    ///
+    /// # Errors
+    /// [`ViewError::NoView`].
+    pub fn reduces_by_script(&self, name: &str) -> Result<bool, ViewError> {
+        let place = self.place(name)?;
+        let reductions = &self.maps[place.map].reductions;
+        let found = place.reduction.and_then(|index| reductions.get(index));
+        Ok(matches!(found, Some(Reduction::Script(_))))
+    }
+
     pub(crate) fn place(&self, name: &str) -> Result<Place, ViewError> {
         let found = self.views.iter().find(|(known, _)| known == name);
         found

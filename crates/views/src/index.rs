@@ -2,6 +2,7 @@
 
 use crate::build::{self, BuildContext};
 use crate::group::ViewGroup;
+use crate::query::Memo;
 use crate::reduce::MapReducer;
 use crate::state::IndexState;
 use crate::{Signature, ViewError};
@@ -51,6 +52,8 @@ pub struct ViewIndex {
     pub(crate) is_compacting: AtomicBool,
     /// Raised when the file is not to be replaced any more.
     pub(crate) ended: Interrupt,
+    /// What was asked of the index.
+    memo: Memo,
     /// Held while a compacted copy takes the file's place.
     pub(crate) renaming: Mutex<()>,
 }
@@ -66,8 +69,9 @@ impl std::fmt::Debug for ViewIndex {
 pub struct IndexView {
     pub(crate) group: Arc<ViewGroup>,
     pub(crate) snapshot: Snapshot,
-    seq: u64,
-    purge_seq: u64,
+    pub(crate) seq: u64,
+    pub(crate) purge_seq: u64,
+    pub(crate) memo: Memo,
 }
 
 impl IndexView {
@@ -115,6 +119,7 @@ impl ViewIndex {
             compared: AtomicBool::new(false),
             is_compacting: AtomicBool::new(false),
             ended: Interrupt::default(),
+            memo: Memo::default(),
             renaming: Mutex::new(()),
         })
     }
@@ -242,6 +247,7 @@ impl ViewIndex {
             snapshot,
             seq: state.map_or(0, |state| state.seq),
             purge_seq: state.map_or(0, |state| state.purge_seq),
+            memo: self.memo.clone(),
         }
     }
 

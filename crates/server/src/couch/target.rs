@@ -93,6 +93,7 @@ impl Target {
                 reads && long.iter().all(|name| request.query(name).is_none())
             }
             // Reading many rows gives up.
+            Target::View(..) => reads,
             Target::Find => request.upload.is_none() && request.body.len() <= SHORT_DOCUMENT,
             _ => false,
         }

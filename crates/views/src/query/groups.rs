@@ -2,6 +2,7 @@
 
 use super::Asked;
 use super::bounds::{Segments, sort_key};
+use super::memo::Reduce;
 use crate::options::Grouping;
 use crate::reduce::{Reduced, Reduction};
 use crate::row::Row;
@@ -98,6 +99,7 @@ impl GroupRows {
             snapshot,
             tree,
             direction,
+            ..
         } = &self.asked;
         let row = self.row_at(run.clone(), *direction)?;
         let (mut edge, key) = self.edge_and_key(&row);
@@ -139,12 +141,24 @@ impl GroupRows {
             Reduction::Count => Ok((run.end - run.start).to_string().into_bytes()),
             Reduction::First => self.value_at(run, Direction::Forward),
             Reduction::Last => self.value_at(run, Direction::Backward),
-            _ => {
-                let Asked { snapshot, tree, .. } = &self.asked;
-                let summary = snapshot.reduce_by_rank(*tree, run)?;
-                Ok(Reduced::read(&summary, self.part).into_json())
-            }
+            _ => self.reduced(run),
         }
+    }
+
+    fn reduced(&self, run: Run<u64>) -> Result<Vec<u8>, ViewError> {
+        let asked = &self.asked;
+        let reduce = Reduce {
+            tree: asked.tree,
+            part: self.part,
+            run: run.clone(),
+        };
+        if let Some(value) = asked.memo.get(asked.state, &reduce) {
+            return Ok(value);
+        }
+        let summary = asked.snapshot.reduce_by_rank(asked.tree, run)?;
+        let value = Reduced::read(&summary, self.part).into_json();
+        asked.memo.put(asked.state, reduce, &value);
+        Ok(value)
     }
 
     /// The value of the first row of a run.

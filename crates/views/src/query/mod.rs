@@ -2,9 +2,11 @@
 
 mod bounds;
 mod groups;
+mod memo;
 mod rows;
 
 pub use groups::{GroupRow, GroupRows};
+pub(crate) use memo::Memo;
 pub use rows::MapRows;
 
 use crate::index::{IndexView, tree_of_map};
@@ -27,6 +29,9 @@ struct Asked {
     snapshot: Snapshot,
     tree: usize,
     direction: Direction,
+    /// The state of the index, and what is known of it.
+    state: memo::State,
+    memo: Memo,
 }
 
 impl IndexView {
@@ -39,6 +44,8 @@ impl IndexView {
         options.check_for_view(place.reduction.is_some())?;
         let asked = Asked {
             snapshot: self.snapshot.clone(),
+            state: (self.seq, self.purge_seq),
+            memo: self.memo.clone(),
             tree: tree_of_map(place.map),
             direction: match options.descending {
                 true => Direction::Backward,

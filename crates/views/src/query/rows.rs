@@ -65,6 +65,7 @@ impl MapRows {
                 snapshot,
                 tree,
                 direction,
+                ..
             } = &self.asked;
             match snapshot.range_by_rank(*tree, run, *direction) {
                 Ok(range) => self.range = Some(range),

@@ -23,10 +23,31 @@ impl Total {
         }
     }
 
+    /// A short integer without reading it as a value; `None` for all other JSON text.
+    pub(super) fn of_digits(json: &[u8]) -> Option<Total> {
+        // So many digits fit.
+        if !(1..=18).contains(&json.len()) {
+            return None;
+        }
+        let digit = |sum: i64, byte: &u8| {
+            byte.is_ascii_digit()
+                .then(|| sum * 10 + i64::from(byte - b'0'))
+        };
+        let sum = json.iter().try_fold(0, digit)?;
+        Some(Total::Int(i128::from(sum)))
+    }
+
     fn to_f64(self) -> f64 {
         match self {
             Total::Int(int) => int as f64,
             Total::Float(float) => float,
+        }
+    }
+
+    fn is_below(self, other: Total) -> bool {
+        match (self, other) {
+            (Total::Int(a), Total::Int(b)) => a < b,
+            _ => self.to_f64() < other.to_f64(),
         }
     }
 
@@ -50,20 +71,12 @@ impl Total {
 
     /// The smaller of two, the first if they are equal.
     pub(super) fn min(self, other: Total) -> Total {
-        if other.to_f64() < self.to_f64() {
-            other
-        } else {
-            self
-        }
+        if other.is_below(self) { other } else { self }
     }
 
     /// The larger of two, the first if they are equal.
     pub(super) fn max(self, other: Total) -> Total {
-        if other.to_f64() > self.to_f64() {
-            other
-        } else {
-            self
-        }
+        if self.is_below(other) { other } else { self }
     }
 
     /// As JSON. A sum beyond the floats is the largest float.

@@ -71,6 +71,11 @@ pub(super) fn of_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Reduced {
     let mut single: Option<Stats> = None;
     let mut columns: Vec<Stats> = Vec::new();
     for json in values {
+        if let Some(number) = Total::of_digits(json).filter(|_| columns.is_empty()) {
+            let stats = Stats::of_number(number);
+            single = Some(single.map_or(stats, |sum| sum.plus(stats)));
+            continue;
+        }
         let value = read_value(json);
         let added = match &value {
             Value::Array(items) if single.is_none() => add_columns(&mut columns, items),

@@ -17,7 +17,7 @@ use super::call::Call;
 use super::document::read::row_extras;
 use super::document::render::Shown;
 use super::failures;
-use super::views::indexes::{Refresh, if_open, index_of};
+use super::views::indexes::{Refresh, fresh, index_of};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 pub use definitions::Definitions;
@@ -186,13 +186,7 @@ fn view_of(
     let design = snapshot.document(index.design())?;
     let design = design.ok_or_else(failures::missing)?;
     if storage::must_not_wait() {
-        let open = if_open(call, &design);
-        return open
-            .and_then(|index| index.if_fresh(snapshot))
-            .ok_or_else(|| {
-                storage::give_up();
-                failures::missing()
-            });
+        return fresh(call, snapshot, &design).map(|(_, moment)| moment);
     }
     let views = index_of(&call.app, &call.database, snapshot, &design)?;
     match options.updates() {

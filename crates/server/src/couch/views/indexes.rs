@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_base::Interrupt;
+use varve_base::{Interrupt, storage};
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_js::Limits;
@@ -115,12 +115,32 @@ pub fn index_of(
 }
 
 /// The index of a design document, if it is open.
-pub fn if_open(call: &Call, design: &Document) -> Option<Arc<ViewIndex>> {
+fn if_open(call: &Call, design: &Document) -> Option<Arc<ViewIndex>> {
     let (rev, _) = design.winner()?;
     let indexes = &call.database.indexes;
     let open = indexes.lock();
     let (known, index) = open.by_design.get(design.id())?;
     (known == rev).then(|| Arc::clone(index))
+}
+
+/// The index of a design document and its moment, where nobody may wait: gives up unless the index is
+/// open and needs nothing.
+///
+/// # Errors
+/// Any, when it gave up.
+pub fn fresh(
+    call: &Call,
+    snapshot: &Snapshot,
+    design: &Document,
+) -> Result<(Arc<ViewIndex>, IndexView), Failure> {
+    let fresh = if_open(call, design).and_then(|index| {
+        let moment = index.if_fresh(snapshot)?;
+        Some((index, moment))
+    });
+    fresh.ok_or_else(|| {
+        storage::give_up();
+        failures::missing()
+    })
 }
 
 fn group_of(snapshot: &Snapshot, stored: &varve_docdb::Stored) -> Result<ViewGroup, Failure> {

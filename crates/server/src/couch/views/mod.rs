@@ -7,6 +7,7 @@ pub(crate) mod warming;
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use varve_base::storage;
 use varve_docdb::{DESIGN_PREFIX, Document, Rev, Snapshot, Stored};
 use varve_views::{
     Answer as Found, GroupRows, IndexView, MapRows, QueryOptions, Row, Signature, Update, ViewIndex,
@@ -22,6 +23,9 @@ use super::sequence::write_number;
 use super::{etag, failures};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
+
+/// Rows of an answer that is made where nobody may wait.
+const FEW_ROWS: usize = 500;
 
 /// Answers GET and POST of a view.
 ///
@@ -133,6 +137,8 @@ struct Asked {
     snapshot: Snapshot,
     incarnation: String,
     index: Arc<ViewIndex>,
+    /// The index at the moment of the snapshot, where nobody may wait.
+    fresh: Option<IndexView>,
     refresh: indexes::Refresh,
 }
 
@@ -144,8 +150,17 @@ impl Asked {
         if document.is_deleted() {
             return Err(failures::deleted());
         }
+        let (index, fresh) = match storage::must_not_wait() {
+            true => indexes::fresh(call, &snapshot, &document)
+                .map(|(index, moment)| (index, Some(moment)))?,
+            false => (
+                index_of(&call.app, &call.database, &snapshot, &document)?,
+                None,
+            ),
+        };
         Ok(Asked {
-            index: index_of(&call.app, &call.database, &snapshot, &document)?,
+            index,
+            fresh,
             incarnation: call.database.incarnation.clone(),
             refresh: indexes::Refresh::of(&call.app, &call.database, document.id()),
             snapshot,
@@ -154,7 +169,15 @@ impl Asked {
 
     fn query(&self, view: &str, options: QueryOptions) -> Result<Query, Failure> {
         options.check_for_view(self.index.group().can_reduce(view)?)?;
+        let group = self.index.group();
+        let runs_script = options.reduce != Some(false) && group.reduces_by_script(view)?;
+        if runs_script && storage::must_not_wait() {
+            // A function may take its time.
+            storage::give_up();
+            return Err(failures::missing());
+        }
         let moment = match options.update {
+            _ if let Some(fresh) = &self.fresh => fresh.clone(),
             Update::Before => self.refresh.run(&self.index, &self.snapshot)?,
             Update::No => self.index.current(&self.snapshot)?,
             Update::After => {
@@ -237,8 +260,11 @@ impl Show<'_> {
             update_seq,
         };
         let mut rows = Rows::begin(writer, &counts)?;
-        for row in found {
+        for (number, row) in found.enumerate() {
             let row = row?;
+            if gives_up(number) {
+                break;
+            }
             let out = rows.next();
             row.write_open(out);
             if self.options.include_docs {
@@ -287,6 +313,15 @@ impl Show<'_> {
     }
 }
 
+/// More rows than a few are not read where nobody may wait.
+fn gives_up(rows: usize) -> bool {
+    let gives_up = rows >= FEW_ROWS && storage::must_not_wait();
+    if gives_up {
+        storage::give_up();
+    }
+    gives_up
+}
+
 fn chosen<'d>(document: &'d Document, rev: Option<&str>) -> Option<(&'d Rev, &'d Stored)> {
     match rev {
         Some(rev) => document.revision(&rev.parse().ok()?),
@@ -300,7 +335,10 @@ fn write_groups(
     writer: &mut BodyWriter,
 ) -> Result<(), Failure> {
     let mut rows = Rows::begin_reduced(writer, update_seq);
-    for group in groups {
+    for (number, group) in groups.enumerate() {
+        if gives_up(number) {
+            break;
+        }
         group?.write(rows.next());
         rows.flush_if_full()?;
     }
