@@ -405,6 +405,7 @@ mod tests {
         let context = BuildContext {
             workers: 1,
             limits: Limits::default(),
+            compilation: varve_js::Compilation::default(),
             progress: &Silent,
             interrupt: &Interrupt::default(),
             log: &NoLog,

@@ -5,9 +5,10 @@ use super::order::compare_json;
 use super::rows::{Batch, Entries, Mapped};
 use crate::ViewError;
 use crate::design::compilation;
-use crate::find::JsonMap;
+use crate::find::{JsonMap, Named};
 use crate::group::ViewGroup;
 use crate::row::{push_number, push_value, push_varint, push_whole_id};
+use crate::selector::Selector;
 use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_stubs};
 use varve_js::{Emission, JsError, MapFunctions};
 use varve_json::{Value, collate, parse};
@@ -17,7 +18,7 @@ enum Engine {
     /// Functions.
     Script(MapFunctions),
     /// Json indexes.
-    Fields(Vec<JsonMap>),
+    Fields(Vec<JsonMap>, Named),
 }
 
 /// One worker's engine and buffers.
@@ -50,7 +51,10 @@ impl<'a> Mapper<'a> {
         context: &'a BuildContext<'a>,
     ) -> Result<Self, ViewError> {
         let engine = match group.json_maps() {
-            Some(maps) => Engine::Fields(maps),
+            Some(maps) => {
+                let named = named(&maps);
+                Engine::Fields(maps, named)
+            }
             None => Engine::Script(compile(group, context)?),
         };
         Ok(Mapper {
@@ -118,9 +122,9 @@ impl<'a> Mapper<'a> {
     fn emit(&mut self, id: &str) -> Result<(), ViewError> {
         let engine = match &mut self.engine {
             Engine::Script(engine) => engine,
-            Engine::Fields(maps) => {
+            Engine::Fields(maps, named) => {
                 // What the database holds was parsed when it was written.
-                let document = parse(&self.json).unwrap_or_default();
+                let document = named.read(&self.json);
                 for (map, of_map) in maps.iter().enumerate() {
                     let key = of_map.key(&document);
                     let row = key.map(|key| enter_key(&mut self.bytes, map, &key));
@@ -214,6 +218,16 @@ impl<'a> Mapper<'a> {
             }
         }
     }
+}
+
+/// The fields that json indexes look at.
+fn named(maps: &[JsonMap]) -> Named {
+    let filters = maps.iter().filter_map(|map| map.filter.as_ref());
+    let paths = maps.iter().flat_map(|map| &map.sorting);
+    Named::of(
+        filters.map(Selector::node),
+        paths.map(|sorting| &sorting.field),
+    )
 }
 
 fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions, ViewError> {

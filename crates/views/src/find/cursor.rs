@@ -2,6 +2,7 @@
 
 use super::bookmark::Bookmark;
 use super::covered::Covered;
+use super::named::Named;
 use super::options::FindOptions;
 use super::plan::Plan;
 use super::ranges::{KeyRange, Space};
@@ -85,6 +86,8 @@ pub struct Cursor<'a> {
     last: Option<Bookmark>,
     stats: FindStats,
     text: Vec<u8>,
+    /// What of documents decides, or is shown of them.
+    named: Named,
 }
 
 impl std::fmt::Debug for Cursor<'_> {
@@ -120,6 +123,7 @@ impl<'a> Cursor<'a> {
             last: options.bookmark.clone(),
             stats: FindStats::default(),
             text: Vec::new(),
+            named: Named::of([options.selector.node()].into_iter(), options.fields.iter()),
         })
     }
 
@@ -184,7 +188,7 @@ impl<'a> Cursor<'a> {
             return Ok(false);
         }
         // What the database holds was parsed when it was written.
-        let document = parse(&self.text).unwrap_or_default();
+        let document = self.named.read(&self.text);
         if !options.selector.matches(&document) {
             return Ok(false);
         }
