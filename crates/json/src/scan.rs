@@ -247,11 +247,13 @@ mod tests {
 
         #[test]
         fn any_text_is_looked_into_without_a_panic(text in "[\\[\\]{}:,\"\\\\ é1-9]{0,24}") {
-            for span in items(&text, whole(&text)).into_iter().flatten() {
-                span.of(&text);
-            }
-            for member in members(&text, whole(&text)).into_iter().flatten() {
-                (member.name.of(&text), member.value.of(&text));
+            let is_inside = |span: Span| {
+                span.start < span.end && text.get(span.start as usize..span.end as usize).is_some()
+            };
+            let found = items(&text, whole(&text)).unwrap_or_default();
+            prop_assert!(found.into_iter().all(is_inside));
+            for member in members(&text, whole(&text)).unwrap_or_default() {
+                prop_assert!(is_inside(member.name) && is_inside(member.value));
             }
         }
     }

@@ -92,6 +92,9 @@ const FUNCTIONS: [&str; 10] = [
 const WORDS: [&str; 6] = ["", "abc", "a b,c", " Ab ", "é", "12"];
 const DEEPEST: usize = 4;
 
+/// Makes a value of one kind.
+type Shape = fn(&mut Choices<'_>) -> Value;
+
 struct Choices<'d> {
     bytes: std::slice::Iter<'d, u8>,
     depth: usize,
@@ -130,7 +133,7 @@ pub fn document(data: &[u8]) -> String {
         document.insert(name.to_owned(), choices.json());
     }
     // Mostly what their names promise.
-    let shapes: [(&str, fn(&mut Choices<'_>) -> Value); 4] = [
+    let shapes: [(&str, Shape); 4] = [
         ("s", |choices| Value::from(choices.of_these(&WORDS))),
         ("n", |choices| Value::from(choices.below(256) as u64)),
         ("tags", |choices| {
@@ -219,7 +222,7 @@ impl<'d> Choices<'d> {
 
     fn statement_of(&mut self, kind: usize) -> String {
         match kind {
-            0 | 1 | 2 => format!("emit({}, {});", self.value(), self.value()),
+            0..=2 => format!("emit({}, {});", self.value(), self.value()),
             3 => format!("if ({}) {{ {} }}", self.value(), self.statements()),
             4 => format!(
                 "if ({}) emit({}); else {{ {} }}",
@@ -287,7 +290,7 @@ impl<'d> Choices<'d> {
 
     fn value_of(&mut self, kind: usize) -> String {
         match kind {
-            0 | 1 | 2 => self.field(),
+            0..=2 => self.field(),
             3 => self.of_these(&LEAVES).to_owned(),
             4 => self
                 .of_these(&["a", "b", "c", "undefined", "NaN", "doc"])

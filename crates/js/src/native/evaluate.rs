@@ -1,27 +1,9 @@
 //! Running a program over a document: expressions.
 
-use super::document::Container;
 use super::program::{Binary, Constant, Expression, Function, Logical, Operand, Unary};
 use super::run::Machine;
 use super::value::{Result, Stop, Value};
-use super::{number, operators, stringify};
-
-/// What every object inherits.
-const INHERITED: [&str; 13] = [
-    "__defineGetter__",
-    "__defineSetter__",
-    "__lookupGetter__",
-    "__lookupSetter__",
-    "__proto__",
-    "constructor",
-    "hasOwnProperty",
-    "isPrototypeOf",
-    "propertyIsEnumerable",
-    "toJSON",
-    "toLocaleString",
-    "toString",
-    "valueOf",
-];
+use super::{number, operators};
 
 impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     pub(super) fn evaluate(&mut self, expression: &'p Expression) -> Result<Value<'p>> {
@@ -32,63 +14,27 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 Value::Unset => return Err(Stop::Unsure),
                 value => value.clone(),
             },
-            Expression::Member {
-                object,
-                name,
-                is_optional,
-            } => {
-                let object = self.object(object, name, *is_optional)?;
-                self.member(&object, name)?
-            }
-            Expression::Item {
-                object,
-                key,
-                is_optional,
-            } => {
-                let object = self.evaluate(object)?;
-                if object.is_nothing() && *is_optional {
-                    return Err(Stop::Chain);
-                }
-                let key = self.evaluate(key)?;
-                self.item(&object, &key)?
-            }
+            Expression::Member { .. }
+            | Expression::Item { .. }
+            | Expression::Method { .. }
+            | Expression::ForEach { .. } => self.access(expression)?,
             Expression::Chain(inner) => match self.evaluate(inner) {
                 Err(Stop::Chain) => Value::Undefined,
                 outcome => outcome?,
             },
             Expression::Unary(operator, operand) => self.unary(*operator, operand)?,
-            Expression::Binary(operator, left, right) => {
-                let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-                if let (Value::Text(left), Value::Text(right)) = (&left, &right) {
-                    self.work((left.len() + right.len()) / 16)?;
-                }
-                match operator {
-                    Binary::In => self.has(&left, &right)?,
-                    _ => operators::apply(*operator, &left, &right)?,
-                }
-            }
+            Expression::Binary(operator, left, right) => self.binary(*operator, left, right)?,
             Expression::Logical(operator, left, right) => self.logical(*operator, left, right)?,
             Expression::Conditional(test, then, otherwise) => {
-                let branch = if self.evaluate(test)?.is_true() {
-                    then
-                } else {
-                    otherwise
-                };
-                self.evaluate(branch)?
+                match self.evaluate(test)?.is_true() {
+                    true => self.evaluate(then)?,
+                    false => self.evaluate(otherwise)?,
+                }
             }
-            Expression::Array(items) => {
-                let items = items.iter().map(|item| self.evaluate(item));
-                Value::array(items.collect::<Result<_>>()?)?
-            }
+            Expression::Array(items) => Value::array(self.all(items)?)?,
             Expression::Object(members) => self.literal(members)?,
             Expression::Template(texts, values) => self.template(texts, values)?,
-            Expression::Sequence(parts) => {
-                let mut last = Value::Undefined;
-                for part in parts {
-                    last = self.evaluate(part)?;
-                }
-                last
-            }
+            Expression::Sequence(parts) => self.all(parts)?.pop().unwrap_or(Value::Undefined),
             Expression::Assign(slot, value) => {
                 let value = self.evaluate(value)?;
                 self.slots[*slot] = value.clone();
@@ -104,114 +50,29 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 Value::Number(if *gives_old { old } else { old + by })
             }
             Expression::Call(function, arguments) => self.call(*function, arguments)?,
-            Expression::Method {
-                object,
-                method,
-                arguments,
-                is_optional,
-            } => {
-                let object = self.object(object, method.name(), *is_optional)?;
-                let arguments = arguments.iter().map(|argument| self.evaluate(argument));
-                let arguments = arguments.collect::<Result<Vec<_>>>()?;
-                self.method(&object, *method, &arguments)?
-            }
-            Expression::ForEach {
-                object,
-                callback,
-                is_optional,
-            } => {
-                let array = self.object(object, "forEach", *is_optional)?;
-                self.call_for_each(&array, callback)?;
-                Value::Undefined
-            }
         })
     }
 
-    /// The object before a name; it must be one that has members.
-    fn object(&mut self, object: &'p Operand, name: &str, is_optional: bool) -> Result<Value<'p>> {
-        let object = self.evaluate(object)?;
-        match (object.is_nothing(), is_optional) {
-            (false, _) => Ok(object),
-            (true, true) => Err(Stop::Chain),
-            (true, false) => Err(no_member(&object, name)),
-        }
+    /// The values of several expressions, one after the other.
+    pub(super) fn all(&mut self, expressions: &'p [Expression]) -> Result<Vec<Value<'p>>> {
+        let values = expressions.iter();
+        values.map(|expression| self.evaluate(expression)).collect()
     }
 
-    /// A member of a value that is neither `undefined` nor `null`.
-    fn member(&mut self, object: &Value<'p>, name: &str) -> Result<Value<'p>> {
-        match object {
-            Value::Text(text) if name == "length" => {
-                self.work(text.len() / 16)?;
-                let units = match text.is_ascii() {
-                    true => text.len(),
-                    false => text.encode_utf16().count(),
-                };
-                Ok(Value::Number(units as f64))
-            }
-            Value::Array(_, items) if name == "length" => Ok(Value::Number(items.len() as f64)),
-            Value::Object(_, members) => {
-                let found = members.iter().find(|(known, _)| *known == name);
-                found.map_or_else(|| absent(name), |(_, value)| Ok(value.clone()))
-            }
-            Value::Stored(_) => match self.open(object)? {
-                Container::Array(items) if name == "length" => {
-                    Ok(Value::Number(items.len() as f64))
-                }
-                Container::Array(_) => Err(Stop::Unsure),
-                Container::Object(members) => {
-                    self.work(members.len())?;
-                    let found = self.document.find(&members, name)?;
-                    found.map_or_else(|| absent(name), Ok)
-                }
-            },
-            _ => Err(Stop::Unsure),
+    fn binary(
+        &mut self,
+        operator: Binary,
+        left: &'p Operand,
+        right: &'p Operand,
+    ) -> Result<Value<'p>> {
+        let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+        if let (Value::Text(left), Value::Text(right)) = (&left, &right) {
+            self.work((left.len() + right.len()) / 16)?;
         }
-    }
-
-    /// `object[key]`
-    fn item(&mut self, object: &Value<'p>, key: &Value<'p>) -> Result<Value<'p>> {
-        if object.is_nothing() {
-            return Err(no_member(object, &key.to_chars()?));
+        match operator {
+            Binary::In => self.has(&left, &right),
+            _ => operators::apply(operator, &left, &right),
         }
-        let is_array = match object {
-            Value::Array(..) => true,
-            Value::Stored(span) => self.document.is_array(*span),
-            _ => false,
-        };
-        if !is_array {
-            return self.member(object, &key.to_chars()?);
-        }
-        let position = match key {
-            Value::Number(number) if *number >= 0.0 && number.fract() == 0.0 => *number as usize,
-            // An array has no such member.
-            Value::Number(_) => return Ok(Value::Undefined),
-            Value::Text(name) => match stringify::position(name) {
-                Some(position) => position as usize,
-                None => return self.member(object, name),
-            },
-            _ => return Err(Stop::Unsure),
-        };
-        if let Value::Array(_, items) = object {
-            return Ok(items.get(position).cloned().unwrap_or(Value::Undefined));
-        }
-        match self.open(object)? {
-            Container::Array(items) => match items.get(position) {
-                Some(item) => Ok(self.document.value(*item)?),
-                None => Ok(Value::Undefined),
-            },
-            Container::Object(_) => Err(Stop::Unsure),
-        }
-    }
-
-    /// `name in object`
-    fn has(&mut self, name: &Value<'p>, object: &Value<'p>) -> Result<Value<'p>> {
-        let name = name.to_chars()?;
-        let Container::Object(members) = self.open(object)? else {
-            return Err(Stop::Unsure);
-        };
-        self.work(members.len())?;
-        let found = self.document.find(&members, &name)?;
-        Ok(Value::Bool(found.is_some() || INHERITED.contains(&&*name)))
     }
 
     fn unary(&mut self, operator: Unary, operand: &'p Operand) -> Result<Value<'p>> {
@@ -269,8 +130,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     }
 
     fn call(&mut self, function: Function, arguments: &'p [Expression]) -> Result<Value<'p>> {
-        let values = arguments.iter().map(|argument| self.evaluate(argument));
-        let values = values.collect::<Result<Vec<_>>>()?;
+        let values = self.all(arguments)?;
         let first = values.first().unwrap_or(&Value::Undefined);
         Ok(match function {
             Function::Emit => {
@@ -313,23 +173,6 @@ fn round(number: f64) -> f64 {
         true => floor + 1.0,
         false => floor,
     }
-}
-
-/// What an object says of a name that it has not.
-fn absent<'p>(name: &str) -> Result<Value<'p>> {
-    match INHERITED.contains(&name) {
-        true => Err(Stop::Unsure),
-        false => Ok(Value::Undefined),
-    }
-}
-
-/// The engine's words.
-fn no_member(object: &Value<'_>, name: &str) -> Stop {
-    let of = match object {
-        Value::Null => "null",
-        _ => "undefined",
-    };
-    Stop::Thrown(format!("TypeError: cannot read property '{name}' of {of}"))
 }
 
 fn value_of(constant: &Constant) -> Value<'_> {

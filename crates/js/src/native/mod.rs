@@ -12,6 +12,7 @@
 //!
 //! `tests/native.rs` runs random functions over random documents both ways.
 
+mod access;
 mod calls;
 mod document;
 mod evaluate;
@@ -22,6 +23,7 @@ mod operators;
 mod program;
 mod run;
 mod scopes;
+mod statements;
 mod stringify;
 mod syntax;
 mod value;

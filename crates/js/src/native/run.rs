@@ -260,7 +260,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             return Err(Stop::Unsure);
         };
         self.work(items.len())?;
-        let values = items.iter().map(|item| Ok(self.document.value(*item)?));
+        let values = items.iter().map(|item| self.document.value(*item));
         values.collect()
     }
 

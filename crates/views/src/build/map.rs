@@ -16,7 +16,7 @@ use varve_json::{Value, collate, parse};
 /// What makes rows of documents.
 enum Engine {
     /// Functions.
-    Script(MapFunctions),
+    Script(Box<MapFunctions>),
     /// Json indexes.
     Fields(Vec<JsonMap>, Named),
 }
@@ -55,7 +55,7 @@ impl<'a> Mapper<'a> {
                 let named = named(&maps);
                 Engine::Fields(maps, named)
             }
-            None => Engine::Script(compile(group, context)?),
+            None => Engine::Script(Box::new(compile(group, context)?)),
         };
         Ok(Mapper {
             group,
@@ -138,7 +138,7 @@ impl<'a> Mapper<'a> {
             Err(limit) => {
                 self.context.log.failure(id, None, &limit.to_string());
                 // What the document has left in the old one may fail the next.
-                *engine = compile(self.group, self.context)?;
+                **engine = compile(self.group, self.context)?;
                 return Ok(());
             }
         };
