@@ -401,3 +401,49 @@ fn reduces_may_grow_where_the_settings_say_so() {
         assert_eq!(answer[0][1].is_array(), grows, "{value}: {answer}");
     }
 }
+
+#[test]
+fn a_design_document_that_is_mended_ends_what_is_built_for_the_one_before() {
+    let server = Running::start();
+    let mut connection = with_bad(&server, "");
+    let docs: Vec<_> = (0..1000).map(|n| json!({"n": n})).collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    let endless = json!({"views": {"v": {"map": "function (doc) { while (true) {} }"}}});
+    let made = call(&mut connection, "PUT", "/db/_design/e", &endless);
+    let address = server.address;
+    let query = std::thread::spawn(move || {
+        let mut connection = Connection::open(address);
+        connection.send("GET", "/db/_design/e/_view/v", &[ADMIN], "")
+    });
+    until(&mut connection, "/_active_tasks", |tasks| {
+        tasks[0]["type"] == "indexer"
+    });
+    // What has nothing to do with its views does not matter.
+    let mut other = endless;
+    other["filters"] = json!({"f": "function () {}"});
+    let path = format!("/db/_design/e?rev={}", made["rev"].as_str().unwrap());
+    let made = call(&mut connection, "PUT", &path, &other);
+    let building = call(&mut connection, "GET", "/_active_tasks", &Value::Null);
+    assert_eq!(building[0]["type"], "indexer");
+    assert!(!query.is_finished());
+    let mended = json!({"views": {"v": {"map": "function (doc) { emit(1) }"}}});
+    let path = format!("/db/_design/e?rev={}", made["rev"].as_str().unwrap());
+    call(&mut connection, "PUT", &path, &mended);
+    let answer = call(
+        &mut connection,
+        "GET",
+        "/db/_design/e/_view/v?limit=0",
+        &Value::Null,
+    );
+    assert_eq!(answer["total_rows"], 1005);
+    let reply = query.join().unwrap();
+    assert_eq!(reply.status, 503, "{reply:?}");
+    until(&mut connection, "/_active_tasks", |tasks| {
+        tasks == &json!([])
+    });
+}

@@ -143,7 +143,18 @@ fn write(
     edits: Vec<Edit>,
     mode: Mode,
 ) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
+    let is_design = |edit: &&Edit| edit.id().starts_with(DESIGN_PREFIX);
+    let designs: Vec<String> = edits
+        .iter()
+        .filter(is_design)
+        .map(|edit| edit.id().to_owned())
+        .collect();
     let outcomes = call.database.documents.update(edits, mode)?;
+    if !designs.is_empty() {
+        let snapshot = call.database.documents.snapshot();
+        let indexes = &call.database.indexes;
+        designs.iter().for_each(|id| indexes.follow(&snapshot, id));
+    }
     let outcomes = outcomes.into_iter();
     Ok(outcomes
         .map(|outcome| outcome.map_err(Failure::from))

@@ -13,6 +13,10 @@ use varve_js::{JsError, Limits, ReduceEngine};
 /// Longer results must be shorter than half of what they were made of, as in CouchDB.
 const MAY_GROW: usize = 4096;
 
+/// A function that passed its limit of time so often, one time after the other, is not called any more
+/// until the index is opened anew: an index has many nodes, and each would wait for it.
+const PATIENCE: u32 = 5;
+
 /// The functions over one map function.
 pub(super) struct ScriptReducer {
     sources: Vec<String>,
@@ -118,10 +122,22 @@ fn grows(given: usize, made: usize) -> bool {
 fn serve(sources: &[String], limits: Limits, jobs: Receiver<Job>) {
     let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
     let mut engine = ReduceEngine::compile(&sources, limits);
+    let mut failures = vec![0u32; sources.len()];
     for job in jobs {
-        let result = match &mut engine {
-            Ok(engine) => run(engine, &job),
-            Err(error) => Err(error.clone()),
+        let limit = limits.time;
+        let of_function = failures.get_mut(job.function);
+        let result = match (&mut engine, of_function) {
+            (_, Some(&mut PATIENCE)) => Err(JsError::Time { limit }),
+            (Ok(engine), Some(failures)) => {
+                let result = run(engine, &job);
+                *failures = match result {
+                    Err(JsError::Time { .. }) => *failures + 1,
+                    _ => 0,
+                };
+                result
+            }
+            (Ok(engine), None) => run(engine, &job),
+            (Err(error), _) => Err(error.clone()),
         };
         // If nobody waits any more, nobody misses the answer.
         let _ = job.answer.send(result);
@@ -148,4 +164,38 @@ fn array(values: &mut dyn Iterator<Item = &[u8]>) -> Vec<u8> {
     }
     out.push(b']');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use varve_btree::NodeCache;
+    use varve_codec::EngineSetting;
+
+    /// This takes minutes where the endless function is called each time.
+    #[test]
+    fn a_function_that_never_ends_is_not_waited_for_each_time() {
+        let limits = Limits {
+            time: Duration::from_millis(300),
+            ..Limits::default()
+        };
+        let options = IndexOptions {
+            setting: EngineSetting::SNAPPY,
+            cache: NodeCache::new(1 << 10),
+            limits,
+            reduce_limit: true,
+        };
+        let sources = [
+            "function () { while (true) {} }",
+            "function (k, v) { return sum(v) }",
+        ];
+        let reducer = ScriptReducer::new(sources.map(str::to_owned).to_vec(), &options);
+        let reduced = |function| reducer.rereduce(function, &mut [&b"1"[..], b"2"].into_iter());
+        let failed = Reduced::Failed(JsError::Time { limit: limits.time }.to_string());
+        for _ in 0..400 {
+            assert_eq!(reduced(0), failed);
+            assert_eq!(reduced(1), Reduced::Value(b"3".to_vec()));
+        }
+    }
 }

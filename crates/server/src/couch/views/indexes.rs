@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_base::{Interrupt, storage};
+use varve_base::storage;
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_js::Limits;
@@ -12,6 +12,7 @@ use varve_views::{
     BuildContext, IndexOptions, IndexView, Signature, ViewError, ViewGroup, ViewIndex, remove_stale,
 };
 
+use super::builds::Builds;
 use super::told::{Ration, Told};
 use crate::couch::call::Call;
 use crate::couch::failures;
@@ -19,12 +20,14 @@ use crate::couch::open::OpenDatabase;
 use crate::folder::INDEXES;
 use crate::{App, Failure};
 
+/// The word of the answer to whoever waits for an index that nobody needs any more.
+pub const ENDED: &str = "service_unavailable";
+
 /// Indexes of one database that are open.
 #[derive(Debug, Default)]
 pub struct Indexes {
     open: Mutex<Open>,
-    /// Raised when the database goes, or the server has no more time.
-    ended: Interrupt,
+    builds: Builds,
     ration: Ration,
 }
 
@@ -41,8 +44,32 @@ impl Indexes {
     /// Ends what is built and compacted; nothing is begun any more, and no file is made.
     pub fn end(&self) {
         let open = self.lock();
-        self.ended.raise();
+        self.builds.end_all();
         open.by_signature.values().for_each(|index| index.end());
+    }
+
+    /// To be called when a design document was written: if it needs another index than before, and no
+    /// other does, what is built for it ends. A function that never ends could not be mended
+    /// otherwise.
+    pub fn follow(&self, snapshot: &Snapshot, id: &str) {
+        let needed = snapshot.document(id).ok().flatten();
+        let needed = needed.and_then(|document| {
+            let (_, stored) = document.winner().filter(|_| !document.is_deleted())?;
+            Some(group_of(snapshot, stored).ok()?.signature())
+        });
+        let mut open = self.lock();
+        let known = open.by_design.get(id);
+        let Some(signature) = known.map(|(_, index)| index.group().signature()) else {
+            return;
+        };
+        if needed == Some(signature) {
+            return;
+        }
+        open.by_design.remove(id);
+        let mut others = open.by_design.values();
+        if !others.any(|(_, other)| other.group().signature() == signature) {
+            self.builds.end(signature);
+        }
     }
 
     /// Those that are open, each once, with the name of a design document.
@@ -85,7 +112,7 @@ pub fn index_of(
     {
         return Ok(Arc::clone(index));
     }
-    if indexes.ended.is_raised() {
+    if indexes.builds.is_over() {
         return Err(failures::missing_database());
     }
     let group = group_of(snapshot, stored).map_err(|failure| failure.about(design.id(), rev))?;
@@ -223,6 +250,11 @@ impl Refresh {
             ("design_document", self.design.as_str()),
         ];
         let task = self.app.tasks().start("indexer", &fields);
+        let build = self
+            .database
+            .indexes
+            .builds
+            .begin(index.group().signature());
         let log = Told {
             app: &self.app,
             task: &task,
@@ -235,18 +267,25 @@ impl Refresh {
             limits: Limits::default(),
             compilation: self.app.compilation(),
             progress: &task,
-            interrupt: &self.database.indexes.ended,
+            interrupt: &build.interrupt,
             log: &log,
         };
         let view = match index.refreshed(snapshot, &context) {
-            Err(ViewError::Interrupted(_)) if self.database.documents.is_deleted() => {
-                return Err(failures::missing_database());
-            }
+            Err(ViewError::Interrupted(_)) => return Err(self.interrupted()),
             built => built?,
         };
         // Rows that went have left room.
         self.database.to_compact.tell();
         Ok(view)
+    }
+
+    fn interrupted(&self) -> Failure {
+        if self.database.documents.is_deleted() {
+            return failures::missing_database();
+        }
+        let words = "the index is not built any more, because its design document was changed or the \
+                     server stops";
+        Failure::new(503, ENDED, words)
     }
 
     /// The same on a thread of its own; what goes wrong is told to the operator, and to whoever asks
@@ -263,7 +302,7 @@ impl Refresh {
     /// Tells the operator why an index was not brought up to date, unless the database is gone or the
     /// server stops.
     pub fn report(&self, failure: &Failure) {
-        if !self.database.indexes.ended.is_raised() {
+        if failure.error != ENDED && !self.database.indexes.builds.is_over() {
             let (database, design) = (&self.database.name, &self.design);
             let line = format!("the index of {design} in {database}: {failure}");
             self.app.report(&line);

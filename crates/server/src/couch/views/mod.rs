@@ -1,5 +1,6 @@
 //! Views: rows of indexes, what is known of them, and their removal.
 
+mod builds;
 pub mod indexes;
 mod told;
 pub(crate) mod warming;

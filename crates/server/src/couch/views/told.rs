@@ -24,6 +24,8 @@ struct Left {
     lines: u32,
     counted: Instant,
     withheld: u64,
+    /// When it was told how many were withheld.
+    summed_up: Option<Instant>,
 }
 
 impl Default for Ration {
@@ -32,6 +34,7 @@ impl Default for Ration {
             lines: LINES,
             counted: Instant::now(),
             withheld: 0,
+            summed_up: None,
         }))
     }
 }
@@ -55,14 +58,21 @@ impl Ration {
         taken.is_some()
     }
 
-    /// How many lines were not told since this was last asked.
-    fn withheld(&self) -> u64 {
+    /// How many lines were not told since this was last asked; that is a line too.
+    fn withheld(&self, now: Instant) -> u64 {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = left
+            .summed_up
+            .map(|when| now.saturating_duration_since(when));
+        if left.withheld == 0 || since.is_some_and(|since| since < LINE_EVERY) {
+            return 0;
+        }
+        left.summed_up = Some(now);
         std::mem::take(&mut left.withheld)
     }
 }
 
-/// The log of one build. When it is dropped, it says how much it has left out.
+/// The log of one build. When it is dropped, it says how much was left out, unless that was just said.
 pub struct Told<'a> {
     pub app: &'a App,
     /// The build, which counts failures.
@@ -106,7 +116,7 @@ impl BuildLog for Told<'_> {
 
 impl Drop for Told<'_> {
     fn drop(&mut self) {
-        let withheld = self.ration.withheld();
+        let withheld = self.ration.withheld(Instant::now());
         if withheld > 0 {
             self.report(&format!("{withheld} more messages of its functions"));
         }
@@ -123,8 +133,10 @@ mod tests {
         let begin = Instant::now();
         let told = |at: Instant| (0..1000).filter(|_| ration.take(at)).count();
         assert_eq!(told(begin), LINES as usize);
-        assert_eq!(ration.withheld(), 1000 - u64::from(LINES));
-        assert_eq!(ration.withheld(), 0);
+        assert_eq!(ration.withheld(begin), 1000 - u64::from(LINES));
+        assert_eq!((told(begin), ration.withheld(begin)), (0, 0));
+        assert_eq!(ration.withheld(begin + LINE_EVERY), 1000);
+        assert_eq!(ration.withheld(begin + 9 * LINE_EVERY), 0);
         assert_eq!(told(begin + 2 * LINE_EVERY), 2);
         assert_eq!(told(begin + 2 * LINE_EVERY), 0);
         assert_eq!(told(begin + 1000 * LINE_EVERY), LINES as usize);

@@ -11,7 +11,7 @@ use varve_docdb::{IdRange, Rev, Snapshot};
 use varve_json::{Object, Value};
 use varve_views::ViewIndex;
 
-use super::indexes::{Refresh, clean_up, index_of};
+use super::indexes::{ENDED, Refresh, clean_up, index_of};
 use crate::couch::compaction::{Compactor, pause};
 use crate::couch::open::OpenDatabase;
 use crate::{App, Failure};
@@ -62,6 +62,7 @@ fn run(app: &Arc<App>) {
             continue;
         }
         pause(app, ken.wait);
+        databases.retain(|name, _| app.databases.if_open(name).is_some());
         let mut jobs = VecDeque::new();
         for name in written.take() {
             if ken.ignored.contains(&name) {
@@ -69,7 +70,6 @@ fn run(app: &Arc<App>) {
             }
             // One that was closed again is looked at after it is written to the next time.
             let Some(database) = app.databases.if_open(&name) else {
-                databases.remove(&name);
                 continue;
             };
             database.to_warm.taken();
@@ -175,7 +175,7 @@ fn build_all(app: &Arc<App>, jobs: VecDeque<Job>, at_once: usize) -> Vec<(String
             let refresh = Refresh::of(app, &job.database, &job.design);
             if let Err(failure) = refresh.run(&job.index, &job.snapshot) {
                 refresh.report(&failure);
-                if job.database.documents.is_deleted() {
+                if failure.error == ENDED || job.database.documents.is_deleted() {
                     continue;
                 }
                 let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
