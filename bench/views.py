@@ -115,7 +115,7 @@ class Views(databases.Round):
 
     def queries(self):
         self.requests("view/limit=1", "query", "_design/compiled/_view/v?limit=1")
-        key = "_design/stats/_view/v?reduce=false&limit=10&key=%5B%22alert%22,%22beta%22%5D"
+        key = "_design/stats/_view/v?reduce=false&limit=1&key=%5B%22alert%22,%22beta%22%5D"
         self.requests("view/key", "query", key)
         self.requests("view/group", "query", "_design/stats/_view/v?group=true")
         index = {"index": {"fields": ["type", "level"]}, "ddoc": "found"}

@@ -3,9 +3,11 @@
 //! Nothing here knows of terminals, environment variables or home directories.
 
 pub mod base85;
+mod priority;
 pub mod progress;
 pub mod storage;
 pub mod varint;
 
+pub use priority::give_way;
 pub use progress::{Interrupt, Interrupted, Progress, Silent, Unit};
 pub use storage::{DiskStorage, Hole, MemoryStorage, OpenMode, Storage, StorageError, StorageFile};

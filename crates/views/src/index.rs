@@ -209,15 +209,16 @@ impl ViewIndex {
         let mut file = self.file();
         let snapshot = file.snapshot();
         let mut state = self.usable_state(&snapshot, documents);
+        let setting = self.options.setting;
         if let Some(state) = &mut state
-            && build::forget(&file, &self.group, documents, state, context)?
+            && build::forget(&file, &self.group, documents, state, setting, context)?
         {
-            build::update(&file, &self.group, documents, state.seq, context)?;
+            build::update(&file, &self.group, documents, state.seq, setting, context)?;
         } else {
             if !snapshot.user_header().is_empty() {
                 file = self.replace()?;
             }
-            build::update(&file, &self.group, documents, 0, context)?;
+            build::update(&file, &self.group, documents, 0, setting, context)?;
         }
         let snapshot = file.snapshot();
         let state = IndexState::decode(snapshot.user_header());

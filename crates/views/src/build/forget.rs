@@ -7,6 +7,7 @@ use crate::ViewError;
 use crate::group::ViewGroup;
 use crate::state::IndexState;
 use varve_btree::TreeFile;
+use varve_codec::EngineSetting;
 use varve_docdb::Snapshot;
 
 /// Removes the rows of documents that were purged since the index was built, and are not there any
@@ -17,6 +18,7 @@ pub(crate) fn forget(
     group: &ViewGroup,
     documents: &Snapshot,
     state: &mut IndexState,
+    setting: EngineSetting,
     context: &BuildContext<'_>,
 ) -> Result<bool, ViewError> {
     if state.purge_seq >= documents.purge_seq() {
@@ -45,6 +47,6 @@ pub(crate) fn forget(
         documents: Entries::default(),
         rows: group.maps().iter().map(|_| Entries::default()).collect(),
     }];
-    Writer::new(file, group, false).write(&run, *state, context)?;
+    Writer::new(file, group, false, setting.fastest()).write(&run, *state, context)?;
     Ok(true)
 }

@@ -24,12 +24,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use varve_base::{Interrupt, Progress, Unit};
 use varve_btree::TreeFile;
+use varve_codec::EngineSetting;
 use varve_docdb::{Direction, Snapshot};
 use varve_js::{Compilation, Limits};
 use write::Writer;
 
 /// Documents in one batch.
 const BATCH: usize = 200;
+/// Builds of more documents let requests go first; shorter ones are over soon.
+const LONG: u64 = 5_000;
 /// Bytes of rows that are gathered before they are written.
 const WRITE_AT: usize = 64 << 20;
 
@@ -86,6 +89,7 @@ pub(crate) fn update(
     group: &ViewGroup,
     documents: &Snapshot,
     since: u64,
+    setting: EngineSetting,
     context: &BuildContext<'_>,
 ) -> Result<(), ViewError> {
     let total = documents.count_changes(since)?;
@@ -93,13 +97,35 @@ pub(crate) fn update(
     // An engine costs more than the documents of a batch.
     let batches = usize::try_from(total.div_ceil(BATCH as u64)).unwrap_or(usize::MAX);
     let workers = context.workers.min(batches).max(1);
-    let outcome = run(file, group, documents, since, workers, context);
+    // Most nodes of an update are written anew by one of the next; a compaction uses the setting.
+    let setting = if since == 0 {
+        setting
+    } else {
+        setting.fastest()
+    };
+    let writer = Writer::new(file, group, since == 0, setting);
+    let outcome = match total < LONG {
+        true => run(writer, group, documents, since, workers, context),
+        false => give_way_and(|| run(writer, group, documents, since, workers, context)),
+    };
     context.progress.end();
     outcome
 }
 
+/// Works on a thread that lets those of requests go first, as all that it starts do.
+fn give_way_and<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let done = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            varve_base::give_way();
+            work()
+        });
+        worker.join()
+    });
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 fn run(
-    file: &TreeFile,
+    writer: Writer<'_>,
     group: &ViewGroup,
     documents: &Snapshot,
     since: u64,
@@ -126,7 +152,6 @@ fn run(
                 Err(error) => drop(errors.send(Err(error))),
             }
         });
-        let writer = Writer::new(file, group, since == 0);
         let mut gathered = Gathered::new(writer, documents, left);
         let outcome = gathered
             .take_all(&mapped, context)

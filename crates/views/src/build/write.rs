@@ -8,6 +8,7 @@ use crate::state::IndexState;
 use crate::{BY_DOCUMENT, ViewError, tree_of_map};
 use std::collections::HashSet;
 use varve_btree::{Loader, Transaction, TreeFile};
+use varve_codec::EngineSetting;
 
 /// Writes runs of batches, each with one commit.
 pub(super) struct Writer<'a> {
@@ -16,14 +17,26 @@ pub(super) struct Writer<'a> {
     /// Whether the index was empty when the build began. Each document comes once in a build, so
     /// no document has old rows then.
     fresh: bool,
+    /// How nodes are compressed.
+    setting: EngineSetting,
 }
 
 /// A change of a tree.
 type Edit<'a> = (&'a [u8], Option<&'a [u8]>);
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(file: &'a TreeFile, group: &'a ViewGroup, fresh: bool) -> Self {
-        Writer { file, group, fresh }
+    pub(super) fn new(
+        file: &'a TreeFile,
+        group: &'a ViewGroup,
+        fresh: bool,
+        setting: EngineSetting,
+    ) -> Self {
+        Writer {
+            file,
+            group,
+            fresh,
+            setting,
+        }
     }
 
     /// Takes the batches in; the index then stands at `state`.
@@ -34,6 +47,7 @@ impl<'a> Writer<'a> {
         context: &BuildContext<'_>,
     ) -> Result<(), ViewError> {
         let mut txn = self.file.begin()?;
+        txn.compress_nodes_by(self.setting)?;
         if self.fresh && txn.len(BY_DOCUMENT)? == 0 {
             self.load(&mut txn, run)?;
         } else {
