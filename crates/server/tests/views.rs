@@ -447,3 +447,70 @@ fn a_design_document_that_is_mended_ends_what_is_built_for_the_one_before() {
         tasks == &json!([])
     });
 }
+
+#[test]
+fn short_and_long_answers_are_the_same_before_and_after_the_index_is_fresh() {
+    let server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let docs: Vec<Value> = (0..700)
+        .map(|n| json!({"_id": format!("d{n:03}"), "n": n}))
+        .collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    let map = "function (doc) { emit([doc.n % 600, doc.n], doc.n); }";
+    let views = json!({"views": {
+        "stats": {"map": map, "reduce": "_stats"},
+        "script": {"map": map, "reduce": "function (keys, values) { return sum(values); }"},
+    }});
+    call(&mut connection, "PUT", "/db/_design/d", &views);
+    let questions = [
+        "stats?limit=3&reduce=false",
+        "stats?reduce=false",
+        "stats?group_level=1",
+        "stats?group_level=1&limit=2&skip=99",
+        "stats",
+        "script?group_level=1&limit=4",
+        "script?reduce=false&include_docs=true&limit=2",
+    ];
+    let mut ask = |question: &str| {
+        let path = format!("/db/_design/d/_view/{question}");
+        call(&mut connection, "GET", &path, &Value::Null)
+    };
+    for question in questions {
+        let first = ask(question);
+        // What was kept of the first answer is found by the next two.
+        for _ in 0..2 {
+            assert_eq!(ask(question), first, "{question}");
+        }
+    }
+    assert_eq!(
+        ask("stats?reduce=false")["rows"].as_array().unwrap().len(),
+        700
+    );
+    assert_eq!(
+        ask("stats?group_level=1")["rows"].as_array().unwrap().len(),
+        600
+    );
+    assert_eq!(ask("stats")["rows"][0]["value"]["sum"], 699 * 350);
+    // A value that was kept does not outlive the state that it is of.
+    let changed = json!({"docs": [{"_id": "new", "n": 1000}]});
+    let before = ask("stats?group_level=1&limit=1");
+    call(&mut connection, "POST", "/db/_bulk_docs", &changed);
+    let path = "/db/_design/d/_view/";
+    let mut ask = |question: &str| {
+        call(
+            &mut connection,
+            "GET",
+            &format!("{path}{question}"),
+            &Value::Null,
+        )
+    };
+    assert_eq!(ask("stats")["rows"][0]["value"]["sum"], 699 * 350 + 1000);
+    assert_eq!(ask("stats?group_level=1&limit=1"), before);
+    assert_eq!(ask("script")["rows"][0]["value"], 699 * 350 + 1000);
+}
