@@ -4,13 +4,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
-use varve_docdb::{Accepted, DESIGN_PREFIX, Edit, Mode, Snapshot};
+use varve_docdb::{Accepted, Edit, Mode, Snapshot};
 use varve_js::Updated;
 use varve_json::{Object, Value};
 
 use super::call::Call;
-use super::document::options::Extras;
-use super::document::render::{Shown, text_of};
+use super::document::text::{design_text, text_with_history};
 use super::request_object::request_object;
 use super::scripts::{self, Script};
 use super::{failures, validate};
@@ -70,14 +69,7 @@ fn refusal(text: &str) -> Failure {
 }
 
 fn script_of(snapshot: &Snapshot, design: &str, function: &str) -> Result<Script, Failure> {
-    let document = snapshot.document(&format!("{DESIGN_PREFIX}{design}"))?;
-    let document = document.ok_or_else(failures::missing)?;
-    if document.is_deleted() {
-        return Err(failures::deleted());
-    }
-    let (rev, stored) = document.winner().ok_or_else(failures::missing)?;
-    let text = text_of(snapshot, document.id(), rev, stored);
-    let text = text.map_err(|failure| failure.about(document.id(), rev))?;
+    let text = design_text(snapshot, design)?;
     let design = varve_json::parse(&text)?;
     let missing = |key: &str| Failure::not_found(format!("missing json key: {key}"));
     let updates = design.get("updates").ok_or_else(|| missing("updates"))?;
@@ -93,21 +85,7 @@ fn current(snapshot: &Snapshot, id: &str) -> Result<Option<Vec<u8>>, Failure> {
         return Ok(None);
     };
     let (rev, stored) = document.winner().ok_or_else(failures::missing)?;
-    let mut text = Vec::new();
-    let shown = Shown {
-        snapshot,
-        id,
-        rev,
-        stored,
-        document: Some(&document),
-        extras: Extras {
-            revs: true,
-            ..Extras::default()
-        },
-        whole_after: 0,
-    };
-    shown.write(&mut text)?;
-    Ok(Some(text))
+    text_with_history(snapshot, &document, rev, stored).map(Some)
 }
 
 fn store(call: &Call, mut document: Object) -> Result<Accepted, Failure> {

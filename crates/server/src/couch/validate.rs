@@ -9,8 +9,7 @@ use varve_js::{Limits, Refusal, Verdict};
 use varve_views::check_design;
 
 use super::call::Call;
-use super::document::options::Extras;
-use super::document::render::{Shown, text_of as text_of_revision};
+use super::document::text::{text_of as text_of_revision, text_with_history};
 use super::scripts::{self, Script};
 use super::users;
 use crate::Failure;
@@ -248,21 +247,7 @@ impl<'a> Check<'a> {
         let Some((rev, stored)) = edit.rev().and_then(|rev| document.revision(rev)) else {
             return Ok(None);
         };
-        let mut text = Vec::new();
-        let shown = Shown {
-            snapshot: self.snapshot,
-            id: edit.id(),
-            rev,
-            stored,
-            document: Some(&document),
-            extras: Extras {
-                revs: true,
-                ..Extras::default()
-            },
-            whole_after: 0,
-        };
-        shown.write(&mut text)?;
-        Ok(Some(text))
+        text_with_history(self.snapshot, &document, rev, stored).map(Some)
     }
 }
 

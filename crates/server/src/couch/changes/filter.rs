@@ -9,7 +9,7 @@ use varve_views::selector::Selector;
 use super::options::FilterName;
 use crate::Failure;
 use crate::couch::call::Call;
-use crate::couch::document::render::text_of;
+use crate::couch::document::text::{design_text, text_of};
 use crate::couch::failures;
 use crate::couch::request_object::request_object;
 use crate::couch::scripts::{self, Script};
@@ -167,15 +167,7 @@ fn document_ids(call: &Call) -> Result<HashSet<String>, Failure> {
 }
 
 fn design_document(snapshot: &Snapshot, name: &str) -> Result<Value, Failure> {
-    let document = snapshot.document(&format!("{DESIGN_PREFIX}{name}"))?;
-    let document = document.ok_or_else(failures::missing)?;
-    if document.is_deleted() {
-        return Err(failures::deleted());
-    }
-    let (rev, stored) = document.winner().ok_or_else(failures::missing)?;
-    let text = text_of(snapshot, document.id(), rev, stored);
-    let text = text.map_err(|failure| failure.about(document.id(), rev))?;
-    Ok(varve_json::parse(&text)?)
+    Ok(varve_json::parse(&design_text(snapshot, name)?)?)
 }
 
 fn member<'v>(value: &'v Value, name: &str) -> Result<&'v Value, Failure> {

@@ -5,6 +5,7 @@ pub mod parts;
 pub mod read;
 pub mod receive;
 pub mod render;
+pub mod text;
 pub mod write;
 
 use super::call::Call;

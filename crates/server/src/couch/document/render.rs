@@ -81,30 +81,6 @@ pub fn write_error(failure: &Failure, out: &mut Vec<u8>) {
     }
 }
 
-/// A revision as a document's text, with stubs of its attachments.
-///
-/// # Errors
-/// 500 if it cannot be read.
-pub fn text_of(
-    snapshot: &Snapshot,
-    id: &str,
-    rev: &Rev,
-    stored: &Stored,
-) -> Result<Vec<u8>, Failure> {
-    let mut text = Vec::new();
-    let shown = Shown {
-        snapshot,
-        id,
-        rev,
-        stored,
-        document: None,
-        extras: Extras::default(),
-        whole_after: 0,
-    };
-    shown.write(&mut text)?;
-    Ok(text)
-}
-
 /// One revision of a document, and what is to be shown of it.
 pub struct Shown<'a> {
     /// Where it is read from.

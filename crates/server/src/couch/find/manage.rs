@@ -10,7 +10,7 @@ use varve_views::find::{FindError, JsonIndex, NewIndex, all_docs_to_json};
 
 use super::{body_of, json};
 use crate::couch::call::Call;
-use crate::couch::document::render::text_of;
+use crate::couch::document::text::text_of;
 use crate::couch::document::write::apply;
 use crate::couch::failures;
 use crate::{Answer, Failure};
