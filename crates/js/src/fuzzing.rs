@@ -40,6 +40,18 @@ pub fn compiled(source: &str, document: &str) -> Ran {
     let said = |mut simple: MapFunctions| simple.map(document.as_bytes()).map(told);
     let told: Result<Vec<String>, JsError> = simple.and_then(said);
     assert_eq!(told, Ok(wanted), "{source}\n{document}");
+    outcome(&native, document)
+}
+
+/// How a function runs without an engine, which is not asked.
+pub fn ran(source: &str, document: &str) -> Ran {
+    match NativeMap::compile(source) {
+        Some(native) => outcome(&native, document),
+        None => Ran::Engine,
+    }
+}
+
+fn outcome(native: &NativeMap, document: &str) -> Ran {
     match native.run(&mut Text::new(document), &mut String::new()) {
         Outcome::Unsure => Ran::Left,
         Outcome::Failed { .. } => Ran::Threw,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use varve_js::fuzzing::{Ran, compiled, grown};
+use varve_js::fuzzing::{Ran, compiled, grown, ran};
 use varve_js::{Compilation, Emission, JsError, Limits, MapFunctions, is_compiled};
 
 #[test]
@@ -27,7 +27,7 @@ fn random_functions_over_random_documents_give_the_same_both_ways() {
 }
 
 /// Functions as they are written, each with one thing that it shows.
-const COMPILED: [&str; 30] = [
+const COMPILED: [&str; 32] = [
     "function(doc) { emit([doc.type, doc.category, doc.level, doc.ratio], doc.nested.coords); }",
     "function(doc) { emit(doc._id, {type: doc.type, cat: doc.category, level: doc.level}); }",
     "function(doc) { if (doc.type === 'post' && doc.tags) { for (var i in doc.tags) emit(doc.tags[i], 1); } }",
@@ -58,6 +58,8 @@ const COMPILED: [&str; 30] = [
     "function (doc) { var s = ' ' + doc.name + ' '; emit([s.trim(), s.charAt(1), s.charAt(-1), s.substr(-4, 2), s.substring(4, 1), s.slice(2, -3), s.indexOf('p'), s.startsWith(' c'), s.endsWith('n '), s.split('p'), s.split('')]); }",
     "function (doc) { emit([7 % 3, -7 % 3, 5 >>> 1, -5 >>> 1, -5 >> 1, 1 << 31, 6 ^ 3, 6 & 3, ~6, -'3', +'', +' 4 ', 2 * '3', '3' + 4, true + 1, null + 1, undefined + 1]); }",
     "function (doc) { emit(doc.nested === doc.nested, [1] === [1]); emit(null == undefined, 'b' > 'a'); }",
+    "function (doc) { emit(1 / Math.round(-0.4) < 0, 1 / Math.round(0.4) < 0); }",
+    "function (doc) { emit([1 / Math.round(-0) < 0, Math.round(-0.5), Math.round(-0.6)]); }",
 ];
 
 const DOCUMENT: &str = r#"{"_id":"x","type":"post","category":"alpha","level":42,"ratio":0.537501,"active":true,
@@ -203,4 +205,68 @@ fn endless_and_growing_functions_meet_the_limits_of_the_engine() {
         let is_limit = matches!(error, Some(JsError::Memory { .. } | JsError::Time { .. }));
         assert!(is_limit || error.is_none(), "{source}: {error:?}");
     }
+}
+
+/// Members `"0"`, `"1"` and so on, all with the same value.
+fn members(count: usize, name: impl Fn(usize) -> String, value: &str) -> String {
+    let members = (0..count).map(|at| format!("\"{}\":{value}", name(at)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn work_and_memory_are_counted_wherever_a_document_can_make_them_large() {
+    let plain = |at: usize| format!("n{at}");
+    let long = |at: usize| format!("{at:0>2000}");
+    let text = |count: usize, of: &str| format!(r#"{{"a":"{}"}}"#, of.repeat(count));
+    let zeros = |count: usize| format!(r#"{{"a":[{}0]}}"#, "0,".repeat(count));
+    let looped = |times: u32, body: &str| {
+        format!(
+            "function (doc) {{ var a = doc.a; for (var i = 0; i < {times}; i++) {{ {body} }} emit(1); }}"
+        )
+    };
+    // Each would run to its end, were one thing not counted.
+    let cases = [
+        // A look at a member passes all those before it, and their names.
+        (looped(9_000, "doc.missing;"), members(1_000, plain, "0")),
+        (looped(5_000, "'x' in doc;"), members(20, long, "0")),
+        (
+            looped(2_500, "doc.hasOwnProperty('x');"),
+            members(20, long, "0"),
+        ),
+        // Long strings are read once more each time.
+        (looped(200, "doc.a;"), text(1 << 20, "x")),
+        (looped(200, "+a;"), text(1 << 20, "x")),
+        (looped(200, "a < 'y';"), text(1 << 20, "x")),
+        (looped(200, "Number(a);"), text(1 << 20, "x")),
+        (looped(200, "'y'.includes(a);"), text(1 << 20, "x")),
+        // What is made is counted as if it stayed.
+        (looped(70, "doc.a;"), text(1 << 20, "\\\\")),
+        (
+            looped(30_000, &format!("a = [{}1];", "1,".repeat(99))),
+            zeros(0),
+        ),
+        (looped(3_000, "a.split('');"), text(1_000, "x")),
+        (
+            looped(1_500, "Object.keys(doc);"),
+            members(1_000, plain, "0"),
+        ),
+        (looped(2_500, "for (var k in a) break;"), zeros(1_000)),
+        (looped(5_000, "for (var k of a) break;"), zeros(1_000)),
+        // In one go.
+        (looped(1, "a.split('').length;"), text(1 << 20, "x")),
+        (looped(1, "a.length;"), zeros(8_500_000)),
+        (
+            looped(1, &format!("`{}`.length;", "${a}".repeat(900))),
+            text(1 << 20, "x"),
+        ),
+    ];
+    for (source, document) in cases {
+        assert!(is_compiled(&source), "{source}");
+        assert_eq!(ran(&source, &document), Ran::Left, "{source}");
+    }
+    // Opening containers from the last to the first takes no longer than the other way.
+    let backwards =
+        "function (doc) { for (var i = doc.a.length - 1; i >= 0; i--) doc.a[i].b; emit(1); }";
+    let document = format!(r#"{{"a":[{}{{}}]}}"#, "{},".repeat(100_000));
+    assert_eq!(ran(backwards, &document), Ran::Native);
 }

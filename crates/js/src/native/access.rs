@@ -93,6 +93,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             }
             Value::Array(_, items) if name == "length" => Ok(Value::Number(items.len() as f64)),
             Value::Object(_, members) => {
+                self.work(members.len())?;
                 let found = members.iter().find(|(known, _)| *known == name);
                 found.map_or_else(|| absent(name), |(_, value)| Ok(value.clone()))
             }
@@ -102,8 +103,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 }
                 Container::Array(_) => Err(Stop::Unsure),
                 Container::Object(members) => {
-                    self.work(members.len())?;
-                    let found = self.document.find(&members, name)?;
+                    let found = self.find(&members, name)?;
                     found.map_or_else(|| absent(name), Ok)
                 }
             },
@@ -139,7 +139,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         }
         match self.open(object)? {
             Container::Array(items) => match items.get(position) {
-                Some(item) => Ok(self.document.value(*item)?),
+                Some(item) => self.value(*item),
                 None => Ok(Value::Undefined),
             },
             Container::Object(_) => Err(Stop::Unsure),
@@ -152,8 +152,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         let Container::Object(members) = self.open(object)? else {
             return Err(Stop::Unsure);
         };
-        self.work(members.len())?;
-        let found = self.document.find(&members, &name)?;
+        let found = self.find(&members, &name)?;
         Ok(Value::Bool(found.is_some() || INHERITED.contains(&&*name)))
     }
 }

@@ -1,6 +1,7 @@
 //! The document's text, of which only the containers that a function looks into are opened.
 
 use super::value::{Chars, Result, Stop, Value};
+use std::collections::HashMap;
 use std::rc::Rc;
 use varve_json::scan::{Member, Span, items, members};
 
@@ -9,20 +10,49 @@ use varve_json::scan::{Member, Span, items, members};
 pub(crate) struct Text<'a> {
     text: &'a str,
     /// Containers that were opened, by where they start.
-    opened: Vec<(u32, Container)>,
+    opened: HashMap<u32, Container>,
 }
 
 /// Where the parts of a container stand.
 #[derive(Clone, Debug)]
 pub(super) enum Container {
     Array(Rc<[Span]>),
-    Object(Rc<[Member]>),
+    Object(Members),
+}
+
+/// Where the members of an object stand.
+#[derive(Clone, Debug)]
+pub(super) struct Members {
+    list: Rc<[Member]>,
+    /// Steps that looking at every name takes.
+    cost: usize,
+}
+
+impl Members {
+    fn new(list: Vec<Member>) -> Self {
+        let bytes = |member: &Member| (member.name.end - member.name.start) as usize;
+        let names: usize = list.iter().map(bytes).sum();
+        Members {
+            cost: list.len() + names / 16,
+            list: list.into(),
+        }
+    }
+
+    /// The members, in order.
+    pub(super) fn list(&self) -> &[Member] {
+        &self.list
+    }
+
+    /// Steps that looking at every name takes.
+    pub(super) fn cost(&self) -> usize {
+        self.cost
+    }
 }
 
 impl<'a> Text<'a> {
     /// A text that this program wrote, so that no object has a name twice.
     pub(crate) fn new(text: &'a str) -> Self {
-        let opened = Vec::new();
+        let opened = HashMap::new();
         Text { text, opened }
     }
 
@@ -67,28 +97,23 @@ impl<'a> Text<'a> {
     /// Where the parts of a container stand, and how much reading that took: each container is read
     /// once.
     pub(super) fn open(&mut self, span: Span) -> Result<(Container, usize)> {
-        match self
-            .opened
-            .binary_search_by_key(&span.start, |(start, _)| *start)
-        {
-            Ok(at) => Ok((self.opened[at].1.clone(), 0)),
-            Err(at) => {
-                let container = match self.is_array(span) {
-                    true => items(self.text, span).map(|items| Container::Array(items.into())),
-                    false => members(self.text, span).map(|of| Container::Object(of.into())),
-                };
-                let container = container.ok_or(Stop::Unsure)?;
-                self.opened.insert(at, (span.start, container.clone()));
-                Ok((container, (span.end - span.start) as usize))
-            }
+        if let Some(container) = self.opened.get(&span.start) {
+            return Ok((container.clone(), 0));
         }
+        let container = match self.is_array(span) {
+            true => items(self.text, span).map(|items| Container::Array(items.into())),
+            false => members(self.text, span).map(|of| Container::Object(Members::new(of))),
+        };
+        let container = container.ok_or(Stop::Unsure)?;
+        self.opened.insert(span.start, container.clone());
+        Ok((container, (span.end - span.start) as usize))
     }
 
-    /// The member of that name.
-    pub(super) fn find(&self, members: &[Member], name: &str) -> Result<Option<Value<'a>>> {
-        for member in members {
+    /// Where the member of that name stands.
+    pub(super) fn find(&self, members: &Members, name: &str) -> Result<Option<Span>> {
+        for member in members.list() {
             if self.has_name(member, name)? {
-                return self.value(member.value).map(Some);
+                return Ok(Some(member.value));
             }
         }
         Ok(None)

@@ -2,7 +2,7 @@
 
 use super::program::{Binary, Constant, Expression, Function, Logical, Operand, Unary};
 use super::run::Machine;
-use super::value::{Result, Stop, Value};
+use super::value::{Result, Stop, Value, check_length};
 use super::{number, operators};
 
 impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
@@ -31,7 +31,10 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                     false => self.evaluate(otherwise)?,
                 }
             }
-            Expression::Array(items) => Value::array(self.all(items)?)?,
+            Expression::Array(items) => {
+                let items = self.all(items)?;
+                self.made(Value::array(items)?)?
+            }
             Expression::Object(members) => self.literal(members)?,
             Expression::Template(texts, values) => self.template(texts, values)?,
             Expression::Sequence(parts) => self.all(parts)?.pop().unwrap_or(Value::Undefined),
@@ -66,17 +69,20 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         right: &'p Operand,
     ) -> Result<Value<'p>> {
         let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-        if let (Value::Text(left), Value::Text(right)) = (&left, &right) {
-            self.work((left.len() + right.len()) / 16)?;
-        }
+        self.read_all([&left, &right])?;
         match operator {
             Binary::In => self.has(&left, &right),
+            Binary::Add => {
+                let sum = operators::apply(operator, &left, &right)?;
+                self.made(sum)
+            }
             _ => operators::apply(operator, &left, &right),
         }
     }
 
     fn unary(&mut self, operator: Unary, operand: &'p Operand) -> Result<Value<'p>> {
         let value = self.evaluate(operand)?;
+        self.read_all([&value])?;
         Ok(match operator {
             Unary::Not => Value::Bool(!value.is_true()),
             Unary::Minus => Value::Number(-value.to_number()?),
@@ -115,7 +121,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 None => made.push((name, value)),
             }
         }
-        Value::object(made)
+        self.made(Value::object(made)?)
     }
 
     fn template(&mut self, texts: &'p [Box<str>], values: &'p [Expression]) -> Result<Value<'p>> {
@@ -125,12 +131,15 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             if let Some(value) = values.get(index) {
                 self.evaluate(value)?.push_to(&mut text)?;
             }
+            // Before the next value, so that many of them do not make one endless text.
+            check_length(&text)?;
         }
-        Value::text(text)
+        self.made(Value::text(text)?)
     }
 
     fn call(&mut self, function: Function, arguments: &'p [Expression]) -> Result<Value<'p>> {
         let values = self.all(arguments)?;
+        self.read_all(&values)?;
         let first = values.first().unwrap_or(&Value::Undefined);
         Ok(match function {
             Function::Emit => {
@@ -146,13 +155,16 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 Value::Stored(span) => self.document.is_array(*span),
                 _ => false,
             }),
-            Function::Keys if first.is_container() => Value::array(self.names(first)?)?,
+            Function::Keys if first.is_container() => {
+                let names = self.names(first)?;
+                self.made(Value::array(names)?)?
+            }
             Function::Keys => return Err(Stop::Unsure),
             Function::String if values.is_empty() => "".into(),
             Function::String => {
                 let mut text = String::new();
                 first.push_to(&mut text)?;
-                Value::text(text)?
+                self.made(Value::text(text)?)?
             }
             Function::Number if values.is_empty() => Value::Number(0.0),
             Function::Number => Value::Number(first.to_number()?),
@@ -166,13 +178,14 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     }
 }
 
-/// Halves go up.
+/// Halves go up; what rounds to zero from below is a negative zero.
 fn round(number: f64) -> f64 {
     let floor = number.floor();
-    match number - floor >= 0.5 {
+    let rounded = match number - floor >= 0.5 {
         true => floor + 1.0,
         false => floor,
-    }
+    };
+    rounded.copysign(number)
 }
 
 fn value_of(constant: &Constant) -> Value<'_> {

@@ -3,8 +3,11 @@
 use super::document::Container;
 use super::program::Method;
 use super::run::Machine;
-use super::value::{Chars, Result, Stop, Value};
+use super::value::{Chars, Result, Stop, Value, check_length};
 use std::rc::Rc;
+
+/// A string that falls into more parts is left to the engine and its limit on memory.
+const MAX_PARTS: usize = 100_000;
 
 impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     /// Calls a method of a value that is neither `undefined` nor `null`.
@@ -14,10 +17,12 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         method: Method,
         arguments: &[Value<'p>],
     ) -> Result<Value<'p>> {
+        self.read_all(arguments)?;
         match object {
             Value::Text(text) => {
                 self.work(text.len() / 16)?;
-                of_text(text, method, arguments)
+                let made = of_text(text, method, arguments)?;
+                self.made(made)
             }
             Value::Array(..) => self.of_array(object, method, arguments),
             Value::Stored(span) if self.document.is_array(*span) => {
@@ -35,10 +40,10 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         let Container::Object(members) = self.open(object)? else {
             return Err(Stop::Unsure);
         };
-        if self.document.find(&members, "hasOwnProperty")?.is_some() {
+        if self.find(&members, "hasOwnProperty")?.is_some() {
             return Err(Stop::Unsure);
         }
-        let found = self.document.find(&members, &name.to_chars()?)?;
+        let found = self.find(&members, &name.to_chars()?)?;
         Ok(Value::Bool(found.is_some()))
     }
 
@@ -71,7 +76,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 let from = from_end(first, 0, items.len())?;
                 let to = from_end(second, items.len(), items.len())?;
                 let part = items.get(from..to).unwrap_or_default();
-                Value::array(part.to_vec())
+                self.made(Value::array(part.to_vec())?)
             }
             Method::Join => {
                 let separator = match first {
@@ -86,8 +91,9 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                     if !item.is_nothing() {
                         item.push_to(&mut text)?;
                     }
+                    check_length(&text)?;
                 }
-                Value::text(text)
+                self.made(Value::text(text)?)
             }
             _ => Err(Stop::Unsure),
         }
@@ -149,15 +155,22 @@ fn of_text<'p>(text: &Chars<'p>, method: Method, arguments: &[Value<'p>]) -> Res
 
 fn split<'p>(text: &Chars<'p>, separator: &str) -> Result<Value<'p>> {
     let mut parts: Vec<Value<'p>> = Vec::new();
-    let mut at = 0;
+    let mut push = |from, to| {
+        parts.push(part(text, from, to));
+        match parts.len() > MAX_PARTS {
+            true => Err(Stop::Unsure),
+            false => Ok(()),
+        }
+    };
     match separator.is_empty() {
-        true => parts.extend((0..text.len()).map(|at| part(text, at, at + 1))),
+        true => (0..text.len()).try_for_each(|at| push(at, at + 1))?,
         false => {
+            let mut at = 0;
             while let Some(found) = text[at..].find(separator) {
-                parts.push(part(text, at, at + found));
+                push(at, at + found)?;
                 at += found + separator.len();
             }
-            parts.push(part(text, at, text.len()));
+            push(at, text.len())?;
         }
     }
     Value::array(parts)

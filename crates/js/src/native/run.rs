@@ -1,16 +1,19 @@
 //! Running a program over a document: statements.
 
-use super::document::{Container, Text};
+use super::document::{Container, Members, Text};
 use super::program::{Block, Callback, Expression, Program, Slot, Statement};
 use super::stringify::Writer;
 use super::value::{Result, Stop, Value};
 use std::rc::Rc;
+use varve_json::scan::Span;
 
 /// Work that a function may do for one document before the engine takes over, with its limit on time:
 /// statements and expressions, and the document's bytes that are read.
 const MAX_STEPS: usize = 10_000_000;
 /// Bytes of rows that a function may write before the engine takes over, with its limit on memory.
 const MAX_SAID: usize = 16 << 20;
+/// Bytes of values that a function may make, counted as if none were given back.
+const MAX_MADE: usize = 64 << 20;
 
 /// How a function ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub(super) struct Machine<'r, 'd, 'p> {
     pub(super) slots: Vec<Value<'p>>,
     pub(super) said: &'r mut String,
     steps: usize,
+    /// Bytes of values that it made.
+    made: usize,
     /// Where its rows begin.
     begin: usize,
 }
@@ -53,6 +58,7 @@ pub(super) fn run(program: &Program, document: &mut Text<'_>, said: &mut String)
         slots: vec![Value::Undefined; program.slots],
         said,
         steps: 0,
+        made: 0,
         begin,
     };
     let outcome = machine.start(program);
@@ -80,6 +86,56 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             true => Err(Stop::Unsure),
             false => Ok(()),
         }
+    }
+
+    /// Counts memory.
+    fn fill(&mut self, bytes: usize) -> Result<()> {
+        self.made += bytes;
+        match self.made > MAX_MADE {
+            true => Err(Stop::Unsure),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a value that the function made, with the work of making it.
+    pub(super) fn made(&mut self, value: Value<'p>) -> Result<Value<'p>> {
+        let bytes = value.size();
+        self.work(bytes / 16)?;
+        self.fill(bytes)?;
+        Ok(value)
+    }
+
+    /// What stands at a place in the document; a string or number is read once more each time.
+    pub(super) fn value(&mut self, span: Span) -> Result<Value<'p>> {
+        let value = self.document.value(span)?;
+        if !matches!(value, Value::Stored(_)) {
+            let bytes = (span.end - span.start) as usize;
+            self.work(bytes / 16)?;
+            self.fill(value.size())?;
+        }
+        Ok(value)
+    }
+
+    /// The member of that name.
+    pub(super) fn find(&mut self, members: &Members, name: &str) -> Result<Option<Value<'p>>> {
+        self.work(members.cost())?;
+        let found = self.document.find(members, name)?;
+        found.map(|span| self.value(span)).transpose()
+    }
+
+    /// Counts the work of reading strings to their end.
+    pub(super) fn read_all<'v>(
+        &mut self,
+        values: impl IntoIterator<Item = &'v Value<'p>>,
+    ) -> Result<()>
+    where
+        'p: 'v,
+    {
+        let lengths = values.into_iter().map(|value| match value {
+            Value::Text(text) => text.len() / 16,
+            _ => 0,
+        });
+        self.work(lengths.sum())
     }
 
     /// Appends a value to the rows.
@@ -144,6 +200,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             Statement::ForOf { item, array, body } => {
                 let array = self.evaluate(array)?;
                 let items = self.items(&array)?;
+                self.fill(size_of_val(&*items))?;
                 self.for_each(*item, items.to_vec(), body)
             }
             Statement::Switch {
@@ -247,6 +304,13 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         };
         let (container, read) = self.document.open(*span)?;
         self.work(read / 8)?;
+        if read > 0 {
+            let parts = match &container {
+                Container::Array(items) => size_of_val(&**items),
+                Container::Object(members) => size_of_val(members.list()),
+            };
+            self.fill(parts)?;
+        }
         Ok(container)
     }
 
@@ -260,7 +324,8 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             return Err(Stop::Unsure);
         };
         self.work(items.len())?;
-        let values = items.iter().map(|item| self.document.value(*item));
+        self.fill(items.len() * size_of::<Value<'_>>())?;
+        let values = items.iter().map(|item| self.value(*item));
         values.collect()
     }
 
@@ -269,28 +334,35 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         if object.is_nothing() {
             return Ok(Vec::new());
         }
-        let positions = |count: usize| (0..count).map(|at| Value::text(at.to_string())).collect();
         if let Value::Array(_, items) = object {
-            return positions(items.len());
+            return self.positions(items.len());
         }
         match self.open(object)? {
-            Container::Array(items) => {
-                self.work(items.len())?;
-                positions(items.len())
-            }
+            Container::Array(items) => self.positions(items.len()),
             Container::Object(members) => {
-                self.work(members.len())?;
-                let names = members.iter().map(|member| self.document.name(member));
+                self.work(members.cost())?;
+                self.fill(members.list().len() * size_of::<Value<'_>>())?;
+                let names = members.list().iter();
+                let names = names.map(|member| self.document.name(member).map(Value::Text));
                 let names = names.collect::<Result<Vec<_>>>()?;
+                names.iter().try_for_each(|name| self.fill(name.size()))?;
                 // Positions come first; the engine knows their order.
-                match names
-                    .iter()
-                    .any(|name| super::stringify::position(name).is_some())
-                {
+                let is_position = |name: &Value<'_>| match name {
+                    Value::Text(name) => super::stringify::position(name).is_some(),
+                    _ => false,
+                };
+                match names.iter().any(is_position) {
                     true => Err(Stop::Unsure),
-                    false => Ok(names.into_iter().map(Value::Text).collect()),
+                    false => Ok(names),
                 }
             }
         }
+    }
+
+    /// The names of an array's items.
+    fn positions(&mut self, count: usize) -> Result<Vec<Value<'p>>> {
+        self.work(count)?;
+        self.fill(count * (size_of::<Value<'_>>() + 16))?;
+        (0..count).map(|at| Value::text(at.to_string())).collect()
     }
 }

@@ -69,10 +69,8 @@ impl<'a> From<&'a str> for Value<'a> {
 impl<'a> Value<'a> {
     /// A string that the function made.
     pub(super) fn text(text: String) -> Result<Self> {
-        match text.len() > MAX_TEXT {
-            true => Err(Stop::Unsure),
-            false => Ok(Value::Text(Chars::Shared(text.into()))),
-        }
+        check_length(&text)?;
+        Ok(Value::Text(Chars::Shared(text.into())))
     }
 
     /// An array that the function made.
@@ -85,6 +83,16 @@ impl<'a> Value<'a> {
     pub(super) fn object(members: Vec<(&'a str, Value<'a>)>) -> Result<Self> {
         let nesting = around(members.iter().map(|(_, value)| value))?;
         Ok(Value::Object(nesting, members.into()))
+    }
+
+    /// Bytes that the value holds besides its own place and the document.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Value::Text(Chars::Shared(text)) => text.len(),
+            Value::Array(_, items) => size_of_val(&**items),
+            Value::Object(_, members) => size_of_val(&**members),
+            _ => 0,
+        }
     }
 
     /// Whether the value is an array or object.
@@ -155,6 +163,14 @@ impl<'a> Value<'a> {
         let mut text = String::new();
         self.push_to(&mut text)?;
         Ok(Chars::Shared(text.into()))
+    }
+}
+
+/// Whether a string that grows may be one.
+pub(super) fn check_length(text: &str) -> Result<()> {
+    match text.len() > MAX_TEXT {
+        true => Err(Stop::Unsure),
+        false => Ok(()),
     }
 }
 
