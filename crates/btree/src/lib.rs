@@ -6,6 +6,7 @@
 //! `docs/formats/tree-file.md`.
 
 mod ahead;
+mod amended;
 mod cache;
 mod chunk;
 mod commit;
@@ -33,6 +34,7 @@ mod tally;
 mod transaction;
 mod unread;
 
+pub use amended::{Amended, AmendedRange, Amendment};
 pub use cache::NodeCache;
 pub use chunk::{ChunkRef, EncodedChunk, MAX_RAW};
 pub use delta::Link;

@@ -7,6 +7,7 @@ use crate::node::Node;
 use crate::pages::{NodeSource, Pages};
 use crate::range::{Bounds, Direction, Item, Range};
 use crate::read;
+use crate::reducer::Reducer;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -62,6 +63,16 @@ impl Snapshot {
     pub(crate) fn root(&self, tree: usize) -> Result<&Root, TreeError> {
         self.pages.check_tree(tree)?;
         Ok(&self.state.commit.roots[tree])
+    }
+
+    /// How many trees there are.
+    pub(crate) fn trees(&self) -> usize {
+        self.state.commit.roots.len()
+    }
+
+    /// What summarizes the items of a tree that there is.
+    pub(crate) fn reducer(&self, tree: usize) -> &dyn Reducer {
+        self.pages.reducers[tree].as_ref()
     }
 
     /// The bytes that the commit was given beside its trees.
@@ -187,7 +198,7 @@ impl Snapshot {
         let root = self.root(tree)?;
         let high = ranks.end.min(root.count);
         let ranks = ranks.start.min(high)..high;
-        read::reduce(self, root, self.pages.reducers[tree].as_ref(), ranks)
+        read::reduce(self, root, self.reducer(tree), ranks)
     }
 
     /// Appends the content of a chunk to `out`.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod ahead;
+mod amended;
 mod common;
 mod copying;
 mod crash;

@@ -18,6 +18,7 @@ use varve_codec::deflate::Level;
 use varve_config::{Attachments, Settings};
 use varve_docdb::{Compressible, DatabaseOptions, Durability, Limits};
 use varve_js::Compilation;
+use varve_views::Unwritten;
 
 /// One running server of a folder.
 #[derive(Debug)]
@@ -33,9 +34,14 @@ pub struct App {
     pub(crate) databases: Arc<Databases>,
     pub(crate) compactor: Compactor,
     pub(crate) warmer: Warmer,
+    /// A part of the memory that is configured for caches.
+    pub(crate) unwritten: Unwritten,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
 }
+
+/// This part of the memory for caches may hold changes of indexes that are not in their files yet.
+const UNWRITTEN_PART: usize = 8;
 
 fn compressible(settings: &Attachments) -> Compressible {
     let usual = Compressible::default();
@@ -73,9 +79,10 @@ impl App {
     ) -> Result<App, ServerError> {
         // More than can be addressed is as good as no bound.
         let cache_size = usize::try_from(folder.settings.cache_size).unwrap_or(usize::MAX);
+        let unwritten = cache_size / UNWRITTEN_PART;
         let options = DatabaseOptions {
             setting: folder.compression,
-            cache: NodeCache::new(cache_size),
+            cache: NodeCache::new(cache_size - unwritten),
             limits: Limits {
                 document: folder.settings.max_document_size,
                 attachment: folder.settings.max_attachment_size,
@@ -101,6 +108,7 @@ impl App {
             hg: Arc::new(Shelf::of_folder(&folder, Arc::clone(&house), title)),
             compactor: Compactor::default(),
             warmer: Warmer::default(),
+            unwritten: Unwritten::new(unwritten),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             house,

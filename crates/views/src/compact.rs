@@ -5,7 +5,8 @@
 //! the index with `.compact` behind it; what a crash leaves of it goes when the index is opened.
 
 use crate::ViewError;
-use crate::index::{ViewIndex, copy_path, remove_rest, tree_options};
+use crate::files::{copy_path, remove_rest};
+use crate::index::{ViewIndex, tree_options};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -58,7 +59,7 @@ impl ViewIndex {
         stop.check()?;
         let copy = copy_path(&self.path);
         remove_rest(&*self.storage, &copy)?;
-        let file = self.file();
+        let file = self.standing().file;
         let first = file.snapshot().uncached();
         let options = || tree_options(&self.group, &self.options);
         let trees = options().reducers.len();
@@ -74,16 +75,18 @@ impl ViewIndex {
         txn.set_user_header(first.user_header());
         txn.commit()?;
         let _builder = self.lock();
-        if !Arc::ptr_eq(&file, &self.file()) {
+        let standing = self.standing();
+        if !Arc::ptr_eq(&file, &standing.file) {
             return Ok(());
         }
         let last = file.snapshot().uncached();
-        if last.position() != first.position() {
+        let is_behind = last.position() != first.position();
+        if is_behind || standing.rows.changed_items() > 0 {
             let mut txn = made.begin()?;
             for tree in 0..trees {
                 catch_up(&last, &first, &mut txn, tree, &stop)?;
             }
-            txn.set_user_header(last.user_header());
+            standing.rows.write_to(&mut txn)?;
             txn.commit()?;
         }
         let renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +95,7 @@ impl ViewIndex {
         drop(renaming);
         // Under its own name, so that messages say which file is meant.
         let renamed = TreeFile::open(&*self.storage, &self.path, options());
-        self.put(renamed.unwrap_or(made));
+        self.use_file(Arc::new(renamed.unwrap_or(made)));
         let folder = self.path.parent().unwrap_or(Path::new(""));
         // An older file that a power cut brings back is brought up to date as any other.
         self.storage.sync_folder(folder)?;

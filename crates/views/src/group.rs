@@ -161,6 +161,12 @@ impl ViewGroup {
         Ok(matches!(found, Some(Reduction::Script(_))))
     }
 
+    /// Whether any view has a reduce function in JavaScript.
+    pub(crate) fn reduces_by_scripts(&self) -> bool {
+        let mut all = self.maps.iter().flat_map(|map| &map.reductions);
+        all.any(|reduction| matches!(reduction, Reduction::Script(_)))
+    }
+
     pub(crate) fn place(&self, name: &str) -> Result<Place, ViewError> {
         let found = self.views.iter().find(|(known, _)| known == name);
         found

@@ -1,21 +1,30 @@
 //! One index file: opening, bringing it up to date, reading it.
 
+use crate::ViewError;
 use crate::build::{self, BuildContext};
+use crate::files::{copy_path, file_name, remove_rest};
 use crate::group::ViewGroup;
 use crate::query::Memo;
 use crate::reduce::MapReducer;
 use crate::state::IndexState;
-use crate::{Signature, ViewError};
+use crate::unwritten::{Share, Unwritten};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use varve_base::{Interrupt, Storage};
-use varve_btree::{NoReduction, NodeCache, Options, Reducer, Sizes, Snapshot, TreeError, TreeFile};
+use varve_btree::{Amended, NoReduction, NodeCache, Options, Reducer, Sizes, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 use varve_js::Limits;
 
 /// The kind of tree file that an index is.
 const KIND: [u8; 8] = *b"views\0\0\0";
+
+/// So many changed items may be in memory only. Rows are read around them at little cost.
+const MOST_CHANGES: usize = 32 << 10;
+/// So many where values are reduced: between any two changes, that is done anew.
+const FEW_CHANGES: usize = 128;
+/// Nor do they take more bytes.
+const LONGEST_CHANGES: usize = 8 << 20;
 
 /// The tree that tells which rows a document has.
 pub(crate) const BY_DOCUMENT: usize = 0;
@@ -32,6 +41,8 @@ pub struct IndexOptions {
     pub setting: EngineSetting,
     /// Where decoded nodes are kept.
     pub cache: NodeCache,
+    /// Memory for changes that are not in a file yet.
+    pub unwritten: Unwritten,
     /// Limits of the engines that reduce.
     pub limits: Limits,
     /// Whether what functions in JavaScript make of many values must be shorter than these.
@@ -44,7 +55,7 @@ pub struct ViewIndex {
     pub(crate) path: PathBuf,
     pub(crate) group: Arc<ViewGroup>,
     pub(crate) options: IndexOptions,
-    file: RwLock<Arc<TreeFile>>,
+    standing: RwLock<Standing>,
     /// Held by the one that builds; the others wait and find its work done.
     building: Mutex<()>,
     /// Whether the file, as it was found, was compared with the database.
@@ -64,11 +75,32 @@ impl std::fmt::Debug for ViewIndex {
     }
 }
 
+/// Where an index stands: what its file holds, and changes that it does not hold yet. If these are
+/// lost, the documents are mapped once more.
+#[derive(Clone)]
+pub(crate) struct Standing {
+    pub(crate) file: Arc<TreeFile>,
+    pub(crate) rows: Amended,
+    /// The memory of the changes.
+    _share: Option<Arc<Share>>,
+}
+
+impl Standing {
+    /// All of it is in the file.
+    fn of(file: Arc<TreeFile>) -> Self {
+        Standing {
+            rows: file.snapshot().into(),
+            file,
+            _share: None,
+        }
+    }
+}
+
 /// One moment of an index.
 #[derive(Clone, Debug)]
 pub struct IndexView {
     pub(crate) group: Arc<ViewGroup>,
-    pub(crate) snapshot: Snapshot,
+    pub(crate) rows: Amended,
     pub(crate) seq: u64,
     pub(crate) purge_seq: u64,
     pub(crate) memo: Memo,
@@ -83,6 +115,16 @@ impl IndexView {
     /// The last purge that this moment follows.
     pub fn purge_seq(&self) -> u64 {
         self.purge_seq
+    }
+
+    /// Whether a part of this moment is not in the index's file.
+    pub fn is_unwritten(&self) -> bool {
+        self.rows.changed_items() > 0
+    }
+
+    /// Whether so much of it is not in the file that the next reduction takes its time.
+    pub fn reduces_slowly(&self) -> bool {
+        self.rows.changed_items() > FEW_CHANGES
     }
 }
 
@@ -114,7 +156,7 @@ impl ViewIndex {
             path,
             group,
             options,
-            file: RwLock::new(Arc::new(file)),
+            standing: RwLock::new(Standing::of(Arc::new(file))),
             building: Mutex::new(()),
             compared: AtomicBool::new(false),
             is_compacting: AtomicBool::new(false),
@@ -140,9 +182,9 @@ impl ViewIndex {
         self.ended.raise();
     }
 
-    pub(crate) fn file(&self) -> Arc<TreeFile> {
-        let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&file)
+    pub(crate) fn standing(&self) -> Standing {
+        let standing = self.standing.read();
+        standing.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The index as it is, of whatever moment; empty if it was never built.
@@ -150,15 +192,14 @@ impl ViewIndex {
     /// # Errors
     /// What the storage answers.
     pub fn current(&self, documents: &varve_docdb::Snapshot) -> Result<IndexView, ViewError> {
-        let file = self.file();
-        let snapshot = file.snapshot();
-        let state = self.usable_state(&snapshot, documents);
-        if state.is_none() && !snapshot.user_header().is_empty() {
+        let rows = self.standing().rows;
+        let state = self.usable_state(&rows, documents);
+        if state.is_none() && !rows.user_header().is_empty() {
             // Of another database: nobody may see it.
             let _builder = self.lock();
-            return Ok(self.view(self.replace()?.snapshot(), None));
+            return Ok(self.view(self.replace()?, None));
         }
-        Ok(self.view(snapshot, state))
+        Ok(self.view(rows, state))
     }
 
     /// The index brought up to the moment of `documents`. If another thread is building, waits for
@@ -194,11 +235,11 @@ impl ViewIndex {
 
     /// The index, if it needs nothing to show the moment of `documents`.
     pub fn if_fresh(&self, documents: &varve_docdb::Snapshot) -> Option<IndexView> {
-        let snapshot = self.file().snapshot();
-        let state = self.usable_state(&snapshot, documents)?;
+        let rows = self.standing().rows;
+        let state = self.usable_state(&rows, documents)?;
         let is_fresh =
             state.seq >= documents.update_seq() && state.purge_seq >= documents.purge_seq();
-        is_fresh.then(|| self.view(snapshot, Some(state)))
+        is_fresh.then(|| self.view(rows, Some(state)))
     }
 
     fn build(
@@ -206,23 +247,21 @@ impl ViewIndex {
         documents: &varve_docdb::Snapshot,
         context: &BuildContext<'_>,
     ) -> Result<IndexView, ViewError> {
-        let mut file = self.file();
-        let snapshot = file.snapshot();
-        let mut state = self.usable_state(&snapshot, documents);
-        let setting = self.options.setting;
+        let rows = self.standing().rows;
+        let mut state = self.usable_state(&rows, documents);
         if let Some(state) = &mut state
-            && build::forget(&file, &self.group, documents, state, setting, context)?
+            && build::forget(self, documents, state, context)?
         {
-            build::update(&file, &self.group, documents, state.seq, setting, context)?;
+            build::update(self, documents, state.seq, context)?;
         } else {
-            if !snapshot.user_header().is_empty() {
-                file = self.replace()?;
+            if !rows.user_header().is_empty() {
+                self.replace()?;
             }
-            build::update(&file, &self.group, documents, 0, setting, context)?;
+            build::update(self, documents, 0, context)?;
         }
-        let snapshot = file.snapshot();
-        let state = IndexState::decode(snapshot.user_header());
-        Ok(self.view(snapshot, state))
+        let rows = self.standing().rows;
+        let state = IndexState::decode(rows.user_header());
+        Ok(self.view(rows, state))
     }
 
     /// The sequence that the index stands at, if it is about this database. A file that was found
@@ -230,10 +269,10 @@ impl ViewIndex {
     /// later the index may well be ahead of the moment that somebody looks at.
     fn usable_state(
         &self,
-        snapshot: &Snapshot,
+        rows: &Amended,
         documents: &varve_docdb::Snapshot,
     ) -> Option<IndexState> {
-        let state = IndexState::decode(snapshot.user_header())?;
+        let state = IndexState::decode(rows.user_header())?;
         let known = self.compared.load(Ordering::Acquire) || state.seq <= documents.update_seq();
         let usable = known && state.database == documents.uuid();
         if usable {
@@ -242,10 +281,10 @@ impl ViewIndex {
         usable.then_some(state)
     }
 
-    fn view(&self, snapshot: Snapshot, state: Option<IndexState>) -> IndexView {
+    fn view(&self, rows: Amended, state: Option<IndexState>) -> IndexView {
         IndexView {
             group: Arc::clone(&self.group),
-            snapshot,
+            rows,
             seq: state.map_or(0, |state| state.seq),
             purge_seq: state.map_or(0, |state| state.purge_seq),
             memo: self.memo.clone(),
@@ -253,20 +292,55 @@ impl ViewIndex {
     }
 
     /// Puts an empty file in the place of the present one. Who reads the old one goes on.
-    fn replace(&self) -> Result<Arc<TreeFile>, ViewError> {
+    fn replace(&self) -> Result<Amended, ViewError> {
         let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
         self.ended.check()?;
         let made = create_anew(&*self.storage, &self.path, &self.group, &self.options)?;
-        let file = self.put(made);
+        let standing = Standing::of(Arc::new(made));
+        let rows = standing.rows.clone();
+        self.put(standing);
         self.compared.store(true, Ordering::Release);
-        Ok(file)
+        Ok(rows)
+    }
+
+    fn put(&self, made: Standing) {
+        let standing = self.standing.write();
+        *standing.unwrap_or_else(PoisonError::into_inner) = made;
     }
 
     /// Makes a file the one that is used from now on.
-    pub(crate) fn put(&self, made: TreeFile) -> Arc<TreeFile> {
-        let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
-        *file = Arc::new(made);
-        Arc::clone(&file)
+    pub(crate) fn use_file(&self, file: Arc<TreeFile>) {
+        self.put(Standing::of(file));
+    }
+
+    /// Takes in what a builder has changed: few changes stay in memory, many go into the file.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub(crate) fn take(&self, rows: Amended) -> Result<(), ViewError> {
+        let file = self.standing().file;
+        let most = match self.memo.is_used() || self.group.reduces_by_scripts() {
+            true => FEW_CHANGES,
+            false => MOST_CHANGES,
+        };
+        let is_short = rows.changed_items() <= most && rows.changed_bytes() <= LONGEST_CHANGES;
+        let share = match is_short {
+            true => self.options.unwritten.take(rows.changed_bytes()),
+            false => None,
+        };
+        if let Some(share) = share {
+            let _share = Some(Arc::new(share));
+            self.put(Standing { file, rows, _share });
+            return Ok(());
+        }
+        let mut txn = file.begin()?;
+        // Most nodes of an update are written anew by one of the next; a compaction uses the setting.
+        txn.compress_nodes_by(self.options.setting.fastest())?;
+        rows.write_to(&mut txn)?;
+        // An index can be made again, so nobody waits for it to be durable.
+        txn.commit_unsynced()?;
+        self.use_file(file);
+        Ok(())
     }
 
     /// Puts an empty index in the place of one that answered with damage.
@@ -280,7 +354,7 @@ impl ViewIndex {
 
     /// Sizes of the file.
     pub fn sizes(&self) -> Sizes {
-        self.file().sizes()
+        self.standing().file.sizes()
     }
 }
 
@@ -323,62 +397,6 @@ pub(crate) fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options
     }
 }
 
-/// What follows the signature in the name of an index file.
-const EXTENSION: &str = "view";
-/// What follows that in the name of a compacted copy.
-const COPY: &str = ".compact";
-
-/// Where the copy stands while the index is compacted.
-pub(crate) fn copy_path(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(COPY);
-    path.with_file_name(name)
-}
-
-/// Removes a file that need not be there.
-pub(crate) fn remove_rest(storage: &dyn Storage, path: &Path) -> Result<(), ViewError> {
-    match storage.remove(path) {
-        Err(error) if !error.is_not_found() => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
-/// The name of a group's file within its folder.
-pub(crate) fn file_name(signature: Signature) -> String {
-    format!("{signature}.{EXTENSION}")
-}
-
-/// Removes the index files in `folder` that no group in `kept` has, and returns how many. Who has
-/// one of them open goes on reading it.
-///
-/// # Errors
-/// What the storage answers.
-pub fn remove_stale(
-    storage: &dyn Storage,
-    folder: &Path,
-    kept: &[Signature],
-) -> Result<usize, ViewError> {
-    if storage.kind(folder)?.is_none() {
-        return Ok(0);
-    }
-    let kept: Vec<String> = kept.iter().map(|signature| file_name(*signature)).collect();
-    let mut removed = 0;
-    for entry in storage.list(folder)? {
-        let Some(name) = entry.name.to_str() else {
-            continue;
-        };
-        // A copy goes and stays with its index.
-        let index = name.strip_suffix(COPY).unwrap_or(name);
-        let is_index = index.ends_with(&format!(".{EXTENSION}"));
-        if is_index && !kept.iter().any(|kept| kept == index) {
-            // A compaction that was ended removes its copy itself.
-            remove_rest(storage, &folder.join(name))?;
-            removed += 1;
-        }
-    }
-    Ok(removed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -399,6 +417,7 @@ mod tests {
         let options = IndexOptions {
             setting: EngineSetting::SNAPPY,
             cache: NodeCache::new(1 << 20),
+            unwritten: Unwritten::new(0),
             limits: Limits::default(),
             reduce_limit: true,
         };
@@ -413,18 +432,19 @@ mod tests {
         };
         let snapshot = db.snapshot();
         index.refreshed(&snapshot, &context).unwrap();
-        let built = index.file();
+        let built = index.standing().file;
         index.refreshed(&snapshot, &context).unwrap();
-        assert!(Arc::ptr_eq(&built, &index.file()));
+        assert!(Arc::ptr_eq(&built, &index.standing().file));
         let mut txn = built.begin().unwrap();
         let mut header = built.snapshot().user_header().to_vec();
         *header.last_mut().unwrap() ^= 1;
         txn.set_user_header(&header);
         txn.commit().unwrap();
+        index.use_file(Arc::clone(&built));
         assert!(index.if_fresh(&snapshot).is_none());
         assert_eq!(index.current(&snapshot).unwrap().row_count("v").unwrap(), 0);
         let view = index.refreshed(&snapshot, &context).unwrap();
         assert_eq!(view.row_count("v").unwrap(), 1);
-        assert!(!Arc::ptr_eq(&built, &index.file()));
+        assert!(!Arc::ptr_eq(&built, &index.standing().file));
     }
 }

@@ -9,6 +9,7 @@ mod build;
 mod compact;
 mod design;
 mod error;
+mod files;
 pub mod find;
 pub mod fuzzing;
 mod group;
@@ -19,14 +20,17 @@ mod reduce;
 mod row;
 pub mod selector;
 mod state;
+mod unwritten;
 
 pub use build::{BuildContext, BuildLog, NoLog};
 pub use design::{DesignError, check_design, library};
 pub use error::ViewError;
+pub use files::remove_stale;
 pub use group::{Signature, ViewGroup};
-pub use index::{IndexOptions, IndexView, ViewIndex, remove_stale};
+pub use index::{IndexOptions, IndexView, ViewIndex};
 pub use options::{Grouping, OptionError, QueryOptions, Update};
 pub use query::{Answer, GroupRow, GroupRows, MapRows};
 pub use row::Row;
+pub use unwritten::Unwritten;
 
 use index::{BY_DOCUMENT, tree_of_map};

@@ -8,8 +8,8 @@ use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache};
 use varve_js::{Compilation, Limits};
 use varve_json::parse_object;
 use varve_views::{
-    Answer, BuildContext, IndexOptions, IndexView, NoLog, QueryOptions, ViewError, ViewGroup,
-    ViewIndex,
+    Answer, BuildContext, IndexOptions, IndexView, NoLog, QueryOptions, Unwritten, ViewError,
+    ViewGroup, ViewIndex,
 };
 
 pub const DATABASE: &str = "db";
@@ -24,6 +24,7 @@ pub fn index_options() -> IndexOptions {
     IndexOptions {
         setting: EngineSetting::ZSTD,
         cache: NodeCache::new(1 << 20),
+        unwritten: Unwritten::new(1 << 20),
         limits: Limits::default(),
         reduce_limit: true,
     }
@@ -35,6 +36,15 @@ pub fn group(design: &str) -> Arc<ViewGroup> {
 
 pub fn open(storage: Arc<dyn Storage>, design: &str) -> ViewIndex {
     ViewIndex::open(storage, Path::new(FOLDER), group(design), index_options()).unwrap()
+}
+
+/// One that writes every change into its file at once.
+pub fn open_writing(storage: Arc<dyn Storage>, design: &str) -> ViewIndex {
+    let options = IndexOptions {
+        unwritten: Unwritten::new(0),
+        ..index_options()
+    };
+    ViewIndex::open(storage, Path::new(FOLDER), group(design), options).unwrap()
 }
 
 /// Replicates documents given as JSON texts, so that their revisions are taken as they are.

@@ -10,3 +10,4 @@ mod find;
 mod model;
 mod query;
 mod recorded;
+mod unwritten;

@@ -5,7 +5,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use varve_base::{MemoryStorage, Storage};
+use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
 
 const DESIGN: &str = r#"{"views":{
     "keys":{"map":"function(d){for (var i in d.keys) emit([d.keys[i], d.v], d.v)}","reduce":"_sum"},
@@ -32,6 +32,7 @@ enum Step {
     Put(u8, u8, Vec<u8>),
     Delete(u8),
     Refresh,
+    Compact,
     Reopen,
 }
 
@@ -41,6 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0..12u8, 0..9u8, keys).prop_map(|(id, value, keys)| Step::Put(id, value, keys)),
         2 => (0..12u8).prop_map(Step::Delete),
         2 => Just(Step::Refresh),
+        1 => Just(Step::Compact),
         1 => Just(Step::Reopen),
     ]
 }
@@ -66,11 +68,13 @@ proptest! {
 
     #[test]
     fn an_index_that_followed_equals_one_made_anew(
-        steps in proptest::collection::vec(step(), 1..40)
+        steps in proptest::collection::vec(step(), 1..40),
+        writes in any::<bool>(),
     ) {
+        let open_index = if writes { open_writing } else { open };
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         let db = database(Arc::clone(&storage));
-        let mut index = open(Arc::clone(&storage), DESIGN);
+        let mut index = open_index(Arc::clone(&storage), DESIGN);
         let mut model = BTreeMap::new();
         for (generation, step) in (1..).zip(steps) {
             match step {
@@ -87,7 +91,8 @@ proptest! {
                     model.remove(&id);
                 }
                 Step::Refresh => drop(refresh(&index, &db)),
-                Step::Reopen => index = open(Arc::clone(&storage), DESIGN),
+                Step::Compact => index.compact(&Silent, &Interrupt::default()).unwrap(),
+                Step::Reopen => index = open_index(Arc::clone(&storage), DESIGN),
             }
         }
         let followed = refresh(&index, &db);

@@ -4,21 +4,17 @@ use super::BuildContext;
 use super::rows::{Entries, Mapped};
 use super::write::Writer;
 use crate::ViewError;
-use crate::group::ViewGroup;
+use crate::index::ViewIndex;
 use crate::state::IndexState;
-use varve_btree::TreeFile;
-use varve_codec::EngineSetting;
 use varve_docdb::Snapshot;
 
 /// Removes the rows of documents that were purged since the index was built, and are not there any
 /// more. Those of which something is left have a change. Returns `false`, with the index as it
 /// was, if the database does not remember all of these purges.
 pub(crate) fn forget(
-    file: &TreeFile,
-    group: &ViewGroup,
+    index: &ViewIndex,
     documents: &Snapshot,
     state: &mut IndexState,
-    setting: EngineSetting,
     context: &BuildContext<'_>,
 ) -> Result<bool, ViewError> {
     if state.purge_seq >= documents.purge_seq() {
@@ -45,8 +41,13 @@ pub(crate) fn forget(
         last_seq: state.seq,
         ids,
         documents: Entries::default(),
-        rows: group.maps().iter().map(|_| Entries::default()).collect(),
+        rows: index
+            .group
+            .maps()
+            .iter()
+            .map(|_| Entries::default())
+            .collect(),
     }];
-    Writer::new(file, group, false, setting.fastest()).write(&run, *state, context)?;
+    Writer::new(index, false).write(&run, *state, context)?;
     Ok(true)
 }

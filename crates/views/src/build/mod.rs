@@ -13,6 +13,7 @@ mod write;
 
 use crate::ViewError;
 use crate::group::ViewGroup;
+use crate::index::ViewIndex;
 use crate::state::IndexState;
 pub(crate) use forget::forget;
 use map::Mapper;
@@ -23,8 +24,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use varve_base::{Interrupt, Progress, Unit};
-use varve_btree::TreeFile;
-use varve_codec::EngineSetting;
 use varve_docdb::{Direction, Snapshot};
 use varve_js::{Compilation, Limits};
 use write::Writer;
@@ -85,11 +84,9 @@ impl std::fmt::Debug for BuildContext<'_> {
 
 /// Takes in what `documents` has beyond `since`; `since` is 0 for an empty index.
 pub(crate) fn update(
-    file: &TreeFile,
-    group: &ViewGroup,
+    index: &ViewIndex,
     documents: &Snapshot,
     since: u64,
-    setting: EngineSetting,
     context: &BuildContext<'_>,
 ) -> Result<(), ViewError> {
     let total = documents.count_changes(since)?;
@@ -97,13 +94,8 @@ pub(crate) fn update(
     // An engine costs more than the documents of a batch.
     let batches = usize::try_from(total.div_ceil(BATCH as u64)).unwrap_or(usize::MAX);
     let workers = context.workers.min(batches).max(1);
-    // Most nodes of an update are written anew by one of the next; a compaction uses the setting.
-    let setting = if since == 0 {
-        setting
-    } else {
-        setting.fastest()
-    };
-    let writer = Writer::new(file, group, since == 0, setting);
+    let writer = Writer::new(index, since == 0);
+    let group = &*index.group;
     let outcome = match total < LONG {
         true => run(writer, group, documents, since, workers, context),
         false => give_way_and(|| run(writer, group, documents, since, workers, context)),

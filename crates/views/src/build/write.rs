@@ -2,41 +2,24 @@
 
 use super::BuildContext;
 use super::rows::{Entries, Mapped};
-use crate::group::ViewGroup;
+use crate::index::ViewIndex;
 use crate::row::keys_of_entry;
 use crate::state::IndexState;
 use crate::{BY_DOCUMENT, ViewError, tree_of_map};
 use std::collections::HashSet;
-use varve_btree::{Loader, Transaction, TreeFile};
-use varve_codec::EngineSetting;
+use varve_btree::{Amended, Amendment, Loader, Transaction};
 
 /// Writes runs of batches, each with one commit.
 pub(super) struct Writer<'a> {
-    file: &'a TreeFile,
-    group: &'a ViewGroup,
+    index: &'a ViewIndex,
     /// Whether the index was empty when the build began. Each document comes once in a build, so
     /// no document has old rows then.
     fresh: bool,
-    /// How nodes are compressed.
-    setting: EngineSetting,
 }
 
-/// A change of a tree.
-type Edit<'a> = (&'a [u8], Option<&'a [u8]>);
-
 impl<'a> Writer<'a> {
-    pub(super) fn new(
-        file: &'a TreeFile,
-        group: &'a ViewGroup,
-        fresh: bool,
-        setting: EngineSetting,
-    ) -> Self {
-        Writer {
-            file,
-            group,
-            fresh,
-            setting,
-        }
+    pub(super) fn new(index: &'a ViewIndex, fresh: bool) -> Self {
+        Writer { index, fresh }
     }
 
     /// Takes the batches in; the index then stands at `state`.
@@ -46,46 +29,50 @@ impl<'a> Writer<'a> {
         state: IndexState,
         context: &BuildContext<'_>,
     ) -> Result<(), ViewError> {
-        let mut txn = self.file.begin()?;
-        txn.compress_nodes_by(self.setting)?;
-        if self.fresh && txn.len(BY_DOCUMENT)? == 0 {
-            self.load(&mut txn, run)?;
-        } else {
-            self.change(&mut txn, run)?;
+        match self.fresh {
+            true => self.fill(run, state)?,
+            false => self.change(run, state)?,
         }
-        txn.set_user_header(&state.encode());
-        // An index can be made again, so nobody waits for it to be durable.
-        txn.commit_unsynced()?;
         let written: usize = run.iter().map(|batch| batch.ids.len()).sum();
         context.progress.advance(written as u64);
         Ok(())
     }
 
-    /// Fills empty trees from their first item to their last.
-    fn load(&self, txn: &mut Transaction<'_>, run: &[Mapped]) -> Result<(), ViewError> {
-        load_tree(txn, BY_DOCUMENT, run.iter().map(|batch| &batch.documents))?;
-        for map in 0..self.group.maps().len() {
-            let entries = run.iter().map(|batch| &batch.rows[map]);
-            load_tree(txn, tree_of_map(map), entries)?;
+    /// Adds the rows of documents that have none.
+    fn fill(&self, run: &[Mapped], state: IndexState) -> Result<(), ViewError> {
+        let file = self.index.standing().file;
+        let mut txn = file.begin()?;
+        txn.compress_nodes_by(self.index.options.setting)?;
+        let is_empty = txn.len(BY_DOCUMENT)? == 0;
+        let put = |txn: &mut Transaction<'_>, tree, entries: &[Entry<'_>]| match is_empty {
+            true => load_tree(txn, tree, entries),
+            false => add_to_tree(txn, tree, entries),
+        };
+        let documents = run.iter().map(|batch| &batch.documents);
+        put(&mut txn, BY_DOCUMENT, &merged(documents))?;
+        for map in 0..self.index.group.maps().len() {
+            let rows = run.iter().map(|batch| &batch.rows[map]);
+            put(&mut txn, tree_of_map(map), &merged(rows))?;
         }
+        txn.set_user_header(&state.encode());
+        // An index can be made again, so nobody waits for it to be durable.
+        txn.commit_unsynced()?;
+        self.index.use_file(file);
         Ok(())
     }
 
     /// Replaces the rows of the documents in the batches.
-    fn change(&self, txn: &mut Transaction<'_>, run: &[Mapped]) -> Result<(), ViewError> {
-        let old = match self.fresh {
-            true => OldRows::default(),
-            false => OldRows::find(txn, run, self.group.maps().len())?,
-        };
-        let entries = run.iter().map(|batch| &batch.documents);
-        let removed = old.documents.iter().map(Vec::as_slice);
-        update_tree(txn, BY_DOCUMENT, removed, entries)?;
-        for map in 0..self.group.maps().len() {
-            let entries = run.iter().map(|batch| &batch.rows[map]);
-            let removed = old.rows.get(map).into_iter().flatten().map(Vec::as_slice);
-            update_tree(txn, tree_of_map(map), removed, entries)?;
-        }
-        Ok(())
+    fn change(&self, run: &[Mapped], state: IndexState) -> Result<(), ViewError> {
+        let rows = self.index.standing().rows;
+        let maps = self.index.group.maps().len();
+        let old = OldRows::find(&rows, run, maps)?;
+        let documents = merged(run.iter().map(|batch| &batch.documents));
+        let mut trees = vec![amendments(&old.documents, &documents)];
+        let entries = |map: usize| merged(run.iter().map(|batch| &batch.rows[map]));
+        let entries: Vec<Vec<Entry<'_>>> = (0..maps).map(entries).collect();
+        let of_maps = old.rows.iter().zip(&entries);
+        trees.extend(of_maps.map(|(old, new)| amendments(old, new)));
+        self.index.take(rows.amend(&trees, &state.encode())?)
     }
 }
 
@@ -99,7 +86,7 @@ struct OldRows {
 }
 
 impl OldRows {
-    fn find(txn: &Transaction<'_>, run: &[Mapped], maps: usize) -> Result<Self, ViewError> {
+    fn find(index: &Amended, run: &[Mapped], maps: usize) -> Result<Self, ViewError> {
         let mut ids: Vec<&String> = run.iter().flat_map(|batch| &batch.ids).collect();
         ids.sort();
         ids.dedup();
@@ -108,7 +95,7 @@ impl OldRows {
             rows: vec![Vec::new(); maps],
         };
         let mut keys = Vec::new();
-        let entries = txn.get_many(BY_DOCUMENT, &ids)?;
+        let entries = index.get_many(BY_DOCUMENT, &ids)?;
         for (id, entry) in ids.iter().zip(entries) {
             let Some(entry) = entry else { continue };
             keys.clear();
@@ -129,38 +116,55 @@ impl OldRows {
     }
 }
 
+/// A key with its value.
+type Entry<'e> = (&'e [u8], &'e [u8]);
+
 /// Sorted entries of several batches as one. The sort finds the batches' own order.
-fn merged<'e>(entries: impl Iterator<Item = &'e Entries>) -> Vec<(&'e [u8], &'e [u8])> {
+fn merged<'e>(entries: impl Iterator<Item = &'e Entries>) -> Vec<Entry<'e>> {
     let mut all: Vec<_> = entries.flat_map(Entries::iter).collect();
     all.sort_by(|a, b| a.0.cmp(b.0));
     all
 }
 
-fn load_tree<'e>(
+/// Fills an empty tree from its first item to its last.
+fn load_tree(
     txn: &mut Transaction<'_>,
     tree: usize,
-    entries: impl Iterator<Item = &'e Entries>,
+    entries: &[Entry<'_>],
 ) -> Result<(), ViewError> {
     let mut loader = Loader::new(tree);
-    for (key, value) in merged(entries) {
+    for (key, value) in entries {
         loader.push(txn, key, value)?;
     }
     Ok(loader.finish(txn)?)
 }
 
-fn update_tree<'e>(
+fn add_to_tree(
     txn: &mut Transaction<'_>,
     tree: usize,
-    removed: impl Iterator<Item = &'e [u8]>,
-    entries: impl Iterator<Item = &'e Entries>,
+    entries: &[Entry<'_>],
 ) -> Result<(), ViewError> {
-    let added = merged(entries);
-    let kept: HashSet<&[u8]> = added.iter().map(|(key, _)| *key).collect();
-    let mut edits: Vec<Edit<'_>> = removed
-        .filter(|key| !kept.contains(key))
-        .map(|key| (key, None))
-        .collect();
-    edits.extend(added.iter().map(|(key, value)| (*key, Some(*value))));
-    edits.sort_by(|a, b| a.0.cmp(b.0));
+    let edits = entries.iter().map(|(key, value)| (*key, Some(*value)));
+    let edits: Vec<_> = edits.collect();
     Ok(txn.update(tree, &edits)?)
+}
+
+/// New entries in the place of old ones, of which the keys are given.
+fn amendments<'e>(old: &'e [Vec<u8>], new: &[Entry<'e>]) -> Vec<Amendment<'e>> {
+    let known: HashSet<&[u8]> = old.iter().map(Vec::as_slice).collect();
+    let kept: HashSet<&[u8]> = new.iter().map(|(key, _)| *key).collect();
+    let gone = known.iter().filter(|key| !kept.contains(*key));
+    let gone = gone.map(|key| Amendment {
+        key,
+        value: None,
+        was_there: true,
+    });
+    let put = new.iter().map(|(key, value)| Amendment {
+        key,
+        value: Some(value),
+        was_there: known.contains(key),
+    });
+    let mut all: Vec<_> = gone.chain(put).collect();
+    all.sort_by_key(|amendment| amendment.key);
+    all
 }

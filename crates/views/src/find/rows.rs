@@ -7,7 +7,7 @@ use crate::row::{Row, push_whole_id};
 use crate::selector::key_of;
 use std::collections::VecDeque;
 use std::ops::{Bound, Range as Run};
-use varve_btree::{Direction, Item, Range, Snapshot};
+use varve_btree::{Amended, AmendedRange, Direction, Item};
 use varve_json::Value;
 
 /// A row that was read already: what comes before it, or with it, is left out.
@@ -53,11 +53,11 @@ impl Position {
 /// The rows of some ranges of an index; after an error there are no more.
 #[derive(Debug)]
 pub struct FoundRows {
-    snapshot: Snapshot,
+    rows: Amended,
     tree: usize,
     direction: Direction,
     runs: VecDeque<Run<u64>>,
-    range: Option<Range>,
+    range: Option<AmendedRange>,
 }
 
 impl IndexView {
@@ -75,7 +75,7 @@ impl IndexView {
         let mut runs = VecDeque::with_capacity(ranges.len());
         for KeyRange { low, high } in ranges {
             let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-            let run = self.snapshot.ranks(tree, bounds)?;
+            let run = self.rows.ranks(tree, bounds)?;
             match (run.is_empty(), descending) {
                 (true, _) => {}
                 (false, false) => runs.push_back(run),
@@ -83,7 +83,7 @@ impl IndexView {
             }
         }
         Ok(FoundRows {
-            snapshot: self.snapshot.clone(),
+            rows: self.rows.clone(),
             tree,
             direction: match descending {
                 true => Direction::Backward,
@@ -98,11 +98,11 @@ impl IndexView {
 impl FoundRows {
     fn next_item(&mut self) -> Option<Result<Item, ViewError>> {
         loop {
-            if let Some(item) = self.range.as_mut().and_then(Range::next) {
+            if let Some(item) = self.range.as_mut().and_then(AmendedRange::next) {
                 return Some(item.map_err(ViewError::from));
             }
             let run = self.runs.pop_front()?;
-            match self.snapshot.range_by_rank(self.tree, run, self.direction) {
+            match self.rows.range_by_rank(self.tree, run, self.direction) {
                 Ok(range) => self.range = Some(range),
                 Err(error) => return Some(Err(error.into())),
             }

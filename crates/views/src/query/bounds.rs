@@ -18,7 +18,7 @@ pub(super) struct Segments {
 
 impl Segments {
     pub(super) fn of(asked: &Asked, options: &QueryOptions) -> Result<Self, ViewError> {
-        let total = asked.snapshot.len(asked.tree)?;
+        let total = asked.rows.len(asked.tree)?;
         let before = |run: &Range<u64>| match asked.direction {
             Direction::Forward => run.start,
             Direction::Backward => total - run.end,
@@ -49,7 +49,7 @@ fn rows_of_key(asked: &Asked, key: &Value) -> Result<Range<u64>, ViewError> {
     let (low, mut high) = (sort_key(key), sort_key(key));
     high.push(collate::ABOVE_ALL);
     let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-    Ok(asked.snapshot.ranks(asked.tree, bounds)?)
+    Ok(asked.rows.ranks(asked.tree, bounds)?)
 }
 
 /// The run between the start and the end of the options.
@@ -74,7 +74,7 @@ fn range(asked: &Asked, options: &QueryOptions) -> Result<Range<u64>, ViewError>
     };
     let low = low.as_deref().map_or(Bound::Unbounded, Bound::Included);
     let high = high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let run = asked.snapshot.ranks(asked.tree, (low, high))?;
+    let run = asked.rows.ranks(asked.tree, (low, high))?;
     // A range that ends before it starts holds nothing.
     Ok(run.start..run.end.max(run.start))
 }

@@ -96,7 +96,7 @@ impl GroupRows {
     /// The group at the beginning of a run that is not empty.
     fn group_at(&self, run: Run<u64>) -> Result<Group, ViewError> {
         let Asked {
-            snapshot,
+            rows,
             tree,
             direction,
             ..
@@ -106,11 +106,11 @@ impl GroupRows {
         let run = match direction {
             Direction::Forward => {
                 edge.push(collate::ABOVE_ALL);
-                let end = snapshot.rank(*tree, &edge)?;
+                let end = rows.rank(*tree, &edge)?;
                 run.start..end.clamp(run.start + 1, run.end)
             }
             Direction::Backward => {
-                let start = snapshot.rank(*tree, &edge)?;
+                let start = rows.rank(*tree, &edge)?;
                 start.clamp(run.start, run.end - 1)..run.end
             }
         };
@@ -155,7 +155,7 @@ impl GroupRows {
         if let Some(value) = asked.memo.get(asked.state, &reduce) {
             return Ok(value);
         }
-        let summary = asked.snapshot.reduce_by_rank(asked.tree, run)?;
+        let summary = asked.rows.reduce_by_rank(asked.tree, run)?;
         let value = Reduced::read(&summary, self.part).into_json();
         asked.memo.put(asked.state, reduce, &value);
         Ok(value)
@@ -167,8 +167,8 @@ impl GroupRows {
     }
 
     fn row_at(&self, run: Run<u64>, direction: Direction) -> Result<Row, ViewError> {
-        let Asked { snapshot, tree, .. } = &self.asked;
-        let first = snapshot.range_by_rank(*tree, run, direction)?.next();
+        let Asked { rows, tree, .. } = &self.asked;
+        let first = rows.range_by_rank(*tree, run, direction)?.next();
         let row = first.transpose()?.and_then(Row::read);
         row.ok_or(ViewError::Row {
             reason: "an item of a view's tree is no row",

@@ -7,9 +7,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Values are kept for so many groups.
-const MOST: usize = 8_192;
+const MOST: usize = 2_048;
 /// Longer values are not kept.
-const LONGEST: usize = 1 << 10;
+const LONGEST: usize = 256;
 
 /// A state of the index: sequence and purge sequence of its database.
 pub(crate) type State = (u64, u64);
@@ -30,6 +30,8 @@ pub(crate) struct Memo {
 
 #[derive(Debug, Default)]
 struct Kept {
+    /// Whether there was ever a value to keep.
+    is_used: bool,
     state: State,
     values: HashMap<Reduce, Vec<u8>>,
 }
@@ -41,9 +43,18 @@ impl Memo {
         value.cloned()
     }
 
+    /// Whether somebody asked for reduced values.
+    pub(crate) fn is_used(&self) -> bool {
+        self.kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_used
+    }
+
     /// Keeps a value; an older state never takes the place of a newer one.
     pub(super) fn put(&self, state: State, reduce: Reduce, value: &[u8]) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.is_used = true;
         if value.len() > LONGEST || state < kept.state {
             return;
         }

@@ -12,7 +12,7 @@ pub use rows::MapRows;
 use crate::index::{IndexView, tree_of_map};
 use crate::{QueryOptions, ViewError};
 use bounds::Segments;
-use varve_btree::{Direction, Snapshot};
+use varve_btree::{Amended, Direction};
 
 /// What a query found; rows are read as they are taken.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub enum Answer {
 /// The tree that is asked, and in which direction.
 #[derive(Clone, Debug)]
 struct Asked {
-    snapshot: Snapshot,
+    rows: Amended,
     tree: usize,
     direction: Direction,
     /// The state of the index, and what is known of it.
@@ -43,7 +43,7 @@ impl IndexView {
         let place = self.group.place(name)?;
         options.check_for_view(place.reduction.is_some())?;
         let asked = Asked {
-            snapshot: self.snapshot.clone(),
+            rows: self.rows.clone(),
             state: (self.seq, self.purge_seq),
             memo: self.memo.clone(),
             tree: tree_of_map(place.map),
@@ -69,7 +69,7 @@ impl IndexView {
     /// [`ViewError::NoView`].
     pub fn row_count(&self, name: &str) -> Result<u64, ViewError> {
         let place = self.group.place(name)?;
-        Ok(self.snapshot.len(tree_of_map(place.map))?)
+        Ok(self.rows.len(tree_of_map(place.map))?)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::row::Row;
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
 use std::ops::Range as Run;
-use varve_btree::{Item, Range, TreeError};
+use varve_btree::{AmendedRange, Item, TreeError};
 use varve_json::{Value, parse, write_string};
 
 /// The rows that a query asks for; after an error there are no more.
@@ -18,7 +18,7 @@ pub struct MapRows {
     runs: VecDeque<Run<u64>>,
     skip: u64,
     left: u64,
-    range: Option<Range>,
+    range: Option<AmendedRange>,
 }
 
 impl MapRows {
@@ -27,7 +27,7 @@ impl MapRows {
         segments: Segments,
         options: &QueryOptions,
     ) -> Result<Self, ViewError> {
-        let total_rows = asked.snapshot.len(asked.tree)?;
+        let total_rows = asked.rows.len(asked.tree)?;
         Ok(MapRows {
             asked,
             total_rows,
@@ -51,7 +51,7 @@ impl MapRows {
 
     fn next_item(&mut self) -> Option<Result<Item, TreeError>> {
         loop {
-            if let Some(item) = self.range.as_mut().and_then(Range::next) {
+            if let Some(item) = self.range.as_mut().and_then(AmendedRange::next) {
                 return Some(item);
             }
             let mut run = self.runs.pop_front()?;
@@ -62,12 +62,12 @@ impl MapRows {
                 varve_btree::Direction::Backward => run.end -= skipped,
             }
             let Asked {
-                snapshot,
+                rows,
                 tree,
                 direction,
                 ..
             } = &self.asked;
-            match snapshot.range_by_rank(*tree, run, *direction) {
+            match rows.range_by_rank(*tree, run, *direction) {
                 Ok(range) => self.range = Some(range),
                 Err(error) => return Some(Err(error)),
             }

@@ -181,6 +181,7 @@ fn options(app: &App) -> IndexOptions {
     IndexOptions {
         setting: of_databases.setting,
         cache: of_databases.cache.clone(),
+        unwritten: app.unwritten.clone(),
         limits: Limits::default(),
         reduce_limit: app.settings().reduce_limit,
     }

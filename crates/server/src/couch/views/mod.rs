@@ -171,9 +171,11 @@ impl Asked {
     fn query(&self, view: &str, options: QueryOptions) -> Result<Query, Failure> {
         options.check_for_view(self.index.group().can_reduce(view)?)?;
         let group = self.index.group();
-        let runs_script = options.reduce != Some(false) && group.reduces_by_script(view)?;
-        if runs_script && storage::must_not_wait() {
-            // A function may take its time.
+        let reduces = options.reduce != Some(false) && group.can_reduce(view)?;
+        let takes_time = options.skip > FEW_ROWS as u64
+            || group.reduces_by_script(view)?
+            || self.fresh.as_ref().is_some_and(IndexView::reduces_slowly);
+        if reduces && takes_time && storage::must_not_wait() {
             storage::give_up();
             return Err(failures::missing());
         }
