@@ -43,8 +43,30 @@ const SAMPLES: u64 = 24;
 const SAMPLES_IN_PASSING: u64 = 12;
 /// Fewer samples are not trained on.
 const FEWEST: usize = 64;
-/// Bytes to measure on.
+/// Bytes to measure on,
 const MEASURED: u64 = 1 << 20;
+/// and while documents are being written.
+const MEASURED_IN_PASSING: u64 = 256 << 10;
+
+/// How much is read to make a dictionary.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    /// Times its length that it learns from.
+    samples: u64,
+    /// Bytes to measure on.
+    measured: u64,
+}
+
+impl Effort {
+    const FULL: Effort = Effort {
+        samples: SAMPLES,
+        measured: MEASURED,
+    };
+    const IN_PASSING: Effort = Effort {
+        samples: SAMPLES_IN_PASSING,
+        measured: MEASURED_IN_PASSING,
+    };
+}
 
 /// A dictionary that pays, without a number yet.
 #[derive(Clone, Debug)]
@@ -101,9 +123,10 @@ pub(crate) fn for_copy(
     snapshot: &Snapshot,
     method: &Method,
 ) -> Result<Option<Trained>, DocdbError> {
-    let is_wanted = is_due(snapshot, method, GROWTH_FOR_COPY)? || is_worse(snapshot, method)?;
+    let is_wanted =
+        is_due(snapshot, method, GROWTH_FOR_COPY)? || is_worse(snapshot, method, MEASURED)?;
     match is_wanted {
-        true => train(snapshot, method, SAMPLES),
+        true => train(snapshot, method, Effort::FULL),
         false => Ok(None),
     }
 }
@@ -114,9 +137,11 @@ pub(crate) fn in_passing(
     snapshot: &Snapshot,
     method: &Method,
 ) -> Result<Option<Trained>, DocdbError> {
-    let is_wanted = is_due(snapshot, method, GREAT_GROWTH)? || is_worse(snapshot, method)?;
+    let effort = Effort::IN_PASSING;
+    let is_wanted =
+        is_due(snapshot, method, GREAT_GROWTH)? || is_worse(snapshot, method, effort.measured)?;
     match is_wanted {
-        true => train(snapshot, method, SAMPLES_IN_PASSING),
+        true => train(snapshot, method, effort),
         false => Ok(None),
     }
 }
@@ -126,28 +151,28 @@ pub(crate) fn on_request(
     snapshot: &Snapshot,
     method: &Method,
 ) -> Result<Option<Trained>, DocdbError> {
-    train(snapshot, method, SAMPLES)
+    train(snapshot, method, Effort::FULL)
 }
 
 /// Whether the present dictionary has become worse by a tenth.
-fn is_worse(snapshot: &Snapshot, method: &Method) -> Result<bool, DocdbError> {
+fn is_worse(snapshot: &Snapshot, method: &Method, measured: u64) -> Result<bool, DocdbError> {
     let Some(present) = present(snapshot, method) else {
         return Ok(false);
     };
-    let measured = sample::bodies(snapshot, &totals(snapshot)?, Offset::Half, MEASURED)?;
+    let measured = sample::bodies(snapshot, &totals(snapshot)?, Offset::Half, measured)?;
     Ok(share(&measured, method)? > present.share + present.share / 10)
 }
 
-/// A dictionary better than what there is, from samples of so many times its length; `None` if it
-/// would not pay. The same commit gives the same dictionary.
+/// A dictionary better than what there is; `None` if it would not pay. The same commit gives the
+/// same dictionary.
 fn train(
     snapshot: &Snapshot,
     method: &Method,
-    samples: u64,
+    effort: Effort,
 ) -> Result<Option<Trained>, DocdbError> {
     let totals = totals(snapshot)?;
     let size = (totals.external / PART).clamp(SHORTEST, LONGEST);
-    let samples = sample::bodies(snapshot, &totals, Offset::None, size * samples)?;
+    let samples = sample::bodies(snapshot, &totals, Offset::None, size * effort.samples)?;
     if samples.len() < FEWEST {
         return Ok(None);
     }
@@ -163,7 +188,7 @@ fn train(
         dictionary: Some(numbered),
     };
     // What is learnt from is part of what is to become shorter, so some of it may be met again.
-    let measured = sample::bodies(snapshot, &totals, Offset::Half, MEASURED)?;
+    let measured = sample::bodies(snapshot, &totals, Offset::Half, effort.measured)?;
     let (before, after) = (share(&measured, method)?, share(&measured, &with)?);
     let gain = before.saturating_sub(after);
     // A thirtieth less, and by more than what the dictionary takes itself.
