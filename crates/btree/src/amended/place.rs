@@ -45,7 +45,8 @@ impl Amended {
             }
         }
         let upto = match low < changes.len() {
-            true if changes.has_item(low) && at(low)? == rank => return Ok(Piece::Changed(low)),
+            // A removal at this place would end before the item.
+            true if at(low)? == rank => return Ok(Piece::Changed(low)),
             true => at(low)?,
             false => self.len(tree)?,
         };
