@@ -12,9 +12,9 @@ use crate::{Changes, DocdbError, Snapshot};
 use varve_btree::{Direction, EncodedChunk, Loader, Transaction, TreeError};
 
 /// A worker gets so many documents at once, or fewer if their bodies are long.
-const BATCH: usize = 256;
+const BATCH: usize = 128;
 /// Stored bytes of bodies after which a batch is long enough.
-const BATCH_BYTES: u64 = 512 << 10;
+const BATCH_BYTES: u64 = 256 << 10;
 
 /// Changes with the bodies of their winners, where these can be read.
 type Ready = (Vec<Change>, Vec<Option<EncodedChunk>>);

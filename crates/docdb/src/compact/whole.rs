@@ -20,7 +20,7 @@ use varve_base::Unit;
 use varve_btree::{Direction, Item, Loader, Transaction};
 
 /// Documents between two looks at whether to stop.
-const LOOK: u64 = 256;
+const LOOK: u64 = 128;
 
 /// Copies everything but the header. `begun` is what an earlier compaction has copied.
 pub(super) fn copy<'f>(
