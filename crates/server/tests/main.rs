@@ -23,4 +23,5 @@ mod streams;
 mod users;
 mod view_options;
 mod views;
+mod waiting;
 mod warming;
