@@ -13,6 +13,7 @@ mod damage;
 mod design;
 mod feeds;
 mod find;
+mod functions;
 mod hg;
 mod node;
 mod protocol;

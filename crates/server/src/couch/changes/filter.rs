@@ -100,6 +100,11 @@ impl Filter {
         matches!(self, Filter::Documents(_))
     }
 
+    /// Whether a function is asked, which may fail.
+    pub fn is_script(&self) -> bool {
+        matches!(self, Filter::View(..) | Filter::Function { .. })
+    }
+
     /// Which leaves pass; `None` if none does. Without `all_leaves` only the winner is asked for.
     ///
     /// # Errors
