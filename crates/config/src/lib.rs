@@ -7,6 +7,7 @@
 
 pub mod edit;
 mod error;
+mod functions;
 pub mod hgrc;
 mod ini;
 mod ken;
@@ -16,6 +17,7 @@ mod settings;
 mod smoosh;
 
 pub use error::ConfigError;
+pub use functions::Functions;
 pub use ini::Ini;
 pub use ken::Ken;
 pub use known::is_known_section;

@@ -1,6 +1,6 @@
 //! What a server needs to know, typed and checked as a whole before anything starts.
 
-use crate::{ConfigError, Ini, Ken, Setting, Smoosh, ken, known, smoosh};
+use crate::{ConfigError, Functions, Ini, Ken, Setting, Smoosh, functions, ken, known, smoosh};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -45,8 +45,10 @@ pub struct Settings {
     pub smoosh: Smoosh,
     /// `[ken]`: which indexes are kept up to date behind writes.
     pub ken: Ken,
-    /// `[query_server_config] reduce_limit`: whether reduces in JavaScript must reduce; default true.
-    pub reduce_limit: bool,
+    /// What functions in JavaScript may use.
+    pub functions: Functions,
+    /// `[fabric] request_timeout`: how long a query waits for its index; default 60 s, `None` for ever.
+    pub request_timeout: Option<Duration>,
     /// `[compaction]`: how databases are compacted.
     pub compaction: Compaction,
     /// `[views] compile`: whether simple map functions run without a JavaScript engine; default true.
@@ -174,10 +176,11 @@ impl Settings {
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
-            reduce_limit: or(
-                ini.get("query_server_config", "reduce_limit"),
-                reduces,
-                true,
+            functions: functions::read(ini)?,
+            request_timeout: or(
+                ini.get("fabric", "request_timeout"),
+                timeout,
+                Some(Duration::from_secs(60)),
             )?,
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
@@ -223,12 +226,15 @@ fn count(setting: &Setting) -> Result<u64, ConfigError> {
     number.map_err(|_| setting.refuse("a number, or infinity"))
 }
 
-/// `log` lets them grow too: what is logged by CouchDB says nothing here.
-fn reduces(setting: &Setting) -> Result<bool, ConfigError> {
-    match setting.value.as_str() {
-        "log" => Ok(false),
-        _ => setting.boolean(),
+/// Milliseconds; none for `infinity`.
+fn timeout(setting: &Setting) -> Result<Option<Duration>, ConfigError> {
+    if setting.value == "infinity" {
+        return Ok(None);
     }
+    let time = setting.value.parse::<u32>().ok().filter(|time| *time > 0);
+    let expected = "a number of milliseconds from 1 on, or infinity";
+    let time = time.ok_or_else(|| setting.refuse(expected))?;
+    Ok(Some(Duration::from_millis(u64::from(time))))
 }
 
 /// `commit`, or `interval:` and a time.
@@ -395,6 +401,24 @@ mod tests {
                          interval:100ms";
             let said = format!("varve.ini:2: {words}, not {wrong:?}");
             assert_eq!(interval(wrong), Err(said));
+        }
+    }
+
+    #[test]
+    fn queries_wait_for_a_minute_or_as_long_as_somebody_says() {
+        let timeout = |text: &str| {
+            let read = read(&format!("[fabric]\n{text}"));
+            read.map(|settings| settings.request_timeout.map(|time| time.as_millis()))
+        };
+        assert_eq!(timeout(""), Ok(Some(60_000)));
+        assert_eq!(timeout("view_timeout = 1"), Ok(Some(60_000)));
+        assert_eq!(timeout("request_timeout = 250"), Ok(Some(250)));
+        assert_eq!(timeout("request_timeout = infinity"), Ok(None));
+        for wrong in ["0", "-1", "1s", "never", "99999999999"] {
+            let words =
+                "fabric.request_timeout must be a number of milliseconds from 1 on, or infinity";
+            let said = format!("varve.ini:2: {words}, not {wrong:?}");
+            assert_eq!(timeout(&format!("request_timeout = {wrong}")), Err(said));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The JavaScript engine that runs map, reduce, filter, validate and update functions within limits.
 //!
 //! Scripts see the language, `emit`, `log`, `sum`, `isArray`, `toJSON` and `require`, and nothing else: no
-//! files, no network, no timers. An engine belongs to one thread; a caller with several workers
+//! files, no network, no timers, no time zone. An engine belongs to one thread; a caller with several workers
 //! makes one for each.
 //!
 //! # What one document can do to the next

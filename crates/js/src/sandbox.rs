@@ -24,6 +24,9 @@ type Language = (
 /// Garbage with cycles is rare (a parsed document has none), so a collection waits for this much.
 const COLLECT_ABOVE: usize = 8 << 20;
 
+/// Has dates know no time zone.
+const DATES: &str = include_str!("dates.js");
+
 /// Source of the driver.
 const PRELUDE: &str = include_str!("prelude.js");
 
@@ -102,6 +105,7 @@ impl Sandbox {
             let start = |error: Error| JsError::Start {
                 reason: limits.failure(&ctx, error).to_string(),
             };
+            ctx.eval::<(), _>(DATES).map_err(start)?;
             let driver: Object = ctx.eval(PRELUDE).map_err(start)?;
             if let Some(root) = root {
                 set_root(&ctx, &driver, root, limits)?;

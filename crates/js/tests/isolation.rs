@@ -72,3 +72,93 @@ fn nothing_outside_the_language_is_there() {
         );
     }
 }
+
+/// A zone half an hour off, which the tests' own process has not.
+const ZONE: (&str, &str) = ("TZ", "XYZ-5:30");
+
+/// What dates say, in UTC.
+const DATES: [(&str, &str); 16] = [
+    (
+        "new Date(0).getHours() + new Date(0).getTimezoneOffset()",
+        "0",
+    ),
+    (
+        "new Date(2020, 0, 2, 3, 4, 5, 6).toJSON()",
+        r#""2020-01-02T03:04:05.006Z""#,
+    ),
+    ("new Date(99, 11).getFullYear()", "1999"),
+    ("new Date('2020-01-02').getDate()", "2"),
+    (
+        "new Date('2020-01-02T03:04').toISOString()",
+        r#""2020-01-02T03:04:00.000Z""#,
+    ),
+    (
+        "new Date('2020-01-02T03:04+05:30').toISOString()",
+        r#""2020-01-01T21:34:00.000Z""#,
+    ),
+    (
+        "new Date('Jan 2 2020 03:04').toISOString()",
+        r#""2020-01-02T03:04:00.000Z""#,
+    ),
+    (
+        "new Date('Thu, 02 Jan 2020 03:04:00 GMT').getTime()",
+        "1577934240000",
+    ),
+    (
+        "Date.parse('2020-01-02T03:04Z') - Date.parse('2020/01/02 03:04')",
+        "0",
+    ),
+    (
+        "[new Date('no').getTimezoneOffset(), String(new Date('no')), Date.parse('no')]",
+        r#"[null,"Invalid Date",null]"#,
+    ),
+    (
+        "String(new Date(0)) + '|' + new Date(0).toDateString()",
+        r#""Thu Jan 01 1970 00:00:00 GMT+0000|Thu Jan 01 1970""#,
+    ),
+    (
+        "new Date(46800000).toLocaleString() + '|' + new Date(0).toTimeString()",
+        r#""01/01/1970, 01:00:00 PM|00:00:00 GMT+0000""#,
+    ),
+    (
+        "(function () { var d = new Date(0); d.setHours(3, 30); d.setYear(71); return [d, d.getYear(), d.getDay()] })()",
+        r#"["1971-01-01T03:30:00.000Z",71,5]"#,
+    ),
+    (
+        "[new Date(new Date(5)).getTime(), new Date(new String('1970-01-01T00:00')).getTime(), new Date(new Number(7)).getTime()]",
+        "[5,0,7]",
+    ),
+    (
+        "[new Date() instanceof Date, new Date(0).constructor === Date, typeof Date(), Date.length, Date.UTC(1970, 0)]",
+        r#"[true,true,"string",7,0]"#,
+    ),
+    (
+        "(function () { class D extends Date { two() { return this.getTime() * 2 } } return new D(4).two() })()",
+        "8",
+    ),
+];
+
+#[test]
+fn dates_know_no_time_zone() {
+    if std::env::var(ZONE.0).as_deref() == Ok(ZONE.1) {
+        for (expression, expected) in DATES {
+            let source = format!("function (doc) {{ emit({expression}) }}");
+            let row = format!("0 {expected} null");
+            assert_eq!(super::one(&source, "{}"), [row], "{expression}");
+        }
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let mut child = std::process::Command::new(this);
+    child.args([
+        "--exact",
+        "isolation::dates_know_no_time_zone",
+        "--nocapture",
+    ]);
+    let ended = child.env(ZONE.0, ZONE.1).output().unwrap();
+    let printed = String::from_utf8_lossy(&ended.stdout);
+    assert!(
+        ended.status.success() && printed.contains("1 passed"),
+        "{printed}"
+    );
+}

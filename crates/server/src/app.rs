@@ -124,6 +124,16 @@ impl App {
         }
     }
 
+    /// What functions in JavaScript may use.
+    pub fn limits(&self) -> varve_js::Limits {
+        let functions = &self.folder.settings.functions;
+        varve_js::Limits {
+            time: functions.time,
+            memory: functions.memory,
+            ..varve_js::Limits::default()
+        }
+    }
+
     /// The served folder's files; paths are relative to it.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.folder.storage

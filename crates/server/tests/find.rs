@@ -178,7 +178,15 @@ fn indexes_are_removed_one_by_one_and_together() {
     let path = "/d/_index/_bulk_delete";
     assert_eq!(
         refused(&server, path, &json!({"docids": [1]})),
+        "400 invalid_index_name"
+    );
+    assert_eq!(
+        refused(&server, path, &json!({"docids": "i"})),
         "400 invalid_bulk_docs"
+    );
+    assert_eq!(
+        refused(&server, path, &json!({"docids": [], "w": 1, "x": 1})),
+        "400 invalid_key"
     );
     assert_eq!(
         refused(&server, path, &json!({})),
@@ -331,6 +339,27 @@ fn partial_indexes_are_used_when_they_are_named() {
     assert_eq!(ids(&server, &named), "da");
 }
 
+/// Nor do those that name no language.
+#[test]
+fn design_documents_with_functions_take_no_indexes() {
+    let server = server();
+    ask(
+        &server,
+        "/d/_bulk_docs",
+        &json!({"docs": [{"_id": "_design/js", "language": "javascript"}]}),
+    );
+    for (design, language) in [("js", "\"javascript\""), ("view", "false")] {
+        let script = json!({"index": {"fields": ["a"]}, "ddoc": design});
+        let reply = post(&server, "/d/_index", &script);
+        let reason = format!("Existing design doc has an invalid language: {language}");
+        let expected = json!({"error": "invalid_ddoc_lang", "reason": reason});
+        let answer: Value = serde_json::from_str(&reply.body).unwrap();
+        assert_eq!((reply.status, answer), (400, expected));
+    }
+    let view = get(&server, "/d/_design/view");
+    assert_eq!(view["views"].as_object().unwrap().len(), 1);
+}
+
 #[test]
 fn what_cannot_be_used_is_refused() {
     let server = server();
@@ -372,16 +401,8 @@ fn what_cannot_be_used_is_refused() {
     let text = json!({"index": {"fields": ["a"]}, "type": "text"});
     let word = "503 required_index_service_unavailable";
     assert_eq!(refused(&server, "/d/_index", &text), word);
-    ask(
-        &server,
-        "/d/_bulk_docs",
-        &json!({"docs": [{"_id": "_design/js", "language": "javascript"}]}),
-    );
-    let script = json!({"index": {"fields": ["a"]}, "ddoc": "js"});
-    assert_eq!(
-        refused(&server, "/d/_index", &script),
-        "400 invalid_query_ddoc_language"
-    );
+    let script = json!({"selector": {"a": {"$where": "true"}}});
+    assert_eq!(refused(&server, "/d/_find", &script), "400 not_supported");
     for (method, path) in [
         ("GET", "/d/_find"),
         ("PUT", "/d/_index"),

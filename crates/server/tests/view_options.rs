@@ -88,18 +88,20 @@ fn rows_are_those_that_the_options_choose() {
             "{query}"
         );
     }
-    // The same in a body, which counts more, and several at once.
+    // The same in a body, where the query counts more, and several at once.
     let path = "/db/_design/d/_view/v";
-    let body = json!({"keys": [3, 1], "limit": 1});
-    assert_eq!(
-        ids(&call(
-            &mut connection,
-            "POST",
-            &format!("{path}?limit=5"),
-            &body
-        )),
-        "d"
-    );
+    for (query, body, expected) in [
+        ("", json!({"keys": [3, 1], "limit": 1}), "d"),
+        ("?limit=1", json!({"keys": [3, 1], "limit": 5}), "d"),
+        ("?keys=[1]", json!({"keys": [3, 1]}), "a"),
+        ("?descending=true", json!({"startkey": 3, "limit": 2}), "dc"),
+        ("?keys=[2]&skip=1", json!({}), "c"),
+        ("", json!({"keys": []}), ""),
+        ("?startkey=2", json!({"keys": []}), ""),
+    ] {
+        let found = call(&mut connection, "POST", &format!("{path}{query}"), &body);
+        assert_eq!(ids(&found), expected, "{query} {body}");
+    }
     let body = json!({"queries": [{"key": 2}, {"descending": true, "limit": 1}, {}]});
     let answers = call(&mut connection, "POST", &format!("{path}/queries"), &body);
     let answers: Vec<_> = answers["results"]
@@ -157,6 +159,14 @@ fn reduced_rows_are_those_that_the_options_choose() {
         ("?keys=[3,2]&group=true", json!([[3, 1], [2, 2]])),
         ("?descending=true&group=true&limit=1", json!([[[1, 2], 1]])),
         ("?startkey=2&endkey=3&reduce=true", json!([[null, 3]])),
+        ("?limit=0", json!([])),
+        ("?group=true&limit=0", json!([])),
+        ("?skip=1", json!([])),
+        ("?key=7", json!([])),
+        ("?group_level=1&group=true&skip=4", json!([[[1], 1]])),
+        ("?group=true&group_level=0", json!([[null, 6]])),
+        ("?keys=[2,7,2]&group=true", json!([[2, 2], [2, 2]])),
+        ("?keys=[]&group=true", json!([])),
     ] {
         let answer = ask(&mut connection, &format!("r{query}"));
         let rows = answer["rows"].as_array().unwrap().iter();
@@ -167,10 +177,41 @@ fn reduced_rows_are_those_that_the_options_choose() {
     assert_eq!(ids(&ask(&mut connection, "r?reduce=false")), "abcdef");
 }
 
+fn refuses(connection: &mut Connection, query: &str, reason: &str) {
+    let path = format!("/db/_design/d/_view/{query}");
+    let reply = connection.send("GET", &path, &[ADMIN], "");
+    let answer: Value = serde_json::from_str(&reply.body).unwrap();
+    let expected = json!({"error": "query_parse_error", "reason": reason});
+    assert_eq!((reply.status, answer), (400, expected), "{query}");
+}
+
 #[test]
 fn values_that_cannot_be_used_are_refused() {
     let (_server, mut connection) = fruit();
+    let keys = "`keys` is incompatible with `key`, `start_key` and `end_key`";
+    let grouping = "Invalid use of grouping on a map view.";
+    let range = "No rows can match your key range, reverse your start_key and end_key or set \
+                 descending=";
+    let (up, down) = (format!("{range}true"), format!("{range}false"));
     for (query, reason) in [
+        ("keys=[1]&startkey=1", keys),
+        ("keys=[1]&end_key=1", keys),
+        ("startkey=2&endkey=1", &up),
+        ("startkey=1&endkey=2&descending=true", &down),
+        ("reduce=true", "Reduce is invalid for map-only views."),
+        ("group=true", grouping),
+        ("group_level=1", grouping),
+        (
+            "group=false&group_level=1",
+            "Can't specify group=false and group_level>0 at the same time",
+        ),
+        ("skip=-1", "Invalid value for positive integer: \"-1\""),
+        ("limit=-1", "Invalid value for positive integer: \"-1\""),
+        ("limit=x", "Invalid value for integer: \"x\""),
+        (
+            "group_level=-1",
+            "Invalid value for positive integer: \"-1\"",
+        ),
         ("stable=maybe", "Invalid value for `stable`."),
         ("stale=maybe", "Invalid value for `stale`."),
         ("update=maybe", "Invalid value for `update`."),
@@ -178,20 +219,39 @@ fn values_that_cannot_be_used_are_refused() {
         ("conflicts=1", "Invalid boolean parameter: \"1\""),
         ("attachments=1", "Invalid boolean parameter: \"1\""),
         ("update_seq=1", "Invalid boolean parameter: \"1\""),
-        (
-            "keys=[1]&key=1",
-            "`keys` is incompatible with `key`, `start_key` and `end_key`",
-        ),
+        ("keys=[1]&key=1", keys),
     ] {
-        let path = format!("/db/_design/d/_view/v?{query}");
-        let reply = connection.send("GET", &path, &[ADMIN], "");
-        let answer: Value = serde_json::from_str(&reply.body).unwrap();
-        assert_eq!(
-            answer,
-            json!({"error": "query_parse_error", "reason": reason}),
-            "{query}"
-        );
+        refuses(&mut connection, &format!("v?{query}"), reason);
     }
+    for (query, reason) in [
+        (
+            "keys=[1]",
+            "Multi-key fetches for reduce views must use `group=true`",
+        ),
+        (
+            "keys=[1]&group_level=1",
+            "Multi-key fetches for reduce views must use `group=true`",
+        ),
+        ("keys=[1]&key=1&group=true", keys),
+        ("reduce=false&group=true", grouping),
+        ("reduce=false&group_level=2", grouping),
+        ("include_docs=true", "`include_docs` is invalid for reduce"),
+        (
+            "group=true&include_docs=true",
+            "`include_docs` is invalid for reduce",
+        ),
+        ("conflicts=true", "`conflicts` is invalid for reduce views."),
+        ("startkey=2&endkey=1&group=true", &up),
+    ] {
+        refuses(&mut connection, &format!("r?{query}"), reason);
+    }
+    assert_eq!(
+        ids(&ask(
+            &mut connection,
+            "r?reduce=false&include_docs=true&conflicts=true&limit=1"
+        )),
+        "a"
+    );
 }
 
 #[test]

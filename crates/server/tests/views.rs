@@ -403,6 +403,46 @@ fn reduces_may_grow_where_the_settings_say_so() {
 }
 
 #[test]
+fn an_index_of_other_settings_for_reduces_is_built_anew() {
+    let mut server = Running::start();
+    let mut connection = Connection::open(server.address);
+    call(&mut connection, "PUT", "/db", &Value::Null);
+    let docs: Vec<_> = (0..2000).map(|n| json!({"n": n})).collect();
+    call(
+        &mut connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs}),
+    );
+    let map = "function (doc) { emit(doc.n, 'xxxxxxx') }";
+    let grows = "function (k, v, r) { return r ? [].concat.apply([], v) : v }";
+    let views = json!({"all": {"map": map, "reduce": grows}});
+    call(
+        &mut connection,
+        "PUT",
+        "/db/_design/d",
+        &json!({"views": views}),
+    );
+    for reduce_limit in ["true", "false", "true"] {
+        drop(connection);
+        server = server.restart(|folder| {
+            let file = folder.join("varve.ini");
+            let mut settings = std::fs::read_to_string(&file).unwrap();
+            let limit = format!("\n[query_server_config]\nreduce_limit = {reduce_limit}\n");
+            settings.push_str(&limit);
+            std::fs::write(&file, settings).unwrap();
+        });
+        connection = Connection::open(server.address);
+        let found = groups(&mut connection, "all")[0][1].clone();
+        match reduce_limit {
+            "true" => assert_eq!(found["error"], "reduce_overflow_error"),
+            // Nodes of the tree that were refused before would be among them.
+            _ => assert_eq!(found, json!(vec!["xxxxxxx"; 2000])),
+        }
+    }
+}
+
+#[test]
 fn a_design_document_that_is_mended_ends_what_is_built_for_the_one_before() {
     let server = Running::start();
     let mut connection = with_bad(&server, "");

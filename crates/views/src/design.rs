@@ -48,8 +48,18 @@ impl DesignError {
     }
 }
 
-/// Members that hold named functions.
+/// Members that hold named functions, and modules that these require.
 const FUNCTION_TABLES: [&str; 4] = ["filters", "lists", "shows", "updates"];
+
+/// Members that are no objects, with the types that they may have.
+const MEMBERS: [(&str, &[&str]); 3] = [
+    ("language", &["string"]),
+    ("rewrites", &["string", "array"]),
+    ("validate_doc_update", &["string"]),
+];
+
+/// Members of `options` that say yes or no.
+const FLAGS: [&str; 3] = ["include_design", "local_seq", "partitioned"];
 
 /// Refuses a design document with members of the wrong type, with views without a map function,
 /// or with map and reduce functions that do not compile.
@@ -60,16 +70,21 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
     for table in FUNCTION_TABLES {
         if let Some(functions) = typed_object(document, table)? {
             for (name, source) in functions.iter() {
-                text(source, || format!("{table}.{name}"))?;
+                typed(source, &["object", "string"], || format!("{table}.{name}"))?;
             }
         }
     }
-    for member in ["language", "validate_doc_update"] {
+    for (member, kinds) in MEMBERS {
         if let Some(value) = document.get(member) {
-            text(value, || member.to_owned())?;
+            typed(value, kinds, || member.to_owned())?;
         }
     }
     let options = typed_object(document, "options")?;
+    for flag in FLAGS {
+        if let Some(value) = options.and_then(|options| options.get(flag)) {
+            typed(value, &["boolean"], || format!("options.{flag}"))?;
+        }
+    }
     if options.and_then(|options| options.get("partitioned")) == Some(&Value::Bool(true)) {
         let reason = "partitioned option cannot be true in a non-partitioned database.";
         return Err(DesignError::invalid(reason.to_owned()));
@@ -77,6 +92,9 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
     let Some(views) = typed_object(document, "views")? else {
         return Ok(());
     };
+    if let Some(library) = views.get(LIBRARY) {
+        typed(library, &["object"], || format!("views.{LIBRARY}"))?;
+    }
     let language = document.get("language").and_then(Value::as_str);
     let runs = language.is_none_or(|language| language == JAVASCRIPT);
     let library = library(document);
@@ -159,18 +177,31 @@ fn typed_object<'a>(document: &'a Object, member: &str) -> Result<Option<&'a Obj
     match document.get(member) {
         None => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
-        Some(_) => {
-            let reason = format!("`{member}` field must have object type");
-            Err(DesignError::invalid(reason))
-        }
+        Some(other) => typed(other, &["object"], || member.to_owned()).map(|()| None),
     }
 }
 
+/// Refuses a value of none of the types.
+fn typed(value: &Value, kinds: &[&str], place: impl Fn() -> String) -> Result<(), DesignError> {
+    let found = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    if kinds.contains(&found) {
+        return Ok(());
+    }
+    let (place, kinds) = (place(), kinds.join(" or "));
+    let reason = format!("`{place}` field must have {kinds} type");
+    Err(DesignError::invalid(reason))
+}
+
 fn text(value: &Value, place: impl Fn() -> String) -> Result<&str, DesignError> {
-    value.as_str().ok_or_else(|| {
-        let reason = format!("`{}` field must have string type", place());
-        DesignError::invalid(reason)
-    })
+    typed(value, &["string"], place)?;
+    Ok(value.as_str().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -210,7 +241,23 @@ mod tests {
             ),
             (
                 r#"{"filters":{"f":1}}"#,
-                "invalid_design_doc: `filters.f` field must have string type",
+                "invalid_design_doc: `filters.f` field must have object or string type",
+            ),
+            (
+                r#"{"updates":{"f":[]}}"#,
+                "invalid_design_doc: `updates.f` field must have object or string type",
+            ),
+            (
+                r#"{"rewrites":{}}"#,
+                "invalid_design_doc: `rewrites` field must have string or array type",
+            ),
+            (
+                r#"{"options":{"local_seq":"true"}}"#,
+                "invalid_design_doc: `options.local_seq` field must have boolean type",
+            ),
+            (
+                r#"{"views":{"lib":"exports.a = 1"}}"#,
+                "invalid_design_doc: `views.lib` field must have object type",
             ),
             (
                 r#"{"validate_doc_update":{}}"#,
@@ -232,6 +279,7 @@ mod tests {
             r#"{"language":"query","views":{"v":{"map":{"fields":{}},"reduce":"_count"}}}"#,
             r#"{"views":{"lib":{"a":"exports.a = 1"},"v":{"map":"function(d){}","reduce":"_sum"}}}"#,
             r#"{"filters":{"f":"function(){}"},"options":{"include_design":true}}"#,
+            r#"{"filters":{"f":"function(){}","lib":{"a":"exports.a = 1"}},"rewrites":[]}"#,
         ] {
             let document = varve_json::parse_object(document.as_bytes()).unwrap();
             assert_eq!(check_design(&document, Limits::default()), Ok(()));

@@ -15,6 +15,9 @@ const MAX_MAPS: usize = 254;
 /// Begins what is hashed; another one makes every index anew.
 const SIGNATURE_VERSION: &[u8] = b"varve view index 1";
 
+/// Begins what is hashed where reduces may grow.
+const GROWING: &[u8] = b"varve view index, reduces may grow";
+
 /// Names an index file: the MD5 over everything that decides its content, and the names of its
 /// views. Design documents that agree in that share the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,6 +121,20 @@ impl ViewGroup {
             maps,
             library,
         })
+    }
+
+    /// The same group with an index of its own if it has reduce functions in JavaScript: their results
+    /// may grow with what they are made of, and what was refused as growing stands in inner nodes.
+    pub fn with_growing_reduces(mut self) -> Self {
+        let is_script = |reduction: &Reduction| matches!(reduction, Reduction::Script(_));
+        let mut reductions = self.maps.iter().flat_map(|map| &map.reductions);
+        if reductions.any(is_script) {
+            let mut hash = Md5::new();
+            hash.update(GROWING);
+            hash.update(self.signature.0);
+            self.signature = Signature(hash.finalize().into());
+        }
+        self
     }
 
     /// The name of the group's index file.
@@ -316,6 +333,17 @@ mod tests {
         assert_ne!(place("b").reduction, place("c").reduction);
         assert_eq!((place("d").map, place("d").reduction), (1, None));
         assert!(group.place("lib").is_err());
+    }
+
+    #[test]
+    fn only_reduces_in_javascript_have_another_index_where_they_may_grow() {
+        for (reduce, is_other) in [("_sum", false), ("function (k, v) { return v }", true)] {
+            let design = format!(r#"{{"views":{{"a":{{"map":"m","reduce":"{reduce}"}}}}}}"#);
+            let usual = group(&design);
+            let growing = group(&design).with_growing_reduces();
+            assert_eq!(usual.signature() != growing.signature(), is_other);
+            assert_eq!(usual.maps(), growing.maps());
+        }
     }
 
     #[test]

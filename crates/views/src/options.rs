@@ -90,12 +90,16 @@ pub struct QueryOptions {
     pub skip: u64,
     /// Whether to reduce; unless given, a view that can is reduced.
     pub reduce: Option<bool>,
-    /// How to group.
+    /// How to group: what the next two say.
     pub grouping: Grouping,
+    /// Whether to group by whole keys.
+    pub group: Option<bool>,
+    /// By how many items of keys to group; goes before `group`.
+    pub group_level: Option<u64>,
     /// Whether rows come with their documents.
     pub include_docs: bool,
-    /// Whether those documents name their conflicts.
-    pub conflicts: bool,
+    /// Whether those documents name their conflicts; `None` if nothing was said of it.
+    pub conflicts: Option<bool>,
     /// Whether those documents hold their attachments' content.
     pub attachments: bool,
     /// Whether attachments are described as they are stored.
@@ -122,8 +126,10 @@ impl Default for QueryOptions {
             skip: 0,
             reduce: None,
             grouping: Grouping::None,
+            group: None,
+            group_level: None,
             include_docs: false,
-            conflicts: false,
+            conflicts: None,
             attachments: false,
             att_encoding_info: false,
             update_seq: false,
@@ -142,10 +148,22 @@ impl QueryOptions {
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, OptionError> {
         let mut options = QueryOptions::default();
-        for (name, text) in pairs {
-            options.set_text(name, text)?;
-        }
+        options.set_query(pairs)?;
         Ok(options)
+    }
+
+    /// Takes the decoded names and values of a query string, which count more than what was set
+    /// before.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn set_query<'a>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), OptionError> {
+        pairs
+            .into_iter()
+            .try_for_each(|(name, text)| self.set_text(name, text))
     }
 
     /// Takes the members of a JSON body, which count more than what was set before.
@@ -175,18 +193,14 @@ impl QueryOptions {
             "limit" => self.limit = Some(count(text)?),
             "skip" => self.skip = count(text)?,
             "group_level" => {
-                self.grouping = match count(text)? {
-                    0 => Grouping::None,
-                    level => Grouping::Level(level),
-                }
+                self.group_level = Some(count(text)?);
+                self.settle_grouping();
             }
             "group" => {
-                self.grouping = if truth(text)? {
-                    Grouping::Exact
-                } else {
-                    Grouping::None
-                }
+                self.group = Some(truth(text)?);
+                self.settle_grouping();
             }
+            "conflicts" => self.conflicts = Some(truth(text)?),
             "stale" => self.update = stale(text)?,
             "update" => self.update = update(text)?,
             "stable" => check_stable(text)?,
@@ -196,12 +210,19 @@ impl QueryOptions {
         Ok(())
     }
 
+    fn settle_grouping(&mut self) {
+        self.grouping = match (self.group_level, self.group) {
+            (Some(0), _) | (None, None | Some(false)) => Grouping::None,
+            (Some(level), _) => Grouping::Level(level),
+            (None, Some(true)) => Grouping::Exact,
+        }
+    }
+
     fn set_flag(&mut self, name: &str, text: &str) -> Result<(), OptionError> {
         let flag = match name {
             "inclusive_end" => &mut self.inclusive_end,
             "descending" => &mut self.descending,
             "include_docs" => &mut self.include_docs,
-            "conflicts" => &mut self.conflicts,
             "attachments" => &mut self.attachments,
             "att_encoding_info" => &mut self.att_encoding_info,
             "update_seq" => &mut self.update_seq,
@@ -231,39 +252,47 @@ impl QueryOptions {
         Ok(())
     }
 
-    /// Refuses options that exclude each other in a query of a view.
+    /// Refuses options that exclude each other in a query of a view; of several, in CouchDB's order.
     ///
     /// # Errors
     /// [`OptionError::Query`] in the words of CouchDB.
     pub fn check_for_view(&self, can_reduce: bool) -> Result<(), OptionError> {
-        let refused = |reason: &str| Err(OptionError::query(reason));
-        let ranged = self.start_key.is_some() || self.end_key.is_some();
-        if self.keys.is_some() && ranged {
-            return refused("`keys` is incompatible with `key`, `start_key` and `end_key`");
+        let reduces = can_reduce && self.reduce != Some(false);
+        let groups = self.grouping != Grouping::None;
+        let is_ranged = self.start_key.is_some() || self.end_key.is_some();
+        let has_keys = self.keys.as_ref().is_some_and(|keys| !keys.is_empty());
+        let not_exact = self.grouping != Grouping::Exact;
+        let refusals = [
+            (
+                self.group == Some(false) && groups,
+                "Can't specify group=false and group_level>0 at the same time",
+            ),
+            (
+                !can_reduce && self.reduce == Some(true),
+                "Reduce is invalid for map-only views.",
+            ),
+            (
+                reduces && self.keys.is_some() && not_exact,
+                "Multi-key fetches for reduce views must use `group=true`",
+            ),
+            (
+                has_keys && is_ranged,
+                "`keys` is incompatible with `key`, `start_key` and `end_key`",
+            ),
+            (!reduces && groups, "Invalid use of grouping on a map view."),
+            (
+                reduces && self.include_docs,
+                "`include_docs` is invalid for reduce",
+            ),
+            (
+                reduces && self.conflicts.is_some(),
+                "`conflicts` is invalid for reduce views.",
+            ),
+        ];
+        match refusals.iter().find(|(is_so, _)| *is_so) {
+            Some((_, reason)) => Err(OptionError::query(*reason)),
+            None => self.check_range(),
         }
-        self.check_range()?;
-        if !can_reduce {
-            if self.reduce == Some(true) {
-                return refused("Reduce is invalid for map-only views.");
-            }
-            if self.grouping != Grouping::None {
-                return refused("Invalid use of grouping on a map view.");
-            }
-            return Ok(());
-        }
-        if self.reduce == Some(false) {
-            if self.grouping != Grouping::None {
-                return refused("Invalid use of grouping on a map view.");
-            }
-            return Ok(());
-        }
-        if self.include_docs {
-            return refused("`include_docs` is invalid for reduce");
-        }
-        if self.keys.is_some() && self.grouping != Grouping::Exact {
-            return refused("Multi-key fetches for reduce views must use `group=true`");
-        }
-        Ok(())
     }
 
     /// Refuses a range that ends before it starts.
@@ -427,19 +456,81 @@ mod tests {
         assert_eq!(refusal(&down, false), format!("{range}false"));
     }
 
-    /// Exchange 145.
+    /// Exchange 145, and CouchDB's order of body and query string.
     #[test]
-    fn a_body_counts_more_than_the_query_string() {
-        let mut options = QueryOptions::from_query([("limit", "1"), ("group", "true")]).unwrap();
+    fn what_is_set_later_counts_more() {
+        let mut options = QueryOptions::default();
         let body = varve_json::parse_object(br#"{"limit":2,"keys":["a"],"key":[1],"x":{}}"#);
         options.set_body(&body.unwrap()).unwrap();
-        assert_eq!(options.limit, Some(2));
+        options
+            .set_query([("limit", "1"), ("group", "true")])
+            .unwrap();
+        assert_eq!(options.limit, Some(1));
         assert_eq!(options.keys, Some(vec![Value::from("a")]));
         assert_eq!(options.start_key, options.end_key);
         let body = varve_json::parse_object(br#"{"keys":1}"#).unwrap();
         let error = options.set_body(&body).unwrap_err();
         assert_eq!(error.name(), "bad_request");
         assert_eq!(error.to_string(), "`keys` member must be an array.");
+    }
+
+    /// In the order in which CouchDB's `couch_mrview_util:validate_args` looks at them.
+    #[test]
+    fn of_several_refusals_couchdb_s_is_given() {
+        let words = |pairs: &[(&str, &str)], can_reduce| {
+            let words = refusal(pairs, can_reduce);
+            words
+                .strip_prefix("query_parse_error: ")
+                .unwrap()
+                .to_owned()
+        };
+        let all = [
+            ("group", "false"),
+            ("group_level", "1"),
+            ("reduce", "true"),
+            ("keys", "[1]"),
+            ("startkey", "2"),
+            ("endkey", "1"),
+            ("include_docs", "true"),
+            ("conflicts", "false"),
+        ];
+        let level = "Can't specify group=false and group_level>0 at the same time";
+        assert_eq!(words(&all, true), level);
+        assert_eq!(words(&all, false), level);
+        assert_eq!(
+            words(&all[1..], false),
+            "Reduce is invalid for map-only views."
+        );
+        let multi = "Multi-key fetches for reduce views must use `group=true`";
+        assert_eq!(words(&all[1..], true), multi);
+        let keys = "`keys` is incompatible with `key`, `start_key` and `end_key`";
+        assert_eq!(words(&[("group", "true"), all[3], all[5]], true), keys);
+        assert_eq!(words(&[all[1], all[3], all[5]], false), keys);
+        let docs = "`include_docs` is invalid for reduce";
+        assert_eq!(words(&all[4..], true), docs);
+        let conflicts = "`conflicts` is invalid for reduce views.";
+        assert_eq!(words(&[all[4], all[5], all[7]], true), conflicts);
+        assert!(words(&all[4..6], true).starts_with("No rows can match your key range"));
+    }
+
+    #[test]
+    fn a_level_goes_before_whole_keys_in_either_order() {
+        for (group, level, expected) in [
+            ("true", "2", Grouping::Level(2)),
+            ("true", "0", Grouping::None),
+            ("false", "0", Grouping::None),
+        ] {
+            let mut pairs = [("group", group), ("group_level", level)];
+            for _ in 0..2 {
+                let options = QueryOptions::from_query(pairs).unwrap();
+                assert_eq!(options.grouping, expected, "{pairs:?}");
+                assert_eq!(options.check_for_view(true), Ok(()));
+                pairs.reverse();
+            }
+        }
+        // No keys are no restriction of a range.
+        let none = QueryOptions::from_query([("keys", "[]"), ("startkey", "1")]).unwrap();
+        assert_eq!(none.check_for_view(false), Ok(()));
     }
 
     #[test]
@@ -468,6 +559,7 @@ mod tests {
             limit: Some(3),
             skip: 4,
             grouping: Grouping::Level(2),
+            group_level: Some(2),
             reduce: Some(true),
             update: Update::After,
             update_seq: true,

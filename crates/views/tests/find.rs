@@ -325,7 +325,9 @@ fn indexes_are_taken_out_and_put_in() {
     let expected = r#"{"_id":"_design/t","language":"query","views":{"n":{"map":{"fields":{"a":"asc","b":"asc"},"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":["a",{"b":"asc"}]}}}}}"#;
     assert_eq!(text, expected);
     let mut script = object(r#"{"language":"javascript"}"#);
-    assert_eq!(index.add_to("n", &mut script), Err(FindError::Language));
+    let found = "\"javascript\"".to_owned();
+    let refused = Err(FindError::DesignLanguage { found });
+    assert_eq!(index.add_to("n", &mut script), refused);
     for (request, word) in [
         ("{}", "missing_required_key"),
         (r#"{"index":{}}"#, "missing_required_key"),

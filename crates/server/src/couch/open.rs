@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
 use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
+use varve_js::Limits;
 
 use super::failures::missing_database;
 use super::find::Definitions;
@@ -84,13 +85,17 @@ impl OpenDatabase {
         })
     }
 
-    /// The validation functions of a snapshot.
+    /// The validation functions of a snapshot, which will run within the limits.
     ///
     /// # Errors
     /// 500 if the file cannot be read.
-    pub fn validators(&self, snapshot: &Snapshot) -> Result<Arc<Validators>, Failure> {
+    pub fn validators(
+        &self,
+        snapshot: &Snapshot,
+        limits: Limits,
+    ) -> Result<Arc<Validators>, Failure> {
         let known = Arc::clone(&lock(&self.validators));
-        let current = Validators::of(snapshot, &known)?;
+        let current = Validators::of(snapshot, &known, limits)?;
         *lock(&self.validators) = Arc::clone(&current);
         Ok(current)
     }

@@ -6,25 +6,25 @@ use varve_views::QueryOptions;
 use super::call::Call;
 use crate::Failure;
 
-/// The options of a request's query and body.
+/// The options of a request's query and body, of which the query counts more.
 ///
 /// # Errors
 /// 400 for the first that cannot be used.
 pub fn options_of(call: &Call) -> Result<QueryOptions, Failure> {
-    let mut options = options_of_query(call)?;
+    let mut options = QueryOptions::default();
     if !call.request.is_read() && !call.request.body.is_empty() {
         match call.json_body()? {
             Value::Object(body) => options.set_body(&body)?,
             _ => return Err(Failure::bad_request("Request body must be a JSON object")),
         }
     }
+    options.set_query(pairs(call))?;
     Ok(options)
 }
 
-fn options_of_query(call: &Call) -> Result<QueryOptions, Failure> {
+fn pairs(call: &Call) -> impl Iterator<Item = (&str, &str)> {
     let pairs = call.request.query.iter();
-    let pairs = pairs.map(|(name, value)| (name.as_str(), value.as_str()));
-    Ok(QueryOptions::from_query(pairs)?)
+    pairs.map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
 /// Whether the body of a POST holds several queries, as nano sends them to the view itself.
@@ -44,7 +44,7 @@ pub fn queries_of(call: &Call) -> Result<Vec<QueryOptions>, Failure> {
     let queries = body.get("queries").and_then(Value::as_array);
     let queries = queries
         .ok_or_else(|| Failure::bad_request("`queries` member must exist and be an array."))?;
-    let common = options_of_query(call)?;
+    let common = QueryOptions::from_query(pairs(call))?;
     let each = queries.iter().map(|query| {
         let mut options = common.clone();
         match query.as_object() {

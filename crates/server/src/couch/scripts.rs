@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use varve_js::{
-    Emission, FilterEngine, JsError, Limits, MapEngine, UpdateEngine, Updated, ValidateEngine,
-    Verdict,
+    Compilation, Emission, FilterEngine, JsError, Limits, MapFunctions, UpdateEngine, Updated,
+    ValidateEngine, Verdict,
 };
 use varve_json::Object;
 
@@ -25,21 +25,25 @@ pub struct Script {
     source: String,
     /// JSON text of what it may require: the design document, or `views.lib` alone for views.
     root: Arc<[u8]>,
+    /// What a call may take.
+    limits: Limits,
 }
 
 impl Script {
     /// A function that is given the whole design document.
-    pub fn new(source: &str, design: &[u8]) -> Script {
+    pub fn new(source: &str, design: &[u8], limits: Limits) -> Script {
         Script {
             source: source.to_owned(),
             root: design.into(),
+            limits,
         }
     }
 
     /// A map function.
-    pub fn of_view(source: &str, design: &Object) -> Script {
+    pub fn of_view(source: &str, design: &Object, limits: Limits) -> Script {
         let library = varve_views::library(design);
-        Script::new(source, library.as_deref().unwrap_or("{}").as_bytes())
+        let library = library.as_deref().unwrap_or("{}");
+        Script::new(source, library.as_bytes(), limits)
     }
 }
 
@@ -73,7 +77,7 @@ impl<E> Engines<E> {
 
 thread_local! {
     static FILTERS: RefCell<Engines<FilterEngine>> = const { RefCell::new(Engines::new()) };
-    static MAPS: RefCell<Engines<MapEngine>> = const { RefCell::new(Engines::new()) };
+    static MAPS: RefCell<Engines<MapFunctions>> = const { RefCell::new(Engines::new()) };
     static UPDATERS: RefCell<Engines<UpdateEngine>> = const { RefCell::new(Engines::new()) };
     static VALIDATORS: RefCell<Engines<ValidateEngine>> = const { RefCell::new(Engines::new()) };
 }
@@ -90,7 +94,23 @@ pub fn check_filter(script: &Script) -> Result<(), Failure> {
 }
 
 fn compile_filter(script: &Script) -> Result<FilterEngine, JsError> {
-    FilterEngine::compile(&script.source, &script.root, Limits::default())
+    FilterEngine::compile(&script.source, &script.root, script.limits)
+}
+
+/// The same for a map function whose emitting decides.
+///
+/// # Errors
+/// 400.
+pub fn check_map(script: &Script, how: Compilation) -> Result<(), Failure> {
+    MAPS.with_borrow_mut(|engines| {
+        let compile = |script: &Script| compile_map(script, how);
+        engines.get(script, compile).map_err(failed)?;
+        Ok(())
+    })
+}
+
+fn compile_map(script: &Script, how: Compilation) -> Result<MapFunctions, JsError> {
+    MapFunctions::compile(&[&script.source], Some(&script.root), script.limits, how)
 }
 
 /// Whether a filter function lets a document pass; both arguments are JSON text.
@@ -104,14 +124,14 @@ pub fn filter(script: &Script, document: &[u8], request: &[u8]) -> Result<bool, 
     })
 }
 
-/// Whether a map function emits anything for a document.
+/// Whether a map function emits anything for a document, the JSON text of an object as this program
+/// writes it. Simple functions need no engine if `how` lets them.
 ///
 /// # Errors
 /// As [`filter`].
-pub fn emits(script: &Script, document: &[u8]) -> Result<bool, Failure> {
+pub fn emits(script: &Script, document: &[u8], how: Compilation) -> Result<bool, Failure> {
     MAPS.with_borrow_mut(|engines| {
-        let compile =
-            |it: &Script| MapEngine::with_modules(&[&it.source], Some(&it.root), Limits::default());
+        let compile = |script: &Script| compile_map(script, how);
         let engine = engines.get(script, compile).map_err(failed)?;
         let mut emissions = engine.map(document).map_err(failed)?;
         Ok(emissions.any(|emission| matches!(emission, Emission::Row { .. })))
@@ -130,8 +150,7 @@ pub fn validate(
     security: &[u8],
 ) -> Result<Verdict, Failure> {
     VALIDATORS.with_borrow_mut(|engines| {
-        let compile =
-            |it: &Script| ValidateEngine::compile(&it.source, &it.root, Limits::default());
+        let compile = |it: &Script| ValidateEngine::compile(&it.source, &it.root, it.limits);
         let engine = engines.get(script, compile).map_err(failed)?;
         engine
             .validate(document, previous, user, security)
@@ -156,7 +175,7 @@ pub fn update(
         }
     };
     UPDATERS.with_borrow_mut(|engines| {
-        let compile = |it: &Script| UpdateEngine::compile(&it.source, &it.root, Limits::default());
+        let compile = |it: &Script| UpdateEngine::compile(&it.source, &it.root, it.limits);
         let engine = engines.get(script, compile).map_err(failed)?;
         engine.update(document, request).map_err(failed)
     })

@@ -30,7 +30,7 @@ pub fn answer(
         return Err(Failure::new(405, "method_not_allowed", words).with_header("allow", "POST,PUT"));
     }
     let snapshot = call.database.documents.snapshot();
-    let script = script_of(&snapshot, design, function)?;
+    let script = script_of(call, &snapshot, design, function)?;
     let document = id.map(|id| current(&snapshot, id)).transpose()?.flatten();
     let request = request_object(call, id)?;
     let returned = match scripts::update(&script, document.as_deref(), &request)? {
@@ -68,13 +68,19 @@ fn refusal(text: &str) -> Failure {
     Failure::new(500, part(0), part(1))
 }
 
-fn script_of(snapshot: &Snapshot, design: &str, function: &str) -> Result<Script, Failure> {
+fn script_of(
+    call: &Call,
+    snapshot: &Snapshot,
+    design: &str,
+    function: &str,
+) -> Result<Script, Failure> {
     let text = design_text(snapshot, design)?;
     let design = varve_json::parse(&text)?;
     let missing = |key: &str| Failure::not_found(format!("missing json key: {key}"));
     let updates = design.get("updates").ok_or_else(|| missing("updates"))?;
     let source = updates.get(function).and_then(Value::as_str);
-    Ok(Script::new(source.ok_or_else(|| missing(function))?, &text))
+    let source = source.ok_or_else(|| missing(function))?;
+    Ok(Script::new(source, &text, call.app.limits()))
 }
 
 /// The JSON text of a document's winner, with its history; `None` if there is none.

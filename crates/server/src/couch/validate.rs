@@ -31,7 +31,11 @@ impl Validators {
     ///
     /// # Errors
     /// 500 if the file cannot be read.
-    pub fn of(snapshot: &Snapshot, known: &Arc<Validators>) -> Result<Arc<Validators>, Failure> {
+    pub fn of(
+        snapshot: &Snapshot,
+        known: &Arc<Validators>,
+        limits: Limits,
+    ) -> Result<Arc<Validators>, Failure> {
         let rows = snapshot.all_docs(IdRange::DESIGN, Direction::Forward)?;
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         let same = |(row, (id, rev)): (&varve_docdb::AllDocsRow, &(String, Rev))| {
@@ -43,7 +47,7 @@ impl Validators {
         let mut validators = Validators::default();
         for row in rows {
             let id = row.id().to_owned();
-            match script_of(snapshot, &row)? {
+            match script_of(snapshot, &row, limits)? {
                 Ok(None) => {}
                 Ok(Some(script)) => validators.scripts.push((id.clone(), script)),
                 Err(damage) => validators.unknown = Some(unknown(&row, &damage)),
@@ -64,6 +68,7 @@ impl Validators {
 fn script_of(
     snapshot: &Snapshot,
     row: &varve_docdb::AllDocsRow,
+    limits: Limits,
 ) -> Result<Result<Option<Script>, String>, Failure> {
     let mut text = Vec::new();
     match snapshot.body(&row.stored, &mut text) {
@@ -79,7 +84,7 @@ fn script_of(
         return Ok(Ok(None));
     };
     let whole = text_of_revision(snapshot, row.id(), &row.rev, &row.stored)?;
-    Ok(Ok(Some(Script::new(source, &whole))))
+    Ok(Ok(Some(Script::new(source, &whole, limits))))
 }
 
 /// What whoever writes is told of a design document that cannot be read.
@@ -98,7 +103,8 @@ pub fn is_free(call: &Call, edit: &Edit) -> Result<bool, Failure> {
         return Ok(false);
     }
     let snapshot = call.database.documents.snapshot();
-    Ok(call.database.validators(&snapshot)?.leave(edit))
+    let validators = call.database.validators(&snapshot, call.app.limits())?;
+    Ok(validators.leave(edit))
 }
 
 /// Writes those of the edits that may be written; outcomes have the order of the edits.
@@ -111,7 +117,7 @@ pub fn update(
     mode: Mode,
 ) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
     let snapshot = call.database.documents.snapshot();
-    let validators = call.database.validators(&snapshot)?;
+    let validators = call.database.validators(&snapshot, call.app.limits())?;
     if !users::is_about(call) && edits.iter().all(|edit| validators.leave(edit)) {
         return write(call, edits, mode);
     }
@@ -152,7 +158,9 @@ fn write(
     if !designs.is_empty() {
         let snapshot = call.database.documents.snapshot();
         let indexes = &call.database.indexes;
-        designs.iter().for_each(|id| indexes.follow(&snapshot, id));
+        designs
+            .iter()
+            .for_each(|id| indexes.follow(&call.app, &snapshot, id));
     }
     let outcomes = outcomes.into_iter();
     Ok(outcomes
@@ -202,7 +210,7 @@ impl<'a> Check<'a> {
         if edit.id().starts_with(DESIGN_PREFIX) {
             self.call.check_admin()?;
             if !edit.is_deletion() {
-                check_design(&edit.body().to_object()?, Limits::default())?;
+                check_design(&edit.body().to_object()?, self.call.app.limits())?;
             }
             return Ok(());
         }

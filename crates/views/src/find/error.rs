@@ -42,9 +42,15 @@ pub enum FindError {
     /// No index can be used, and all documents must not be read instead.
     #[error("There is no index available for this selector.")]
     NoIndex,
-    /// A design document holds functions and cannot hold json indexes.
+    /// A design document holds functions and is not one of json indexes.
     #[error("Invalid design document query language.")]
     Language,
+    /// A design document holds functions and takes no json indexes.
+    #[error("Existing design doc has an invalid language: {found}")]
+    DesignLanguage {
+        /// The JSON text of its language, or `false` if it says none.
+        found: String,
+    },
 }
 
 impl FindError {
@@ -58,6 +64,7 @@ impl FindError {
             FindError::NoService { .. } => "required_index_service_unavailable",
             FindError::NoSort | FindError::NoIndex => "no_usable_index",
             FindError::Language => "invalid_query_ddoc_language",
+            FindError::DesignLanguage { .. } => "invalid_ddoc_lang",
         }
     }
 

@@ -228,12 +228,17 @@ impl NewIndex {
     /// Puts the index into its design document, which may be new. Says whether that changed it.
     ///
     /// # Errors
-    /// The document is written in another language.
+    /// The document is there already and is written in another language, which is JavaScript if it
+    /// says none.
     pub fn add_to(&self, name: &str, document: &mut Object) -> Result<bool, FindError> {
-        match document.get("language").map(Value::as_str) {
-            None => document.insert("language", QUERY),
-            Some(Some(QUERY)) => {}
-            Some(_) => return Err(FindError::Language),
+        let is_stored = document.get("_rev").is_some();
+        match document.get("language") {
+            None if !is_stored => document.insert("language", QUERY),
+            Some(Value::String(language)) if language == QUERY => {}
+            other => {
+                let found = other.map_or_else(|| "false".to_owned(), varve_json::to_string);
+                return Err(FindError::DesignLanguage { found });
+            }
         }
         let mut options = Object::new();
         options.insert("def", self.definition.clone());

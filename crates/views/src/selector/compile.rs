@@ -168,11 +168,7 @@ impl Compiler {
             "$allMatch" => Test::Every(self.inner(value, at)?.ok_or_else(bad)?),
             "$keyMapMatch" => Test::Key(self.inner(value, at)?.ok_or_else(bad)?),
             "$beginsWith" => Test::BeginsWith(text()?.to_owned()),
-            _ => {
-                return Err(SelectorError::Operator {
-                    operator: operator.to_owned(),
-                });
-            }
+            _ => return Err(unknown(operator)),
         };
         Ok(Condition { test, wanted })
     }
@@ -205,6 +201,23 @@ impl Compiler {
             builder.build().ok()
         };
         Ok(build(false).or_else(|| build(true)))
+    }
+}
+
+/// Operators that CouchDB refuses in other words than unknown ones.
+const UNSUPPORTED: [&str; 5] = [
+    "$where",
+    "$geoWithin",
+    "$geoIntersects",
+    "$near",
+    "$nearSphere",
+];
+
+fn unknown(operator: &str) -> SelectorError {
+    let name = operator.to_owned();
+    match UNSUPPORTED.contains(&operator) {
+        true => SelectorError::Unsupported { operator: name },
+        false => SelectorError::Operator { operator: name },
     }
 }
 

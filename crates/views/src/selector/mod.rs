@@ -34,6 +34,12 @@ pub enum SelectorError {
         /// As written, such as `$nope`.
         operator: String,
     },
+    /// An operator of MongoDB that CouchDB knows by name only.
+    #[error("Unsupported operator: {operator}")]
+    Unsupported {
+        /// As written, such as `$where`.
+        operator: String,
+    },
     /// An operator does not take such a value.
     #[error("Bad argument for operator {operator}: {found}")]
     Argument {
@@ -59,6 +65,7 @@ impl SelectorError {
         match self {
             SelectorError::NotAnObject { .. } => "invalid_selector_json",
             SelectorError::Operator { .. } => "invalid_operator",
+            SelectorError::Unsupported { .. } => "not_supported",
             SelectorError::NoField => "invalid_selector",
             SelectorError::Argument { .. } | SelectorError::TooDeep | SelectorError::TooLarge => {
                 "bad_arg"

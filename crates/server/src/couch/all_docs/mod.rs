@@ -279,7 +279,7 @@ impl Query {
     ) -> Result<(), Failure> {
         let options = &self.options;
         let extras = row_extras(
-            options.conflicts,
+            options.conflicts.unwrap_or(false),
             options.attachments,
             options.att_encoding_info,
         );

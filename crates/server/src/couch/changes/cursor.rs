@@ -156,6 +156,11 @@ impl Cursor {
         Ok(self.remaining > 0)
     }
 
+    /// Whether a function in JavaScript says what is shown.
+    pub fn runs_script(&self) -> bool {
+        self.filter.is_script()
+    }
+
     /// Whether any change was shown.
     pub fn has_shown(&self) -> bool {
         self.shown > 0

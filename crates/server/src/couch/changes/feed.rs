@@ -66,11 +66,15 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
         call,
         mut cursor,
         options,
+        first,
         ..
     } = feed;
     let mut waiter = Waiter::new(&call.app, call.database.commits(), &options);
     let (app, database) = (call.app, call.database);
     Answer::feed(S::CONTENT_TYPE, move |sender| async move {
+        if !first.is_empty() {
+            sender.send(first).await?;
+        }
         loop {
             waiter.mark_seen();
             loop {
@@ -108,12 +112,15 @@ pub fn longpoll(feed: Feed) -> Answer {
         call,
         mut cursor,
         options,
+        first,
         ..
     } = feed;
     let mut waiter = Waiter::new(&call.app, call.database.commits(), &options);
     let (app, database) = (call.app, call.database);
     Answer::feed("application/json", move |sender| async move {
-        sender.send(b"{\"results\":[\n".to_vec()).await?;
+        sender
+            .send([&b"{\"results\":[\n"[..], &first].concat())
+            .await?;
         loop {
             waiter.mark_seen();
             loop {

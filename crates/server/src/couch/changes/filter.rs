@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use varve_docdb::{Change, DESIGN_PREFIX, Rev, Snapshot, Stored};
+use varve_js::Compilation;
 use varve_json::Value;
 use varve_views::selector::Selector;
 
@@ -25,7 +26,7 @@ pub enum Filter {
     /// Documents that match.
     Selector(Selector),
     /// Documents for which a map function emits.
-    View(Script),
+    View(Script, Compilation),
     /// Documents for which a filter function says so.
     Function {
         /// The function.
@@ -75,13 +76,16 @@ impl Filter {
                 let view = member(member(&document, "views")?, view)?;
                 let source = source_of(view, "map")?;
                 let design = document.as_object().ok_or_else(failures::missing)?;
-                Filter::View(Script::of_view(source, design))
+                let script = Script::of_view(source, design, call.app.limits());
+                let how = call.app.compilation();
+                scripts::check_map(&script, how)?;
+                Filter::View(script, how)
             }
             FilterName::Function(design, filter) => {
                 let document = design_document(snapshot, design)?;
                 let source = source_of(member(&document, "filters")?, filter)?;
                 let text = varve_json::to_string(&document);
-                let script = Script::new(source, text.as_bytes());
+                let script = Script::new(source, text.as_bytes(), call.app.limits());
                 scripts::check_filter(&script)?;
                 Filter::Function {
                     script,
@@ -94,6 +98,11 @@ impl Filter {
     /// Whether the client named the documents.
     pub fn is_by_id(&self) -> bool {
         matches!(self, Filter::Documents(_))
+    }
+
+    /// Whether a function is asked, which may fail.
+    pub fn is_script(&self) -> bool {
+        matches!(self, Filter::View(..) | Filter::Function { .. })
     }
 
     /// Which leaves pass; `None` if none does. Without `all_leaves` only the winner is asked for.
@@ -111,7 +120,7 @@ impl Filter {
             Filter::None => return all(true),
             Filter::Documents(ids) => return all(ids.contains(&change.id)),
             Filter::Design => return all(change.id.starts_with(DESIGN_PREFIX)),
-            Filter::Selector(_) | Filter::View(_) | Filter::Function { .. } => {}
+            Filter::Selector(_) | Filter::View(..) | Filter::Function { .. } => {}
         }
         let mut passed = Vec::new();
         if self.accepts(snapshot, &change.id, &change.rev, &change.stored)? {
@@ -142,7 +151,7 @@ impl Filter {
         let text = text_of(snapshot, id, rev, stored)?;
         match self {
             Filter::Selector(selector) => Ok(selector.matches(&varve_json::parse(&text)?)),
-            Filter::View(script) => scripts::emits(script, &text),
+            Filter::View(script, how) => scripts::emits(script, &text, *how),
             Filter::Function { script, request } => scripts::filter(script, &text, request),
             Filter::None | Filter::Documents(_) | Filter::Design => Ok(true),
         }

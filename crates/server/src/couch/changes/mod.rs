@@ -26,12 +26,15 @@ pub struct Feed {
     snapshot: Snapshot,
     cursor: Cursor,
     options: ChangesOptions,
+    /// What was read already.
+    first: Vec<u8>,
 }
 
 /// Checks a request for changes.
 ///
 /// # Errors
-/// 400 for options that cannot be used, 404 for a filter that is not there.
+/// 400 for options that cannot be used and for a filter function that fails at once, 404 for a filter
+/// that is not there.
 pub fn begin(call: Call) -> Result<Feed, Failure> {
     let options = ChangesOptions::parse(&call.request, &call.database.incarnation)?;
     let snapshot = call.database.documents.snapshot();
@@ -40,7 +43,11 @@ pub fn begin(call: Call) -> Result<Feed, Failure> {
         Since::Update(update) => update,
         Since::Now => snapshot.update_seq(),
     };
-    let cursor = Cursor::new(since, filter, &options, &call.database.incarnation);
+    let mut cursor = Cursor::new(since, filter, &options, &call.database.incarnation);
+    let first = match cursor.runs_script() {
+        true => read_first(&mut cursor, &snapshot, options.feed)?,
+        false => Vec::new(),
+    };
     let snapshot = match options.include_docs {
         true => snapshot.in_order(),
         false => snapshot,
@@ -50,7 +57,19 @@ pub fn begin(call: Call) -> Result<Feed, Failure> {
         snapshot,
         cursor,
         options,
+        first,
     })
+}
+
+/// The first piece, read before the answer begins: an answer that has begun can only be cut.
+fn read_first(cursor: &mut Cursor, snapshot: &Snapshot, kind: Kind) -> Result<Vec<u8>, Failure> {
+    let mut piece = Vec::new();
+    match kind {
+        Kind::Normal | Kind::Longpoll => cursor.read(snapshot, Rows::after(false), &mut piece)?,
+        Kind::Continuous => cursor.read(snapshot, feed::Lines, &mut piece)?,
+        Kind::EventSource => cursor.read(snapshot, feed::Events, &mut piece)?,
+    };
+    Ok(piece)
 }
 
 impl Feed {
@@ -75,6 +94,7 @@ impl Feed {
             call,
             snapshot,
             mut cursor,
+            first,
             ..
         } = self;
         let tag = etag::opaque(&[
@@ -88,6 +108,7 @@ impl Feed {
         }
         let answer = Answer::stream("application/json", move |writer| {
             writer.buffer().extend_from_slice(b"{\"results\":[\n");
+            writer.buffer().extend_from_slice(&first);
             loop {
                 let framing = cursor::Rows::after(cursor.has_shown());
                 let more = cursor.read(&snapshot, framing, writer)?;

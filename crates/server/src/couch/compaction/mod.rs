@@ -301,7 +301,9 @@ fn compact_index(
         why,
         pace,
     };
-    index.compact(&watched, stop)
+    index.compact(&watched, stop)?;
+    database.indexes.synced(index.group().signature());
+    Ok(())
 }
 
 /// Why a database is compacted.

@@ -127,10 +127,20 @@ pub fn delete_many(call: &Call) -> Result<Answer, Failure> {
         Failure::new(400, "invalid_bulk_docs", reason)
     };
     let names = ids.as_array().ok_or_else(invalid)?.iter();
-    let names = names.map(Value::as_str).collect::<Option<Vec<_>>>();
+    let names = names.map(|name| {
+        name.as_str().ok_or_else(|| {
+            let reason = format!("Invalid index name: {}", varve_json::to_string(name));
+            Failure::new(400, "invalid_index_name", reason)
+        })
+    });
+    let names = names.collect::<Result<Vec<_>, _>>()?;
+    if let Some((key, _)) = body.iter().find(|(key, _)| !["docids", "w"].contains(key)) {
+        let key = key.to_owned();
+        return Err(FindError::UnknownKey { key }.into());
+    }
     let snapshot = call.database.documents.snapshot();
     let (mut success, mut fail) = (Vec::new(), Vec::new());
-    for name in names.ok_or_else(invalid)? {
+    for name in names {
         let mut told = Object::new();
         told.insert("id", name);
         match delete_design(call, &snapshot, name) {

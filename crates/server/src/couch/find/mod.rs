@@ -190,7 +190,7 @@ fn view_of(
     }
     let views = index_of(&call.app, &call.database, snapshot, &design)?;
     match options.updates() {
-        true => Refresh::of(&call.app, &call.database, design.id()).run(&views, snapshot),
+        true => Refresh::of(&call.app, &call.database, design.id()).for_client(&views, snapshot),
         false => Ok(views.current(snapshot)?),
     }
 }

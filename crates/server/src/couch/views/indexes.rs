@@ -1,19 +1,19 @@
 //! The open indexes of a database, and bringing them up to date.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use varve_base::storage;
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
-use varve_js::Limits;
 use varve_views::{
     BuildContext, IndexOptions, IndexView, Signature, ViewError, ViewGroup, ViewIndex, remove_stale,
 };
 
 use super::builds::Builds;
 use super::told::{Ration, Told};
+use super::waiting::Waiting;
 use crate::couch::call::Call;
 use crate::couch::failures;
 use crate::couch::open::OpenDatabase;
@@ -28,6 +28,8 @@ pub const ENDED: &str = "service_unavailable";
 pub struct Indexes {
     open: Mutex<Open>,
     builds: Builds,
+    /// Clients that wait for what is built.
+    pub(super) waiting: Waiting,
     ration: Ration,
 }
 
@@ -51,11 +53,11 @@ impl Indexes {
     /// To be called when a design document was written: if it needs another index than before, and no
     /// other does, what is built for it ends. A function that never ends could not be mended
     /// otherwise.
-    pub fn follow(&self, snapshot: &Snapshot, id: &str) {
+    pub fn follow(&self, app: &App, snapshot: &Snapshot, id: &str) {
         let needed = snapshot.document(id).ok().flatten();
         let needed = needed.and_then(|document| {
             let (_, stored) = document.winner().filter(|_| !document.is_deleted())?;
-            Some(group_of(snapshot, stored).ok()?.signature())
+            Some(group_of(app, snapshot, stored).ok()?.signature())
         });
         let mut open = self.lock();
         let known = open.by_design.get(id);
@@ -70,6 +72,17 @@ impl Indexes {
         if !others.any(|(_, other)| other.group().signature() == signature) {
             self.builds.end(signature);
         }
+    }
+
+    /// Whether a power cut may undo what was written to an index: nobody waits for the disk, since an
+    /// index can be made again.
+    pub fn is_unsynced(&self, signature: Signature) -> bool {
+        self.lock().unsynced.contains(&signature)
+    }
+
+    /// To be called when an index was compacted.
+    pub fn synced(&self, signature: Signature) {
+        self.lock().unsynced.remove(&signature);
     }
 
     /// Those that are open, each once, with the name of a design document.
@@ -92,6 +105,8 @@ struct Open {
     by_design: HashMap<String, (Rev, Arc<ViewIndex>)>,
     /// No file is open twice.
     by_signature: HashMap<Signature, Arc<ViewIndex>>,
+    /// Those that were written and not made durable since.
+    unsynced: HashSet<Signature>,
 }
 
 /// The index of a design document, opened if it is not.
@@ -115,7 +130,8 @@ pub fn index_of(
     if indexes.builds.is_over() {
         return Err(failures::missing_database());
     }
-    let group = group_of(snapshot, stored).map_err(|failure| failure.about(design.id(), rev))?;
+    let group =
+        group_of(app, snapshot, stored).map_err(|failure| failure.about(design.id(), rev))?;
     let group = Arc::new(group);
     let index = match open.by_signature.get(&group.signature()) {
         Some(index) => Arc::clone(index),
@@ -170,10 +186,18 @@ pub fn fresh(
     })
 }
 
-fn group_of(snapshot: &Snapshot, stored: &varve_docdb::Stored) -> Result<ViewGroup, Failure> {
+fn group_of(
+    app: &App,
+    snapshot: &Snapshot,
+    stored: &varve_docdb::Stored,
+) -> Result<ViewGroup, Failure> {
     let mut text = Vec::new();
     snapshot.body(stored, &mut text)?;
-    Ok(ViewGroup::read(&varve_json::parse_object(&text)?)?)
+    let group = ViewGroup::read(&varve_json::parse_object(&text)?)?;
+    Ok(match app.settings().functions.reduce_limit {
+        true => group,
+        false => group.with_growing_reduces(),
+    })
 }
 
 fn options(app: &App) -> IndexOptions {
@@ -182,8 +206,8 @@ fn options(app: &App) -> IndexOptions {
         setting: of_databases.setting,
         cache: of_databases.cache.clone(),
         unwritten: app.unwritten.clone(),
-        limits: Limits::default(),
-        reduce_limit: app.settings().reduce_limit,
+        limits: app.limits(),
+        reduce_limit: app.settings().functions.reduce_limit,
     }
 }
 
@@ -201,7 +225,7 @@ pub fn clean_up(app: &App, database: &OpenDatabase) -> Result<(), Failure> {
     let mut kept = Vec::new();
     for row in snapshot.all_docs(IdRange::DESIGN, Direction::Forward)? {
         // What cannot be used has no file.
-        if let Ok(group) = group_of(&snapshot, &row?.stored) {
+        if let Ok(group) = group_of(app, &snapshot, &row?.stored) {
             kept.push(group.signature());
         }
     }
@@ -209,6 +233,7 @@ pub fn clean_up(app: &App, database: &OpenDatabase) -> Result<(), Failure> {
     let mut open = indexes.lock();
     open.by_signature
         .retain(|signature, _| kept.contains(signature));
+    open.unsynced.retain(|signature| kept.contains(signature));
     open.by_design
         .retain(|_, (_, index)| kept.contains(&index.group().signature()));
     let folder = folder_of(&database.name);
@@ -219,9 +244,9 @@ pub fn clean_up(app: &App, database: &OpenDatabase) -> Result<(), Failure> {
 /// Brings an index up to date, as a task that others can see.
 #[derive(Clone)]
 pub struct Refresh {
-    app: Arc<App>,
+    pub(super) app: Arc<App>,
     /// Kept open while the index is written, so that no second one is opened beside it.
-    database: Arc<OpenDatabase>,
+    pub(super) database: Arc<OpenDatabase>,
     design: String,
 }
 
@@ -265,7 +290,7 @@ impl Refresh {
         };
         let context = BuildContext {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
-            limits: Limits::default(),
+            limits: self.app.limits(),
             compilation: self.app.compilation(),
             progress: &task,
             interrupt: &build.interrupt,
@@ -275,6 +300,8 @@ impl Refresh {
             Err(ViewError::Interrupted(_)) => return Err(self.interrupted()),
             built => built?,
         };
+        let signature = index.group().signature();
+        self.database.indexes.lock().unsynced.insert(signature);
         // Rows that went have left room.
         self.database.to_compact.tell();
         Ok(view)
@@ -287,17 +314,6 @@ impl Refresh {
         let words = "the index is not built any more, because its design document was changed or the \
                      server stops";
         Failure::new(503, ENDED, words)
-    }
-
-    /// The same on a thread of its own; what goes wrong is told to the operator, and to whoever asks
-    /// next.
-    pub fn run_later(&self, index: &Arc<ViewIndex>, snapshot: &Snapshot) {
-        let (refresh, index, snapshot) = (self.clone(), Arc::clone(index), snapshot.clone());
-        tokio::task::spawn_blocking(move || {
-            if let Err(failure) = refresh.run(&index, &snapshot) {
-                refresh.report(&failure);
-            }
-        });
     }
 
     /// Tells the operator why an index was not brought up to date, unless the database is gone or the

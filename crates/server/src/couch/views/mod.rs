@@ -3,6 +3,7 @@
 mod builds;
 pub mod indexes;
 mod told;
+mod waiting;
 pub(crate) mod warming;
 
 use std::sync::Arc;
@@ -67,12 +68,6 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Answer, F
     }))
 }
 
-/// What stands before the sequence of an index that nobody builds, and of one that somebody does.
-const UPDATER: [&[u8]; 2] = [
-    b"},\"waiting_commit\":false,\"waiting_clients\":0,\"updater_running\":false,\"update_seq\":",
-    b"},\"waiting_commit\":false,\"waiting_clients\":0,\"updater_running\":true,\"update_seq\":",
-];
-
 /// Answers `GET /{db}/_design/{ddoc}/_info`.
 ///
 /// # Errors
@@ -87,10 +82,19 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
     varve_json::write_string(design, &mut body);
     body.extend_from_slice(b",\"view_index\":{\"updates_pending\":{\"minimum\":");
     write_number(pending, &mut body);
+    let indexes = &call.database.indexes;
+    let group = asked.index.group();
+    let signature = group.signature();
+    let updater = format!(
+        "}},\"waiting_commit\":{},\"waiting_clients\":{},\"updater_running\":{},\"update_seq\":",
+        indexes.is_unsynced(signature),
+        indexes.waiting.clients(&asked.index),
+        asked.index.is_building(),
+    );
     let members = [
         (&b",\"preferred\":"[..], pending),
         (b",\"total\":", pending),
-        (UPDATER[usize::from(asked.index.is_building())], current),
+        (updater.as_bytes(), current),
         (b",\"sizes\":{\"file\":", sizes.file),
         (b",\"external\":", sizes.nodes),
         (b",\"active\":", sizes.nodes),
@@ -99,8 +103,6 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
         body.extend_from_slice(name);
         write_number(number, &mut body);
     }
-    let group = asked.index.group();
-    let signature = group.signature();
     body.extend_from_slice(format!("}},\"signature\":\"{signature}\"").as_bytes());
     body.extend_from_slice(b",\"purge_seq\":");
     write_number(view.purge_seq(), &mut body);
@@ -181,10 +183,10 @@ impl Asked {
         }
         let moment = match options.update {
             _ if let Some(fresh) = &self.fresh => fresh.clone(),
-            Update::Before => self.refresh.run(&self.index, &self.snapshot)?,
+            Update::Before => self.refresh.for_client(&self.index, &self.snapshot)?,
             Update::No => self.index.current(&self.snapshot)?,
             Update::After => {
-                self.refresh.run_later(&self.index, &self.snapshot);
+                self.refresh.later(&self.index, &self.snapshot);
                 self.index.current(&self.snapshot)?
             }
         };
@@ -299,7 +301,7 @@ impl Show<'_> {
         };
         let options = self.options;
         let extras = row_extras(
-            options.conflicts,
+            options.conflicts.unwrap_or(false),
             options.attachments,
             options.att_encoding_info,
         );

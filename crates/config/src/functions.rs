@@ -1,0 +1,115 @@
+//! What functions of design documents may use, in CouchDB's words: `[couchdb] os_process_timeout`,
+//! `[quickjs]` and `[query_server_config]`.
+
+use crate::{ConfigError, Ini, Setting};
+use std::time::Duration;
+
+/// Limits of functions in JavaScript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Functions {
+    /// `[couchdb] os_process_timeout`: how long one call may take; default 5,000 ms.
+    pub time: Duration,
+    /// `[quickjs] memory_limit_bytes`: bytes that each engine may hold; default 64 MiB.
+    pub memory: usize,
+    /// `[query_server_config] reduce_limit`: whether reduces must reduce; default true.
+    pub reduce_limit: bool,
+}
+
+/// Milliseconds of a call: an engine needs some to start, and nobody waits for more than a day.
+const TIMES: std::ops::RangeInclusive<u64> = 100..=86_400_000;
+/// An engine needs some of it for itself.
+const LEAST_MEMORY: u64 = 4 << 20;
+
+pub(crate) fn read(ini: &Ini) -> Result<Functions, ConfigError> {
+    let time = ini.get("couchdb", "os_process_timeout");
+    let memory = ini.get("quickjs", "memory_limit_bytes");
+    let limit = ini.get("query_server_config", "reduce_limit");
+    Ok(Functions {
+        time: time.map_or(Ok(Duration::from_secs(5)), duration)?,
+        memory: memory.map_or(Ok(64 << 20), bytes)?,
+        reduce_limit: limit.map_or(Ok(true), reduces)?,
+    })
+}
+
+fn duration(setting: &Setting) -> Result<Duration, ConfigError> {
+    let time = setting.value.parse().ok();
+    let time = time.filter(|milliseconds| TIMES.contains(milliseconds));
+    let (low, high) = TIMES.into_inner();
+    time.map(Duration::from_millis).ok_or_else(|| {
+        setting.refuse(format_args!(
+            "a number of milliseconds from {low} to {high}"
+        ))
+    })
+}
+
+fn bytes(setting: &Setting) -> Result<usize, ConfigError> {
+    let size = setting.size()?;
+    if size < LEAST_MEMORY {
+        return Err(setting.refuse("a size of 4mb or more"));
+    }
+    // More than can be addressed is as good as no bound.
+    Ok(usize::try_from(size).unwrap_or(usize::MAX))
+}
+
+/// `log` lets them grow too: what is logged by CouchDB says nothing here.
+fn reduces(setting: &Setting) -> Result<bool, ConfigError> {
+    match setting.value.as_str() {
+        "log" => Ok(false),
+        _ => setting.boolean(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn functions(text: &str) -> Result<Functions, String> {
+        let ini = Ini::parse(Path::new("varve.ini"), text).unwrap();
+        read(&ini).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn functions_have_couchdb_s_limits_unless_somebody_says_otherwise() {
+        let usual = Functions {
+            time: Duration::from_secs(5),
+            memory: 64 << 20,
+            reduce_limit: true,
+        };
+        assert_eq!(functions(""), Ok(usual));
+        let text = "[couchdb]\nos_process_timeout = 60000\n[quickjs]\nmemory_limit_bytes = 128mb\n\
+                    [query_server_config]\nreduce_limit = log\n";
+        let other = Functions {
+            time: Duration::from_secs(60),
+            memory: 128 << 20,
+            reduce_limit: false,
+        };
+        assert_eq!(functions(text), Ok(other));
+    }
+
+    #[test]
+    fn limits_that_no_function_could_keep_are_refused() {
+        for (text, words) in [
+            (
+                "[couchdb]\nos_process_timeout = 99",
+                "couchdb.os_process_timeout must be a number of milliseconds from 100 to 86400000",
+            ),
+            (
+                "[couchdb]\nos_process_timeout = infinity",
+                "couchdb.os_process_timeout must be a number of milliseconds from 100 to 86400000",
+            ),
+            (
+                "[quickjs]\nmemory_limit_bytes = 1mb",
+                "quickjs.memory_limit_bytes must be a size of 4mb or more",
+            ),
+            (
+                "[query_server_config]\nreduce_limit = some",
+                "query_server_config.reduce_limit must be true or false",
+            ),
+        ] {
+            let said = functions(text).unwrap_err();
+            let found = text.rsplit(' ').next().unwrap();
+            assert_eq!(said, format!("varve.ini:2: {words}, not {found:?}"));
+        }
+    }
+}
