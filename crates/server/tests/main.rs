@@ -16,6 +16,7 @@ mod find;
 mod functions;
 mod hg;
 mod node;
+mod operators;
 mod protocol;
 mod purge;
 mod recorded;
