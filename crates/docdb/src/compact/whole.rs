@@ -25,7 +25,7 @@ const LOOK: u64 = 256;
 /// Copies everything but the header. `begun` is what an earlier compaction has copied.
 pub(super) fn copy<'f>(
     (from, begun): (&Snapshot, Option<&Snapshot>),
-    txn: Transaction<'f>,
+    mut txn: Transaction<'f>,
     copier: &mut Copier,
     (steps, mut moved): (&mut Steps<'f>, Sorter<'_>),
     watch: &Watcher<'_>,
@@ -33,7 +33,12 @@ pub(super) fn copy<'f>(
     let total = from.tree().len(BY_SEQ)?;
     watch.progress.begin(PHASES[0], Unit::Items, Some(total));
     if let Some(begun) = begun {
-        remember(begun, &mut moved, watch)?;
+        let remembered = remember(begun, &mut moved, watch);
+        remembered.map_err(DocdbError::of_copy)?;
+    }
+    // One that was caught up with has them already, as they were then.
+    for tree in [BY_ID, LOCAL, PURGES] {
+        txn.clear(tree)?;
     }
     let mut txn = by_sequence(from, txn, copier, (steps, &mut moved), watch)?;
     watch.progress.begin(PHASES[1], Unit::Items, None);
