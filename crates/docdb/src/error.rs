@@ -1,7 +1,7 @@
 //! What can go wrong with a database, and with one edit of it.
 
 use crate::RevError;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use varve_base::StorageError;
 use varve_btree::TreeError;
@@ -80,13 +80,10 @@ pub enum DocdbError {
     },
     /// Damage that a compaction cannot go around: what the damaged bytes lead to would be lost.
     #[error(
-        "not compacted: {source}; `varve verify {path}` says what is hit, and \
-         `varve verify --salvage NEW {path}` makes a new database of what can be read",
-        path = path.display()
+        "not compacted: {source}; `varve verify FILE` says what is hit, and \
+         `varve verify --salvage NEW FILE` makes a new database of what can be read"
     )]
     Uncompacted {
-        /// Which file.
-        path: PathBuf,
         /// What is damaged.
         source: Box<DocdbError>,
     },
@@ -160,12 +157,11 @@ impl DocdbError {
         }
     }
 
-    /// What ends a compaction of the file, which is told what to do about damage.
-    pub(crate) fn of_compaction(self, path: &Path) -> Self {
+    /// What ends a compaction, whose caller is told what to do about damage.
+    pub(crate) fn of_compaction(self) -> Self {
         match self {
             known @ (DocdbError::Uncompacted { .. } | DocdbError::DamagedCopy { .. }) => known,
             damage if damage.is_damage() => DocdbError::Uncompacted {
-                path: path.to_owned(),
                 source: Box::new(damage),
             },
             other => other,

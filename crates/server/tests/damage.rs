@@ -300,8 +300,8 @@ fn damage_that_ends_compactions_is_told_with_what_to_do_and_not_again_and_again(
     let error = tasks[0]["error"].as_str().unwrap();
     for part in [
         "db.varve is damaged at byte ",
-        "`varve verify ",
-        "`varve verify --salvage NEW ",
+        "`varve verify FILE`",
+        "`varve verify --salvage NEW FILE`",
     ] {
         assert!(error.contains(part), "{error}");
     }

@@ -126,7 +126,7 @@ impl Compaction {
     pub fn finish(mut self, stop: &Interrupt) -> Result<Finished, DocdbError> {
         let done = self.complete(stop);
         self.keep_if_interrupted(&done);
-        done.map_err(|error| error.of_compaction(self.database.path()))
+        done.map_err(DocdbError::of_compaction)
     }
 
     fn complete(&mut self, stop: &Interrupt) -> Result<Finished, DocdbError> {

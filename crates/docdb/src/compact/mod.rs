@@ -271,7 +271,7 @@ impl Compaction {
     pub fn copy(&mut self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), DocdbError> {
         let done = self.copy_all(progress, stop);
         self.keep_if_interrupted(&done);
-        done.map_err(|error| error.of_compaction(self.database.path()))
+        done.map_err(DocdbError::of_compaction)
     }
 
     /// Leaves a copy behind that was told to stop, for the next compaction.

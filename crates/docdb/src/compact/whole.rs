@@ -25,7 +25,7 @@ const LOOK: u64 = 256;
 /// Copies everything but the header. `begun` is what an earlier compaction has copied.
 pub(super) fn copy<'f>(
     (from, begun): (&Snapshot, Option<&Snapshot>),
-    mut txn: Transaction<'f>,
+    txn: Transaction<'f>,
     copier: &mut Copier,
     (steps, mut moved): (&mut Steps<'f>, Sorter<'_>),
     watch: &Watcher<'_>,
@@ -35,10 +35,6 @@ pub(super) fn copy<'f>(
     if let Some(begun) = begun {
         let remembered = remember(begun, &mut moved, watch);
         remembered.map_err(DocdbError::of_copy)?;
-    }
-    // One that was caught up with has them already, as they were then.
-    for tree in [BY_ID, LOCAL, PURGES] {
-        txn.clear(tree)?;
     }
     let mut txn = by_sequence(from, txn, copier, (steps, &mut moved), watch)?;
     watch.progress.begin(PHASES[1], Unit::Items, None);

@@ -87,7 +87,7 @@ impl Database {
             progress,
             stop,
         };
-        in_place(&watch).map_err(|error| error.of_compaction(self.path()))
+        in_place(&watch).map_err(DocdbError::of_compaction)
     }
 
     /// Whether a compaction in place is worth a closer look: a copy would hold the same chunks, and be

@@ -112,7 +112,7 @@ fn assert_refused(storage: &MemoryStorage, db: &Database, at: usize) {
     for part in [
         "not compacted: ",
         "db.varve",
-        "; `varve verify db.varve` says what is hit, and `varve verify --salvage NEW db.varve` makes",
+        "; `varve verify FILE` says what is hit, and `varve verify --salvage NEW FILE` makes",
     ] {
         assert!(words.contains(part), "{at}: {words}");
     }
