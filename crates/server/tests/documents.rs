@@ -178,3 +178,29 @@ fn a_selector_for_changes_comes_in_a_body() {
     );
     refused(answer, 400, "Selector must be specified in POST payload");
 }
+
+#[test]
+fn feeds_and_rows_bring_attachments_if_they_are_asked_for() {
+    let (_server, mut connection) = served();
+    let text = json!({"content_type": "text/plain", "data": "aGF5IGhheSBoYXk="});
+    call(
+        &mut connection,
+        "PUT",
+        "/db/a",
+        &json!({"_attachments": {"t": text}}),
+    );
+    for (path, list) in [("/db/_changes", "results"), ("/db/_all_docs", "rows")] {
+        let mut shown = |query: &str| {
+            let path = format!("{path}?include_docs=true{query}");
+            let answer = call(&mut connection, "GET", &path, &Value::Null);
+            answer[list][0]["doc"]["_attachments"]["t"].clone()
+        };
+        let stub = shown("");
+        assert_eq!((&stub["stub"], &stub["length"]), (&json!(true), &json!(11)));
+        assert!(stub.get("encoding").is_none(), "{stub}");
+        let whole = shown("&attachments=true");
+        assert_eq!(whole["data"], text["data"]);
+        assert!(whole.get("stub").is_none(), "{whole}");
+        assert_eq!(shown("&att_encoding_info=true")["encoding"], "gzip");
+    }
+}
