@@ -78,6 +78,23 @@ pub enum DocdbError {
         /// The documents.
         what: String,
     },
+    /// Damage that a compaction cannot go around: what the damaged bytes lead to would be lost.
+    #[error(
+        "not compacted: {source}; `varve verify FILE` says what is hit, and \
+         `varve verify --salvage NEW FILE` makes a new database of what can be read"
+    )]
+    Uncompacted {
+        /// What is damaged.
+        source: Box<DocdbError>,
+    },
+    /// The copy with which a compaction was to go on is damaged; the database is not.
+    #[error(
+        "{source}; this is only a copy that was begun, and the next compaction begins a new one"
+    )]
+    DamagedCopy {
+        /// What is damaged.
+        source: Box<DocdbError>,
+    },
     /// The disk has no room for a compacted copy.
     #[error("compacting {path} needs about {needed} bytes, but its disk has only {free} free",
             path = path.display())]
@@ -121,8 +138,33 @@ impl DocdbError {
             DocdbError::Tree(error) | DocdbError::Unreadable { source: error, .. } => {
                 error.is_damage()
             }
-            DocdbError::Damaged { .. } | DocdbError::Body { .. } => true,
+            DocdbError::Uncopied { source, .. } => source.is_damage(),
+            DocdbError::Damaged { .. }
+            | DocdbError::Body { .. }
+            | DocdbError::Uncompacted { .. }
+            | DocdbError::DamagedCopy { .. } => true,
             _ => false,
+        }
+    }
+
+    /// Damage to a copy that was begun.
+    pub(crate) fn of_copy(self) -> Self {
+        match self.is_damage() {
+            true => DocdbError::DamagedCopy {
+                source: Box::new(self),
+            },
+            false => self,
+        }
+    }
+
+    /// What ends a compaction, whose caller is told what to do about damage.
+    pub(crate) fn of_compaction(self) -> Self {
+        match self {
+            known @ (DocdbError::Uncompacted { .. } | DocdbError::DamagedCopy { .. }) => known,
+            damage if damage.is_damage() => DocdbError::Uncompacted {
+                source: Box::new(damage),
+            },
+            other => other,
         }
     }
 
@@ -211,6 +253,9 @@ pub enum EditError {
     /// The document's text is longer than the database takes; its id.
     #[error("{0}")]
     DocumentTooLarge(String),
+    /// Other bytes came for an attachment than its length says: `shorter` or `longer`.
+    #[error("attachment {0} than expected")]
+    AttachmentLength(&'static str),
     /// An attachment is longer than the database takes; its name.
     #[error("{0}")]
     AttachmentTooLarge(String),

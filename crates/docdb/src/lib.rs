@@ -23,7 +23,7 @@ pub mod verify;
 mod watch;
 mod write;
 
-pub use compact::{Compacted, Compaction, Finished, Unreadable};
+pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
     Limits, ReadyEdit, Sizes, TrainsBy, Upload, Uploaded,

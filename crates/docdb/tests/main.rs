@@ -85,6 +85,7 @@ fn try_attaching(
         name: name.to_owned(),
         content_type: content_type.to_owned(),
         is_gzip: false,
+        length: None,
     };
     let mut upload = db.upload(&announced)?;
     for piece in data.chunks(100_000) {

@@ -3,20 +3,34 @@
 use crate::auth;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use varve_base::{Progress, Unit};
 use varve_json::{Object, Value};
+
+/// So many tasks that failed are listed, the last ones.
+const MOST_FAILED: usize = 100;
+/// What stands before the type of a task that failed: who waits for the end of those that run looks
+/// for the type alone.
+const FAILED: &str = "failed_";
+
+type Listed = Arc<Mutex<BTreeMap<u64, Arc<Task>>>>;
 
 /// The tasks of one server, in the order in which they began.
 #[derive(Debug, Default)]
 pub struct Tasks {
-    running: Arc<Mutex<BTreeMap<u64, Arc<Task>>>>,
+    running: Listed,
+    /// Those that came to a bad end, until the same is begun again.
+    failed: Listed,
     last: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Task {
-    fields: Object,
+    kind: String,
+    /// What it is about, such as the database.
+    about: Vec<(String, String)>,
+    /// Why it failed.
+    error: OnceLock<String>,
     /// The name of the step, if the task shows it.
     phase: Option<Mutex<String>>,
     started: u64,
@@ -31,7 +45,8 @@ struct Task {
 pub struct RunningTask {
     task: Arc<Task>,
     id: u64,
-    running: Arc<Mutex<BTreeMap<u64, Arc<Task>>>>,
+    running: Listed,
+    failed: Listed,
 }
 
 impl Tasks {
@@ -53,16 +68,12 @@ impl Tasks {
         phase: Option<Mutex<String>>,
     ) -> RunningTask {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut members = Object::new();
-        members.insert("node", crate::node::NODE_NAME);
-        members.insert("pid", format!("<0.{id}.0>"));
-        members.insert("type", kind);
-        for (name, value) in fields {
-            members.insert(*name, *value);
-        }
+        let about = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let now = auth::now();
         let task = Arc::new(Task {
-            fields: members,
+            kind: kind.to_owned(),
+            about: fields.iter().map(about).collect(),
+            error: OnceLock::new(),
             phase,
             started: now,
             done: AtomicU64::new(0),
@@ -70,28 +81,52 @@ impl Tasks {
             failures: AtomicU64::new(0),
             updated: AtomicU64::new(now),
         });
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.insert(id, Arc::clone(&task));
-        drop(running);
+        lock(&self.failed).retain(|_, failed| !failed.is_same(&task));
+        lock(&self.running).insert(id, Arc::clone(&task));
         RunningTask {
             task,
             id,
             running: Arc::clone(&self.running),
+            failed: Arc::clone(&self.failed),
         }
     }
 
-    /// The list as JSON.
+    /// Forgets what failed of a database that is no more.
+    pub fn forget(&self, database: &str) {
+        let is_of = |(name, value): &(String, String)| name == "database" && value == database;
+        lock(&self.failed).retain(|_, failed| !failed.about.iter().any(is_of));
+    }
+
+    /// The list as JSON: what runs, and then what failed.
     pub fn list(&self) -> Value {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.values().map(|task| task.describe()).collect()
+        let lists = [&self.running, &self.failed].map(|list| lock(list).clone());
+        let all = lists.iter().flatten();
+        all.map(|(id, task)| task.describe(*id)).collect()
     }
 }
 
+/// A panic while holding the lock leaves the map whole: every change of it is one call.
+fn lock(list: &Listed) -> MutexGuard<'_, BTreeMap<u64, Arc<Task>>> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Task {
-    fn describe(&self) -> Value {
+    fn is_same(&self, other: &Task) -> bool {
+        self.kind == other.kind && self.about == other.about
+    }
+
+    fn describe(&self, id: u64) -> Value {
         let done = self.done.load(Ordering::Relaxed);
         let total = self.total.load(Ordering::Relaxed);
-        let mut members = self.fields.clone();
+        let error = self.error.get();
+        let failed = if error.is_some() { FAILED } else { "" };
+        let mut members = Object::new();
+        members.insert("node", crate::node::NODE_NAME);
+        members.insert("pid", format!("<0.{id}.0>"));
+        members.insert("type", format!("{failed}{}", self.kind));
+        for (name, value) in &self.about {
+            members.insert(name.as_str(), value.as_str());
+        }
         if let Some(phase) = &self.phase {
             let phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
             members.insert("phase", phase.as_str());
@@ -104,6 +139,9 @@ impl Task {
         if failures > 0 {
             members.insert("failures", failures);
         }
+        if let Some(error) = error {
+            members.insert("error", error.as_str());
+        }
         members.insert("started_on", self.started);
         members.insert("updated_on", self.updated.load(Ordering::Relaxed));
         members.into()
@@ -114,6 +152,17 @@ impl RunningTask {
     /// Counts something that could not be done, while the task goes on.
     pub fn count_failure(&self) {
         self.task.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Leaves the task in the list, with the reason, until the same is begun once more.
+    pub fn fail(&self, reason: &str) {
+        self.task.updated.store(auth::now(), Ordering::Relaxed);
+        let _ = self.task.error.set(reason.to_owned());
+        let mut failed = lock(&self.failed);
+        failed.insert(self.id, Arc::clone(&self.task));
+        if failed.len() > MOST_FAILED {
+            failed.pop_first();
+        }
     }
 }
 
@@ -135,8 +184,7 @@ impl Progress for RunningTask {
 
 impl Drop for RunningTask {
     fn drop(&mut self) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.remove(&self.id);
+        lock(&self.running).remove(&self.id);
     }
 }
 
@@ -161,5 +209,40 @@ mod tests {
         assert_eq!(failures.and_then(|count| count.as_u64()), Some(1));
         drop(task);
         assert_eq!(tasks.list().as_array().unwrap().len(), 0);
+    }
+
+    fn listed(tasks: &Tasks) -> Vec<String> {
+        let list = tasks.list();
+        let list = list.as_array().unwrap().iter().map(|task| {
+            let [kind, of, error] = ["type", "database", "error"].map(|name| {
+                let member = task.get(name).and_then(Value::as_str);
+                member.unwrap_or("-").to_owned()
+            });
+            format!("{kind} {of} {error}")
+        });
+        list.collect()
+    }
+
+    #[test]
+    fn a_task_that_failed_is_listed_until_the_same_begins_again() {
+        let tasks = Tasks::default();
+        let fail = |of: &str, why: &str| tasks.start("copy", &[("database", of)]).fail(why);
+        fail("a", "no room");
+        fail("b", "damage");
+        assert_eq!(
+            listed(&tasks),
+            ["failed_copy a no room", "failed_copy b damage"]
+        );
+        let again = tasks.start("copy", &[("database", "a")]);
+        assert_eq!(listed(&tasks), ["copy a -", "failed_copy b damage"]);
+        drop(again);
+        assert_eq!(listed(&tasks), ["failed_copy b damage"]);
+        tasks.forget("b");
+        assert!(listed(&tasks).is_empty());
+        for number in 0..=MOST_FAILED {
+            fail(&number.to_string(), "x");
+        }
+        let last = listed(&tasks);
+        assert_eq!((last.len(), &*last[0]), (MOST_FAILED, "failed_copy 1 x"));
     }
 }

@@ -278,6 +278,53 @@ fn parts_that_are_missing_or_cut_leave_nothing() {
 }
 
 #[test]
+fn parts_of_another_length_than_was_said_are_refused() {
+    let server = served("");
+    let data = b"some text ".repeat(30);
+    let packed = gzip(&data);
+    let of = |members: Value| {
+        let mut sent = follows(0, "text/plain");
+        sent.as_object_mut().unwrap().remove("length");
+        let members = members.as_object().unwrap().clone();
+        sent.as_object_mut().unwrap().extend(members);
+        json!({"_attachments": {"a": sent, "b": follows(1, "image/gif")}})
+    };
+    let gzipped = |stored: usize| {
+        of(json!({"encoding": "gzip", "encoded_length": stored, "length": data.len()}))
+    };
+    let refused = "attachment {} than expected";
+    for (sent, part, error) in [
+        (of(json!({"length": 299})), &data, "longer"),
+        (of(json!({"length": 301})), &data, "shorter"),
+        (of(json!({"length": 0})), &data, "longer"),
+        (gzipped(packed.len() - 1), &packed, "longer"),
+        (gzipped(packed.len() + 1), &packed, "shorter"),
+    ] {
+        let body = related(&sent, &[("", part), ("", b"x")]);
+        let (reply, answer) = send(&server, "PUT", "/d/a", &[RELATED], &body);
+        assert_eq!(reply.status, 400, "{sent}");
+        let expected = json!({"error": "bad_request", "reason": refused.replace("{}", error)});
+        assert_eq!(json_of(&answer), expected);
+    }
+    assert_eq!(document(&server, "/d")["doc_count"], 0);
+    for (id, sent, part) in [
+        ("a", of(json!({"length": 300})), &data),
+        ("b", of(json!({"length": "300"})), &data),
+        ("c", of(json!({})), &data),
+        ("d", gzipped(packed.len()), &packed),
+        (
+            "e",
+            of(json!({"encoding": "gzip", "length": packed.len()})),
+            &packed,
+        ),
+    ] {
+        let body = related(&sent, &[("", part), ("", b"x")]);
+        put(&server, &format!("/d/{id}"), &[RELATED], &body);
+        assert!(get(&server, &format!("/d/{id}/a"), &[]).1 == data, "{id}");
+    }
+}
+
+#[test]
 fn several_revisions_come_in_parts() {
     let server = served("");
     let data = b"some text ".repeat(30);

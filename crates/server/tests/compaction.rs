@@ -3,7 +3,7 @@
 use crate::client::{ADMIN, Connection, Running};
 use serde_json::{Value, json};
 use std::os::unix::fs::MetadataExt;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub const JSON: (&str, &str) = ("content-type", "application/json");
 /// Far more than any of this takes.
@@ -313,6 +313,41 @@ fn databases_are_compacted_by_themselves() {
     fill(&mut connection, 100, 30);
     std::thread::sleep(Duration::from_millis(300));
     assert!(!small(&info(&mut connection)), "it was switched off");
+}
+
+/// Two hours for compactions, UTC, around now or some time from now.
+fn hours(are_now: bool) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = now.as_secs() / 60;
+    let from = if are_now { now - 60 } else { now + 120 };
+    let at = |minute: u64| format!("{:02}:{:02}", minute / 60 % 24, minute % 60);
+    format!("from = {}\nto = {}\n", at(from), at(from + 120))
+}
+
+#[test]
+fn compactions_begin_by_themselves_in_their_hours() {
+    for are_now in [true, false] {
+        let settings = format!(
+            "[smoosh]\nwait_secs = 0\n[smoosh.ratio_dbs]\nmin_size = 20000\n{}",
+            hours(are_now)
+        );
+        let server = Running::start_with(&settings);
+        let mut connection = Connection::open(server.address);
+        fill(&mut connection, 100, 30);
+        let small = |info: &Value| {
+            let size = |name: &str| info["sizes"][name].as_u64().unwrap();
+            size("file") < 2 * size("active") && info["compact_running"] == false
+        };
+        if are_now {
+            until(&mut connection, "/db", small);
+        } else {
+            std::thread::sleep(Duration::from_millis(300));
+            assert!(!small(&info(&mut connection)), "{settings}");
+            // Who asks for it need not wait.
+            call(&mut connection, "POST", "/db/_compact", &Value::Null);
+            until(&mut connection, "/db", small);
+        }
+    }
 }
 
 /// Edits a hundred documents so often, and has a view follow; its index then has much that nobody

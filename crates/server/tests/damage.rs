@@ -1,7 +1,7 @@
 //! A database with damage: what is hit answers an error that names it, and all else goes on.
 
 use crate::client::{ADMIN, Connection, Running};
-use crate::compaction::{JSON, call};
+use crate::compaction::{JSON, call, until};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -240,4 +240,118 @@ fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
         assert_eq!(status, if is_deleted { 201 } else { 403 });
         call(connection, "PUT", "/db/other", &json!({}));
     }
+}
+
+/// Flips a bit where a text stands for the last time in the file of the database.
+fn flip_last(folder: &Path, text: &str) {
+    let path = folder.join("databases/db.varve");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let mut places = bytes.windows(text.len());
+    let at = places.rposition(|part| part == text.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// A database that wants to be compacted, but a node of one of its trees is damaged.
+fn with_damaged_node() -> Running {
+    let none = "db_channels = none\n";
+    let server = Running::start_with(&format!(
+        "[couchdb]\nfile_compression = none\n[smoosh]\nwait_secs = 0\n{none}"
+    ));
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    let mut revs = vec![Value::Null; 200];
+    for _ in 0..3 {
+        let docs = revs.iter().enumerate().map(|(n, rev)| {
+            let mut doc = json!({"_id": format!("needle-{n:03}"), "text": "long".repeat(100)});
+            if rev.is_string() {
+                doc["_rev"] = rev.clone();
+            }
+            doc
+        });
+        let docs: Vec<_> = docs.collect();
+        let rows = call(connection, "POST", "/db/_bulk_docs", &json!({"docs": docs}));
+        let rows = rows.as_array().unwrap().iter();
+        revs = rows.map(|row| row["rev"].clone()).collect();
+    }
+    // Behind a commit that is whole, damage is no append that was cut short.
+    call(connection, "PUT", "/db/_local/last", &json!({}));
+    server.restart(|folder| {
+        flip_last(folder, "needle-100");
+        let ini = folder.join("varve.ini");
+        let settings = std::fs::read_to_string(&ini).unwrap();
+        let channel = "[smoosh.ratio_dbs]\nmin_size = 1000\nmin_priority = 1.1\n";
+        std::fs::write(ini, settings.replace(none, "") + channel).unwrap();
+    })
+}
+
+#[test]
+fn damage_that_ends_compactions_is_told_with_what_to_do_and_not_again_and_again() {
+    let server = with_damaged_node();
+    let connection = &mut Connection::open(server.address);
+    let told = || {
+        let lines = server.told().into_iter();
+        let lines = lines.filter(|line| line.starts_with("compaction of db: not compacted: "));
+        lines.collect::<Vec<_>>()
+    };
+    let failed = |tasks: &Value| tasks[0]["type"] == "failed_database_compaction";
+    call(connection, "GET", "/db", &Value::Null);
+    let tasks = until(connection, "/_active_tasks", failed);
+    let error = tasks[0]["error"].as_str().unwrap();
+    for part in [
+        "db.varve is damaged at byte ",
+        "`varve verify FILE`",
+        "`varve verify --salvage NEW FILE`",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(tasks[0]["database"], "db");
+    // Whatever happens to the database, it is not tried at once again.
+    for number in 0..30 {
+        call(
+            connection,
+            "PUT",
+            &format!("/db/_local/{number}"),
+            &json!({}),
+        );
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(told().len(), 1, "{:?}", told());
+    assert!(told()[0].ends_with(error), "{:?}", told());
+    // Who asks for it is told once more.
+    call(connection, "POST", "/db/_compact", &Value::Null);
+    // The operator hears of it last.
+    until(connection, "/db", |_| told().len() == 2);
+    until(connection, "/_active_tasks", failed);
+    // What is not hit can be read, and nothing is left beside the file.
+    call(connection, "GET", "/db/needle-000", &Value::Null);
+    let left = std::fs::read_dir(server.folder.path().join("databases")).unwrap();
+    assert_eq!(left.count(), 1);
+    call(connection, "DELETE", "/db", &Value::Null);
+    let tasks = call(connection, "GET", "/_active_tasks", &Value::Null);
+    assert_eq!(tasks, json!([]));
+}
+
+#[test]
+fn an_asked_compaction_does_not_lose_attachments_whose_list_is_damaged() {
+    let server = Running::start_with("[couchdb]\nfile_compression = none\n");
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    let file = json!({"needle": {"content_type": "image/png", "data": "aGF5IGhheSBoYXk="}});
+    call(connection, "PUT", "/db/doc", &json!({"_attachments": file}));
+    call(connection, "PUT", "/db/other", &json!({}));
+    let server = server.restart(|folder| flip(folder, "needle"));
+    let path = server.folder.path().join("databases/db.varve");
+    let before = std::fs::read(&path).unwrap();
+    let connection = &mut Connection::open(server.address);
+    call(connection, "POST", "/db/_compact", &Value::Null);
+    let failed = |tasks: &Value| tasks[0]["type"] == "failed_database_compaction";
+    let tasks = until(connection, "/_active_tasks", failed);
+    let error = tasks[0]["error"].as_str().unwrap();
+    assert!(error.contains("cannot copy document \"doc\""), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    // The byte as it was, the attachment is there.
+    let server = server.restart(|folder| flip(folder, "oeedle"));
+    let reply = server.send("GET", "/db/doc/needle", &[ADMIN], "");
+    assert_eq!((reply.status, &*reply.body), (200, "hay hay hay"));
 }

@@ -423,6 +423,7 @@ mod tests {
         };
         let index = ViewIndex::open(storage, Path::new("i"), group, options).unwrap();
         let context = BuildContext {
+            rest: &|| (),
             workers: 1,
             limits: Limits::default(),
             compilation: varve_js::Compilation::default(),

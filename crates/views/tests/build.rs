@@ -166,6 +166,7 @@ fn many_queries_share_one_build() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let context = BuildContext {
+                    rest: &|| (),
                     workers: 2,
                     limits: Limits::default(),
                     compilation: Compilation::default(),
@@ -217,6 +218,7 @@ fn told(documents: &[&str], map: &str) -> (Vec<String>, String) {
     put(&db, documents);
     let messages = Messages::default();
     let context = BuildContext {
+        rest: &|| (),
         workers: 1,
         limits: Limits {
             time: std::time::Duration::from_millis(500),
@@ -283,6 +285,7 @@ fn a_document_that_takes_long_does_not_let_the_rows_of_all_others_wait_in_memory
     put(&db, &(0..20_000).map(document).collect::<Vec<_>>());
     let log = Blocked::default();
     let context = BuildContext {
+        rest: &|| (),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),
@@ -344,6 +347,7 @@ fn an_interrupted_build_ends_and_the_next_one_is_whole() {
     let interrupt = Interrupt::default();
     let raise = Raise(interrupt.clone());
     let context = BuildContext {
+        rest: &|| (),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),

@@ -69,6 +69,7 @@ fn write<S: AsRef<str>>(db: &Database, documents: &[S], mode: Mode) {
 /// Calls `run` with a build context of two workers.
 pub fn with_context<R>(run: impl FnOnce(&BuildContext<'_>) -> R) -> R {
     run(&BuildContext {
+        rest: &|| (),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),

@@ -64,17 +64,15 @@ impl Known {
 
 impl Copier {
     /// Copies a list of attachments with their data; returns where it stands then, and how many
-    /// bytes in the file belong to it.
+    /// bytes in the file belong to it. Damage to the list is an error.
     pub(super) fn attachments(
         &mut self,
         source: Source<'_>,
         txn: &mut Transaction<'_>,
         list: ChunkRef,
     ) -> Result<(ChunkRef, u64), DocdbError> {
-        let Some(mut records) = readable(self.list(source.from, list))? else {
-            // Where its attachments stand is not known then.
-            return self.as_it_stands(source, txn, list);
-        };
+        // Where the data stands is said nowhere else, so it would go with the old file.
+        let mut records = self.list(source.from, list)?;
         let mut active = 0_u64;
         for record in &mut records {
             let copied = self.data(source, txn, record)?;

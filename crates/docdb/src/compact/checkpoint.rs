@@ -1,7 +1,7 @@
 //! A copy that was begun, and with which a later compaction goes on.
 //!
-//! While documents are copied by sequence, the copy is committed now and then. It is no database
-//! yet, so these commits have a header of their own:
+//! While documents are copied by sequence, the copy is committed now and then, and then whenever it
+//! was brought up to date. It is no database yet, so these commits have a header of their own:
 //! ```text
 //! byte 0           8      24
 //!      +-----------+------+----------+------------------------+
@@ -12,7 +12,8 @@
 //! - `mark`: the commit of the old file that was copied. Only a file that follows it is gone on
 //!   with: in another one, or in one that lost it, the same sequences may mean other updates.
 //! - `sequence`: documents whose last update is not later are in the tree by sequence, with their
-//!   bodies. What was edited or purged since then has a later sequence, or none.
+//!   bodies. What was edited or purged since then has a later sequence, or none. The other trees do
+//!   not count: they are soon built, without bodies, and an older copy has them empty.
 
 use super::files::{copy_path, remove, sort_path};
 use crate::record::Header;
@@ -34,6 +35,12 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// One of a copy that has the documents of `of` up to a sequence.
+    pub(super) fn new(of: &Snapshot, seq: u64, header: Header) -> Result<Self, DocdbError> {
+        let mark = of.tree().mark()?;
+        Ok(Checkpoint { mark, seq, header })
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&self.mark.encode());

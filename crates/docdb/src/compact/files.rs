@@ -6,13 +6,19 @@ use std::path::{Path, PathBuf};
 use varve_base::Storage;
 use varve_codec::{CodecId, EngineSetting};
 
+const COPY: &str = ".compact";
+const SORT: &str = ".sort";
+/// Bytes that names of files beside a database have more than its own.
+pub const LONGEST_SUFFIX: usize = COPY.len();
+const _: () = assert!(SORT.len() <= LONGEST_SUFFIX);
+
 /// The copy's path.
 pub(super) fn copy_path(path: &Path) -> PathBuf {
-    with_suffix(path, ".compact")
+    with_suffix(path, COPY)
 }
 
 pub(super) fn sort_path(path: &Path) -> PathBuf {
-    with_suffix(path, ".compact.sort")
+    with_suffix(path, SORT)
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

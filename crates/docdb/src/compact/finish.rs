@@ -3,7 +3,8 @@
 use super::copier::Copier;
 use super::files::copy_path;
 use super::{
-    Compacted, Compaction, Finished, Unreadable, Watcher, catch_up, dictionaries, security,
+    Checkpoint, Compacted, Compaction, Finished, Stage, Unreadable, Watcher, catch_up,
+    dictionaries, security,
 };
 use crate::record::Header;
 use crate::{Database, DocdbError, Snapshot};
@@ -24,7 +25,7 @@ impl Compaction {
             if self.is_near(&newest) {
                 break;
             }
-            self.round(&newest.uncached(), watch)?;
+            self.round(&newest.uncached(), Stage::Catching, watch)?;
         }
         Ok(())
     }
@@ -33,13 +34,21 @@ impl Compaction {
     fn is_near(&self, newest: &Snapshot) -> bool {
         let copied = self.copied.as_ref();
         let copied = copied.map(|(copied, _)| copied.tree().position());
-        copied.is_some_and(|copied| newest.tree().position().saturating_sub(copied) <= SHORT)
+        let short = SHORT.min(self.step);
+        copied.is_some_and(|copied| newest.tree().position().saturating_sub(copied) <= short)
     }
 
     /// Brings the copy up to a commit.
-    fn round(&mut self, to: &Snapshot, watch: &Watcher<'_>) -> Result<(), DocdbError> {
+    fn round(
+        &mut self,
+        to: &Snapshot,
+        stage: Stage,
+        watch: &Watcher<'_>,
+    ) -> Result<(), DocdbError> {
         let is_new = |copied: &Snapshot| copied.tree().position() != to.tree().position();
-        let Some((copied, mut copier)) = self.copied.take_if(|(copied, _)| is_new(copied)) else {
+        // The last one has to say that it is, whatever it copies.
+        let is_due = |copied: &Snapshot| stage == Stage::Complete || is_new(copied);
+        let Some((copied, mut copier)) = self.copied.take_if(|(copied, _)| is_due(copied)) else {
             return Ok(());
         };
         watch.check()?;
@@ -54,17 +63,18 @@ impl Compaction {
         if to.header().security != copied.header().security {
             self.security = security(to, &mut txn, &mut copier)?;
         }
-        self.commit(txn, to, &copier)?;
+        self.commit(txn, to, &copier, stage)?;
         self.copied = Some((to.clone(), copier));
         Ok(())
     }
 
-    /// Commits a copy of what `of` shows.
+    /// Commits a copy of what `of` shows: as one that may be gone on with, unless it is complete.
     pub(super) fn commit(
         &mut self,
         mut txn: Transaction<'_>,
         of: &Snapshot,
         copier: &Copier,
+        stage: Stage,
     ) -> Result<(), DocdbError> {
         self.tally = self.tally.plus(txn.tally());
         let recoding = &copier.recoding;
@@ -81,7 +91,13 @@ impl Compaction {
             holes: 0,
             ..of.header().clone()
         };
-        txn.set_user_header(&header.encode());
+        // Who goes on learns of all that cannot be read.
+        let is_resumable = self.is_long && copier.unreadable.is_empty();
+        let header = match stage == Stage::Catching && is_resumable {
+            true => Checkpoint::new(of, of.update_seq(), header)?.encode(),
+            false => header.encode(),
+        };
+        txn.set_user_header(&header);
         txn.commit()?;
         Ok(())
     }
@@ -108,6 +124,12 @@ impl Compaction {
     /// As [`Database::compact`]; also that the storage does not say that the new name is durable:
     /// the new file is in use then, and writers are refused until it is.
     pub fn finish(mut self, stop: &Interrupt) -> Result<Finished, DocdbError> {
+        let done = self.complete(stop);
+        self.keep_if_interrupted(&done);
+        done.map_err(DocdbError::of_compaction)
+    }
+
+    fn complete(&mut self, stop: &Interrupt) -> Result<Finished, DocdbError> {
         let database = self.database.clone();
         let watch = Watcher {
             database: &database,
@@ -122,7 +144,7 @@ impl Compaction {
         // From here on nobody writes, and nobody deletes.
         let writer = old.begin()?;
         let last = Snapshot::new(writer.base().clone(), database.path())?;
-        self.round(&last.uncached(), &watch)?;
+        self.round(&last.uncached(), Stage::Complete, &watch)?;
         watch.check()?;
         // In a copy that was appended as a whole, damage anywhere would make all of it disappear.
         crate::write::seal(self.new.begin()?, database.path())?;

@@ -3,7 +3,7 @@
 //! ```text
 //! db.varve                  the database; read and written all the time
 //! db.varve.compact          the copy, until it is renamed to db.varve
-//! db.varve.compact.sort     sorted runs, where there are more documents than fit in memory
+//! db.varve.sort             sorted runs, where there are more documents than fit in memory
 //! ```
 //! A commit is copied whole ([`whole`]), then what was committed meanwhile ([`catch_up`]), in
 //! rounds that become shorter; the last one while the old file's writer waits. The copy is synced
@@ -14,7 +14,8 @@
 //! Kept are all leaves with their bodies and attachments, revision trees, local documents, purges,
 //! the security object, all numbers, and one dictionary ([`dictionaries`]). Bodies of revisions that are no leaves go.
 //! Bodies and attachments that cannot be read are copied as they stand ([`unreadable`]), so damage to one document
-//! does not keep all others from being compacted; damage to nodes ends the compaction.
+//! does not keep all others from being compacted. Damage to nodes and to lists of attachments ends the compaction: what
+//! they lead to could not be copied, and would be lost.
 
 mod attachments;
 mod catch_up;
@@ -38,6 +39,7 @@ use checkpoint::{Begun, Steps};
 pub(crate) use checkpoint::{Checkpoint, has_begun, keep_begun};
 use copier::Copier;
 pub(crate) use copier::{Recoder, Recoding};
+pub use files::LONGEST_SUFFIX;
 pub(crate) use files::remove_rests;
 use files::{check_room, copy_path, remove, sort_path};
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
@@ -69,6 +71,15 @@ pub struct Finished {
     pub sizes: Compacted,
     /// What is in the new file as unreadable as it was in the old one.
     pub unreadable: Unreadable,
+}
+
+/// What may follow a commit of the copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// What was committed to the database meanwhile.
+    Catching,
+    /// The copy is to take the database's place.
+    Complete,
 }
 
 /// Whom a compaction tells how far it is, and who may end it.
@@ -110,6 +121,8 @@ pub struct Compaction {
     begun: Option<Checkpoint>,
     /// Bytes of documents between commits of the copy.
     step: u64,
+    /// Whether there were such, so that it is worth going on with the copy.
+    is_long: bool,
     /// Whether the copy is left for the next compaction.
     is_kept: bool,
     is_finished: bool,
@@ -217,6 +230,7 @@ impl Compaction {
             tally: Tally::default(),
             begun,
             step: STEP,
+            is_long: false,
             is_kept,
             is_finished: false,
         })
@@ -256,8 +270,13 @@ impl Compaction {
     /// As [`Database::compact`].
     pub fn copy(&mut self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), DocdbError> {
         let done = self.copy_all(progress, stop);
+        self.keep_if_interrupted(&done);
+        done.map_err(DocdbError::of_compaction)
+    }
+
+    /// Leaves a copy behind that was told to stop, for the next compaction.
+    fn keep_if_interrupted<T>(&mut self, done: &Result<T, DocdbError>) {
         self.is_kept = matches!(done, Err(DocdbError::Interrupted)) && Checkpoint::is_in(&self.new);
-        done
     }
 
     fn copy_all(&mut self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), DocdbError> {
@@ -291,8 +310,9 @@ impl Compaction {
             whole::copy(from, txn, &mut copier, to, &watch)
         })?;
         self.tally = steps.tally();
+        self.is_long = steps.seq() > 0;
         self.security = security(&first, &mut txn, &mut copier)?;
-        self.commit(txn, &first, &copier)?;
+        self.commit(txn, &first, &copier, Stage::Catching)?;
         self.copied = Some((first, copier));
         remove(storage.as_ref(), &sorted)?;
         self.rounds(&watch)
@@ -315,11 +335,8 @@ impl Compaction {
             holes: 0,
             ..first.header().clone()
         };
-        let checkpoint = Checkpoint {
-            mark: first.tree().mark()?,
-            seq: begun.map_or(0, Snapshot::update_seq),
-            header,
-        };
+        let seq = begun.map_or(0, Snapshot::update_seq);
+        let checkpoint = Checkpoint::new(first, seq, header)?;
         Ok(Steps::new(new, (self.step, begun.is_some()), checkpoint))
     }
 

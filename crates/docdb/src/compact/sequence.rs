@@ -9,12 +9,15 @@ use super::{Watcher, places};
 use crate::record::{BY_SEQ, Change};
 use crate::revtree::Stored;
 use crate::{Changes, DocdbError, Snapshot};
+use std::collections::HashSet;
 use varve_btree::{Direction, EncodedChunk, Loader, Transaction, TreeError};
 
 /// A worker gets so many documents at once, or fewer if their bodies are long.
 const BATCH: usize = 128;
 /// Stored bytes of bodies after which a batch is long enough.
 const BATCH_BYTES: u64 = 256 << 10;
+/// So many pieces of attachments are known to be read; past that, some are read again.
+const REMEMBERED: usize = 1 << 17;
 
 /// Changes with the bodies of their winners, where these can be read.
 type Ready = (Vec<Change>, Vec<Option<EncodedChunk>>);
@@ -80,6 +83,7 @@ pub(super) fn remember(
     }
     let mut changes = copy.changes(0, Direction::Forward)?;
     let (mut place, mut batch) = (Vec::new(), Vec::with_capacity(BATCH));
+    let mut known = HashSet::new();
     loop {
         batch.clear();
         for change in changes.by_ref().take(BATCH) {
@@ -91,21 +95,24 @@ pub(super) fn remember(
             return Ok(());
         }
         watch.check()?;
-        check(copy, &batch)?;
+        check(copy, &batch, &mut known)?;
         watch.progress.advance(batch.len() as u64);
     }
 }
 
-/// Reads contents of the copy: bodies, lists of attachments, and the pieces of these. What stands
-/// before its document's body came with another document.
-fn check(copy: &Snapshot, contents: &[Stored]) -> Result<(), DocdbError> {
+/// Reads contents of the copy: bodies, lists of attachments, and the pieces of these, of which many
+/// documents may have the same. `known` is where such pieces stand as were read already.
+fn check(copy: &Snapshot, contents: &[Stored], known: &mut HashSet<u64>) -> Result<(), DocdbError> {
     let mut places = Vec::with_capacity(contents.len());
     for stored in contents {
         places.push(stored.body);
         places.extend(stored.attachments);
         let records = copy.attachments(stored)?.into_iter();
         let pieces = records.flat_map(|record| record.chunks);
-        places.extend(pieces.filter(|piece| piece.offset > stored.body.offset));
+        places.extend(pieces.filter(|piece| known.insert(piece.offset)));
+        if known.len() > REMEMBERED {
+            known.clear();
+        }
     }
     copy.tree()
         .visit_stored(&places, &mut |_, _| Ok::<_, TreeError>(()))?;

@@ -33,7 +33,8 @@ pub(super) fn copy<'f>(
     let total = from.tree().len(BY_SEQ)?;
     watch.progress.begin(PHASES[0], Unit::Items, Some(total));
     if let Some(begun) = begun {
-        remember(begun, &mut moved, watch)?;
+        let remembered = remember(begun, &mut moved, watch);
+        remembered.map_err(DocdbError::of_copy)?;
     }
     let mut txn = by_sequence(from, txn, copier, (steps, &mut moved), watch)?;
     watch.progress.begin(PHASES[1], Unit::Items, None);

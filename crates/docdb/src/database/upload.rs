@@ -24,6 +24,8 @@ pub struct Announced {
     pub content_type: String,
     /// Whether its data comes as gzip.
     pub is_gzip: bool,
+    /// How many bytes come, if that is known: others are not taken for it.
+    pub length: Option<u64>,
 }
 
 /// The data of one attachment on its way into the database's file.
@@ -42,6 +44,8 @@ pub struct Upload {
     plain: Compressor,
     /// Bytes that came.
     received: u64,
+    /// How many are to come.
+    expected: Option<u64>,
 }
 
 /// What is done to the data on its way.
@@ -103,6 +107,7 @@ impl Database {
             runs: Vec::new(),
             plain: plain.map_err(varve_btree::TreeError::Compress)?,
             received: 0,
+            expected: announced.length,
         })
     }
 
@@ -123,8 +128,8 @@ impl Database {
 }
 
 impl Upload {
-    /// Takes more of the data. `Ok(Err(_))` if it is too long, or not of the coding that was
-    /// announced; the upload is then of no further use.
+    /// Takes more of the data. `Ok(Err(_))` if it is too long, or longer or not of the coding that
+    /// was announced; the upload is then of no further use.
     ///
     /// # Errors
     /// What the storage answers.
@@ -132,6 +137,12 @@ impl Upload {
         self.received = self.received.saturating_add(data.len() as u64);
         if self.received > self.database.shared.options.limits.attachment {
             return Ok(Err(EditError::AttachmentTooLarge(self.name.clone())));
+        }
+        if self
+            .expected
+            .is_some_and(|expected| self.received > expected)
+        {
+            return Ok(Err(EditError::AttachmentLength("longer")));
         }
         match &mut self.form {
             Form::AsItComes => self.store(data)?,
@@ -182,11 +193,17 @@ impl Upload {
         Ok(())
     }
 
-    /// Ends the data. `Ok(Err(_))` if it is not of the coding that was announced.
+    /// Ends the data. `Ok(Err(_))` if it is shorter or not of the coding that was announced.
     ///
     /// # Errors
     /// What the storage answers.
     pub fn finish(mut self) -> Result<Result<Uploaded, EditError>, DocdbError> {
+        if self
+            .expected
+            .is_some_and(|expected| self.received < expected)
+        {
+            return Ok(Err(EditError::AttachmentLength("shorter")));
+        }
         let form = std::mem::replace(&mut self.form, Form::AsItComes);
         let (length, is_gzip) = match form {
             Form::AsItComes => (self.received, false),

@@ -20,8 +20,8 @@ pub(crate) struct Incoming {
 pub(crate) enum Content {
     /// It is here.
     Data(Vec<u8>, Coding),
-    /// A later part of the request brings it.
-    Follows(Coding),
+    /// A later part of the request brings it, and so many bytes if that is known.
+    Follows(Coding, Option<u64>),
     /// It came, and most of it is in the file already.
     Uploaded(Box<Uploaded>),
     /// The parent revision has it.
@@ -56,10 +56,10 @@ impl Incoming {
             name: announced.name,
             content_type: announced.content_type,
             revpos: 0,
-            content: Content::Follows(match announced.is_gzip {
-                true => Coding::Gzip,
-                false => Coding::Identity,
-            }),
+            content: match announced.is_gzip {
+                true => Content::Follows(Coding::Gzip, announced.length),
+                false => Content::Follows(Coding::Identity, announced.length),
+            },
         }
     }
 
@@ -73,13 +73,14 @@ impl Incoming {
 
     /// What is to come, if something is.
     pub(crate) fn announced(&self) -> Option<Announced> {
-        let Content::Follows(coding) = self.content else {
+        let Content::Follows(coding, length) = self.content else {
             return None;
         };
         Some(Announced {
             name: self.name.clone(),
             content_type: self.content_type.clone(),
             is_gzip: coding != Coding::Identity,
+            length,
         })
     }
 }
@@ -112,7 +113,7 @@ fn one(name: String, value: &Value) -> Result<Incoming, EditError> {
     let content = if says("stub") {
         Content::Stub
     } else if says("follows") {
-        Content::Follows(coding)
+        Content::Follows(coding, length_to_come(value, coding))
     } else {
         let text = value.get("data").and_then(Value::as_str);
         let data = text.and_then(decode_base64);
@@ -130,6 +131,15 @@ fn one(name: String, value: &Value) -> Result<Incoming, EditError> {
         content,
         name,
     })
+}
+
+/// How many bytes a later part is said to have.
+fn length_to_come(value: &Value, coding: Coding) -> Option<u64> {
+    let number = |member: &str| value.get(member).and_then(Value::as_u64);
+    match coding {
+        Coding::Identity => number("length"),
+        Coding::Gzip => number("encoded_length").or(number("length")),
+    }
 }
 
 /// Decodes base64, which may be broken into lines.

@@ -306,7 +306,7 @@ impl Worker {
                 }));
             }
             Content::Kept(record, source) => return Ok(Ok(kept(record, source))),
-            Content::Follows(_) => return Ok(Err(EditError::AttachmentData(item.name))),
+            Content::Follows(..) => return Ok(Err(EditError::AttachmentData(item.name))),
             Content::Stub => {
                 let found = known.iter().find(|record| record.name == item.name);
                 return Ok(found

@@ -87,18 +87,7 @@ impl Database {
             progress,
             stop,
         };
-        watch.check()?;
-        let snapshot = self.snapshot();
-        let method = self.method_of(&snapshot);
-        let is_copied = has_begun(self.storage().as_ref(), self.path())?;
-        if is_copied || !self.may_be_in_place()? {
-            return Ok(None);
-        }
-        let mut regions = survey::survey(&snapshot.uncached(), self.in_place().region, &watch)?;
-        match regions.choose() {
-            true => reclaim(&watch, snapshot, &mut regions, &method),
-            false => Ok(None),
-        }
+        in_place(&watch).map_err(DocdbError::of_compaction)
     }
 
     /// Whether a compaction in place is worth a closer look: a copy would hold the same chunks, and be
@@ -110,6 +99,23 @@ impl Database {
             && sizes.active >= self.in_place().from
             && header.setting == Some(self.method_of(&snapshot).setting)
             && header.holes / MOST_HOLES <= sizes.file)
+    }
+}
+
+fn in_place(watch: &Watcher<'_>) -> Result<Option<Compacted>, DocdbError> {
+    watch.check()?;
+    let database = watch.database;
+    let snapshot = database.snapshot();
+    let method = database.method_of(&snapshot);
+    let is_copied = has_begun(database.storage().as_ref(), database.path())?;
+    if is_copied || !database.may_be_in_place()? {
+        return Ok(None);
+    }
+    let region = database.in_place().region;
+    let mut regions = survey::survey(&snapshot.uncached(), region, watch)?;
+    match regions.choose() {
+        true => reclaim(watch, snapshot, &mut regions, &method),
+        false => Ok(None),
     }
 }
 

@@ -70,17 +70,15 @@ fn hits(storage: &MemoryStorage) -> Vec<(Part, Hit)> {
     found.into_iter().map(of).collect()
 }
 
-/// Parts that a compaction cannot do without.
-fn is_needed(part: Part) -> bool {
-    matches!(
-        part,
-        Part::NodeById
-            | Part::NodeBySeq
-            | Part::NodeOfLocal
-            | Part::NodeOfPurges
-            | Part::History
-            | Part::Document
-    )
+/// Whether it is something that a compaction cannot do without.
+fn is_needed(snapshot: &Snapshot, (part, hit): &(Part, Hit)) -> bool {
+    match part {
+        Part::NodeById | Part::NodeBySeq | Part::NodeOfLocal | Part::NodeOfPurges => true,
+        Part::History | Part::Document => true,
+        // Where the data stands is said nowhere else.
+        Part::AttachmentList => is_leaf(snapshot, hit),
+        _ => false,
+    }
 }
 
 /// The documents that are hit, as compactions name them.
@@ -105,9 +103,28 @@ fn is_leaf(snapshot: &Snapshot, hit: &Hit) -> bool {
     leaves.any(|leaf| leaf.rev == *rev)
 }
 
-/// Compacts a file with these documents, after flipping a bit of it; what of it was damaged, if that
-/// could be done.
-fn compact_flipped(whole: &[u8], at: usize, ids: &[String]) -> Option<Vec<(Part, Hit)>> {
+/// A compaction says what is to be done, and leaves the file as it is.
+fn assert_refused(storage: &MemoryStorage, db: &Database, at: usize) {
+    let kept = bytes(storage, PATH);
+    let error = copied(db).expect_err("something is damaged");
+    assert!(matches!(error, DocdbError::Uncompacted { .. }), "{error}");
+    let words = error.to_string();
+    for part in [
+        "not compacted: ",
+        "db.varve",
+        "; `varve verify FILE` says what is hit, and `varve verify --salvage NEW FILE` makes",
+    ] {
+        assert!(words.contains(part), "{at}: {words}");
+    }
+    assert_eq!(names(storage), [PATH], "{at}");
+    assert!(bytes(storage, PATH) == kept, "{at}");
+}
+
+type Hits = Vec<(Part, Hit)>;
+
+/// Compacts a file with these documents, after flipping a bit of it; what of it was damaged, as an
+/// error if that could not be done.
+fn compact_flipped(whole: &[u8], at: usize, ids: &[String]) -> Result<Hits, Hits> {
     let mut flipped = whole.to_vec();
     flipped[at] ^= 1 << (at / 7 % 8);
     let storage = storage_of(&flipped);
@@ -115,15 +132,14 @@ fn compact_flipped(whole: &[u8], at: usize, ids: &[String]) -> Option<Vec<(Part,
     let mut before = hits(&storage);
     // Of the old file only; it is read as it was.
     before.retain(|(part, _)| *part != Part::FileHeader);
-    if before.iter().any(|(part, _)| is_needed(*part)) {
-        let kept = bytes(&storage, PATH);
-        copied(&db).expect_err("nodes are damaged");
-        assert_eq!(names(&storage), [PATH], "{at}");
-        assert!(bytes(&storage, PATH) == kept, "{at}");
-        return None;
+    let snapshot = db.snapshot();
+    if before.iter().any(|found| is_needed(&snapshot, found)) {
+        assert_refused(&storage, &db, at);
+        return Err(before);
     }
     // Bodies of revisions that are no leaves go, whatever they are.
-    before.retain(|(_, hit)| is_leaf(&db.snapshot(), hit));
+    before.retain(|(_, hit)| is_leaf(&snapshot, hit));
+    drop(snapshot);
     let all = || answers_of(&db.snapshot(), ids.to_vec());
     let (old, security) = (all(), db.snapshot().security());
     let done = copied(&db).unwrap_or_else(|error| panic!("{error} after a flip at {at}"));
@@ -143,30 +159,30 @@ fn compact_flipped(whole: &[u8], at: usize, ids: &[String]) -> Option<Vec<(Part,
     assert_eq!(again.unreadable, done.unreadable);
     assert_eq!(again.sizes.after, done.sizes.after);
     assert_eq!(hits(&storage), before, "{at}");
-    Some(before)
+    Ok(before)
 }
 
 #[test]
 fn a_flipped_bit_is_as_harmful_after_a_compaction_as_before() {
     let whole = sample::small();
     let known = ids(&sample::snapshot_of(&storage_of(&whole)).unwrap());
-    let (mut parts, mut ended) = (HashSet::new(), 0);
+    let (mut parts, mut ended) = (HashSet::new(), Vec::new());
     for at in (0..whole.len()).step_by(7) {
         match compact_flipped(&whole, at, &known) {
-            Some(found) => parts.extend(found.iter().map(|(part, _)| *part)),
-            None => ended += 1,
+            Ok(found) => parts.extend(found.iter().map(|(part, _)| *part)),
+            Err(found) => ended.extend(found.iter().map(|(part, _)| *part)),
         }
     }
     for part in [
         Part::Security,
         Part::Body,
-        Part::AttachmentList,
         Part::Attachment,
         Part::LocalDocument,
     ] {
         assert!(parts.contains(&part), "{part}");
     }
-    assert!(ended > 20, "only {ended} hit a node");
+    assert!(ended.len() > 20, "only {ended:?} hit a node");
+    assert!(ended.contains(&Part::AttachmentList), "{ended:?}");
 }
 
 /// A long document with two edits, stored as what they change; its first revision.
@@ -275,6 +291,48 @@ fn all_documents_that_share_a_damaged_attachment_are_named_and_equal_ones_are_no
     let hit = hits(&storage);
     assert!(hit.iter().all(|(part, _)| *part == Part::Attachment));
     assert_eq!(hit.len(), 3);
+}
+
+/// Where the list of a document's attachments stands.
+fn list_of(db: &Database, id: &str) -> usize {
+    let found = db.snapshot().document(id).unwrap().unwrap();
+    let list = found.winner().unwrap().1.attachments.unwrap();
+    list.offset as usize
+}
+
+#[test]
+fn a_damaged_list_of_attachments_ends_the_compaction_and_its_data_stays() {
+    let storage = MemoryStorage::default();
+    let db = sample::create(&storage);
+    let data = varve_testkit::repos::noise(3000, 1);
+    for id in ["a", "b"] {
+        attach(&db, id, &data);
+        let text = r#"{"_id":"ID","_rev":"REV","n":1,"_attachments":{"it":{"stub":true}}}"#;
+        let rev = db.snapshot().document(id).unwrap().unwrap();
+        let rev = rev.winner().unwrap().0.to_string();
+        put_rev(&db, &text.replace("ID", id).replace("REV", &rev));
+    }
+    let before = answers(&db.snapshot());
+    let at = list_of(&db, "b") + 15;
+    flip(&storage, at);
+    assert_ne!(answers(&db.snapshot()), before);
+    for _ in 0..2 {
+        assert_refused(&storage, &db, at);
+    }
+    let error = copied(&db).unwrap_err().to_string();
+    assert!(error.contains(r#"document "b""#), "{error}");
+    // The bit flipped back, everything is there.
+    flip(&storage, at);
+    assert_eq!(answers(&db.snapshot()), before);
+    // Nor does it keep one from being compacted whose document was replaced.
+    flip(&storage, at);
+    let rev = db.snapshot().document("b").unwrap().unwrap();
+    let rev = rev.winner().unwrap().0.to_string();
+    put_rev(&db, &format!(r#"{{"_id":"b","_rev":"{rev}","n":2}}"#));
+    assert!(copied(&db).unwrap().unreadable.is_empty());
+    let now = answers(&db.snapshot());
+    assert_eq!(now["a"], before["a"]);
+    assert_eq!(hits(&storage), []);
 }
 
 fn record(number: u32) -> String {

@@ -240,7 +240,7 @@ fn an_interrupted_compaction_leaves_nothing() {
 fn rests_of_a_compaction_go_at_the_next_opening() {
     let storage = MemoryStorage::default();
     drop(create(storage.clone()));
-    for rest in ["db.varve.compact", "db.varve.compact.sort"] {
+    for rest in ["db.varve.compact", "db.varve.sort"] {
         storage.open(Path::new(rest), OpenMode::CreateNew).unwrap();
     }
     Database::open(Arc::new(storage.clone()), Path::new(PATH), &options()).unwrap();

@@ -1,5 +1,6 @@
 //! Compaction: everything that can be asked is answered as before, and the file is smaller.
 
+mod caught_up;
 mod crash;
 mod damaged;
 mod equal;

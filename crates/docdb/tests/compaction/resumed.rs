@@ -11,9 +11,9 @@ use varve_docdb::DocdbError;
 use varve_testkit::Recorder;
 use varve_testkit::watched::{Call, Watched, Watcher};
 
-const COPY: &str = "db.varve.compact";
+pub const COPY: &str = "db.varve.compact";
 /// Bytes of documents between commits of the copy.
-const STEP: u64 = 2000;
+pub const STEP: u64 = 2000;
 
 /// Says stop once so many documents are copied.
 struct StopAfter {
@@ -34,7 +34,7 @@ impl Progress for StopAfter {
 }
 
 /// Compacts, but only until so many more documents are copied.
-fn begin(db: &Database, documents: u64) {
+pub fn begin(db: &Database, documents: u64) {
     let stop = Interrupt::default();
     let progress = StopAfter {
         left: documents.into(),
@@ -45,7 +45,7 @@ fn begin(db: &Database, documents: u64) {
     assert!(matches!(error, DocdbError::Interrupted), "{error}");
 }
 
-fn go_on(db: &Database) -> Compacted {
+pub fn go_on(db: &Database) -> Compacted {
     let mut compaction = db.begin_compaction().unwrap().in_steps_of(STEP);
     compaction.copy(&Silent, &Interrupt::default()).unwrap();
     compaction.finish(&Interrupt::default()).unwrap().sizes
@@ -53,7 +53,7 @@ fn go_on(db: &Database) -> Compacted {
 
 /// Counts what is appended to the copy.
 #[derive(Debug, Default)]
-struct Copied(AtomicU64);
+pub struct Copied(pub AtomicU64);
 
 impl Watcher for Copied {
     fn before(&self, call: Call, path: &Path) -> Result<(), ErrorKind> {
@@ -64,13 +64,13 @@ impl Watcher for Copied {
     }
 }
 
-type Disk = Watched<MemoryStorage, Copied>;
+pub type Disk = Watched<MemoryStorage, Copied>;
 
-fn disk() -> Disk {
+pub fn disk() -> Disk {
     Watched::new(MemoryStorage::default(), Copied::default())
 }
 
-fn open(storage: impl Storage + 'static) -> Database {
+pub fn open(storage: impl Storage + 'static) -> Database {
     let (storage, options) = (Arc::new(storage), sample::options());
     match storage.kind(Path::new(PATH)).unwrap() {
         None => Database::create(storage, Path::new(PATH), &options).unwrap(),
@@ -83,14 +83,14 @@ fn text(kind: &str, number: u32) -> String {
     format!(r#"{{"_id":"{kind}-{number:03}","text":"{text}"}}"#)
 }
 
-fn add(db: &Database, kind: &str, count: u32) {
+pub fn add(db: &Database, kind: &str, count: u32) {
     for number in 0..count {
         put(db, &text(kind, number)).unwrap();
     }
 }
 
 /// Edits, deletes, purges and makes documents, among them such as are copied already.
-fn change(db: &Database, round: u32) {
+pub fn change(db: &Database, round: u32) {
     for number in (round..60).step_by(7) {
         let id = format!("doc-{number:03}");
         let found = db.snapshot().document(&id).unwrap();
@@ -115,7 +115,7 @@ fn change(db: &Database, round: u32) {
     put(db, &local).unwrap();
 }
 
-fn assert_whole(storage: &dyn Storage) {
+pub fn assert_whole(storage: &dyn Storage) {
     let (_, found) = findings(storage, PATH).unwrap();
     assert!(found.is_empty(), "{found:?}");
 }

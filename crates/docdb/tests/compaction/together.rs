@@ -179,6 +179,7 @@ fn an_attachment_that_comes_during_compactions_is_whole() {
         name: "long".to_owned(),
         content_type: "image/png".to_owned(),
         is_gzip: false,
+        length: None,
     };
     let mut upload = db.upload(&announced).unwrap();
     for piece in data.chunks(1_500_000) {

@@ -42,7 +42,14 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
     match call.request.method {
         Method::DELETE => {
             call.user.require_admin()?;
+            // Somebody's document had no id by accident.
+            if call.request.query("rev").is_some() {
+                return Err(Failure::bad_request(
+                    "You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?",
+                ));
+            }
             call.app.databases.delete(&call.database.name)?;
+            call.app.tasks().forget(&call.database.name);
             Ok(Answer::ok(StatusCode::OK))
         }
         Method::POST => post_document(call),

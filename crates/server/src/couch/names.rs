@@ -3,10 +3,13 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::users::USERS;
-use crate::Failure;
+use crate::{Failure, databases};
+use varve_docdb::LONGEST_SUFFIX;
 
-/// Longest database name in bytes, as in CouchDB; escaped it still fits a file name.
+/// Longest database name in bytes, as in CouchDB, whose slashes are folders.
 const MAX_NAME: usize = 238;
+/// Longest file name that file systems take.
+const MAX_FILE: usize = 255;
 
 /// What stays as it is in a URL.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
@@ -31,7 +34,9 @@ pub fn check_database_name(name: &str) -> Result<(), Failure> {
             ),
         ));
     }
-    if name.len() > MAX_NAME {
+    let file = databases::file_of(name);
+    let file = file.file_name().map_or(0, |file| file.len());
+    if name.len() > MAX_NAME || file + LONGEST_SUFFIX > MAX_FILE {
         return Err(Failure::new(
             400,
             "database_name_too_long",
@@ -79,9 +84,14 @@ mod tests {
         ] {
             assert_eq!(check_database_name(name).unwrap_err().status, 400, "{name}");
         }
-        let long = "a".repeat(239);
-        let refused = check_database_name(&long).unwrap_err();
-        assert_eq!(refused.error, "database_name_too_long");
+        // Slashes are longer in the name of a file.
+        for long in ["a".repeat(239), format!("a{}", "/b".repeat(61))] {
+            let refused = check_database_name(&long).unwrap_err();
+            assert_eq!(refused.error, "database_name_too_long");
+        }
+        for longest in ["a".repeat(238), format!("a{}", "/b".repeat(60))] {
+            assert!(check_database_name(&longest).is_ok());
+        }
     }
 
     #[test]

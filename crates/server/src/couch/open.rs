@@ -58,7 +58,6 @@ impl OpenDatabase {
         let info = documents.snapshot().info()?;
         let commits = watch::Sender::new(info.update_seq);
         let to_compact = Notice::new(name, noticed);
-        to_compact.tell();
         let to_warm = Notice::new(name, written);
         let (told, updates, of) = (commits.clone(), Arc::clone(updates), name.to_owned());
         let notices = (to_compact.clone(), to_warm.clone());
@@ -285,6 +284,9 @@ impl Databases {
         let mut open = lock(&self.open);
         make_room(&mut open, self.most_open);
         open.insert(name.to_owned(), Arc::clone(&database));
+        drop(open);
+        // Whoever hears of it finds it open; told before, it might be passed over for good.
+        database.to_compact.tell();
         Ok(database)
     }
 

@@ -15,8 +15,12 @@ pub enum Target {
     AllDocsQueries,
     /// Rows of the design documents.
     DesignDocs,
+    /// Several such queries at once.
+    DesignDocsQueries,
     /// Rows of the local documents.
     LocalDocs,
+    /// Several such queries at once.
+    LocalDocsQueries,
     /// Many writes at once.
     BulkDocs,
     /// Many reads at once.
@@ -116,7 +120,9 @@ impl Target {
             ["_all_docs"] => Target::AllDocs,
             ["_all_docs", "queries"] => Target::AllDocsQueries,
             ["_design_docs"] => Target::DesignDocs,
+            ["_design_docs", "queries"] => Target::DesignDocsQueries,
             ["_local_docs"] => Target::LocalDocs,
+            ["_local_docs", "queries"] => Target::LocalDocsQueries,
             ["_bulk_docs"] => Target::BulkDocs,
             ["_bulk_get"] => Target::BulkGet,
             ["_changes"] => Target::Changes,
@@ -186,6 +192,8 @@ impl Target {
             | Target::RevsDiff
             | Target::MissingRevs
             | Target::AllDocsQueries
+            | Target::DesignDocsQueries
+            | Target::LocalDocsQueries
             | Target::ViewQueries(..)
             | Target::EnsureFullCommit
             | Target::Purge

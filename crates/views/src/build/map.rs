@@ -13,6 +13,9 @@ use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_s
 use varve_js::{Emission, JsError, MapFunctions};
 use varve_json::{Value, collate, parse};
 
+/// Documents between two rests.
+const PIECE: usize = 20;
+
 /// What makes rows of documents.
 enum Engine {
     /// Functions.
@@ -83,8 +86,11 @@ impl<'a> Mapper<'a> {
                 .map(|_| Entries::default())
                 .collect(),
         };
-        for change in &batch.changes {
+        for (number, change) in batch.changes.iter().enumerate() {
             self.context.interrupt.check()?;
+            if number % PIECE == 0 {
+                (self.context.rest)();
+            }
             let id = &change.id;
             mapped.ids.push(id.to_owned());
             if !change.is_deleted() && self.group.takes(id) {

@@ -70,6 +70,8 @@ pub struct BuildContext<'a> {
     pub compilation: Compilation,
     /// Told of documents as they are written.
     pub progress: &'a dyn Progress,
+    /// Called between short pieces of a long build; may sleep, so that others go first.
+    pub rest: &'a (dyn Fn() + Sync),
     /// Checked once per document.
     pub interrupt: &'a Interrupt,
     /// Told of what functions say, and of those that fail.
@@ -97,7 +99,13 @@ pub(crate) fn update(
     let writer = Writer::new(index, since == 0);
     let group = &*index.group;
     let outcome = match total < LONG {
-        true => run(writer, group, documents, since, workers, context),
+        true => {
+            let context = BuildContext {
+                rest: &|| (),
+                ..*context
+            };
+            run(writer, group, documents, since, workers, &context)
+        }
         false => give_way_and(|| run(writer, group, documents, since, workers, context)),
     };
     context.progress.end();

@@ -9,6 +9,9 @@ use crate::{BY_DOCUMENT, ViewError, tree_of_map};
 use std::collections::HashSet;
 use varve_btree::{Amended, Amendment, Loader, Transaction};
 
+/// Items between two rests.
+const PIECE: usize = 200;
+
 /// Writes runs of batches, each with one commit.
 pub(super) struct Writer<'a> {
     index: &'a ViewIndex,
@@ -30,7 +33,7 @@ impl<'a> Writer<'a> {
         context: &BuildContext<'_>,
     ) -> Result<(), ViewError> {
         match self.fresh {
-            true => self.fill(run, state)?,
+            true => self.fill(run, state, context)?,
             false => self.change(run, state)?,
         }
         let written: usize = run.iter().map(|batch| batch.ids.len()).sum();
@@ -39,13 +42,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds the rows of documents that have none.
-    fn fill(&self, run: &[Mapped], state: IndexState) -> Result<(), ViewError> {
+    fn fill(
+        &self,
+        run: &[Mapped],
+        state: IndexState,
+        context: &BuildContext<'_>,
+    ) -> Result<(), ViewError> {
         let file = self.index.standing().file;
         let mut txn = file.begin()?;
         txn.compress_nodes_by(self.index.options.setting)?;
         let is_empty = txn.len(BY_DOCUMENT)? == 0;
         let put = |txn: &mut Transaction<'_>, tree, entries: &[Entry<'_>]| match is_empty {
-            true => load_tree(txn, tree, entries),
+            true => load_tree(txn, tree, entries, context),
             false => add_to_tree(txn, tree, entries),
         };
         let documents = run.iter().map(|batch| &batch.documents);
@@ -131,10 +139,14 @@ fn load_tree(
     txn: &mut Transaction<'_>,
     tree: usize,
     entries: &[Entry<'_>],
+    context: &BuildContext<'_>,
 ) -> Result<(), ViewError> {
     let mut loader = Loader::new(tree);
-    for (key, value) in entries {
+    for (number, (key, value)) in entries.iter().enumerate() {
         loader.push(txn, key, value)?;
+        if number % PIECE == 0 {
+            (context.rest)();
+        }
     }
     Ok(loader.finish(txn)?)
 }

@@ -5,7 +5,7 @@ mod ids;
 use std::ops::Bound;
 
 use varve_btree::Direction;
-use varve_docdb::{AllDocs, IdRange, Snapshot};
+use varve_docdb::{AllDocs, IdRange, LOCAL_PREFIX, LocalDocument, Snapshot};
 use varve_json::Value;
 use varve_views::QueryOptions;
 
@@ -35,7 +35,7 @@ pub enum Which {
 /// 400 for options that cannot be used.
 pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
     if which == Which::All && has_queries(&call) {
-        return answer_queries(call);
+        return answer_queries(call, which);
     }
     let query = query_of(&call, &options_of(&call)?, which, Absent::AsErrors)?;
     Ok(Answer::stream("application/json", move |writer| {
@@ -44,15 +44,15 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
     }))
 }
 
-/// Answers `POST /{db}/_all_docs/queries`.
+/// Answers `POST /{db}/_all_docs/queries` and its relatives.
 ///
 /// # Errors
 /// 400 for options that cannot be used in any of the queries.
-pub fn answer_queries(call: Call) -> Result<Answer, Failure> {
+pub fn answer_queries(call: Call, which: Which) -> Result<Answer, Failure> {
     let queries = queries_of(&call)?;
     let queries = queries
         .iter()
-        .map(|options| query_of(&call, options, Which::All, Absent::LeftOut));
+        .map(|options| query_of(&call, options, which, Absent::LeftOut));
     let queries = queries.collect::<Result<Vec<_>, _>>()?;
     Ok(Answer::stream("application/json", move |writer| {
         super::rows::write_results(writer, queries, |query, writer| query.write(writer))
@@ -98,7 +98,8 @@ fn query_of(
 impl Query {
     fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
         match (&self.options.keys, self.which) {
-            (_, Which::Local) => self.write_local(writer),
+            (Some(keys), Which::Local) => self.write_local_keys(keys, writer),
+            (None, Which::Local) => self.write_local(writer),
             (Some(keys), _) => self.write_keys(keys, writer),
             (None, _) => self.write_range(writer),
         }
@@ -185,15 +186,30 @@ impl Query {
             _ => None,
         };
         let mut rows = Rows::begin(writer, &self.head(Some(total), offset))?;
-        let keys: Box<dyn Iterator<Item = &Value>> = match self.options.descending {
-            true => Box::new(keys.iter().rev()),
-            false => Box::new(keys.iter()),
-        };
-        for key in keys.skip(self.skip()).take(self.limit()) {
+        for key in self.chosen(keys) {
             self.write_key(key, &mut rows)?;
             rows.flush_if_full()?;
         }
         rows.end()
+    }
+
+    /// The keys that are to be answered, in their order.
+    fn chosen<'k>(&self, keys: &'k [Value]) -> impl Iterator<Item = &'k Value> {
+        let keys: Box<dyn Iterator<Item = &Value>> = match self.options.descending {
+            true => Box::new(keys.iter().rev()),
+            false => Box::new(keys.iter()),
+        };
+        keys.skip(self.skip()).take(self.limit())
+    }
+
+    /// The row of a key that nothing has.
+    fn write_absent(&self, key: &Value, rows: &mut Rows<'_>) {
+        if self.absent == Absent::AsErrors {
+            let out = rows.next();
+            out.extend_from_slice(b"{\"key\":");
+            varve_json::write(key, out);
+            out.extend_from_slice(b",\"error\":\"not_found\"}");
+        }
     }
 
     fn write_key(&self, key: &Value, rows: &mut Rows<'_>) -> Result<(), Failure> {
@@ -212,12 +228,7 @@ impl Query {
         };
         let winner = document.as_ref().and_then(|document| document.winner());
         let (Some(id), Some((rev, stored))) = (key.as_str(), winner) else {
-            if self.absent == Absent::AsErrors {
-                let out = rows.next();
-                out.extend_from_slice(b"{\"key\":");
-                varve_json::write(key, out);
-                out.extend_from_slice(b",\"error\":\"not_found\"}");
-            }
+            self.write_absent(key, rows);
             return Ok(());
         };
         let out = rows.next();
@@ -246,27 +257,40 @@ impl Query {
                 .local_docs(ids.low(), ids.high(), direction(&self.options))?;
         let mut rows = Rows::begin(writer, &self.head(None, None))?;
         for document in documents.skip(self.skip()).take(self.limit()) {
-            let document = document?;
-            let wanted = self.options.keys.as_ref().is_none_or(|keys| {
-                keys.iter()
-                    .any(|key| key.as_str() == Some(document.id.as_str()))
-            });
-            if !wanted {
-                continue;
-            }
-            let out = rows.next();
-            write_head(&document.id, out);
-            out.extend_from_slice(b",\"value\":{\"rev\":\"");
-            out.extend_from_slice(document.rev.as_bytes());
-            out.extend_from_slice(b"\"}");
-            if self.options.include_docs {
-                out.extend_from_slice(b",\"doc\":");
-                write_local(&document, out);
-            }
-            out.push(b'}');
-            rows.flush_if_full()?;
+            self.write_local_row(&document?, &mut rows)?;
         }
         rows.end()
+    }
+
+    fn write_local_keys(&self, keys: &[Value], writer: &mut BodyWriter) -> Result<(), Failure> {
+        let mut rows = Rows::begin(writer, &self.head(None, None))?;
+        for key in self.chosen(keys) {
+            let id = key.as_str().filter(|id| id.starts_with(LOCAL_PREFIX));
+            let document = id.map(|id| self.snapshot.local(id)).transpose()?;
+            match document.flatten() {
+                Some(document) => self.write_local_row(&document, &mut rows)?,
+                None => self.write_absent(key, &mut rows),
+            }
+        }
+        rows.end()
+    }
+
+    fn write_local_row(
+        &self,
+        document: &LocalDocument,
+        rows: &mut Rows<'_>,
+    ) -> Result<(), Failure> {
+        let out = rows.next();
+        write_head(&document.id, out);
+        out.extend_from_slice(b",\"value\":{\"rev\":\"");
+        out.extend_from_slice(document.rev.as_bytes());
+        out.extend_from_slice(b"\"}");
+        if self.options.include_docs {
+            out.extend_from_slice(b",\"doc\":");
+            write_local(document, out);
+        }
+        out.push(b'}');
+        rows.flush_if_full()
     }
 
     fn shown(

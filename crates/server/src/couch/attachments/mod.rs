@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::{Method, StatusCode};
 use std::io::{self, Read};
 use std::ops::Range;
-use varve_docdb::{Announced, Attachment, Edit, Form, Mode, Rev, Snapshot};
+use varve_docdb::{Announced, Attachment, Edit, Form, LOCAL_PREFIX, Mode, Rev, Snapshot};
 
 use super::call::Call;
 use super::document::DEFAULT_TYPE;
@@ -23,6 +23,10 @@ const SHARE: usize = 64 << 10;
 /// # Errors
 /// As the method's handler.
 pub fn answer(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
+    if id.starts_with(LOCAL_PREFIX) {
+        let reason = "_local documents do not accept attachments.";
+        return Err(Failure::bad_request(reason));
+    }
     match call.request.method {
         Method::PUT => put(call, id, name),
         Method::DELETE => delete(call, id, name),
@@ -41,6 +45,7 @@ fn put(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
             Some("gzip") => true,
             Some(_) => return Err(Failure::unknown_encoding()),
         },
+        length: None,
     };
     let mut edit = continued(call, id)?;
     edit.attach(announced.clone())?;

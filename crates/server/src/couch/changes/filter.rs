@@ -65,6 +65,10 @@ impl Filter {
             FilterName::Design => Filter::Design,
             FilterName::DocumentIds => Filter::Documents(document_ids(call)?),
             FilterName::Selector => {
+                if call.request.is_read() {
+                    let reason = "Selector must be specified in POST payload";
+                    return Err(Failure::bad_request(reason));
+                }
                 let body = call.json_body()?;
                 let selector = body.get("selector").ok_or_else(|| {
                     Failure::bad_request("Filter _selector needs a `selector` in the body")

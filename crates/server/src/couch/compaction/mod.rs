@@ -4,7 +4,7 @@
 //! for by another ([`smoosh`]), so that neither waits for the other. The copying itself runs at
 //! low priority; the short end, for which the writer waits, does not.
 
-mod pace;
+pub(crate) mod pace;
 mod smoosh;
 
 pub(crate) use smoosh::{pause, watch};
@@ -41,7 +41,7 @@ pub(crate) struct Compactor {
     /// Whether there is a thread that watches, or was.
     watches: AtomicBool,
     /// How many requests there were.
-    requests: AtomicU64,
+    pub(crate) requests: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -68,10 +68,29 @@ impl Job {
 
     fn run(&self, app: &App, stop: &Interrupt, why: Why<'_>) -> Result<(), Failed> {
         let database = &self.database;
-        match &self.index {
-            None => Ok(compact(app, database, stop, why)?),
-            Some((design, index)) => Ok(compact_index(app, database, (design, index), stop, why)?),
-        }
+        let name = ("database", database.name.as_str());
+        let pace = Pace::new(app.settings().compaction.share, &app.compactor.requests);
+        let watched = |task| Watched { task, why, pace };
+        let (task, done) = match &self.index {
+            None => {
+                let task = app.tasks().start_in_phases(TASK, &[name]);
+                let done = compact(app, database, stop, &watched(&task));
+                (task, done.map_err(Failed::from))
+            }
+            Some((design, index)) => {
+                let document = format!("{DESIGN_PREFIX}{design}");
+                let fields = [name, ("design_document", &document)];
+                let task = app.tasks().start(VIEW_TASK, &fields);
+                let done = index.compact(&watched(&task), stop);
+                let done = done.inspect(|()| database.indexes.synced(index.group().signature()));
+                (task, done.map_err(Failed::from))
+            }
+        };
+        done.inspect_err(|failed| {
+            if failed.is_news() {
+                task.fail(&failed.to_string());
+            }
+        })
     }
 
     /// Bytes of the file, and those that are needed; `None` if they cannot be read.
@@ -281,31 +300,6 @@ fn report(app: &App, database: &OpenDatabase, failed: &Failed) {
     }
 }
 
-/// Compacts the index of a design document.
-fn compact_index(
-    app: &App,
-    database: &OpenDatabase,
-    (design, index): (&str, &ViewIndex),
-    stop: &Interrupt,
-    why: Why<'_>,
-) -> Result<(), ViewError> {
-    let document = format!("{DESIGN_PREFIX}{design}");
-    let fields = [
-        ("database", database.name.as_str()),
-        ("design_document", &document),
-    ];
-    let task = app.tasks().start(VIEW_TASK, &fields);
-    let pace = Pace::new(app.settings().compaction.share, &app.compactor.requests);
-    let watched = Watched {
-        task: &task,
-        why,
-        pace,
-    };
-    index.compact(&watched, stop)?;
-    database.indexes.synced(index.group().signature());
-    Ok(())
-}
-
 /// Why a database is compacted.
 #[derive(Clone, Copy)]
 enum Why<'w> {
@@ -320,27 +314,19 @@ fn compact(
     app: &App,
     database: &OpenDatabase,
     stop: &Interrupt,
-    why: Why<'_>,
+    watched: &Watched<'_>,
 ) -> Result<(), DocdbError> {
     let documents = &database.documents;
-    let fields = [("database", database.name.as_str())];
-    let task = app.tasks().start_in_phases(TASK, &fields);
-    let pace = Pace::new(app.settings().compaction.share, &app.compactor.requests);
-    let watched = Watched {
-        task: &task,
-        why,
-        pace,
-    };
     let copied = std::thread::scope(|scope| {
         let copying = std::thread::Builder::new().name("copying".to_owned());
         let copying = copying.spawn_scoped(scope, || {
             // Where that cannot be had, the work is done all the same.
             let _ = rustix::process::setpriority_process(None, NICENESS);
-            if documents.compact_in_place(&watched, stop)?.is_some() {
+            if documents.compact_in_place(watched, stop)?.is_some() {
                 return Ok(None);
             }
             let mut compaction = documents.begin_compaction()?;
-            let copied = compaction.copy(&watched, stop);
+            let copied = compaction.copy(watched, stop);
             copied.map(|()| Some(compaction))
         });
         copying.ok().and_then(|thread| thread.join().ok())
@@ -351,7 +337,7 @@ fn compact(
     let Some(copy) = copied.ok_or_else(abandoned)?? else {
         return Ok(());
     };
-    if matches!(why, Why::ByItself(_)) {
+    if matches!(watched.why, Why::ByItself(_)) {
         copy.check_readable()?;
     }
     let unreadable = copy.finish(stop)?.unreadable;

@@ -1,6 +1,6 @@
-//! How a compaction leaves time to others: while requests come, it works for a while and then rests
-//! for a while. Requests need not fear for the processor, as it has a low priority, but for its
-//! caches, the disk, and the turn that has just begun.
+//! How compactions and long builds of indexes leave time to others: while requests come, they work for
+//! a while and then rest for a while. Requests need not fear for the processor, as
+//! these have a low priority, but for its caches, the disk, and the turn that has just begun.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +18,7 @@ const FEW: u128 = 500;
 
 /// Which share of the time is for work.
 #[derive(Debug)]
-pub(super) struct Pace<'r> {
+pub(crate) struct Pace<'r> {
     /// In percent, 1 to 100.
     share: u32,
     /// Counts the requests of everybody.
@@ -37,7 +37,7 @@ struct Turns {
 }
 
 impl<'r> Pace<'r> {
-    pub(super) fn new(share: u32, requests: &'r AtomicU64) -> Self {
+    pub(crate) fn new(share: u32, requests: &'r AtomicU64) -> Self {
         let now = Instant::now();
         let turns = Turns {
             rested: now,
@@ -52,7 +52,7 @@ impl<'r> Pace<'r> {
     }
 
     /// To be called between pieces of work; sleeps if it is time for that.
-    pub(super) fn rest(&self) {
+    pub(crate) fn rest(&self) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let worked = turns.rested.elapsed();
         if worked < WORK {

@@ -132,18 +132,24 @@ fn parse_list(name: &str, text: &str) -> Result<Vec<String>, Failure> {
 /// The text of a revision that a client gives: in the query, or in `If-Match`.
 ///
 /// # Errors
-/// 400 if both are there and differ.
+/// 400 if two of them are there and differ.
 pub fn given_rev(request: &Request, in_body: Option<String>) -> Result<Option<String>, Failure> {
     let in_query = request.query("rev").filter(|rev| !rev.is_empty());
     let header = request.header("if-match").map(|tag| tag.trim_matches('"'));
-    let outside = in_query.or(header);
-    match (outside, in_body) {
-        (Some(outside), Some(inside)) if outside != inside => Err(Failure::bad_request(
+    let differ = |one: Option<&str>, other: Option<&str>| {
+        one.zip(other).is_some_and(|(one, other)| one != other)
+    };
+    if differ(in_query, in_body.as_deref()) {
+        return Err(Failure::bad_request(
             "Document rev from request body and query string have different values",
-        )),
-        (Some(outside), _) => Ok(Some(outside.to_owned())),
-        (None, inside) => Ok(inside),
+        ));
     }
+    let explicit = in_body.or(in_query.map(str::to_owned));
+    if differ(header, explicit.as_deref()) {
+        let reason = "Document rev and etag have different values";
+        return Err(Failure::bad_request(reason));
+    }
+    Ok(explicit.or(header.map(str::to_owned)))
 }
 
 /// The revisions of a JSON array, for bodies.

@@ -136,5 +136,6 @@ fn file(headers: &Headers) -> Option<Announced> {
         name,
         content_type: content_type.unwrap_or(super::DEFAULT_TYPE).to_owned(),
         is_gzip: headers.get("content-encoding") == Some("gzip"),
+        length: None,
     })
 }

@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use tokio::sync::oneshot;
 use varve_base::storage;
-use varve_docdb::{Accepted, Edit, EditError, Mode, ReadyEdit};
+use varve_docdb::{Accepted, Edit, EditError, LOCAL_PREFIX, Mode, ReadyEdit};
 
 use super::options::given_rev;
 use super::{read, receive};
@@ -121,13 +121,13 @@ impl ReadyPut {
 pub fn delete(call: &Call, id: &str) -> Result<Answer, Failure> {
     call.check_writer()?;
     let rev = given_rev(&call.request, None)?;
+    live_document(call, id)?;
     let edit = match rev {
         Some(rev) => Edit::deletion(id, &rev)?,
-        None => return Err(missing_or(call, id, EditError::Conflict.into())?),
+        // Local documents have no history to continue.
+        None if id.starts_with(LOCAL_PREFIX) => Edit::deletion(id, "0-0")?,
+        None => return Err(EditError::Conflict.into()),
     };
-    if !edit.is_local() {
-        live_document(call, id)?;
-    }
     let accepted = apply(call, edit, Mode::Interactive)?;
     Ok(accepted_answer(StatusCode::OK, &accepted, Tagged::Yes))
 }
@@ -177,7 +177,7 @@ pub fn accepted_answer(status: StatusCode, accepted: &Accepted, tagged: Tagged) 
     body.extend_from_slice(b",\"rev\":\"");
     accepted.rev.write(&mut body);
     body.extend_from_slice(b"\"}\n");
-    let tag = match accepted.id.starts_with(varve_docdb::LOCAL_PREFIX) {
+    let tag = match accepted.id.starts_with(LOCAL_PREFIX) {
         true => etag::opaque(&[&body]),
         false => etag::of_revision(&accepted.rev.to_string()),
     };
@@ -188,13 +188,14 @@ pub fn accepted_answer(status: StatusCode, accepted: &Accepted, tagged: Tagged) 
     }
 }
 
-/// 404 if the document is not there or deleted, else the failure that is given.
-fn missing_or(call: &Call, id: &str, otherwise: Failure) -> Result<Failure, Failure> {
-    live_document(call, id).map(|()| otherwise)
-}
-
+/// 404 if the document is not there or deleted.
 fn live_document(call: &Call, id: &str) -> Result<(), Failure> {
-    match call.database.documents.snapshot().document(id)? {
+    let snapshot = call.database.documents.snapshot();
+    if id.starts_with(LOCAL_PREFIX) {
+        let found = snapshot.local(id)?;
+        return found.map(drop).ok_or_else(failures::missing);
+    }
+    match snapshot.document(id)? {
         Some(document) if document.tree().is_deleted() => Err(failures::deleted()),
         Some(_) => Ok(()),
         None => Err(failures::missing()),

@@ -15,6 +15,7 @@ use super::builds::Builds;
 use super::told::{Ration, Told};
 use super::waiting::Waiting;
 use crate::couch::call::Call;
+use crate::couch::compaction::pace::Pace;
 use crate::couch::failures;
 use crate::couch::open::OpenDatabase;
 use crate::folder::INDEXES;
@@ -241,6 +242,9 @@ pub fn clean_up(app: &App, database: &OpenDatabase) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Percent of the time in which a long build works while many requests come.
+const BUILD_SHARE: u32 = 33;
+
 /// Brings an index up to date, as a task that others can see.
 #[derive(Clone)]
 pub struct Refresh {
@@ -288,7 +292,9 @@ impl Refresh {
             database: &self.database.name,
             design: &self.design,
         };
+        let pace = Pace::new(BUILD_SHARE, &self.app.compactor.requests);
         let context = BuildContext {
+            rest: &|| pace.rest(),
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: self.app.limits(),
             compilation: self.app.compilation(),
