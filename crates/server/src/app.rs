@@ -32,7 +32,7 @@ pub struct App {
     /// The folder's repositories.
     pub(crate) hg: Arc<Shelf>,
     pub(crate) databases: Arc<Databases>,
-    pub(crate) compactor: Compactor,
+    pub(crate) compactor: Arc<Compactor>,
     pub(crate) warmer: Warmer,
     /// A part of the memory that is configured for caches.
     pub(crate) unwritten: Unwritten,
@@ -106,7 +106,7 @@ impl App {
             auth: Auth::new(&folder.settings, Directory::of(&databases))?,
             databases,
             hg: Arc::new(Shelf::of_folder(&folder, Arc::clone(&house), title)),
-            compactor: Compactor::default(),
+            compactor: Arc::default(),
             warmer: Warmer::default(),
             unwritten: Unwritten::new(unwritten),
             uuids: Uuids::new()?,

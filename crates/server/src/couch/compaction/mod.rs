@@ -203,8 +203,10 @@ impl Compactor {
         let thread = std::thread::Builder::new().name(name.to_owned());
         let app = Arc::clone(app);
         let started = thread.spawn(move || {
-            let running = Running(Arc::clone(&app));
+            let running = Running(Arc::clone(&app.compactor));
             run(&app);
+            // Who waits for the thread may open the folder again at once.
+            drop(app);
             drop(running);
         });
         work.threads += usize::from(started.is_ok());
@@ -213,12 +215,12 @@ impl Compactor {
 }
 
 /// Counts a thread until it ends, however that comes.
-struct Running(Arc<App>);
+struct Running(Arc<Compactor>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.compactor.work().threads -= 1;
-        self.0.compactor.ended.notify_all();
+        self.0.work().threads -= 1;
+        self.0.ended.notify_all();
     }
 }
 
