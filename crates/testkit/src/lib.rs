@@ -14,6 +14,7 @@ pub mod peers;
 pub mod recorded;
 pub mod recorder;
 pub mod repos;
+pub mod rooms;
 pub mod tidy;
 pub mod varve;
 pub mod watched;

@@ -4,6 +4,7 @@
 mod fuzz_targets;
 mod layering;
 mod repos;
+mod rooms;
 mod tidy;
 
 use serde_json::Value;
