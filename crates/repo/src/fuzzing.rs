@@ -1,10 +1,11 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
-use crate::caches::{BranchNames, Key, TagFiles};
-use crate::changeset::Changeset;
-use crate::file_text::FileText;
-use crate::manifest::{ManifestEntries, push_entry};
-use crate::{Rev, encode_folders, fncache, journal, obsolete, phases, store_path};
+use crate::format::manifest::{ManifestEntries, push_entry};
+use crate::format::obsstore;
+use crate::format::store_path::{self, encode_folders};
+use crate::format::{Changeset, FileText, fncache, journal, phases};
+use crate::read::caches::{BranchNames, Key, TagFiles};
+use varve_revlog::Rev;
 
 /// Never panics on any changeset's text.
 pub fn changeset(data: &[u8]) {
@@ -48,9 +49,9 @@ pub fn fileset(data: &[u8]) {
 /// Never panics on any bytes that should be obsolescence markers. Those of version 0 become some
 /// that can be stored.
 pub fn obsolete_markers(data: &[u8]) {
-    let _ = obsolete::parse(data);
-    if let Ok(stored) = obsolete::as_version_1(data) {
-        assert!(obsolete::parse(&stored).is_ok());
+    let _ = obsstore::parse(data);
+    if let Ok(stored) = obsstore::as_version_1(data) {
+        assert!(obsstore::parse(&stored).is_ok());
     }
 }
 

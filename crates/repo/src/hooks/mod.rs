@@ -17,7 +17,6 @@
 //! a configuration says of it. Who opens a repository brings both together.
 
 mod configured;
-pub(crate) mod moments;
 
 pub use configured::{HookSet, Script};
 

@@ -1,0 +1,62 @@
+//! Where the files of one opened repository are, and what it requires.
+
+use crate::format::store_path::StoreLayout;
+use crate::format::{Changeset, RepoError, Requirements};
+use crate::hooks::Hooks;
+use std::path::PathBuf;
+use std::sync::Arc;
+use varve_base::Storage;
+use varve_revlog::Rev;
+
+#[derive(Debug)]
+pub(crate) struct RepoContext {
+    pub storage: Arc<dyn Storage>,
+    pub root: PathBuf,
+    pub requirements: Requirements,
+    pub layout: StoreLayout,
+    pub opening: Opening,
+}
+
+/// With whom and for whom a repository is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Opening {
+    /// Who listens to its changes.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// A hook has called: it may see what is pending.
+    pub pending: bool,
+}
+
+impl RepoContext {
+    pub fn hg(&self) -> PathBuf {
+        self.root.join(".hg")
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.root.join(".hg/store")
+    }
+
+    /// Where the history of a tracked file lies.
+    pub fn filelog_path(&self, file: &[u8]) -> PathBuf {
+        let name = [b"data/", file, b".i"].concat();
+        self.store().join(self.layout.path(&name))
+    }
+
+    /// Where its chunks lie if they are not in the index: a long name is hashed with its ending.
+    pub fn filelog_data_path(&self, file: &[u8]) -> PathBuf {
+        let name = [b"data/", file, b".d"].concat();
+        self.store().join(self.layout.path(&name))
+    }
+
+    /// Takes the text of changeset `rev` apart.
+    pub fn parse_changeset<'t>(
+        &self,
+        rev: Rev,
+        text: &'t [u8],
+    ) -> Result<Changeset<'t>, RepoError> {
+        Changeset::parse(text).map_err(|reason| RepoError::DamagedChangeset {
+            path: self.root.clone(),
+            rev,
+            reason,
+        })
+    }
+}

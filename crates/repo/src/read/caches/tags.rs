@@ -1,0 +1,53 @@
+//! `tags2-…`: what the tracked files of tags say, those of all heads taken together.
+//!
+//! ```text
+//! key                  see [`TagsKey`]
+//! node tag             all nodes that a tag had, oldest first; sorted by tag
+//! ```
+//!
+//! Never read for what it says, only to find another cache confirmed.
+
+use super::{Filter, Key, TagsKey};
+use crate::read::tags::History;
+use crate::read::{Audience, RepoView};
+
+const CACHE: &str = "tags2";
+
+/// Whether the cache says the same.
+pub(crate) fn has_tags(view: &RepoView, tags: &History) -> bool {
+    let (folder, file) = (view.caches(), Filter::of(view.audience()).file(CACHE));
+    let Some(expected) = encode(view, tags) else {
+        return false;
+    };
+    expected.len() as u64 == folder.len(&file) && expected == folder.read(&file, expected.len())
+}
+
+/// Writes the cache.
+pub(crate) fn keep_tags(view: &RepoView, tags: &History) {
+    if let Some(bytes) = encode(view, tags) {
+        let file = Filter::of(view.audience()).file(CACHE);
+        view.caches().replace(&file, &bytes);
+    }
+}
+
+/// The whole file; `None` where Mercurial's would have a key that tells less than it should.
+fn encode(view: &RepoView, tags: &History) -> Option<Vec<u8>> {
+    let tip = view.changelog().tip()?;
+    if view.audience() == Audience::Others || !view.is_visible(tip) {
+        return None;
+    }
+    // A tag with a newline would be two lines.
+    if tags.keys().any(|tag| tag.contains(&b'\n')) {
+        return None;
+    }
+    let mut bytes = TagsKey(Key::of(view, view.hidden(), tip)).encode();
+    for (tag, nodes) in tags {
+        for node in nodes {
+            bytes.extend_from_slice(&node.to_hex());
+            bytes.push(b' ');
+            bytes.extend_from_slice(tag);
+            bytes.push(b'\n');
+        }
+    }
+    Some(bytes)
+}

@@ -1,0 +1,109 @@
+//! Caches that travel with the files of a store, so that who gets them need not read the history.
+
+use super::CacheFolder;
+use crate::read::Repository;
+
+/// Each for itself and with any of the endings, in the order in which Mercurial sends them.
+const TRAVELLING: [(&str, &[&str]); 6] = [
+    ("branch2", AUDIENCES),
+    ("branch3", AUDIENCES),
+    ("rbc-names-v2", &[""]),
+    ("rbc-revs-v2", &[""]),
+    ("tags2", AUDIENCES),
+    ("hgtagsfnodes1", &[""]),
+];
+
+/// What a cache may leave out, as its name tells.
+const AUDIENCES: &[&str] = &["", "-base", "-immutable", "-served", "-visible"];
+
+/// Bytes of all caches that are taken or given together; further ones stay where they are.
+const MOST: usize = 32 << 20;
+
+/// The names of all of them.
+pub fn travelling_caches() -> impl Iterator<Item = String> {
+    let each = TRAVELLING.iter();
+    each.flat_map(|(name, endings)| endings.iter().map(move |ending| format!("{name}{ending}")))
+}
+
+/// Caches that come from elsewhere, kept until the history is there that they are about.
+#[derive(Debug, Default)]
+pub struct ArrivedCaches {
+    files: Vec<(String, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl ArrivedCaches {
+    /// Whether a cache is kept, of that name and length.
+    pub fn wants(&self, name: &[u8], len: u64) -> bool {
+        let left = MOST.saturating_sub(self.bytes) as u64;
+        len <= left && travelling_caches().any(|known| known.as_bytes() == name)
+    }
+
+    /// Keeps one that is [wanted](ArrivedCaches::wants).
+    pub fn keep(&mut self, name: &[u8], bytes: Vec<u8>) {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.files.push((name, bytes));
+    }
+}
+
+impl Repository {
+    /// The caches that there are, by their names.
+    pub fn caches_that_travel(&self) -> Vec<(String, Vec<u8>)> {
+        let folder = CacheFolder::of(self.context());
+        let mut left = MOST;
+        let mut found = Vec::new();
+        for name in travelling_caches() {
+            if folder.len(&name) > left as u64 {
+                continue;
+            }
+            let bytes = folder.read(&name, left);
+            left -= bytes.len();
+            if !bytes.is_empty() {
+                found.push((name, bytes));
+            }
+        }
+        found
+    }
+
+    /// Takes over what has come. Whoever reads it compares it with the history, as always.
+    pub fn take_over(&self, caches: &ArrivedCaches) {
+        let folder = CacheFolder::of(self.context());
+        for (name, bytes) in &caches.files {
+            folder.replace(name, bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::sync::Arc;
+    use varve_base::{MemoryStorage, Storage};
+
+    #[test]
+    fn only_known_caches_of_moderate_length_are_taken_over() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        storage.create_folder(Path::new("r")).unwrap();
+        let repository = Repository::create(Arc::clone(&storage), Path::new("r")).unwrap();
+        let mut caches = ArrivedCaches::default();
+        for name in [
+            &b"../hgrc"[..],
+            b"branch2-all",
+            b"",
+            b"tags2-served~",
+            b"undo",
+        ] {
+            assert!(!caches.wants(name, 1), "{name:?}");
+        }
+        assert!(!caches.wants(b"tags2", MOST as u64 + 1));
+        assert!(caches.wants(b"tags2-served", MOST as u64));
+        caches.keep(b"tags2-served", b"x".to_vec());
+        assert!(!caches.wants(b"tags2", MOST as u64));
+        assert!(repository.caches_that_travel().is_empty());
+        repository.take_over(&caches);
+        let found = repository.caches_that_travel();
+        assert_eq!(found, [("tags2-served".to_owned(), b"x".to_vec())]);
+    }
+}

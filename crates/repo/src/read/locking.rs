@@ -1,0 +1,70 @@
+//! Taking the locks of a repository, with a timeout.
+
+use crate::format::RepoError;
+use crate::format::lock::{Attempt, BREAKS, Lock, LockNews, LockWait, Locked};
+use crate::read::Repository;
+use std::time::{Duration, Instant};
+use varve_base::Interrupt;
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl Repository {
+    /// Takes a lock, waiting for it.
+    ///
+    /// # Errors
+    /// [`RepoError::LockHeld`] after the timeout; [`RepoError::Interrupted`].
+    pub fn lock(&self, what: Locked, wait: &LockWait<'_>) -> Result<Lock, RepoError> {
+        let context = self.context();
+        let begun = Instant::now();
+        let mut told = false;
+        loop {
+            let owner = match Lock::try_take(context, &what.path(context), BREAKS)? {
+                Attempt::Taken(lock) => {
+                    if told {
+                        (wait.tell)(&LockNews::Got {
+                            waited: begun.elapsed(),
+                        });
+                    }
+                    return Ok(lock);
+                }
+                Attempt::HeldBy(owner) => owner,
+            };
+            let waited = begun.elapsed();
+            if wait.timeout.is_some_and(|timeout| waited >= timeout) {
+                return Err(RepoError::LockHeld {
+                    what,
+                    path: context.root.clone(),
+                    owner,
+                });
+            }
+            if !told && waited >= wait.silent {
+                told = true;
+                let root = &context.root;
+                (wait.tell)(&LockNews::Waiting {
+                    what,
+                    root,
+                    owner: &owner,
+                });
+            }
+            wait.stop.check()?;
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Takes a lock at once or not at all.
+    ///
+    /// # Errors
+    /// [`RepoError::LockHeld`] if somebody holds it.
+    pub fn lock_now(&self, what: Locked) -> Result<Lock, RepoError> {
+        self.lock(
+            what,
+            &LockWait {
+                timeout: Some(Duration::ZERO),
+                silent: Duration::ZERO,
+                tell: &|_| {},
+                stop: &Interrupt::default(),
+            },
+        )
+    }
+}

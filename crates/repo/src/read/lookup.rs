@@ -1,0 +1,95 @@
+//! From what a user typed to a changeset.
+
+use crate::format::LookupError;
+use crate::read::{BranchHeads, RepoView};
+use varve_revlog::{Node, PrefixMatch, Rev};
+
+impl RepoView {
+    /// The changeset that `key` names, in Mercurial's order: `null`, `tip`, `.`, a revision
+    /// number, a full node, a bookmark, a tag, a branch, the beginning of a node.
+    ///
+    /// # Errors
+    /// [`LookupError`], with the words that Mercurial uses.
+    pub fn lookup(&self, key: &[u8]) -> Result<Node, LookupError> {
+        let text = || String::from_utf8_lossy(key).into_owned();
+        let newest = || self.changelog().node_or_null(self.tip());
+        match key {
+            b"null" => return Ok(Node::NULL),
+            b"tip" => return Ok(newest()),
+            b"." => {
+                let parents = self.working_parents()?;
+                return parents
+                    .first()
+                    .map_or(Ok(Node::NULL), |node| self.shown(node, key));
+            }
+            _ => {}
+        }
+        if let Some(number) = revision_number(key)
+            && let Some(rev) = self.numbered(number)
+        {
+            return rev.map_or(Ok(Node::NULL), |rev| self.shown_rev(rev, key));
+        }
+        if let Some(node) = Node::from_hex(key)
+            && (node.is_null() || self.changelog().rev(&node).is_some())
+        {
+            return self.shown(&node, key);
+        }
+        if let Some(node) = self.named(key)? {
+            return Ok(node);
+        }
+        match self.changelog().rev_by_prefix(key) {
+            PrefixMatch::One(rev) => self.shown_rev(rev, key),
+            PrefixMatch::Ambiguous if !key.is_empty() => Err(LookupError::Ambiguous(text())),
+            PrefixMatch::Ambiguous | PrefixMatch::None => Err(LookupError::Unknown(text())),
+        }
+    }
+
+    /// `Some(None)` is the null revision.
+    fn numbered(&self, number: i64) -> Option<Option<Rev>> {
+        let len = self.changelog().len() as i64;
+        let from_end = if number < 0 { number + len } else { number };
+        if from_end == -1 {
+            return Some(None);
+        }
+        self.changelog().rev_at(from_end).map(Some)
+    }
+
+    fn named(&self, key: &[u8]) -> Result<Option<Node>, LookupError> {
+        if let Some(node) = self.bookmarks().get(key) {
+            return Ok(Some(*node));
+        }
+        if let Some(node) = self.tags()?.get(key) {
+            return Ok(Some(*node));
+        }
+        let branch = self.branchmap()?.get(key);
+        let tip = branch.and_then(BranchHeads::tip);
+        Ok(tip.map(|rev| self.changelog().node(rev)))
+    }
+
+    fn shown(&self, node: &Node, key: &[u8]) -> Result<Node, LookupError> {
+        match self.changelog().rev(node) {
+            Some(rev) => self.shown_rev(rev, key),
+            None if node.is_null() => Ok(*node),
+            None => Err(LookupError::Unknown(
+                String::from_utf8_lossy(key).into_owned(),
+            )),
+        }
+    }
+
+    fn shown_rev(&self, rev: Rev, key: &[u8]) -> Result<Node, LookupError> {
+        if self.is_visible(rev) {
+            Ok(self.changelog().node(rev))
+        } else {
+            Err(LookupError::Hidden {
+                name: String::from_utf8_lossy(key).into_owned(),
+                fate: self.fate_words(rev)?,
+            })
+        }
+    }
+}
+
+/// Only the usual spelling is a number: `007` may be the beginning of a node.
+fn revision_number(key: &[u8]) -> Option<i64> {
+    let number: i64 = std::str::from_utf8(key).ok()?.parse().ok()?;
+    (number.to_string().as_bytes() == key).then_some(number)
+}

@@ -1,0 +1,41 @@
+//! Changesets that came after a view was read.
+
+use crate::format::RepoError;
+use crate::read::RepoView;
+use std::time::Duration;
+use varve_revlog::{Node, Rev, Revlog};
+
+/// How often an index is read that somebody else appends to.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl RepoView {
+    /// What this view has of the history of a changeset that it does not have: the newest of its
+    /// first parents. Small files such as the dirstate are read when they are needed, and may name
+    /// what was committed since; until the journal of that commit is gone, a new view would not
+    /// have it either.
+    ///
+    /// # Errors
+    /// [`RepoError::MissingNode`] if nobody has committed such a changeset; what is damaged.
+    pub fn newest_known(&self, node: &Node) -> Result<Option<Rev>, RepoError> {
+        let path = self.changelog().path();
+        let mut read = Revlog::open_or_empty(&self.context.storage, path);
+        for _ in 1..TRIES {
+            if read.is_ok() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            read = Revlog::open_or_empty(&self.context.storage, path);
+        }
+        let now = read?;
+        let mut next = Some(now.rev(node).ok_or_else(|| RepoError::MissingNode {
+            what: "changeset",
+            node: *node,
+            path: path.to_owned(),
+        })?);
+        while let Some(rev) = next.filter(|rev| rev.index() >= self.changelog().len()) {
+            next = now.parents(rev)[0];
+        }
+        Ok(next)
+    }
+}

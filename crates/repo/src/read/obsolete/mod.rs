@@ -1,0 +1,96 @@
+//! Which changesets are obsolete, and what took their place.
+
+mod evolution;
+mod fates;
+mod relevant_markers;
+mod successors;
+mod unstable;
+
+pub use evolution::Evolution;
+pub use fates::Fate;
+pub use unstable::Unstable;
+
+use crate::format::obsstore::{self, read};
+use crate::format::{Phase, RepoError};
+use crate::read::{RepoView, Repository};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use varve_revlog::{Node, Rev};
+
+impl Repository {
+    /// How often a changeset was said to be obsolete.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn count_markers(&self) -> Result<usize, RepoError> {
+        Ok(read(self.storage().as_ref(), &self.context().store())?.len())
+    }
+}
+
+impl RepoView {
+    fn is_mutable(&self, rev: Rev) -> bool {
+        self.phases().of(rev) > Phase::Public
+    }
+
+    /// Changesets in whose place others stand by now, or nothing; public ones never are.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn obsolete(&self) -> Result<BTreeSet<Rev>, RepoError> {
+        let markers = read(self.storage(), &self.context.store())?;
+        let revs = markers.iter().filter_map(|m| self.changelog().rev(&m.old));
+        Ok(revs.filter(|rev| self.is_mutable(*rev)).collect())
+    }
+
+    /// Changesets that are not obsolete themselves and build on one that is.
+    ///
+    /// # Errors
+    /// As of [`RepoView::obsolete`].
+    pub fn orphans(&self) -> Result<BTreeSet<Rev>, RepoError> {
+        let obsolete = self.obsolete()?;
+        let Some(first) = obsolete.first() else {
+            return Ok(BTreeSet::new());
+        };
+        let mut orphans = BTreeSet::new();
+        for rev in self.changelog().revs().skip(first.index()) {
+            let mut parents = self.changelog().parents(rev).into_iter().flatten();
+            let unstable = parents.any(|p| obsolete.contains(&p) || orphans.contains(&p));
+            if unstable && self.is_mutable(rev) {
+                orphans.insert(rev);
+            }
+        }
+        Ok(orphans.difference(&obsolete).copied().collect())
+    }
+
+    /// The changesets that stand in the place of one by now, by way of any others.
+    ///
+    /// # Errors
+    /// As of [`RepoView::obsolete`].
+    pub fn latest_successors(&self, node: Node) -> Result<Vec<Rev>, RepoError> {
+        let mut followed: HashMap<Node, Vec<Node>> = HashMap::new();
+        for marker in read(self.storage(), &self.context.store())? {
+            followed
+                .entry(marker.old)
+                .or_default()
+                .extend(marker.successors);
+        }
+        let (mut wanted, mut seen) = (vec![node], HashSet::from([node]));
+        let mut latest = BTreeSet::new();
+        while let Some(at) = wanted.pop() {
+            match followed.get(&at) {
+                Some(next) => wanted.extend(next.iter().filter(|next| seen.insert(**next))),
+                None => latest.extend(self.changelog().rev(&at)),
+            }
+        }
+        Ok(latest.into_iter().collect())
+    }
+
+    /// All markers in version 0, each without the version's byte, sorted as Mercurial sorts them.
+    /// Those that the version has no form for are left out.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn markers_of_version_0(&self) -> Result<Vec<Vec<u8>>, RepoError> {
+        let (markers, file) = obsstore::read_with_file(self.storage(), &self.context.store())?;
+        Ok(obsstore::as_version_0(markers, &file))
+    }
+}

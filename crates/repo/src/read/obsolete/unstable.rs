@@ -1,0 +1,131 @@
+//! Changesets that obsolescence leaves without what they build on, or in competition.
+
+use super::successors::Successors;
+use crate::format::obsstore::{Marker, read};
+use crate::format::{Phase, RepoError};
+use crate::read::RepoView;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use varve_revlog::{Node, Rev};
+
+/// What obsolescence means for the changesets of a repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unstable {
+    /// In whose place others stand by now, or nothing.
+    pub obsolete: BTreeSet<Rev>,
+    /// Not obsolete themselves, they build on what is.
+    pub orphans: BTreeSet<Rev>,
+    /// They stand in the place of what is public.
+    pub phase_divergent: BTreeSet<Rev>,
+    /// They stand in one place with others.
+    pub content_divergent: BTreeSet<Rev>,
+}
+
+impl Unstable {
+    /// What Mercurial calls the instabilities of a changeset.
+    pub fn names(&self, rev: Rev) -> impl Iterator<Item = &'static str> {
+        let kinds = [
+            (&self.orphans, "orphan"),
+            (&self.phase_divergent, "phase-divergent"),
+            (&self.content_divergent, "content-divergent"),
+        ];
+        let of_rev = kinds
+            .into_iter()
+            .filter(move |(revs, _)| revs.contains(&rev));
+        of_rev.map(|(_, name)| name)
+    }
+}
+
+/// Markers by what they put in the place of others.
+struct Predecessors<'a>(HashMap<Node, Vec<&'a Marker>>);
+
+impl<'a> Predecessors<'a> {
+    fn new(markers: &'a [Marker]) -> Self {
+        let mut by_new: HashMap<Node, Vec<&Marker>> = HashMap::new();
+        for marker in markers {
+            for new in &marker.successors {
+                by_new.entry(*new).or_default().push(marker);
+            }
+        }
+        Predecessors(by_new)
+    }
+
+    /// All that a changeset stands in the place of, by way of the markers that are `followed`.
+    fn of(&self, node: &Node, followed: impl Fn(&Marker) -> bool) -> HashSet<Node> {
+        let (mut wanted, mut found) = (vec![*node], HashSet::new());
+        while let Some(at) = wanted.pop() {
+            let markers = self.0.get(&at).into_iter().flatten();
+            for marker in markers.filter(|marker| followed(marker)) {
+                if found.insert(marker.old) {
+                    wanted.push(marker.old);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl RepoView {
+    /// What obsolescence means for all changesets, hidden ones included.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn unstable(&self) -> Result<Unstable, RepoError> {
+        let markers = read(self.storage(), &self.context.store())?;
+        if markers.is_empty() {
+            return Ok(Unstable::default());
+        }
+        let mut found = Unstable {
+            obsolete: self.obsolete()?,
+            orphans: self.orphans()?,
+            ..Unstable::default()
+        };
+        let is_there = |node: &Node| self.changelog().rev(node).is_some();
+        let mut successors = Successors::new(&markers, &is_there, false);
+        let predecessors = Predecessors::new(&markers);
+        let is_public = |node: &Node| {
+            let rev = self.changelog().rev(node);
+            rev.is_some_and(|rev| self.phases().of(rev) == Phase::Public)
+        };
+        for new in predecessors.0.keys() {
+            let Some(rev) = self.changelog().rev(new) else {
+                continue;
+            };
+            if is_public(new) || found.obsolete.contains(&rev) {
+                continue;
+            }
+            let unmended = predecessors.of(new, |marker| !marker.mends_public);
+            if unmended.iter().any(is_public) {
+                found.phase_divergent.insert(rev);
+            }
+            let all = predecessors.of(new, |_| true);
+            if all
+                .iter()
+                .any(|old| old != new && successors.of(old).len() > 1)
+            {
+                found.content_divergent.insert(rev);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The changesets, and all that stand in their place, by way of any others.
+    ///
+    /// # Errors
+    /// As of [`RepoView::unstable`].
+    pub fn with_successors(&self, revs: &[Rev]) -> Result<BTreeSet<Rev>, RepoError> {
+        let markers = read(self.storage(), &self.context.store())?;
+        let mut next: HashMap<Node, Vec<&[Node]>> = HashMap::new();
+        for marker in &markers {
+            next.entry(marker.old).or_default().push(&marker.successors);
+        }
+        let mut wanted: Vec<Node> = revs.iter().map(|rev| self.changelog().node(*rev)).collect();
+        let mut seen: HashSet<Node> = wanted.iter().copied().collect();
+        let mut found: BTreeSet<Rev> = revs.iter().copied().collect();
+        while let Some(at) = wanted.pop() {
+            found.extend(self.changelog().rev(&at));
+            let successors = next.get(&at).into_iter().flatten().copied().flatten();
+            wanted.extend(successors.filter(|node| seen.insert(**node)));
+        }
+        Ok(found)
+    }
+}

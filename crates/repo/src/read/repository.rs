@@ -1,0 +1,146 @@
+//! A repository: where it lies and what it requires.
+
+use crate::format::context::{Opening, RepoContext};
+use crate::format::store_path::StoreLayout;
+use crate::format::{RepoError, Requirements};
+use crate::read::stamp::Stamp;
+use crate::read::{Audience, RepoView};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use varve_base::Storage;
+use varve_base::storage::EntryKind;
+
+/// A Mercurial repository on some storage. Cheap to open and to clone; nothing is read before it
+/// is needed.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    context: Arc<RepoContext>,
+    /// Not in [`RepoContext`], because views hold that.
+    latest: Latest,
+}
+
+type Latest = Arc<Mutex<Option<(Stamp, Arc<RepoView>)>>>;
+
+impl Repository {
+    /// Opens the repository whose `.hg` lies in the folder `root` of `storage`.
+    ///
+    /// # Errors
+    /// [`RepoError::NotFound`], [`RepoError::UnknownRequirements`], or what the storage answers.
+    pub fn open(storage: Arc<dyn Storage>, root: &Path) -> Result<Repository, RepoError> {
+        Repository::open_as(storage, root, Opening::default())
+    }
+
+    /// As [`Repository::open`], with hooks.
+    ///
+    /// # Errors
+    /// As of [`Repository::open`].
+    pub fn open_as(
+        storage: Arc<dyn Storage>,
+        root: &Path,
+        opening: Opening,
+    ) -> Result<Repository, RepoError> {
+        if storage.kind(&root.join(".hg"))? != Some(EntryKind::Folder) {
+            return Err(RepoError::NotFound {
+                path: root.to_owned(),
+            });
+        }
+        let requirements = Requirements::read(storage.as_ref(), root)?;
+        let context = RepoContext {
+            layout: StoreLayout::of(&requirements),
+            storage,
+            root: root.to_owned(),
+            requirements,
+            opening,
+        };
+        Ok(Repository::of(&Arc::new(context)))
+    }
+
+    /// The same opened once more, as after its requirements have changed.
+    ///
+    /// # Errors
+    /// As of [`Repository::open`].
+    pub fn reopened(&self) -> Result<Repository, RepoError> {
+        let RepoContext {
+            storage,
+            root,
+            opening,
+            ..
+        } = self.context.as_ref();
+        Repository::open_as(Arc::clone(storage), root, opening.clone())
+    }
+
+    /// The repository that something is of.
+    pub(crate) fn of(context: &Arc<RepoContext>) -> Repository {
+        Repository {
+            context: Arc::clone(context),
+            latest: Latest::default(),
+        }
+    }
+
+    /// The folder that holds `.hg`.
+    pub fn root(&self) -> &Path {
+        &self.context.root
+    }
+
+    /// What a program must know to work on this repository.
+    pub fn requirements(&self) -> &Requirements {
+        &self.context.requirements
+    }
+
+    /// Whether what is pending shows.
+    pub fn shows_pending(&self) -> bool {
+        self.context.opening.pending
+    }
+
+    /// The storage that the repository lies on.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.context.storage
+    }
+
+    /// The repository as it is now. The view stays as it is while others commit; asking again
+    /// without a commit in between gives the same view.
+    ///
+    /// # Errors
+    /// What is damaged; [`RepoError::Busy`] if others write all the time.
+    pub fn view(&self) -> Result<Arc<RepoView>, RepoError> {
+        self.view_for(Audience::Others)
+    }
+
+    /// The repository as it is now, as `audience` may see it.
+    ///
+    /// # Errors
+    /// As of [`Repository::view`].
+    pub fn view_for(&self, audience: Audience) -> Result<Arc<RepoView>, RepoError> {
+        let kept = self.latest().clone();
+        if let Some((stamp, view)) = kept
+            && view.audience() == audience
+            && stamp == self.context.stamp()?
+        {
+            return Ok(view);
+        }
+        let (stamp, view) = self.context.consistently(|stamp| {
+            let view = RepoView::read(self.context.clone(), stamp, audience)?;
+            Ok(Some((stamp.clone(), Arc::new(view))))
+        })?;
+        if stamp.is_settled() {
+            let mut latest = self.latest();
+            // Of one state there is one view, also if two have read it at the same time.
+            if let Some((known, kept)) = &*latest
+                && *known == stamp
+                && kept.audience() == audience
+            {
+                return Ok(kept.clone());
+            }
+            *latest = Some((stamp, view.clone()));
+        }
+        Ok(view)
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Option<(Stamp, Arc<RepoView>)>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn context(&self) -> &Arc<RepoContext> {
+        &self.context
+    }
+}

@@ -1,0 +1,105 @@
+//! Where each line of a file comes from.
+//!
+//! First the revisions of the file that the one in question descends from are found, along copies
+//! too; that takes the indexes alone. Then the lines are handed down from each revision to its
+//! parents, as far as these have them, and what no parent has is a revision's own. Texts are read
+//! only as long as lines are left to hand down, and are dropped when they were compared.
+
+mod graph;
+mod trace;
+
+use crate::format::RepoError;
+use crate::read::RepoView;
+use varve_base::Interrupt;
+use varve_delta::Blanks;
+use varve_revlog::{Node, Rev};
+
+/// A file of a changeset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredFile {
+    /// The changeset.
+    pub changeset: Rev,
+    /// The path in it.
+    pub path: Vec<u8>,
+    /// The file's revision.
+    pub node: Node,
+}
+
+/// The file whose lines are asked about.
+#[derive(Clone, Debug)]
+pub enum Start {
+    /// As a changeset has it.
+    Stored(StoredFile),
+    /// In the working folder.
+    Working {
+        /// Its path.
+        path: Vec<u8>,
+        /// Where it comes from, in the parents of the working folder; at most two.
+        parents: Vec<StoredFile>,
+    },
+}
+
+/// How lines are compared and followed.
+pub struct Annotate<'a> {
+    /// Whether copies are followed.
+    pub follow: bool,
+    /// What does not count in comparisons.
+    pub blanks: Blanks,
+    /// Changesets whose own lines are given to lines of their parents, as far as possible.
+    pub skip: &'a dyn Fn(Rev) -> bool,
+    /// Raised when nobody wants the answer any more.
+    pub stop: &'a Interrupt,
+}
+
+/// A revision of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileVersion {
+    /// What the file was called.
+    pub path: Vec<u8>,
+    /// What brought it; `None` is the working folder.
+    pub changeset: Option<Rev>,
+}
+
+/// Where a line comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnnotatedLine {
+    /// Place in [`Annotation::versions`].
+    pub version: usize,
+    /// Which line it was there, from 0.
+    pub line: usize,
+    /// Whether it only stands in the place of that line, because its changeset was skipped.
+    pub skipped: bool,
+}
+
+/// Where all lines of a file come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Annotation {
+    /// The revisions that lines come from, and others between them.
+    pub versions: Vec<FileVersion>,
+    /// One for each line.
+    pub lines: Vec<AnnotatedLine>,
+}
+
+impl RepoView {
+    /// Finds where the lines of a file come from, whose content is given.
+    ///
+    /// # Errors
+    /// What is damaged or missing, or that it was interrupted.
+    pub fn annotate(
+        &self,
+        start: &Start,
+        content: &[u8],
+        how: &Annotate<'_>,
+    ) -> Result<Annotation, RepoError> {
+        let graph = graph::Graph::of(self, start, how.follow)?;
+        let lines = trace::trace(&graph, content, how)?;
+        let versions = graph.versions.into_iter().map(|version| FileVersion {
+            path: version.path,
+            changeset: version.changeset,
+        });
+        Ok(Annotation {
+            versions: versions.collect(),
+            lines,
+        })
+    }
+}

@@ -1,0 +1,43 @@
+//! Writing bookmarks.
+
+use crate::format::journal::Place;
+use crate::format::{RepoError, bookmarks};
+use crate::write::transaction::Transaction;
+use std::collections::BTreeMap;
+use varve_base::storage::read_if_there;
+use varve_revlog::Node;
+
+impl Transaction {
+    /// Replaces all bookmarks.
+    ///
+    /// # Errors
+    /// If those that are there are damaged.
+    pub fn set_bookmarks(&mut self, bookmarks: &BTreeMap<Vec<u8>, Node>) -> Result<(), RepoError> {
+        let mut bytes = Vec::new();
+        for (name, node) in bookmarks {
+            bytes.extend_from_slice(&node.to_hex());
+            bytes.extend_from_slice(&[b" ", &name[..], b"\n"].concat());
+        }
+        self.note_bookmarks(bookmarks)?;
+        let place = if self.context.requirements.has("bookmarksinstore") {
+            Place::Store
+        } else {
+            Place::Hg
+        };
+        self.replace(place, b"bookmarks", bytes);
+        Ok(())
+    }
+
+    /// Keeps for hooks what changes.
+    fn note_bookmarks(&mut self, after: &BTreeMap<Vec<u8>, Node>) -> Result<(), RepoError> {
+        let Some(moments) = &mut self.moments else {
+            return Ok(());
+        };
+        let context = &self.context;
+        let path = bookmarks::path(&context.hg(), &context.requirements);
+        let bytes = read_if_there(context.storage.as_ref(), &path)?;
+        let before = bookmarks::parse(&bytes.unwrap_or_default(), &path)?;
+        moments.bookmarks(&before, after);
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Making a repository out of another one on the same storage.
+
+mod select;
+
+pub use select::Pulled;
+
+use crate::format::lock::Lock;
+use crate::format::{RepoError, fncache};
+use crate::read::{Audience, Repository};
+use crate::write::create::DUMMY_CHANGELOG;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_base::storage::{read_if_there, replace};
+use varve_base::{Interrupt, OpenMode, Progress, Storage, Unit};
+
+/// Requirements of the working copy: a clone has its own.
+const OF_WORKING_COPY: [&str; 2] = ["dirstate-tracked-key-v1", "dirstate-v2"];
+/// Bytes that are copied at a time.
+const SPAN: usize = 1 << 20;
+
+impl Repository {
+    /// Whether a clone may take the store's files as they are: others may see all that is in them.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn may_be_copied(&self) -> Result<bool, RepoError> {
+        Ok(!self.view_for(Audience::Others)?.hides_anything())
+    }
+
+    /// Makes a repository in the folder `root` that shares the files of this one: they get second
+    /// names, and whoever appends to one later makes a copy first. With `link` false they are
+    /// copied. All changesets are public unless `phases` asks for those of this repository.
+    ///
+    /// `_lock` is that of this store.
+    ///
+    /// # Errors
+    /// What the storage answers; [`RepoError::Interrupted`].
+    pub fn copy_to(
+        &self,
+        _lock: &Lock,
+        root: &Path,
+        (link, phases): (bool, bool),
+        progress: &dyn Progress,
+        stop: &Interrupt,
+    ) -> Result<Repository, RepoError> {
+        let storage = self.storage();
+        let (from, to) = (self.context().store(), root.join(".hg/store"));
+        self.prepare(root)?;
+        let files = self.store_files()?;
+        progress.begin("cloning", Unit::Items, Some(files.len() as u64));
+        for file in &files {
+            stop.check()?;
+            let inside = file.path.strip_prefix(&from).unwrap_or(&file.path);
+            let target = to.join(inside);
+            if let Some(folder) = target.parent() {
+                storage.create_folder(folder)?;
+            }
+            if link {
+                storage.link(&file.path, &target)?;
+            } else {
+                copy(storage.as_ref(), &file.path, &target, file.len)?;
+            }
+            progress.advance(1);
+        }
+        progress.end();
+        let kept = [
+            Some(fncache::FILE),
+            Some("obsstore"),
+            phases.then_some("phaseroots"),
+        ];
+        for name in kept.into_iter().flatten() {
+            if let Some(bytes) = read_if_there(storage.as_ref(), &from.join(name))? {
+                write_new(storage.as_ref(), &to.join(name), &bytes)?;
+            }
+        }
+        Repository::open(Arc::clone(storage), root)
+    }
+
+    /// Makes the folders and requirements of a clone, which has no history yet.
+    fn prepare(&self, root: &Path) -> Result<(), RepoError> {
+        let storage = self.storage().as_ref();
+        let hg = root.join(".hg");
+        storage.create_folder(&hg.join("store"))?;
+        for name in [
+            PathBuf::from("requires"),
+            Path::new("store").join("requires"),
+        ] {
+            let Some(bytes) = read_if_there(storage, &self.context().hg().join(&name))? else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&bytes);
+            let kept = text.lines().filter(|line| !OF_WORKING_COPY.contains(line));
+            let text: String = kept.map(|line| format!("{line}\n")).collect();
+            replace(storage, &hg.join(name), text.as_bytes())?;
+        }
+        Ok(replace(
+            storage,
+            &hg.join("00changelog.i"),
+            DUMMY_CHANGELOG,
+        )?)
+    }
+}
+
+fn copy(storage: &dyn Storage, from: &Path, to: &Path, len: u64) -> Result<(), RepoError> {
+    let source = storage.open(from, OpenMode::Read)?;
+    let target = storage.open(to, OpenMode::CreateNew)?;
+    let mut at = 0;
+    while at < len {
+        let span = usize::try_from(len - at).unwrap_or(SPAN).min(SPAN);
+        target.append(&source.read_vec(at, span)?)?;
+        at += span as u64;
+    }
+    Ok(())
+}
+
+fn write_new(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<(), RepoError> {
+    storage.open(path, OpenMode::CreateNew)?.append(bytes)?;
+    Ok(())
+}

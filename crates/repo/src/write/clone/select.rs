@@ -1,0 +1,214 @@
+//! A clone of some changesets with all that they build on: revisions are read and appended in
+//! their order, with new numbers, and with their deltas where what those are against comes along.
+
+use crate::format::store_path::encode_folders;
+use crate::format::{RepoError, fncache};
+use crate::read::changed_files::{Touched, Travellers};
+use crate::read::{RepoView, Repository};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::{Interrupt, Progress, Unit};
+use varve_revlog::{
+    Appender, Content, Given, NewRevision, ReaderState, Rev, Revlog, WriteOptions, flag,
+};
+
+/// What a clone has brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pulled {
+    /// Number of changesets.
+    pub changesets: usize,
+    /// Revisions of files.
+    pub revisions: usize,
+    /// Files that have revisions.
+    pub files: usize,
+}
+
+struct Copier<'a> {
+    source: &'a RepoView,
+    target: &'a Repository,
+    write: WriteOptions,
+    /// New number of each changeset that comes along.
+    renumbered: Vec<Option<Rev>>,
+    /// What they share with those that stay behind.
+    touched: Touched,
+    stop: &'a Interrupt,
+}
+
+impl Repository {
+    /// Makes a repository in the folder `root` with the changesets `heads` of `source`, which is a
+    /// view of this one, and all that those build on.
+    ///
+    /// # Errors
+    /// What is damaged or cannot be written; [`RepoError::Interrupted`].
+    pub fn pull_to(
+        &self,
+        source: &RepoView,
+        root: &Path,
+        heads: &[Rev],
+        write: WriteOptions,
+        (progress, stop): (&dyn Progress, &Interrupt),
+    ) -> Result<(Repository, Pulled), RepoError> {
+        self.prepare(root)?;
+        let target = Repository::open(Arc::clone(self.storage()), root)?;
+        let renumbered = renumber(source, heads);
+        let all = source.changelog().revs();
+        let (chosen, foreign): (Vec<Rev>, Vec<Rev>) =
+            all.partition(|rev| renumbered[rev.index()].is_some());
+        // Without excluded changesets no revision is shared with one.
+        let touched = match foreign[..] {
+            [] => Touched::default(),
+            _ => source.touched(&Travellers {
+                chosen: &chosen,
+                foreign: &foreign,
+            })?,
+        };
+        let copier = Copier {
+            source,
+            target: &target,
+            write,
+            renumbered,
+            touched,
+            stop,
+        };
+        let pulled = copier.copy_all(progress)?;
+        Ok((target, pulled))
+    }
+}
+
+/// New numbers of `heads` and their ancestors.
+fn renumber(source: &RepoView, heads: &[Rev]) -> Vec<Option<Rev>> {
+    let changelog = source.changelog();
+    let mut wanted = vec![false; changelog.len()];
+    for head in heads {
+        wanted[head.index()] = true;
+    }
+    for rev in changelog.revs().rev().filter(|_| !heads.is_empty()) {
+        if wanted[rev.index()] {
+            for parent in changelog.parents(rev).into_iter().flatten() {
+                wanted[parent.index()] = true;
+            }
+        }
+    }
+    let mut next = 0;
+    let number = |wanted: &bool| {
+        wanted.then(|| {
+            next += 1;
+            Rev(next - 1)
+        })
+    };
+    wanted.iter().map(number).collect()
+}
+
+impl Copier<'_> {
+    fn copy_all(&self, progress: &dyn Progress) -> Result<Pulled, RepoError> {
+        let context = self.target.context();
+        let (storage, store) = (&context.storage, context.store());
+        let (mut pulled, mut names) = (Pulled::default(), Vec::new());
+        let mut state = ReaderState::default();
+        let tracked = self.source.tracked_files()?;
+        progress.begin(
+            "adding file changes",
+            Unit::Items,
+            Some(tracked.len() as u64),
+        );
+        for file in tracked {
+            progress.advance(1);
+            let log = self.source.filelog(&file)?;
+            let path = context.filelog_path(&file);
+            let appender = Appender::open(storage, &path, Content::File, self.write)?;
+            let mut appender = appender.with_data(context.filelog_data_path(&file));
+            let context = self.touched.shared_files.get(&file);
+            let context = context.into_iter().flatten().copied().collect();
+            let added = self.copy(&log, &mut appender, &context, &mut state)?;
+            if added == 0 {
+                continue;
+            }
+            pulled.revisions += added;
+            pulled.files += 1;
+            for end in [Some(&b".i"[..]), appender.will_be_split().then_some(b".d")] {
+                let name = end.map(|end| [b"data/", &file[..], end].concat());
+                names.extend(
+                    name.iter()
+                        .flat_map(|name| encode_folders(name).into_owned()),
+                );
+                names.extend(name.map(|_| b'\n'));
+            }
+            appender.write()?;
+        }
+        progress.end();
+        if !names.is_empty() && context.requirements.has("fncache") {
+            super::write_new(storage.as_ref(), &store.join(fncache::FILE), &names)?;
+        }
+        let others = [
+            ("00manifest.i", Content::Manifest, self.source.manifest()?),
+            // Last: before it nothing is there for any reader.
+            ("00changelog.i", Content::Changelog, self.source.changelog()),
+        ];
+        for (name, content, log) in others {
+            let mut appender = Appender::open(storage, &store.join(name), content, self.write)?;
+            let context = match content {
+                Content::Manifest => self.touched.shared_manifests.clone(),
+                _ => BTreeMap::new(),
+            };
+            let added = self.copy(log, &mut appender, &context, &mut state)?;
+            if content == Content::Changelog {
+                pulled.changesets = added;
+            }
+            appender.write()?;
+        }
+        Ok(pulled)
+    }
+
+    /// Appends those revisions of `log` whose changesets come along, and those of `context`, which
+    /// has other changesets for them; returns how many.
+    fn copy(
+        &self,
+        log: &Revlog,
+        appender: &mut Appender,
+        context: &BTreeMap<Rev, Rev>,
+        state: &mut ReaderState,
+    ) -> Result<usize, RepoError> {
+        let mut numbers: Vec<Option<Rev>> = vec![None; log.len()];
+        let mut reader = log.reader_with(std::mem::take(state));
+        let mut deltas = log.reader();
+        let (mut added, mut patch) = (0, Vec::new());
+        for rev in log.revs() {
+            self.stop.check()?;
+            let link = self.source.changelog().rev_at(log.linkrev(rev));
+            let link = context.get(&rev).copied().or(link);
+            let link = link.and_then(|link| self.renumbered[link.index()]);
+            let Some(link) = link else {
+                continue;
+            };
+            let entry = log.entry(rev);
+            let base = log.delta_parent(rev).and_then(|base| numbers[base.index()]);
+            if base.is_some() {
+                deltas.stored_delta(rev, &mut patch)?;
+            }
+            let flags = entry.flags & !flag::HINTS;
+            let text = if flags == 0 {
+                reader.text(rev)?
+            } else {
+                reader.unchecked_text(rev)?
+            };
+            let [p1, p2] = [entry.p1, entry.p2].map(|p| p.and_then(|p| numbers[p.index()]));
+            if (p1.is_none(), p2.is_none()) != (entry.p1.is_none(), entry.p2.is_none()) {
+                return Err(RepoError::NotInClone {
+                    path: log.path().to_owned(),
+                    rev,
+                });
+            }
+            let new = NewRevision { text, p1, p2, link };
+            let given = Given {
+                node: Some(entry.node),
+                flags,
+                delta: base.map(|base| (Some(base), &patch[..])),
+            };
+            numbers[rev.index()] = Some(appender.add_given(&new, &given)?.0);
+            added += 1;
+        }
+        *state = reader.into_state();
+        Ok(added)
+    }
+}

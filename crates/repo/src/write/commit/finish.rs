@@ -1,0 +1,262 @@
+//! Writing what a [`CommitBatch`] gathered, so that a reader sees all of it or nothing, and an
+//! interruption can be undone.
+
+use crate::format::context::RepoContext;
+use crate::format::journal::Place;
+use crate::format::lock::Lock;
+use crate::format::store_path::encode_folders;
+use crate::format::{Phase, RepoError, fncache, pending};
+use crate::read::caches::{self, CacheFolder, OneMore};
+use crate::read::{Audience, RepoView, branches};
+use crate::write::commit::CommitBatch;
+use crate::write::transaction::{Steps, Transaction};
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_base::Storage;
+use varve_base::storage::read_if_there;
+use varve_revlog::{Appender, Node, Rev};
+
+pub(crate) const PHASEROOTS: &[u8] = b"phaseroots";
+
+/// The revisions of a batch, on their way into the files.
+struct Revisions {
+    context: Arc<RepoContext>,
+    /// Of files, then manifests.
+    others: Vec<Appender>,
+    changelog: Appender,
+}
+
+impl Steps for Revisions {
+    fn first(&mut self) -> Result<(), RepoError> {
+        let (storage, store) = (self.context.storage.as_ref(), self.context.store());
+        let mut folders = BTreeSet::from([store.clone()]);
+        for revlog in self.others.drain(..) {
+            folders.extend(folders_up_to(&store, revlog.path()));
+            revlog.write()?;
+        }
+        // A new name lasts only when its folder is synced, and that folder's name in turn.
+        for folder in folders.iter().rev() {
+            if storage.kind(folder)?.is_some() {
+                storage.sync_folder(folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pending(&self) -> Result<(), RepoError> {
+        let path = self.context.store().join(pending::CHANGELOG);
+        Ok(self.changelog.write_beside(&path)?)
+    }
+
+    fn last(self) -> Result<(), RepoError> {
+        self.changelog.write()?;
+        let store = self.context.store();
+        Ok(self.context.storage.sync_folder(&store)?)
+    }
+}
+
+impl CommitBatch {
+    /// Writes all changesets of the batch; returns the newest one, or [`Node::NULL`] for an empty
+    /// batch in an empty repository.
+    ///
+    /// The order is files, manifests, hooks, phases, changelog, each synced before the next: what is
+    /// not in the changelog is not there for any reader. Files that [`CommitBatch::transaction`]
+    /// was given are replaced even if there is no new changeset, and hooks hear of an empty batch
+    /// too.
+    ///
+    /// # Errors
+    /// What the storage answers; what was written is then undone.
+    pub fn finish(self) -> Result<Node, RepoError> {
+        Ok(self.finish_locked()?.0)
+    }
+
+    /// As [`CommitBatch::finish`]; gives the store's lock back, for what belongs together with
+    /// the commit. `None` if there was nothing to write.
+    ///
+    /// # Errors
+    /// As of [`CommitBatch::finish`].
+    pub fn finish_locked(mut self) -> Result<(Node, Option<Lock>), RepoError> {
+        let newest = (self.changelog.len() as u32).checked_sub(1).map(Rev);
+        let tip = self.changelog.node_or_null(newest);
+        if !self.changelog.has_news() {
+            self.transaction.finish_small()?;
+            return Ok((tip, None));
+        }
+        self.announce()?;
+        let context = self.view.context.clone();
+        let before = self.view.changelog().len();
+        let added = self.changelog.len() - before;
+        let one_more = one_more(&self.view, &self.changelog, &self.phases)?;
+        let mut others: Vec<Appender> = self.filelogs.into_values().collect();
+        others.push(self.manifest);
+        let steps = Revisions {
+            context: context.clone(),
+            others,
+            changelog: self.changelog,
+        };
+        let lock = self.transaction.run(before, steps)?;
+        // The changesets are there, whatever becomes of the caches.
+        let _ = keep_caches_warm(&context, (before, added), one_more);
+        Ok((tip, Some(lock)))
+    }
+
+    /// The transaction, for files that are to be replaced together with the commit.
+    pub fn transaction(&mut self) -> &mut Transaction {
+        &mut self.transaction
+    }
+
+    /// Tells the transaction of all files that will be written.
+    fn announce(&mut self) -> Result<(), RepoError> {
+        let new_names = self.new_names();
+        if !new_names.is_empty() {
+            let context = &self.view.context;
+            let bytes = with_names(context.storage.as_ref(), &context.store(), &new_names)?;
+            let name = fncache::FILE.as_bytes();
+            self.transaction.replace(Place::Store, name, bytes);
+        }
+        if let Some(bytes) = self.phaseroots() {
+            self.transaction.replace(Place::Store, PHASEROOTS, bytes);
+        }
+        let filelogs = self.filelogs.iter();
+        let named = filelogs.map(|(file, log)| ([b"data/", &file[..]].concat(), log));
+        let others = [
+            (b"00manifest".to_vec(), &self.manifest),
+            (b"00changelog".to_vec(), &self.changelog),
+        ];
+        for (name, revlog) in named.chain(others).filter(|(_, log)| log.has_news()) {
+            let (index, data) = ([&name[..], b".i"].concat(), [&name[..], b".d"].concat());
+            let (index_len, data_len) = revlog.lengths_before();
+            if revlog.will_be_split() {
+                self.transaction.will_append(data, data_len);
+            }
+            if revlog.will_replace_index() {
+                self.transaction.will_replace(&index);
+            } else {
+                self.transaction.will_append(index, index_len);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names that the list of files lacks, without encoding.
+    fn new_names(&self) -> Vec<Vec<u8>> {
+        let mut names = Vec::new();
+        for (file, filelog) in self.filelogs.iter().filter(|(_, log)| log.has_news()) {
+            let (index_len, data_len) = filelog.lengths_before();
+            if index_len == 0 {
+                names.push([b"data/", &file[..], b".i"].concat());
+            }
+            if data_len == 0 && filelog.will_be_split() {
+                names.push([b"data/", &file[..], b".d"].concat());
+            }
+        }
+        names
+    }
+
+    /// The file of phases as it will be; `None` if it stays as it is.
+    fn phaseroots(&self) -> Option<Vec<u8>> {
+        let old = self.view.phases().roots().to_vec();
+        let first = self.view.changelog().len();
+        let new: Vec<_> = (first..self.changelog.len())
+            .map(|rev| Rev(rev as u32))
+            .filter(|rev| self.phase(*rev) > self.highest_above(*rev))
+            .map(|rev| (self.phase(rev), rev))
+            .collect();
+        if new.is_empty() {
+            return None;
+        }
+        let mut lines: Vec<_> = old.into_iter().chain(new).collect();
+        lines.sort_unstable();
+        let line = |(phase, rev): &(Phase, Rev)| {
+            let node = self.changelog.node_or_null(Some(*rev));
+            format!("{} {node}\n", phase.number())
+        };
+        Some(lines.iter().map(line).collect::<String>().into_bytes())
+    }
+
+    fn highest_above(&self, rev: Rev) -> Phase {
+        let parents = self.changelog.parents(rev).into_iter().flatten();
+        parents
+            .map(|parent| self.phase(parent))
+            .max()
+            .unwrap_or_default()
+    }
+}
+
+/// What the caches are told of a batch of a single changeset, where nothing is hidden from others.
+fn one_more(
+    view: &RepoView,
+    changelog: &Appender,
+    phases: &[Phase],
+) -> Result<Option<OneMore>, RepoError> {
+    let (Some(last), true) = (view.changelog().tip(), phases.len() == 1) else {
+        return Ok(None);
+    };
+    let rev = Rev(last.0 + 1);
+    let ([Some(parent), None], false) = (
+        changelog.parents(rev),
+        phases.contains(&Phase::Secret) || view.phases().any_secret() || view.has_obsolete()?,
+    ) else {
+        return Ok(None);
+    };
+    let text = changelog.text(rev)?;
+    let changeset = view.parse_changeset(rev, &text)?;
+    Ok(Some(OneMore {
+        rev,
+        node: changelog.node_or_null(Some(rev)),
+        parent: (parent, changelog.node_or_null(Some(parent))),
+        branch: changeset.branch().into_owned(),
+        closes: changeset.closes_branch(),
+        before: changelog.node_or_null(Some(last)),
+    }))
+}
+
+/// As Mercurial does: adds what was committed to the caches of those who pull.
+pub(crate) fn keep_caches_warm(
+    context: &Arc<RepoContext>,
+    (older, added): (usize, usize),
+    one_more: Option<OneMore>,
+) -> Result<(), RepoError> {
+    let folder = CacheFolder::of(context);
+    let done = one_more.is_some_and(|new| caches::extend(folder, &new));
+    if done || older > 0 && !caches::any_kept(folder) {
+        return Ok(());
+    }
+    let stamp = context.stamp()?;
+    let view = RepoView::read(Arc::clone(context), &stamp, Audience::Others)?;
+    // Another writer may be at work already, and will do the same.
+    if context.stamp()? == stamp {
+        branches::keep_warm(&view, added)?;
+    }
+    Ok(())
+}
+
+/// The list of files with new names at its end.
+pub(crate) fn with_names(
+    storage: &dyn Storage,
+    store: &Path,
+    new_names: &[Vec<u8>],
+) -> Result<Vec<u8>, RepoError> {
+    let path = store.join(fncache::FILE);
+    let mut bytes = read_if_there(storage, &path)?.unwrap_or_default();
+    let there: HashSet<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    let mut added = Vec::new();
+    for name in new_names {
+        let name = encode_folders(name);
+        if !there.contains(&name[..]) {
+            added.extend_from_slice(&name);
+            added.push(b'\n');
+        }
+    }
+    bytes.append(&mut added);
+    Ok(bytes)
+}
+
+/// The folders that lead from the store to a file in it.
+fn folders_up_to<'a>(store: &'a Path, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    file.ancestors()
+        .skip(1)
+        .take_while(move |folder| folder.starts_with(store))
+        .map(Path::to_owned)
+}

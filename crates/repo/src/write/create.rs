@@ -1,0 +1,60 @@
+//! Making a repository.
+
+use crate::format::{RepoError, Requirements};
+use crate::read::Repository;
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::storage::replace;
+use varve_base::{OpenMode, Storage};
+use varve_codec::CodecId;
+
+/// What stands where clients from before 2006 look for a changelog, so that they stop: a revlog
+/// header of no version, and a message. Mercurial writes the same bytes.
+pub(crate) const DUMMY_CHANGELOG: &[u8] =
+    b"\0\0\xff\xff dummy changelog to prevent using the old repo layout";
+
+impl Repository {
+    /// Makes an empty repository in the folder `root`, in the format that Mercurial 7.2 makes by
+    /// default. Its file of requirements is written last: without it nothing is a repository.
+    ///
+    /// # Errors
+    /// [`varve_base::StorageError::is_already_there`] if there is one; what the storage answers.
+    pub fn create(storage: Arc<dyn Storage>, root: &Path) -> Result<Repository, RepoError> {
+        Repository::create_with(storage, root, CodecId::Zstd)
+    }
+
+    /// As [`Repository::create`], with chunks compressed by `engine`: see
+    /// [`crate::StorageSettings::engine_of_new`].
+    ///
+    /// # Errors
+    /// See [`Repository::create`].
+    pub fn create_with(
+        storage: Arc<dyn Storage>,
+        root: &Path,
+        engine: CodecId,
+    ) -> Result<Repository, RepoError> {
+        let hg = root.join(".hg");
+        let store = hg.join("store");
+        storage.create_folder(&store)?;
+        let requires = hg.join("requires");
+        if storage.kind(&requires)?.is_some() {
+            // Fails, with the right error.
+            storage.open(&requires, OpenMode::CreateNew)?;
+        }
+        replace(storage.as_ref(), &hg.join("00changelog.i"), DUMMY_CHANGELOG)?;
+        let requirements = Requirements::of_new_repository(engine);
+        let of_store: String = requirements
+            .iter()
+            .filter(|name| *name != "share-safe")
+            .map(|name| format!("{name}\n"))
+            .collect();
+        replace(
+            storage.as_ref(),
+            &store.join("requires"),
+            of_store.as_bytes(),
+        )?;
+        replace(storage.as_ref(), &requires, b"share-safe\n")?;
+        storage.sync_folder(root)?;
+        Repository::open(storage, root)
+    }
+}

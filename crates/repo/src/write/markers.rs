@@ -1,0 +1,68 @@
+//! Adding obsolescence markers.
+
+use crate::format::RepoError;
+use crate::format::obsstore::{self, FILE, NewMarker, VERSION, pieces};
+use crate::write::transaction::Transaction;
+use std::collections::HashSet;
+use varve_base::storage::read_if_there;
+
+impl Transaction {
+    /// Adds a marker to the others.
+    ///
+    /// # Errors
+    /// [`RepoError::Commit`] if a fact does not fit; what the storage answers.
+    pub fn add_marker(&mut self, marker: &NewMarker<'_>) -> Result<(), RepoError> {
+        let too_long = |text: &[u8]| text.len() > usize::from(u8::MAX);
+        if marker.facts.iter().any(|(k, v)| too_long(k) || too_long(v)) {
+            return Err(RepoError::Commit {
+                path: self.context.root.clone(),
+                reason: "a fact of an obsolescence marker is longer than 255 bytes".to_owned(),
+            });
+        }
+        let path = self.context.store().join(FILE);
+        let len = self.context.storage.file_len(&path)?.unwrap_or(0);
+        let mut bytes = if len == 0 { vec![VERSION] } else { Vec::new() };
+        bytes.extend(marker.encode());
+        self.append(FILE.as_bytes(), len, bytes);
+        if let Some(moments) = &mut self.moments {
+            moments.markers_added(1);
+        }
+        Ok(())
+    }
+}
+
+impl Transaction {
+    /// Adds those markers that are not there yet; returns how many. `bytes` are a whole file of
+    /// markers, or of those of version 0.
+    pub(crate) fn add_received_markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
+        let bytes = &obsstore::received(bytes)?[..];
+        if obsstore::points_nowhere(bytes) {
+            // By then Mercurial has the file open.
+            self.is_tried = true;
+            let reason = "invalid successors nullid".to_owned();
+            return Err(RepoError::BadMarker { reason });
+        }
+        let path = self.context.store().join(FILE);
+        let old = read_if_there(self.context.storage.as_ref(), &path)?.unwrap_or_default();
+        let damaged = |(line, reason)| RepoError::DamagedLine { path, line, reason };
+        obsstore::parse(&old).map_err(damaged)?;
+        let mut known: HashSet<&[u8]> = pieces(&old).collect();
+        let mut news = if old.is_empty() {
+            vec![VERSION]
+        } else {
+            Vec::new()
+        };
+        let mut count = 0;
+        for marker in pieces(bytes).filter(|marker| known.insert(marker)) {
+            news.extend_from_slice(marker);
+            count += 1;
+        }
+        if count > 0 {
+            self.append(FILE.as_bytes(), old.len() as u64, news);
+        }
+        if let Some(moments) = &mut self.moments {
+            moments.markers_added(count);
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,23 @@
+//! Changing a repository: transactions, and all that is written in one.
+
+mod bookmarks;
+mod clone;
+pub(crate) mod commit;
+pub(crate) mod create;
+mod markers;
+pub(crate) mod new_store;
+mod phases;
+mod receive;
+mod recover;
+mod strip;
+pub(crate) mod transaction;
+pub(crate) mod transaction_hooks;
+mod worker;
+
+pub use clone::Pulled;
+pub use commit::{ChangedFiles, CommitBatch, FileChange, NewChangeset};
+pub use new_store::NewStore;
+pub use phases::PhaseMove;
+pub use receive::{Arrived, Arriving, NewRevision, ReceiveReport, Receiver};
+pub use strip::bundle_name;
+pub use transaction::Transaction;

@@ -1,0 +1,121 @@
+//! Threads that make the files of a store: most are small, and making one costs more than filling it.
+
+use crate::format::RepoError;
+use crate::write::worker::{Batch, Lane, Worker};
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_base::{OpenMode, Storage, StorageFile};
+
+/// Full batches that may wait for each thread.
+const BATCHES: usize = 8;
+
+/// One file begins, or goes on.
+#[derive(Debug)]
+enum Piece {
+    Begin(PathBuf),
+    Bytes(Vec<u8>),
+}
+
+#[derive(Debug, Default)]
+struct Pieces {
+    pieces: Vec<Piece>,
+    len: usize,
+}
+
+impl Batch for Pieces {
+    fn len(&self) -> usize {
+        self.len
+    }
+}
+
+#[derive(Debug)]
+struct Writer {
+    storage: Arc<dyn Storage>,
+    /// Folders that are there.
+    made: HashSet<PathBuf>,
+    open: Option<Arc<dyn StorageFile>>,
+}
+
+impl Worker for Writer {
+    type Batch = Pieces;
+
+    fn work(&mut self, batch: Pieces) -> Result<(), RepoError> {
+        for piece in batch.pieces {
+            match (piece, &self.open) {
+                (Piece::Begin(path), _) => self.open = Some(self.create(&path)?),
+                (Piece::Bytes(bytes), Some(file)) => drop(file.append(&bytes)?),
+                (Piece::Bytes(_), None) => unreachable!("bytes follow the name of their file"),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Writer {
+    fn create(&mut self, path: &Path) -> Result<Arc<dyn StorageFile>, RepoError> {
+        if let Some(folder) = path.parent()
+            && !self.made.contains(folder)
+        {
+            self.storage.create_folder(folder)?;
+            let all = folder.ancestors().map(Path::to_owned);
+            self.made.extend(all);
+        }
+        Ok(self.storage.open(path, OpenMode::CreateNew)?)
+    }
+}
+
+/// One thread for each core, as soon as there is enough to do.
+#[derive(Debug)]
+pub(super) struct Writers {
+    lanes: Vec<Lane<Writer>>,
+    /// Which one has the file that has begun.
+    current: usize,
+    hashes: RandomState,
+}
+
+impl Writers {
+    pub fn new(storage: &Arc<dyn Storage>) -> Writers {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let writer = || Writer {
+            storage: Arc::clone(storage),
+            made: HashSet::new(),
+            open: None,
+        };
+        Writers {
+            lanes: (0..cores).map(|_| Lane::new(writer(), BATCHES)).collect(),
+            current: 0,
+            hashes: RandomState::new(),
+        }
+    }
+
+    /// Begins a file. All of a folder are made by one thread: two would wait for each other.
+    pub fn begin(&mut self, path: PathBuf) -> Result<(), RepoError> {
+        let folder = self.hashes.hash_one(path.parent());
+        self.current = folder as usize % self.lanes.len();
+        let len = path.as_os_str().len();
+        self.put(Piece::Begin(path), len)
+    }
+
+    /// Bytes of the file that has begun.
+    pub fn append(&mut self, bytes: Vec<u8>) -> Result<(), RepoError> {
+        let len = bytes.len();
+        self.put(Piece::Bytes(bytes), len)
+    }
+
+    fn put(&mut self, piece: Piece, len: usize) -> Result<(), RepoError> {
+        let lane = &mut self.lanes[self.current];
+        let batch = lane.batch();
+        batch.pieces.push(piece);
+        batch.len += len + size_of::<Piece>();
+        lane.send_full()
+    }
+
+    /// Waits until everything is written.
+    pub fn rest(&mut self) -> Result<(), RepoError> {
+        self.lanes
+            .iter_mut()
+            .try_for_each(|lane| lane.rest().map(drop))
+    }
+}

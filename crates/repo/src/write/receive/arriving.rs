@@ -1,0 +1,49 @@
+//! The history as it will be once everything counts, for who has to look at it before.
+
+use super::Receiver;
+use std::collections::{BTreeMap, HashMap};
+use varve_revlog::{Appender, Node, Rev, Revlog};
+
+/// Changesets that are there and that have come, and where bookmarks are by now.
+#[derive(Debug)]
+pub struct Arriving<'a> {
+    known: &'a Revlog,
+    new: &'a HashMap<Node, Rev>,
+    log: &'a Appender,
+    bookmarks: &'a BTreeMap<Vec<u8>, Node>,
+}
+
+impl Receiver {
+    /// Whether a changeset is there or has come.
+    pub fn knows(&self, node: &Node) -> bool {
+        self.number(node).is_some()
+    }
+
+    /// What there is by now. All that has come must be [concluded](Receiver::conclude).
+    pub fn arriving(&mut self) -> Arriving<'_> {
+        Arriving {
+            known: self.view.changelog(),
+            new: &self.numbers,
+            log: &self.changesets.worker().log,
+            bookmarks: self.bookmarks.as_ref().unwrap_or(self.view.bookmarks()),
+        }
+    }
+}
+
+impl Arriving<'_> {
+    /// The number of a changeset.
+    pub fn rev(&self, node: &Node) -> Option<Rev> {
+        let new = self.new.get(node).copied();
+        new.or_else(|| self.known.rev(node))
+    }
+
+    /// What a changeset builds on.
+    pub fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
+        self.log.parents(rev)
+    }
+
+    /// All bookmarks.
+    pub fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
+        self.bookmarks
+    }
+}

@@ -1,0 +1,297 @@
+//! The files that come, each in one of several lanes.
+
+use super::batch::{Revisions, Storing};
+use super::{NewRevision, Receiver, spill};
+use crate::format::RepoError;
+use crate::format::context::RepoContext;
+use crate::write::transaction::Transaction;
+use crate::write::worker::{Batch as _, Lane};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use varve_revlog::{Appender, AppenderState, Content, Received, WriteOptions};
+
+/// Replaced indexes that may wait until the journal is told of all at once.
+const MOST_REPLACED: usize = 64;
+
+/// Full batches that may wait in each lane.
+const BATCHES: usize = 8;
+
+/// What is known of the files that come.
+#[derive(Debug)]
+pub(super) struct Files {
+    lanes: Vec<Lane<Filelogs>>,
+    /// What comes next, for a lane that is chosen when it is full.
+    batch: Revisions,
+    /// The lane that has the beginning of the file that is being received.
+    has_begun: Option<usize>,
+    /// Whether a file is being received.
+    is_open: bool,
+    /// All that the journal knows.
+    announced: HashSet<Vec<u8>>,
+    /// See [`Filelogs::replaced`], of all lanes.
+    replaced: Arc<AtomicUsize>,
+    /// What the list of the store's files lacks.
+    pub(super) new_names: Vec<Vec<u8>>,
+}
+
+/// Stores revisions of files, one filelog after the other.
+#[derive(Debug)]
+pub(super) struct Filelogs {
+    context: Arc<RepoContext>,
+    options: WriteOptions,
+    /// What the next filelog can go on with.
+    state: AppenderState,
+    text: Vec<u8>,
+    open: Option<OpenFile>,
+    /// Complete, but their indexes have to be replaced, of which the journal must know first.
+    replaced: Vec<OpenFile>,
+    replaced_by_all: Arc<AtomicUsize>,
+    new_names: Vec<Vec<u8>>,
+    /// Number of new revisions.
+    changes: usize,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    path: Vec<u8>,
+    log: Appender,
+}
+
+impl OpenFile {
+    fn index(&self) -> Vec<u8> {
+        [b"data/", &self.path[..], b".i"].concat()
+    }
+}
+
+impl Storing for Filelogs {
+    fn begin(&mut self, path: Vec<u8>) -> Result<(), RepoError> {
+        let (storage, index) = (&self.context.storage, self.context.filelog_path(&path));
+        let state = std::mem::take(&mut self.state);
+        let log = Appender::open_with(storage, &index, Content::File, self.options, state)?;
+        let log = log.with_data(self.context.filelog_data_path(&path));
+        self.open = Some(OpenFile { path, log });
+        Ok(())
+    }
+
+    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+        let Some(file) = &mut self.open else {
+            return Ok(());
+        };
+        let added = file.log.add_received(received, &mut self.text)?;
+        self.changes += usize::from(added.is_some());
+        spill(&mut file.log)
+    }
+
+    fn end(&mut self) -> Result<(), RepoError> {
+        match self.open.take() {
+            Some(file) if file.log.will_replace_index() => {
+                self.replaced_by_all.fetch_add(1, Ordering::Relaxed);
+                self.replaced.push(file);
+                Ok(())
+            }
+            Some(file) => self.write(file),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Filelogs {
+    fn write(&mut self, file: OpenFile) -> Result<(), RepoError> {
+        let index = file.index();
+        let (written, state) = file.log.write_unsynced()?;
+        self.state = state;
+        if written.split {
+            let data = [b"data/", &file.path[..], b".d"].concat();
+            self.new_names.push(data);
+        }
+        if written.created {
+            self.new_names.push(index);
+        }
+        Ok(())
+    }
+}
+
+impl Files {
+    /// A lane for each core.
+    pub fn new(context: &Arc<RepoContext>, options: WriteOptions) -> Files {
+        let replaced = Arc::default();
+        let filelogs = || Filelogs {
+            context: Arc::clone(context),
+            options,
+            state: AppenderState::default(),
+            text: Vec::new(),
+            open: None,
+            replaced: Vec::new(),
+            replaced_by_all: Arc::clone(&replaced),
+            new_names: Vec::new(),
+            changes: 0,
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Files {
+            lanes: (0..cores).map(|_| Lane::new(filelogs(), BATCHES)).collect(),
+            batch: Revisions::default(),
+            has_begun: None,
+            is_open: false,
+            announced: HashSet::new(),
+            replaced,
+            new_names: Vec::new(),
+        }
+    }
+
+    /// Tells the journal of files, those of them that it does not know.
+    pub fn announce(
+        &mut self,
+        context: &RepoContext,
+        transaction: &mut Transaction,
+        files: Vec<Vec<u8>>,
+    ) -> Result<(), RepoError> {
+        for file in files {
+            let index = context.filelog_path(&file);
+            let data = context.filelog_data_path(&file);
+            let names = [&b".i"[..], b".d"].map(|end| [b"data/", &file[..], end].concat());
+            if !self.announced.insert(file) {
+                continue;
+            }
+            for (path, name) in [index, data].iter().zip(names) {
+                let len = context.storage.file_len(path)?.unwrap_or(0);
+                transaction.will_append(name, len);
+            }
+        }
+        transaction.write_on()
+    }
+
+    pub fn knows(&self, file: &[u8]) -> bool {
+        self.announced.contains(file)
+    }
+
+    fn begin(&mut self, path: &[u8]) {
+        self.batch.begin(path.to_vec());
+        self.is_open = true;
+    }
+
+    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+        if !self.is_open {
+            return Ok(());
+        }
+        self.batch.revision(received);
+        match self.batch.is_full() {
+            true => self.send(),
+            false => Ok(()),
+        }
+    }
+
+    /// The file is complete.
+    fn end(&mut self) -> Result<(), RepoError> {
+        if !std::mem::take(&mut self.is_open) {
+            return Ok(());
+        }
+        self.batch.end();
+        if self.has_begun.is_some() || self.batch.is_full() {
+            self.send()?;
+        }
+        self.has_begun = None;
+        Ok(())
+    }
+
+    /// Hands the batch to the lane that has the file, or to the one with the least to do.
+    fn send(&mut self) -> Result<(), RepoError> {
+        let lanes = self.lanes.iter().enumerate();
+        let idlest = lanes.min_by_key(|(_, lane)| lane.load());
+        let number = self.has_begun.or(idlest.map(|(number, _)| number));
+        self.has_begun = number.filter(|_| self.is_open);
+        match number.and_then(|number| self.lanes.get_mut(number)) {
+            Some(lane) => {
+                *lane.batch() = std::mem::take(&mut self.batch);
+                lane.send()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends all threads when everything is done that can be done without the journal.
+    pub fn rest(&mut self) -> Result<(), RepoError> {
+        self.end()?;
+        // What is left goes to the first.
+        if let Some(lane) = self.lanes.first_mut().filter(|_| !self.batch.is_empty()) {
+            *lane.batch() = std::mem::take(&mut self.batch);
+        }
+        let mut done = Ok(());
+        for lane in &mut self.lanes {
+            done = done.and(lane.rest().map(drop));
+        }
+        done
+    }
+
+    /// Brings everything that came into the files; gives the number of new revisions.
+    pub fn settle(&mut self, transaction: &mut Transaction) -> Result<usize, RepoError> {
+        self.rest()?;
+        if self.replaced.swap(0, Ordering::Relaxed) > 0 {
+            for lane in &mut self.lanes {
+                for file in &lane.worker().replaced {
+                    transaction.will_replace(&file.index());
+                }
+            }
+            transaction.write_on()?;
+        }
+        let mut changes = 0;
+        for lane in &mut self.lanes {
+            let filelogs = lane.worker();
+            for file in std::mem::take(&mut filelogs.replaced) {
+                filelogs.write(file)?;
+            }
+            self.new_names.append(&mut filelogs.new_names);
+            changes += std::mem::take(&mut filelogs.changes);
+        }
+        Ok(changes)
+    }
+}
+
+impl Receiver {
+    /// Revisions of the file `path` follow.
+    ///
+    /// # Errors
+    /// What is damaged; what the storage answers.
+    pub fn begin_file(&mut self, path: &[u8]) -> Result<(), RepoError> {
+        self.files.end()?;
+        self.check_path(path)?;
+        let changesets = self.changesets.rest()?;
+        let mut unknown = std::mem::take(&mut changesets.files);
+        if !self.files.knows(path) {
+            unknown.push(path.to_vec());
+        }
+        if !unknown.is_empty() {
+            let context = &self.view.context;
+            self.files
+                .announce(context, &mut self.transaction, unknown)?;
+        }
+        if self.files.replaced.load(Ordering::Relaxed) >= MOST_REPLACED {
+            self.current.changes += self.files.settle(&mut self.transaction)?;
+        }
+        self.current.files += 1;
+        self.files.begin(path);
+        Ok(())
+    }
+
+    /// No path of a file leads out of the store or breaks its list.
+    fn check_path(&self, path: &[u8]) -> Result<(), RepoError> {
+        let mut parts = path.split(|byte| *byte == b'/');
+        let is_odd = parts.any(|part| part.is_empty() || part == b"." || part == b"..");
+        if is_odd || path.contains(&b'\n') || path.contains(&0) {
+            return Err(RepoError::Commit {
+                path: self.view.root().to_owned(),
+                reason: format!("{:?} is no name of a file", String::from_utf8_lossy(path)),
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes a revision of the file.
+    ///
+    /// # Errors
+    /// What is not as it says it is, with this revision or an earlier one.
+    pub fn file_revision(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
+        let received = new.linked(self.link(new)?);
+        self.files.revision(&received)
+    }
+}

@@ -1,0 +1,313 @@
+//! Storing revisions that come from elsewhere, in one transaction of Mercurial's form.
+//!
+//! The journal is there before anything else, and learns of each file before it is touched; chunks
+//! go out as they come, so that memory does not grow with what is received. Nothing counts before
+//! the index of the changelog is written, which is last. What is not finished must be
+//! [`Receiver::abandon`]ed, or lies there until `recover`.
+
+mod arriving;
+mod batch;
+mod changes;
+mod files;
+mod finish;
+mod phases;
+mod pushed;
+
+use crate::format::lock::Lock;
+use crate::format::{Phase, RepoError};
+use crate::hooks::Origin;
+use crate::read::{Audience, RepoView, Repository};
+use crate::write::commit::finish::keep_caches_warm;
+use crate::write::transaction::Transaction;
+use crate::write::worker::Lane;
+pub use arriving::Arriving;
+use changes::{Changesets, Manifests};
+use files::Files;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+use varve_revlog::{Appender, Content, Node, Received, Rev, WriteOptions};
+
+/// Bytes of chunks that are kept before they go out.
+const MOST_GATHERED: usize = 8 << 20;
+
+/// Full batches of changesets that may wait, and as many of manifests: so many that the manifests
+/// are reached while changesets are stored.
+const BATCHES: usize = 48;
+
+/// A revision as it comes from elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRevision<'a> {
+    /// Its name.
+    pub node: Node,
+    /// Its parents, or [`Node::NULL`].
+    pub parents: [Node; 2],
+    /// What the patch is against.
+    pub base: Node,
+    /// The changeset that introduces it.
+    pub changeset: Node,
+    /// Bits of [`varve_revlog::flag`].
+    pub flags: u16,
+    /// What makes the text.
+    pub patch: &'a [u8],
+}
+
+/// What one changegroup has brought.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// Number of new changesets.
+    pub changesets: usize,
+    /// Number of new revisions of files.
+    pub changes: usize,
+    /// Number of files that came, with something new or not.
+    pub files: usize,
+    /// How many heads more there are than before; closed ones count as none.
+    pub heads: i64,
+}
+
+/// What a transaction has brought.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReceiveReport {
+    /// One for each changegroup.
+    pub arrived: Vec<Arrived>,
+    /// Numbers of the new changesets.
+    pub new: Range<u32>,
+    /// How many that were there before are public now and were not.
+    pub published: usize,
+    /// Number of new obsolescence markers.
+    pub markers: usize,
+}
+
+/// Receives revisions. The store is locked while it lives. What is wrong with a revision shows when
+/// it is stored, which may be some calls later.
+#[derive(Debug)]
+pub struct Receiver {
+    // The threads end before the lock goes.
+    changesets: Lane<Changesets>,
+    manifests: Lane<Manifests>,
+    files: Files,
+    view: RepoView,
+    transaction: Transaction,
+    /// Numbers of the new changesets, whether they are stored yet or not.
+    numbers: HashMap<Node, Rev>,
+    /// Whether changesets that were there before have another phase now.
+    phases_moved: bool,
+    /// Whether a phase was lowered, be it of a changeset that came just before.
+    phases_lowered: bool,
+    bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
+    /// Number of changesets before the current changegroup.
+    before: usize,
+    current: Arrived,
+    report: ReceiveReport,
+}
+
+impl Repository {
+    /// Begins to receive under the store's lock. The first line of `description` is what the
+    /// transaction is called.
+    ///
+    /// # Errors
+    /// [`RepoError::AbandonedTransaction`]; [`RepoError::Hook`]; what is damaged.
+    pub fn receive(
+        &self,
+        lock: Lock,
+        options: impl Into<WriteOptions>,
+        description: &str,
+    ) -> Result<Receiver, RepoError> {
+        let options = options.into();
+        let context = self.context();
+        let transaction = self.transaction_that_appends(lock, description)?;
+        let store = context.store();
+        let open = |name: &str, content| {
+            Appender::open(&context.storage, &store.join(name), content, options)
+        };
+        let (changelog, manifest) = (
+            open("00changelog.i", Content::Changelog)?,
+            open("00manifest.i", Content::Manifest)?,
+        );
+        let view = RepoView::read(Arc::clone(context), &context.stamp()?, Audience::Everything)?;
+        let phases = view.changelog().revs();
+        let phases = phases.map(|rev| view.phases().of(rev)).collect();
+        let before = changelog.len();
+        let changesets = Changesets::new(changelog, phases, Arc::clone(context));
+        Ok(Receiver {
+            changesets: Lane::new(changesets, BATCHES),
+            manifests: Lane::new(Manifests::new(manifest), BATCHES),
+            files: Files::new(context, options),
+            view,
+            transaction,
+            numbers: HashMap::new(),
+            phases_moved: false,
+            phases_lowered: false,
+            bookmarks: None,
+            before,
+            current: Arrived::default(),
+            report: ReceiveReport::default(),
+        })
+    }
+}
+
+impl Receiver {
+    /// Changesets will come; new ones get `phase`, or that of their parents if it is higher.
+    ///
+    /// # Errors
+    /// [`RepoError::Hook`].
+    pub fn expect(&mut self, origin: &Origin, phase: Phase) -> Result<(), RepoError> {
+        self.before = self.view.changelog().len() + self.numbers.len();
+        self.current = Arrived::default();
+        self.changesets.worker().target = phase;
+        if let Some(moments) = &mut self.transaction.moments {
+            moments.expect(origin)?;
+        }
+        self.start()
+    }
+
+    /// Writes the journal, unless that is done.
+    fn start(&mut self) -> Result<(), RepoError> {
+        if self.transaction.is_started() {
+            return Ok(());
+        }
+        let (changelog, manifest) = (&self.changesets.worker().log, &self.manifests.worker().log);
+        for (name, revlog) in [("00changelog", changelog), ("00manifest", manifest)] {
+            let (index, data) = revlog.lengths_before();
+            let transaction = &mut self.transaction;
+            transaction.will_append(format!("{name}.d").into_bytes(), data);
+            transaction.will_append(format!("{name}.i").into_bytes(), index);
+        }
+        self.transaction.start(changelog.len())
+    }
+
+    /// Has every manifest put together and compared with its name before it counts, where else only
+    /// those of heads are, and the others when they are read: for senders who are not trusted.
+    pub fn check_all(&mut self) {
+        self.manifests.worker().checks_all = true;
+    }
+
+    /// Takes a changeset.
+    ///
+    /// # Errors
+    /// What is not as it says it is, with this changeset or an earlier one.
+    pub fn changeset(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
+        let number = self.view.changelog().len() + self.numbers.len();
+        if self.number(&new.node).is_some() {
+            return Ok(());
+        }
+        let number = Rev(number as u32);
+        self.numbers.insert(new.node, number);
+        self.current.changesets += 1;
+        self.changesets.batch().revision(&new.linked(number));
+        self.changesets.send_full()
+    }
+
+    /// Takes a manifest.
+    ///
+    /// # Errors
+    /// What is not as it says it is, with this manifest or an earlier revision.
+    pub fn manifest(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
+        let received = new.linked(self.link(new)?);
+        self.manifests.batch().revision(&received);
+        self.manifests.send_full()
+    }
+    /// All changesets, or all manifests, of a changegroup have come. What is wrong with a few shows
+    /// now; of many, most are not stored yet.
+    ///
+    /// # Errors
+    /// As of [`Receiver::changeset`].
+    pub fn end_group(&mut self) -> Result<(), RepoError> {
+        self.changesets.rest_unless_busy()?;
+        self.manifests.rest_unless_busy()
+    }
+
+    /// The number that a changeset has or will have.
+    fn number(&self, node: &Node) -> Option<Rev> {
+        let new = self.numbers.get(node).copied();
+        new.or_else(|| self.view.changelog().rev(node))
+    }
+
+    /// The changeset that a revision says it belongs to.
+    fn link(&self, new: &NewRevision<'_>) -> Result<Rev, RepoError> {
+        let found = self.number(&new.changeset);
+        found.ok_or_else(|| RepoError::MissingNode {
+            what: "changeset",
+            node: new.changeset,
+            path: self.view.changelog().path().to_owned(),
+        })
+    }
+
+    /// All of a changegroup has come. Tells how many heads there are more than before.
+    ///
+    /// # Errors
+    /// What is not as it says it is; what the storage answers.
+    pub fn conclude(&mut self) -> Result<i64, RepoError> {
+        let changesets = self.changesets.rest()?;
+        let manifests = self.manifests.rest()?;
+        self.current.changes += self.files.settle(&mut self.transaction)?;
+        let heads = changesets.new_heads(self.before)?;
+        self.current.heads = heads.more;
+        for manifest in &heads.manifests {
+            manifests.check(manifest)?;
+        }
+        if let Some(moments) = &mut self.transaction.moments {
+            let new = self.before..changesets.log.len();
+            let nodes = new.map(|rev| changesets.log.node_or_null(Some(Rev(rev as u32))));
+            moments.arrived(nodes.collect());
+        }
+        self.report.arrived.push(std::mem::take(&mut self.current));
+        Ok(heads.more)
+    }
+
+    /// Puts bookmarks where they are said to be; [`Node::NULL`] removes one. Those on changesets
+    /// that are not there stay as they are.
+    pub fn bookmarks(&mut self, moves: &[(Vec<u8>, Node)]) {
+        let mut all = self.bookmarks.take();
+        let before = || self.view.bookmarks().clone();
+        let all = all.get_or_insert_with(before);
+        for (name, node) in moves {
+            if node.is_null() {
+                all.remove(name);
+            } else if self.number(node).is_some() {
+                all.insert(name.clone(), *node);
+            }
+        }
+        self.bookmarks = Some(std::mem::take(all));
+    }
+
+    /// Adds obsolescence markers that are not there yet, in the form in which the store has them;
+    /// tells how many those are.
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
+        let new = self.transaction.add_received_markers(bytes)?;
+        self.report.markers += new;
+        Ok(new)
+    }
+
+    /// Undoes all that was written; gives what was wrong with what was taken.
+    pub fn abandon(mut self) -> Option<RepoError> {
+        let changesets = self.changesets.rest().err();
+        let manifests = self.manifests.rest().err();
+        let files = self.files.rest().err();
+        self.transaction.abandon();
+        changesets.or(manifests).or(files)
+    }
+}
+
+fn spill(revlog: &mut Appender) -> Result<(), RepoError> {
+    if revlog.gathered_bytes() > MOST_GATHERED {
+        revlog.spill()?;
+    }
+    Ok(())
+}
+
+impl<'a> NewRevision<'a> {
+    fn linked(&self, link: Rev) -> Received<'a> {
+        Received {
+            node: self.node,
+            parents: self.parents,
+            base: self.base,
+            link,
+            flags: self.flags,
+            patch: self.patch,
+        }
+    }
+}

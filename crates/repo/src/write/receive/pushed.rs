@@ -1,0 +1,36 @@
+//! What is needed besides where somebody else pushes.
+
+use super::Receiver;
+use crate::format::Phase;
+use crate::hooks::{KeyMove, Origin};
+use varve_revlog::Node;
+
+impl Receiver {
+    /// What comes, comes from elsewhere, also if it is no changesets.
+    pub fn comes_from(&mut self, origin: &Origin) {
+        if let Some(moments) = &mut self.transaction.moments {
+            moments.arrives_from(origin);
+        }
+    }
+
+    /// Hooks will be asked about a key that somebody elsewhere sets; `part` is the number of the
+    /// part of a bundle that it came in, unless other than as a key.
+    pub fn key(&mut self, key: &KeyMove, part: Option<u32>) {
+        if let Some(moments) = &mut self.transaction.moments {
+            moments.key(key, part, self.phases_moved);
+        }
+    }
+
+    /// The changeset that the bookmark is on by now.
+    pub fn bookmark(&self, name: &[u8]) -> Option<&Node> {
+        let all = self.bookmarks.as_ref().unwrap_or(self.view.bookmarks());
+        all.get(name)
+    }
+
+    /// The phase that a changeset is in by now; `None` if it is not there. All that has come must
+    /// be [concluded](Receiver::conclude).
+    pub fn phase(&mut self, node: &Node) -> Option<Phase> {
+        let rev = self.number(node)?;
+        self.changesets.worker().phases.get(rev.index()).copied()
+    }
+}

@@ -1,0 +1,136 @@
+//! Undoing a transaction that was interrupted, Mercurial's or our own.
+//!
+//! Every step can be taken twice, and the journal goes last: an interrupted recovery is simply
+//! started again.
+
+use crate::format::RepoError;
+use crate::format::context::RepoContext;
+use crate::format::journal::{self, Backup, DESCRIPTION, JOURNAL, Length, Place, remove_if_there};
+use crate::format::lock::Lock;
+use crate::read::Repository;
+use std::path::Path;
+use varve_base::storage::{read_if_there, replace};
+use varve_base::{OpenMode, StorageError};
+
+impl Repository {
+    /// Undoes the transaction that was interrupted; `false` if there is none. `lock` is that of
+    /// the store, which the caller holds.
+    ///
+    /// # Errors
+    /// What is damaged in the journal, before anything is changed; what the storage answers.
+    pub fn recover(&self, _lock: &Lock) -> Result<bool, RepoError> {
+        roll_back(self.context())
+    }
+
+    /// Whether a transaction was interrupted, or is under way.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn has_journal(&self) -> Result<bool, RepoError> {
+        let context = self.context();
+        let path = context.store().join(JOURNAL);
+        Ok(context.storage.kind(&path)?.is_some())
+    }
+}
+
+/// Undoes what the journal tells of; `false` if there is none.
+pub(crate) fn roll_back(context: &RepoContext) -> Result<bool, RepoError> {
+    let store = context.store();
+    let Some(bytes) = read_if_there(context.storage.as_ref(), &store.join(JOURNAL))? else {
+        return Ok(false);
+    };
+    let damaged = |name: &str, line| RepoError::DamagedLine {
+        path: store.join(name),
+        line,
+        reason: "not a line of a journal",
+    };
+    let lengths = journal::decode_lengths(&bytes).map_err(|line| damaged(JOURNAL, line))?;
+    let bytes = read_if_there(context.storage.as_ref(), &store.join(journal::BACKUPS))?;
+    let backups = journal::decode_backups(&bytes.unwrap_or_default())
+        .map_err(|line| damaged(journal::BACKUPS, line))?;
+    for backup in &backups {
+        put_back(context, backup)?;
+    }
+    // Last, because a backup may be a second name of a file that was appended to.
+    for length in &lengths {
+        cut_back(context, length)?;
+    }
+    clean_up(context, &backups)?;
+    Ok(true)
+}
+
+fn outside(context: &RepoContext, name: &[u8]) -> RepoError {
+    RepoError::JournalOutside {
+        path: context.root.clone(),
+        name: String::from_utf8_lossy(name).into_owned(),
+    }
+}
+
+fn cut_back(context: &RepoContext, length: &Length) -> Result<(), RepoError> {
+    let path = Place::Store.path(context, &length.name);
+    let path = path.ok_or_else(|| outside(context, &length.name))?;
+    if length.len == 0 {
+        return remove_if_there(context, &path);
+    }
+    let file = match context.storage.open(&path, OpenMode::Append) {
+        // A backup will put it back, or `verify` will miss it.
+        Err(error) if error.is_not_found() => return Ok(()),
+        other => other?,
+    };
+    if file.len()? > length.len {
+        file.truncate(length.len)?;
+        file.sync()?;
+    }
+    Ok(())
+}
+
+fn put_back(context: &RepoContext, backup: &Backup) -> Result<(), RepoError> {
+    if backup.name.is_empty() {
+        return Ok(());
+    }
+    let at = |name: &[u8]| {
+        let path = backup.place.path(context, name);
+        path.ok_or_else(|| outside(context, name))
+    };
+    let path = at(&backup.name)?;
+    if backup.backup.is_empty() {
+        return remove_if_there(context, &path);
+    }
+    match read_if_there(context.storage.as_ref(), &at(&backup.backup)?)? {
+        Some(bytes) => Ok(replace(context.storage.as_ref(), &path, &bytes)?),
+        None if backup.is_cache => remove_if_there(context, &path),
+        // A power cut can keep the line and lose the backup, made before anything was replaced.
+        None => Ok(()),
+    }
+}
+
+/// Removes the journal, and then what only it told of.
+fn clean_up(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoError> {
+    let store = context.store();
+    context.storage.sync_folder(&store)?;
+    remove_if_there(context, &store.join(JOURNAL))?;
+    context.storage.sync_folder(&store)?;
+    let leftover = backups
+        .iter()
+        .filter_map(|backup| backup.place.path(context, &backup.backup));
+    let lists = [store.join(journal::BACKUPS), context.hg().join(DESCRIPTION)];
+    for path in leftover.chain(lists) {
+        remove_leftover(context, &path)?;
+    }
+    Ok(())
+}
+
+/// A file may have taken the place of a folder above it: then there is nothing to remove.
+fn remove_leftover(context: &RepoContext, path: &Path) -> Result<(), RepoError> {
+    match context.storage.remove(path) {
+        Err(StorageError::Io { source, .. })
+            if matches!(
+                source.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(())
+        }
+        other => Ok(other?),
+    }
+}

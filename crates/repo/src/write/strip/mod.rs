@@ -1,0 +1,273 @@
+//! Removing changesets with all that only they brought.
+//!
+//! Numbers of revisions have no gaps: what stands above the oldest removed changeset and stays is
+//! stored again behind the cut, with new numbers. Every file that changes is replaced whole, its
+//! old self kept under a second name until the end, so that an interruption is undone by the
+//! journal like any other.
+
+mod asked;
+mod names;
+mod numbers;
+mod stays;
+
+use crate::format::journal::Place;
+use crate::format::lock::Lock;
+use crate::format::{RepoError, fncache};
+use crate::read::{Audience, RepoView, Repository};
+use crate::write::transaction::{Steps, Transaction, remove_undo};
+use crate::write::transaction_hooks::Moments;
+pub use names::bundle_name;
+use numbers::Numbers;
+use stays::{Cut, Stays};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::Interrupt;
+use varve_base::storage::read_if_there;
+use varve_revlog::{
+    Appender, Content, Given, NewRevision, Node, Rev, Revlog, RevlogError, WriteOptions, flag,
+};
+
+impl Repository {
+    /// Removes changesets and all that follow them; returns how many those were. Bookmarks on
+    /// them move to the newest changeset below that stays. A backup is for the caller to make.
+    ///
+    /// # Errors
+    /// [`RepoError::Strip`] if the working folder is at one of them; [`RepoError::MissingNode`];
+    /// [`RepoError::Hook`]; what is damaged or cannot be written: everything is then as it was.
+    pub fn strip(
+        &self,
+        lock: Lock,
+        nodes: &[Node],
+        options: impl Into<WriteOptions>,
+        stop: &Interrupt,
+    ) -> Result<usize, RepoError> {
+        let context = Arc::clone(self.context());
+        let view = RepoView::read(
+            Arc::clone(&context),
+            &context.stamp()?,
+            Audience::Everything,
+        )?;
+        let numbers = Numbers::without(&view, nodes)?;
+        if numbers.removed() == 0 {
+            return Ok(0);
+        }
+        refuse_working_parents(&view, &numbers)?;
+        let mut transaction = self.transaction(lock, "strip")?;
+        let asked = transaction.moments.take();
+        let asked = asked.map(|first| asked::ask(first, &view, &numbers));
+        let asked = asked.transpose()?;
+        let mut stripper = Stripper {
+            view: &view,
+            numbers: &numbers,
+            options: options.into(),
+            stop,
+            appenders: Vec::new(),
+            removed_names: Vec::new(),
+            added_names: Vec::new(),
+        };
+        stripper.gather(&mut transaction)?;
+        stripper.name_files(&mut transaction)?;
+        set_marks(&view, &numbers, &mut transaction)?;
+        let steps = Rewriting {
+            appenders: stripper.appenders,
+            stop,
+        };
+        transaction.run(view.changelog().len(), steps)?;
+        // What was there before cannot be had back by way of those.
+        remove_undo(&context)?;
+        asked.into_iter().flatten().for_each(Moments::closed);
+        Ok(numbers.removed())
+    }
+}
+
+/// The revlogs on their way into the files.
+struct Rewriting<'a> {
+    appenders: Vec<Appender>,
+    stop: &'a Interrupt,
+}
+
+impl Steps for Rewriting<'_> {
+    fn last(self) -> Result<(), RepoError> {
+        for appender in self.appenders {
+            self.stop.check()?;
+            appender.rewrite()?;
+        }
+        Ok(())
+    }
+}
+
+struct Stripper<'a> {
+    view: &'a RepoView,
+    numbers: &'a Numbers,
+    options: WriteOptions,
+    stop: &'a Interrupt,
+    appenders: Vec<Appender>,
+    /// Names that the list of files loses and gets, without encoding.
+    removed_names: Vec<Vec<u8>>,
+    added_names: Vec<Vec<u8>>,
+}
+
+impl Stripper<'_> {
+    /// Stores again in memory what stays above the cuts: files, manifests, changesets.
+    fn gather(&mut self, transaction: &mut Transaction) -> Result<(), RepoError> {
+        let stays = Stays::find(self.view, self.numbers, self.stop)?;
+        for (file, cut) in &stays.files {
+            let name = [b"data/", &file[..]].concat();
+            let log = self.view.filelog(file)?;
+            self.cut(transaction, &name, (&log, Content::File), cut)?;
+        }
+        let manifest = (self.view.manifest()?, Content::Manifest);
+        if let Some(cut) = &stays.manifests {
+            self.cut(transaction, b"00manifest", manifest, cut)?;
+        }
+        let changelog = (self.view.changelog(), Content::Changelog);
+        let cut = self.numbers.cut();
+        self.cut(transaction, b"00changelog", changelog, &cut)
+    }
+
+    fn cut(
+        &mut self,
+        transaction: &mut Transaction,
+        name: &[u8],
+        (log, content): (&Revlog, Content),
+        cut: &Cut,
+    ) -> Result<(), RepoError> {
+        let storage = &self.view.context.storage;
+        let mut appender =
+            Appender::open_cut(storage, log.path(), content, self.options, cut.kept)?;
+        appender = appender.with_data(log.data_path().to_owned());
+        self.add_again(log, &mut appender, cut)?;
+        let (index, data) = ([name, b".i"].concat(), [name, b".d"].concat());
+        let (was_split, is_split) = (!log.header().inline, appender.will_be_split());
+        if appender.is_empty() {
+            transaction.remove(Place::Store, &index);
+            self.removed_names.push(index);
+        } else {
+            transaction.will_replace(&index);
+        }
+        match (was_split, is_split && !appender.is_empty()) {
+            (true, true) => transaction.will_replace(&data),
+            (true, false) => {
+                transaction.remove(Place::Store, &data);
+                self.removed_names.push(data);
+            }
+            (false, true) => {
+                transaction.will_append(data.clone(), 0);
+                self.added_names.push(data);
+            }
+            (false, false) => {}
+        }
+        if !appender.is_empty() {
+            self.appenders.push(appender);
+        }
+        Ok(())
+    }
+
+    fn add_again(&self, log: &Revlog, appender: &mut Appender, cut: &Cut) -> Result<(), RepoError> {
+        let mut numbers: BTreeMap<Rev, Rev> = BTreeMap::new();
+        let mut reader = log.reader();
+        for (rev, link) in &cut.again {
+            self.stop.check()?;
+            let entry = log.entry(*rev);
+            let flags = entry.flags & !flag::HINTS;
+            let text = match flags {
+                0 => reader.text(*rev)?,
+                _ => reader.unchecked_text(*rev)?,
+            };
+            let number = |parent: Option<Rev>| match parent {
+                Some(parent) if parent.index() >= cut.kept => match numbers.get(&parent) {
+                    Some(parent) => Ok(Some(*parent)),
+                    None => Err(self.cannot(format!(
+                        "revision {rev} of {} builds on what would be removed",
+                        log.path().display()
+                    ))),
+                },
+                kept => Ok(kept),
+            };
+            let (p1, p2) = (number(entry.p1)?, number(entry.p2)?);
+            let link = *link;
+            let given = Given {
+                node: Some(entry.node),
+                flags,
+                delta: None,
+            };
+            let new = NewRevision { text, p1, p2, link };
+            numbers.insert(*rev, appender.add_given(&new, &given)?.0);
+        }
+        Ok(())
+    }
+
+    fn cannot(&self, reason: String) -> RepoError {
+        RepoError::Strip {
+            path: self.view.root().to_owned(),
+            reason,
+        }
+    }
+
+    /// Brings the list of files up to date.
+    fn name_files(&self, transaction: &mut Transaction) -> Result<(), RepoError> {
+        let is_listed = |name: &&Vec<u8>| name.starts_with(b"data/");
+        let removed: Vec<_> = self.removed_names.iter().filter(is_listed).collect();
+        let added: Vec<_> = self.added_names.iter().filter(is_listed).collect();
+        if removed.is_empty() && added.is_empty() || !self.view.requirements().has("fncache") {
+            return Ok(());
+        }
+        let path = self.view.context.store().join(fncache::FILE);
+        let bytes = read_if_there(self.view.storage(), &path)?.unwrap_or_default();
+        let bytes = names::changed(&bytes, &removed, &added);
+        transaction.replace(Place::Store, fncache::FILE.as_bytes(), bytes);
+        Ok(())
+    }
+}
+
+/// The dirstate must always name a changeset that is there.
+fn refuse_working_parents(view: &RepoView, numbers: &Numbers) -> Result<(), RepoError> {
+    for parent in view.working_parents()? {
+        if let Some(rev) = view.changelog().rev(&parent)
+            && numbers.after(rev).is_none()
+        {
+            return Err(RepoError::Strip {
+                path: view.root().to_owned(),
+                reason: format!("the working folder is at {parent}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Phases and bookmarks of what stays.
+fn set_marks(
+    view: &RepoView,
+    numbers: &Numbers,
+    transaction: &mut Transaction,
+) -> Result<(), RepoError> {
+    let is_gone = |node: &Node| {
+        let rev = view.changelog().rev(node);
+        rev.is_some_and(|rev| numbers.after(rev).is_none())
+    };
+    let name = crate::write::commit::finish::PHASEROOTS;
+    let path = view.context.store().join(Path::new("phaseroots"));
+    if let Some(bytes) = read_if_there(view.storage(), &path)? {
+        let left = names::phases_without(&bytes, is_gone);
+        transaction.replace(Place::Store, name, left);
+    }
+    let mut bookmarks = view.bookmarks().clone();
+    let moved = bookmarks.values_mut().filter(|node| is_gone(node));
+    let below = view.changelog().node_or_null(numbers.newest_below(view));
+    if moved.map(|node| *node = below).count() > 0 {
+        if below.is_null() {
+            bookmarks.retain(|_, node| !node.is_null());
+        }
+        transaction.set_bookmarks(&bookmarks)?;
+    }
+    Ok(())
+}
+
+/// A file that was listed but never stored has nothing to lose.
+fn filelog(view: &RepoView, file: &[u8]) -> Result<Option<Revlog>, RepoError> {
+    match view.filelog(file) {
+        Err(RepoError::Revlog(RevlogError::Storage(error))) if error.is_not_found() => Ok(None),
+        other => other.map(Some),
+    }
+}

@@ -1,0 +1,540 @@
+//! A change of several files that is there whole or not at all.
+//!
+//! Order, as Mercurial's: backups (second names of the files that will be replaced, which costs
+//! nothing), the journal; revisions besides those of the changelog; hooks, which may look at what is
+//! pending and refuse; files of the store; the changelog; files of `.hg`, which may speak of it; then
+//! the journal becomes `undo`, and that makes it final. What fails on the way is undone at once; what
+//! is interrupted, by [`Repository::recover`].
+
+use crate::format::RepoError;
+use crate::format::context::RepoContext;
+use crate::format::journal::{
+    self, BACKUPS, Backup, DESCRIPTION, JOURNAL, Length, Place, backup_name, remove_if_there,
+};
+use crate::format::lock::{Lock, Locked};
+use crate::format::obsstore;
+use crate::format::pending::{self, PENDING};
+use crate::read::Repository;
+use crate::write::recover::roll_back;
+use crate::write::transaction_hooks::Moments;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_base::OpenMode;
+use varve_base::storage::{read_if_there, replace};
+
+/// After success the journal's files have names that begin so.
+const UNDO: &str = "undo";
+
+/// Gathers the files that will be replaced together. Nothing is written before
+/// [`Transaction::finish`].
+#[derive(Debug)]
+pub struct Transaction {
+    pub(crate) context: Arc<RepoContext>,
+    /// If anybody listens; told of the end before the lock is gone.
+    pub(crate) moments: Option<Moments>,
+    /// Held until the end, and given back after it.
+    lock: Lock,
+    description: String,
+    files: Vec<(Place, Vec<u8>, Change)>,
+    lengths: Vec<Length>,
+    /// Whether a file was to be written when something was found wrong.
+    pub(crate) is_tried: bool,
+    /// What is added to files of the store that are no revlogs.
+    appends: Vec<(Length, Vec<u8>)>,
+    /// What is in the journal already.
+    started: Option<Started>,
+}
+
+/// The journal of a transaction that writes before all is known.
+#[derive(Debug, Default)]
+struct Started {
+    backups: Vec<Backup>,
+    lengths: usize,
+}
+
+/// What is written between the replacing of files.
+pub(crate) trait Steps {
+    /// Whether any revision is new, if files of revisions are in the journal.
+    fn bring_revisions(&self) -> bool {
+        true
+    }
+
+    /// Writes what means nothing to readers before [`Steps::last`].
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn first(&mut self) -> Result<(), RepoError> {
+        Ok(())
+    }
+
+    /// Writes what hooks may look at.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn pending(&self) -> Result<(), RepoError> {
+        Ok(())
+    }
+
+    /// Writes what makes the rest count.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn last(self) -> Result<(), RepoError>;
+}
+
+/// Only files are replaced.
+struct NoSteps;
+
+impl Steps for NoSteps {
+    fn last(self) -> Result<(), RepoError> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+enum Change {
+    /// Only kept for `undo`.
+    None,
+    Replace(Vec<u8>),
+    Remove,
+    /// Done by whoever appends; it is one of a revlog's files.
+    ByAppender,
+    /// Written elsewhere; hooks may look at what it will be.
+    Foretold(Vec<u8>),
+}
+
+impl Repository {
+    /// Begins a transaction under the store's lock. `description` stands in the journal, `commit`
+    /// for instance.
+    ///
+    /// # Errors
+    /// [`RepoError::AbandonedTransaction`] if another one was interrupted; [`RepoError::Hook`].
+    pub fn transaction(&self, lock: Lock, description: &str) -> Result<Transaction, RepoError> {
+        if self.has_journal()? {
+            return Err(RepoError::AbandonedTransaction);
+        }
+        let hooks = self.context().opening.hooks.as_ref();
+        let moments =
+            hooks.map(|hooks| Moments::open(hooks, description.lines().next().unwrap_or_default()));
+        Ok(Transaction {
+            moments: moments.transpose()?,
+            context: Arc::clone(self.context()),
+            lock,
+            description: description.to_owned(),
+            files: Vec::new(),
+            lengths: Vec::new(),
+            is_tried: false,
+            appends: Vec::new(),
+            started: None,
+        })
+    }
+
+    /// As [`Repository::transaction`], to add revisions.
+    ///
+    /// # Errors
+    /// [`RepoError::TooOld`] if the store has no list of its files; as of
+    /// [`Repository::transaction`].
+    pub(crate) fn transaction_that_appends(
+        &self,
+        lock: Lock,
+        description: &str,
+    ) -> Result<Transaction, RepoError> {
+        let context = self.context();
+        if !context.requirements.has("fncache") {
+            return Err(RepoError::TooOld {
+                path: context.root.clone(),
+                feature: "fncache",
+            });
+        }
+        self.transaction(lock, description)
+    }
+
+    /// As [`Repository::transaction`], if nobody holds the store's lock.
+    ///
+    /// # Errors
+    /// [`RepoError::LockHeld`]; [`RepoError::AbandonedTransaction`].
+    pub fn transaction_now(&self, description: &str) -> Result<Transaction, RepoError> {
+        self.transaction(self.lock_now(Locked::Store)?, description)
+    }
+}
+
+impl Transaction {
+    /// Replaces a file whole; of several calls for one file the last counts.
+    pub fn replace(&mut self, place: Place, name: &[u8], bytes: Vec<u8>) {
+        self.set(place, name, Change::Replace(bytes));
+    }
+
+    /// Removes a file, if it is there.
+    pub fn remove(&mut self, place: Place, name: &[u8]) {
+        self.set(place, name, Change::Remove);
+    }
+
+    /// Keeps a copy of a file beside the undone transaction, as Mercurial does with the dirstate
+    /// and the branch at every commit.
+    pub fn keep(&mut self, place: Place, name: &[u8]) {
+        if !self
+            .files
+            .iter()
+            .any(|(p, n, _)| (*p, &n[..]) == (place, name))
+        {
+            self.files.push((place, name.to_vec(), Change::None));
+        }
+    }
+
+    /// As [`Transaction::keep`], for a file that will be written when the transaction is final:
+    /// hooks may look at it already.
+    pub fn foretell(&mut self, place: Place, name: &[u8], bytes: Vec<u8>) {
+        self.set(place, name, Change::Foretold(bytes));
+    }
+
+    /// Whether hooks may look at what is pending.
+    pub fn anybody_looks(&self) -> bool {
+        self.moments.as_ref().is_some_and(Moments::anybody_looks)
+    }
+
+    fn set(&mut self, place: Place, name: &[u8], change: Change) {
+        self.files.retain(|(p, n, _)| (*p, &n[..]) != (place, name));
+        self.files.push((place, name.to_vec(), change));
+    }
+
+    /// `name` in the store will be appended to; it has `len` bytes now.
+    pub(crate) fn will_append(&mut self, name: Vec<u8>, len: u64) {
+        self.lengths.push(Length { name, len });
+    }
+
+    /// Adds bytes to a file of the store, which has `len` bytes now; 0 if it is not there.
+    pub(crate) fn append(&mut self, name: &[u8], len: u64, bytes: Vec<u8>) {
+        let name = name.to_vec();
+        let length = Length { name, len };
+        self.lengths.push(length.clone());
+        self.appends.push((length, bytes));
+    }
+
+    /// `name` in the store will be replaced by whoever appends.
+    pub(crate) fn will_replace(&mut self, name: &[u8]) {
+        self.set(Place::Store, name, Change::ByAppender);
+    }
+
+    /// Replaces the files.
+    ///
+    /// # Errors
+    /// What the storage answers; everything is then as it was.
+    pub fn finish(self) -> Result<(), RepoError> {
+        self.run(0, NoSteps).map(drop)
+    }
+
+    /// As [`Transaction::finish`]; without any files, only hooks are asked and told.
+    pub(crate) fn finish_small(mut self) -> Result<(), RepoError> {
+        if !self.files.is_empty() {
+            return self.finish();
+        }
+        let Some(moments) = self.moments.take() else {
+            return Ok(());
+        };
+        moments.closing()?;
+        moments.closed();
+        Ok(())
+    }
+
+    /// Takes all steps in their order. `changesets` is how many there are before. Gives the lock
+    /// back.
+    pub(crate) fn run(
+        mut self,
+        changesets: usize,
+        mut steps: impl Steps,
+    ) -> Result<Lock, RepoError> {
+        let context = Arc::clone(&self.context);
+        let mut moments = self.moments.take();
+        let looking = moments.as_ref().is_some_and(Moments::anybody_looks);
+        let backups = match self.started.take() {
+            Some(started) => {
+                let done = self.go_on(started);
+                match done {
+                    Ok(started) => started.backups,
+                    Err(error) => {
+                        self.undo(moments);
+                        return Err(error);
+                    }
+                }
+            }
+            None => self.begin(looking, changesets)?,
+        };
+        let written = steps
+            .first()
+            .and_then(|()| match moments.as_mut().filter(|_| looking) {
+                Some(moments) => self.ask(moments, &steps),
+                None => Ok(()),
+            })
+            .and_then(|()| self.apply(Place::Store))
+            .and_then(|()| self.add_to_files())
+            .and_then(|()| steps.last())
+            .and_then(|()| self.apply(Place::Hg));
+        if let Err(error) = written {
+            self.undo(moments);
+            return Err(error);
+        }
+        keep_for_undo(&context, &backups)?;
+        if let Some(moments) = moments {
+            moments.closed();
+        }
+        Ok(self.lock)
+    }
+
+    /// Makes the backups and the journal.
+    fn begin(&self, anybody_looks: bool, changesets: usize) -> Result<Vec<Backup>, RepoError> {
+        let mut backups = self.back_up(&self.files)?;
+        backups.extend(pending::temporary().filter(|_| anybody_looks));
+        self.write_journal(&backups, changesets)?;
+        Ok(backups)
+    }
+
+    /// Writes the journal now, with what is known: what is told of by then may be appended to
+    /// already. There are `changesets` before. [`Transaction::run`] ends this as any transaction,
+    /// [`Transaction::abandon`] undoes it.
+    pub(crate) fn start(&mut self, changesets: usize) -> Result<(), RepoError> {
+        let backups = self.begin(self.anybody_looks(), changesets)?;
+        self.started = Some(Started {
+            backups,
+            lengths: self.lengths.len(),
+        });
+        Ok(())
+    }
+
+    /// Whether the journal is there already.
+    pub(crate) fn is_started(&self) -> bool {
+        self.started.is_some()
+    }
+
+    /// Adds to the journal what it lacks.
+    pub(crate) fn write_on(&mut self) -> Result<(), RepoError> {
+        if let Some(started) = self.started.take() {
+            self.started = Some(self.go_on(started)?);
+        }
+        Ok(())
+    }
+
+    fn go_on(&self, mut started: Started) -> Result<Started, RepoError> {
+        let is_new = |(place, name, _): &&(Place, Vec<u8>, Change)| {
+            let mut known = started.backups.iter();
+            !known.any(|known| known.place == *place && known.name == *name)
+        };
+        let new: Vec<&(Place, Vec<u8>, Change)> = self.files.iter().filter(is_new).collect();
+        if !new.is_empty() {
+            let backups = self.back_up(new)?;
+            for backup in &backups {
+                let path = self.path(backup.place, &backup.name)?;
+                let folder = path.parent().filter(|_| !backup.backup.is_empty());
+                folder.map_or(Ok(()), |folder| self.context.storage.sync_folder(folder))?;
+            }
+            self.add_to_list(BACKUPS, &journal::encode_more_backups(&backups))?;
+            started.backups.extend(backups);
+        }
+        if started.lengths < self.lengths.len() {
+            let lengths = self.lengths.get(started.lengths..).unwrap_or_default();
+            self.add_to_list(JOURNAL, &journal::encode_lengths(lengths))?;
+            started.lengths = self.lengths.len();
+        }
+        Ok(started)
+    }
+
+    fn add_to_list(&self, name: &str, bytes: &[u8]) -> Result<(), RepoError> {
+        let path = self.context.store().join(name);
+        let file = self.context.storage.open(&path, OpenMode::Append)?;
+        file.append(bytes)?;
+        Ok(file.sync()?)
+    }
+
+    /// Undoes what was started and written.
+    pub(crate) fn abandon(mut self) {
+        let moments = self.moments.take();
+        self.undo(moments);
+    }
+
+    /// If that fails as well, the journal stays for `recover`.
+    fn undo(&self, moments: Option<Moments>) {
+        let context = &self.context;
+        let _ = match moments {
+            Some(moments) => moments.undo(self.is_tried || !self.lengths.is_empty(), || {
+                roll_back(context)
+            }),
+            None => roll_back(context),
+        };
+    }
+
+    /// Shows hooks what is pending and asks them.
+    fn ask(&self, moments: &mut Moments, steps: &impl Steps) -> Result<(), RepoError> {
+        steps.pending()?;
+        moments.committing()?;
+        // These do not see phases yet.
+        moments.receiving()?;
+        moments.setting_keys()?;
+        for (place, name, change) in &self.files {
+            if let Change::Replace(bytes) | Change::Foretold(bytes) = change
+                && PENDING.contains(&(*place, name))
+            {
+                let path = self.path(*place, &pending::name_of(name))?;
+                replace(self.context.storage.as_ref(), &path, bytes)?;
+            }
+        }
+        match self.shows_something(steps) {
+            true => moments.closing(),
+            false => moments.closing_unseen(),
+        }
+    }
+
+    /// Whether any of it is pending where hooks can look at it; markers are not.
+    fn shows_something(&self, steps: &impl Steps) -> bool {
+        let shown = |name: &[u8]| name != obsstore::FILE.as_bytes();
+        let appended = self.appends.iter().any(|(length, _)| shown(&length.name));
+        let lengths = self.lengths.iter().any(|length| shown(&length.name));
+        !self.files.is_empty() || appended || (lengths && steps.bring_revisions())
+    }
+
+    fn back_up<'f>(
+        &self,
+        files: impl IntoIterator<Item = &'f (Place, Vec<u8>, Change)>,
+    ) -> Result<Vec<Backup>, RepoError> {
+        let storage = self.context.storage.as_ref();
+        let mut backups = Vec::new();
+        for (place, name, _) in files {
+            let mut backup = backup_name("journal", name);
+            let from = self.path(*place, name)?;
+            let to = self.path(*place, &backup)?;
+            // Of an earlier transaction that was interrupted just after its end.
+            remove_if_there(&self.context, &to)?;
+            match storage.link(&from, &to) {
+                Err(error) if error.is_not_found() => backup.clear(),
+                other => other?,
+            }
+            backups.push(Backup {
+                place: *place,
+                name: name.clone(),
+                backup,
+                is_cache: false,
+            });
+        }
+        Ok(backups)
+    }
+
+    fn path(&self, place: Place, name: &[u8]) -> Result<PathBuf, RepoError> {
+        let path = place.path(&self.context, name);
+        path.ok_or_else(|| RepoError::JournalOutside {
+            path: self.context.root.clone(),
+            name: String::from_utf8_lossy(name).into_owned(),
+        })
+    }
+
+    fn write_journal(&self, backups: &[Backup], changesets: usize) -> Result<(), RepoError> {
+        let (context, store) = (&self.context, self.context.store());
+        let description = format!("{changesets}\n{}\n", self.description);
+        let description = description.into_bytes();
+        write_new(context, &context.hg().join(DESCRIPTION), &description)?;
+        write_new(
+            context,
+            &store.join(BACKUPS),
+            &journal::encode_backups(backups),
+        )?;
+        if backups.iter().any(|backup| backup.place == Place::Hg) {
+            context.storage.sync_folder(&context.hg())?;
+        }
+        // The journal proper comes last, so that it is never there without the backups.
+        let lengths = journal::encode_lengths(&self.lengths);
+        write_new(context, &store.join(JOURNAL), &lengths)?;
+        Ok(context.storage.sync_folder(&store)?)
+    }
+
+    fn apply(&self, wanted: Place) -> Result<(), RepoError> {
+        let storage = self.context.storage.as_ref();
+        for (place, name, change) in &self.files {
+            if *place != wanted {
+                continue;
+            }
+            let path = self.path(*place, name)?;
+            match change {
+                Change::None | Change::ByAppender | Change::Foretold(_) => {}
+                Change::Replace(bytes) => replace(storage, &path, bytes)?,
+                Change::Remove => remove_if_there(&self.context, &path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What an interrupted transaction left behind the known end is cut off.
+    fn add_to_files(&self) -> Result<(), RepoError> {
+        let storage = self.context.storage.as_ref();
+        for (Length { name, len }, bytes) in &self.appends {
+            let path = self.path(Place::Store, name)?;
+            let file = match storage.open(&path, OpenMode::Append) {
+                Err(error) if error.is_not_found() => storage.open(&path, OpenMode::CreateNew)?,
+                other => other?,
+            };
+            if file.len()? > *len {
+                file.truncate(*len)?;
+            }
+            file.append(bytes)?;
+            file.sync()?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a small file anew; one that an interruption left is replaced.
+fn write_new(context: &RepoContext, path: &Path, bytes: &[u8]) -> Result<(), RepoError> {
+    remove_if_there(context, path)?;
+    let file = context.storage.open(path, OpenMode::CreateNew)?;
+    file.append(bytes)?;
+    Ok(file.sync()?)
+}
+
+/// Ends the transaction: its journal gets the names under which Mercurial keeps the last one.
+fn keep_for_undo(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoError> {
+    let (store, hg) = (context.store(), context.hg());
+    let storage = context.storage.as_ref();
+    remove_undo(context)?;
+    let mut kept = Vec::with_capacity(backups.len());
+    for backup in backups.iter().filter(|backup| !backup.name.is_empty()) {
+        let mut kept_as = backup.clone();
+        if !backup.backup.is_empty() {
+            kept_as.backup = backup_name(UNDO, &backup.name);
+            let at = |name: &[u8]| backup.place.path(context, name);
+            if let (Some(from), Some(to)) = (at(&backup.backup), at(&kept_as.backup)) {
+                remove_if_there(context, &to)?;
+                storage.link(&from, &to)?;
+            }
+        }
+        kept.push(kept_as);
+    }
+    let list = storage.open(&undo_backups(&store), OpenMode::CreateNew)?;
+    list.append(&journal::encode_backups(&kept))?;
+    storage.rename(&store.join(JOURNAL), &store.join(UNDO))?;
+    storage.sync_folder(&store)?;
+    storage.rename(&hg.join(DESCRIPTION), &hg.join("undo.desc"))?;
+    remove_if_there(context, &store.join(BACKUPS))?;
+    for backup in backups {
+        if let Some(path) = backup.place.path(context, &backup.backup) {
+            remove_if_there(context, &path)?;
+        }
+    }
+    Ok(())
+}
+
+fn undo_backups(store: &Path) -> PathBuf {
+    store.join("undo.backupfiles")
+}
+
+/// Removes what the transaction before left; damage in its list matters to nobody.
+pub(crate) fn remove_undo(context: &RepoContext) -> Result<(), RepoError> {
+    let (store, list) = (context.store(), undo_backups(&context.store()));
+    let bytes = read_if_there(context.storage.as_ref(), &list)?.unwrap_or_default();
+    for old in journal::decode_backups(&bytes).unwrap_or_default() {
+        // Only what has the name of such a copy.
+        let is_copy = old.backup == backup_name(UNDO, &old.name);
+        if let Some(path) = old.place.path(context, &old.backup).filter(|_| is_copy) {
+            remove_if_there(context, &path)?;
+        }
+    }
+    for path in [list, store.join(UNDO), context.hg().join("undo.desc")] {
+        remove_if_there(context, &path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,357 @@
+//! When a transaction calls hooks, and with which facts.
+
+use crate::format::{Phase, RepoError};
+use crate::hooks::{Facts, Hooks, KeyMove, Origin, Undoing};
+use sha1::{Digest, Sha1};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use varve_revlog::Node;
+
+/// Kinds that may look at what is pending.
+const LOOKING: &[&str] = &[
+    "pretxncommit",
+    "pretxnchangegroup",
+    "prepushkey",
+    "pretxnclose-bookmark",
+    "pretxnclose-phase",
+    "pretxnclose",
+];
+
+/// A key that somebody elsewhere sets.
+#[derive(Debug)]
+struct Setting {
+    /// What hooks learn that are asked.
+    before: Facts,
+    /// What those learn that are told.
+    after: Facts,
+    /// The key and the number of its part, if it came as a key.
+    asked: Option<(u32, KeyMove)>,
+}
+
+/// What one transaction changes, as hooks learn it. One that is dropped before it is closed was
+/// given up.
+#[derive(Debug)]
+pub(crate) struct Moments {
+    hooks: Arc<dyn Hooks>,
+    is_open: bool,
+    /// What all calls have.
+    common: Facts,
+    commits: Vec<Facts>,
+    bookmarks: Vec<Facts>,
+    phases: Vec<Facts>,
+    arrivals: Vec<Arrival>,
+    /// What hooks learn before and after each is set.
+    keys: Vec<Setting>,
+}
+
+/// Changesets that came from elsewhere together.
+#[derive(Debug)]
+struct Arrival {
+    facts: Facts,
+    nodes: Vec<Node>,
+}
+
+impl Moments {
+    /// The transaction begins, unless a hook refuses.
+    pub(crate) fn open(hooks: &Arc<dyn Hooks>, description: &str) -> Result<Moments, RepoError> {
+        let id = format!("TXN:{}", new_id());
+        let mut moments = Moments {
+            hooks: Arc::clone(hooks),
+            is_open: false,
+            common: Facts::from([
+                ("txnid", id.into_bytes()),
+                ("txnname", description.as_bytes().to_vec()),
+            ]),
+            commits: Vec::new(),
+            bookmarks: Vec::new(),
+            phases: Vec::new(),
+            arrivals: Vec::new(),
+            keys: Vec::new(),
+        };
+        moments.ask("pretxnopen", &moments.common, false)?;
+        moments.is_open = true;
+        Ok(moments)
+    }
+
+    /// Another transaction of the same repository begins, unless a hook refuses.
+    pub(crate) fn another(&self, description: &str) -> Result<Moments, RepoError> {
+        Moments::open(&self.hooks, description)
+    }
+
+    /// Whether any hook may want to see what is pending.
+    pub(crate) fn anybody_looks(&self) -> bool {
+        LOOKING.iter().any(|kind| self.hooks.listens(kind))
+    }
+
+    /// A new changeset.
+    pub(crate) fn commit(&mut self, node: &Node, parents: &[Node; 2]) {
+        self.commits.push(Facts::from([
+            ("node", node.to_hex().to_vec()),
+            ("parent1", parents[0].to_hex().to_vec()),
+            ("parent2", hex_or_empty(Some(&parents[1]))),
+        ]));
+    }
+
+    /// What comes, comes from elsewhere.
+    pub(crate) fn arrives_from(&mut self, origin: &Origin) {
+        self.common.insert("source", origin.source.into());
+        self.common.insert("url", origin.url.clone());
+        if origin.in_bundle2 {
+            self.common.insert("bundle2", b"1".to_vec());
+        }
+    }
+
+    /// Changesets will come from elsewhere, unless a hook refuses.
+    pub(crate) fn expect(&mut self, origin: &Origin) -> Result<(), RepoError> {
+        self.arrives_from(origin);
+        self.ask("prechangegroup", &self.common, false)
+    }
+
+    /// Something of another repository is the reason.
+    pub(crate) fn comes_from(&mut self, source: &'static str, url: Vec<u8>) {
+        self.common.insert("source", source.as_bytes().to_vec());
+        self.common.insert("url", url);
+    }
+
+    /// Somebody elsewhere sets a key, such as a bookmark. By then phases may have `moved`.
+    /// `part` is the number of the part that it came in, if it came as a key.
+    pub(crate) fn key(&mut self, key: &KeyMove, part: Option<u32>, moved: bool) {
+        if !["prepushkey", "pushkey"]
+            .iter()
+            .any(|kind| self.hooks.listens(kind))
+        {
+            return;
+        }
+        let mut before = self.with_common(&key.facts());
+        if moved {
+            before.insert("phases_moved", b"1".to_vec());
+        }
+        let after = if part.is_none() {
+            before.insert("pushkeycompat", b"1".to_vec());
+            before.clone()
+        } else {
+            let mut after = key.facts();
+            after.insert("ret", b"1".to_vec());
+            after
+        };
+        self.keys.push(Setting {
+            before,
+            after,
+            asked: part.map(|part| (part, key.clone())),
+        });
+    }
+
+    /// They have come; some of them new.
+    pub(crate) fn arrived(&mut self, nodes: Vec<Node>) {
+        let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
+            return;
+        };
+        self.common.insert("node", first.to_hex().to_vec());
+        self.common.insert("node_last", last.to_hex().to_vec());
+        let facts = self.common.clone();
+        self.arrivals.push(Arrival { facts, nodes });
+    }
+
+    /// Where phases begin will be written anew.
+    pub(crate) fn phases_move(&mut self) {
+        self.common.insert("phases_moved", b"1".to_vec());
+    }
+
+    /// So many obsolescence markers are added, which may be none.
+    pub(crate) fn markers_added(&mut self, count: usize) {
+        let count = count.to_string().into_bytes();
+        self.common.insert("new_obsmarkers", count);
+    }
+
+    /// What is committed comes from a bundle.
+    pub(crate) fn received(&mut self, nodes: &[Node], source: &str, url: Vec<u8>) {
+        let hex = |node: &Node| node.to_hex().to_vec();
+        if let (Some(first), Some(last)) = (nodes.first(), nodes.last()) {
+            self.common.insert("node", hex(first));
+            self.common.insert("node_last", hex(last));
+        }
+        self.common.insert("bundle2", b"1".to_vec());
+        self.common.insert("source", source.as_bytes().to_vec());
+        self.common.insert("url", url);
+    }
+
+    /// Bookmarks are written anew, without a change.
+    pub(crate) fn bookmarks_written(&mut self) {
+        self.common.insert("bookmark_moved", b"1".to_vec());
+    }
+
+    /// Another phase of a changeset; a new one had none.
+    pub(crate) fn phase(&mut self, node: &Node, before: Option<Phase>, after: Phase) {
+        let name = |phase: Phase| phase.name().as_bytes().to_vec();
+        self.phases.push(Facts::from([
+            ("node", node.to_hex().to_vec()),
+            ("oldphase", before.map(name).unwrap_or_default()),
+            ("phase", name(after)),
+        ]));
+    }
+
+    /// All bookmarks before and after.
+    pub(crate) fn bookmarks(
+        &mut self,
+        before: &BTreeMap<Vec<u8>, Node>,
+        after: &BTreeMap<Vec<u8>, Node>,
+    ) {
+        let mut names: Vec<&Vec<u8>> = before.keys().chain(after.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| before.get(*name) != after.get(*name));
+        let facts = names.into_iter().map(|name| {
+            Facts::from([
+                ("bookmark", name.clone()),
+                ("node", hex_or_empty(after.get(name))),
+                ("oldnode", hex_or_empty(before.get(name))),
+            ])
+        });
+        self.bookmarks = facts.collect();
+        if self.bookmarks.is_empty() {
+            self.common.remove("bookmark_moved");
+        } else {
+            self.common.insert("bookmark_moved", b"1".to_vec());
+        }
+    }
+
+    /// Asks about each new changeset.
+    pub(crate) fn committing(&self) -> Result<(), RepoError> {
+        let mut commits = self.commits.iter();
+        commits.try_for_each(|facts| self.ask("pretxncommit", facts, true))
+    }
+
+    /// Asks about changesets that have come from elsewhere. Where one is refused, what comes behind
+    /// changesets, such as phases, has not happened yet as hooks see it.
+    pub(crate) fn receiving(&mut self) -> Result<(), RepoError> {
+        for arrival in &self.arrivals {
+            if let Err(refused) = self.ask("pretxnchangegroup", &arrival.facts, true) {
+                self.common = arrival.facts.clone();
+                return Err(refused);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks about keys that are set from elsewhere.
+    pub(crate) fn setting_keys(&mut self) -> Result<(), RepoError> {
+        let pending = !self.arrivals.is_empty();
+        for key in &self.keys {
+            if let Err(refused) = self.ask("prepushkey", &key.before, pending) {
+                self.common.remove("bookmark_moved");
+                return Err(match (refused, &key.asked) {
+                    (RepoError::Hook(words), Some((part, key))) => RepoError::KeyRefused {
+                        part: *part,
+                        key: Box::new(key.clone()),
+                        words,
+                    },
+                    (refused, _) => refused,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks whether the transaction may become final.
+    pub(crate) fn closing(&self) -> Result<(), RepoError> {
+        for facts in &self.bookmarks {
+            self.ask("pretxnclose-bookmark", &self.with_common(facts), true)?;
+        }
+        for facts in &self.phases {
+            self.ask("pretxnclose-phase", &self.with_common(facts), true)?;
+        }
+        self.ask("pretxnclose", &self.common, true)
+    }
+
+    /// Asks whether a transaction may become final that shows nothing of what is pending.
+    pub(crate) fn closing_unseen(&self) -> Result<(), RepoError> {
+        self.ask("pretxnclose", &self.common, false)
+    }
+
+    /// The transaction is final.
+    pub(crate) fn closed(mut self) {
+        self.is_open = false;
+        for key in std::mem::take(&mut self.keys) {
+            self.hooks.later("pushkey", key.after);
+        }
+        for facts in &self.bookmarks {
+            let facts = self.with_common(facts);
+            self.hooks.later("txnclose-bookmark", facts);
+        }
+        for facts in &self.phases {
+            self.hooks.later("txnclose-phase", self.with_common(facts));
+        }
+        let common = std::mem::take(&mut self.common);
+        self.hooks.later("txnclose", common);
+        for Arrival { mut facts, nodes } in std::mem::take(&mut self.arrivals) {
+            self.hooks.later("changegroup", facts.clone());
+            facts.remove("node_last");
+            for node in nodes {
+                facts.insert("node", node.to_hex().to_vec());
+                self.hooks.later("incoming", facts.clone());
+            }
+        }
+    }
+
+    /// The transaction has failed: undoes it and tells so, if there is anything to take back but
+    /// small files.
+    pub(crate) fn undo(
+        mut self,
+        tell: bool,
+        roll_back: impl FnOnce() -> Result<bool, RepoError>,
+    ) -> Result<bool, RepoError> {
+        if tell {
+            self.hooks.undoing(Undoing::Begins);
+        }
+        self.aborted();
+        let done = roll_back();
+        match &done {
+            Ok(_) if tell => self.hooks.undoing(Undoing::Done),
+            Ok(_) => {}
+            Err(_) => self.hooks.undoing(Undoing::Failed),
+        }
+        done
+    }
+
+    fn aborted(&mut self) {
+        self.is_open = false;
+        // Nobody can refuse what is refused already.
+        let _ = self.hooks.ask("txnabort", &self.common, false);
+    }
+
+    fn with_common(&self, facts: &Facts) -> Facts {
+        let mut all = self.common.clone();
+        all.extend(facts.iter().map(|(name, value)| (*name, value.clone())));
+        all
+    }
+
+    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), RepoError> {
+        let asked = self.hooks.ask(kind, facts, pending);
+        asked.map_err(RepoError::Hook)
+    }
+}
+
+impl Drop for Moments {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.aborted();
+        }
+    }
+}
+
+fn hex_or_empty(node: Option<&Node>) -> Vec<u8> {
+    let node = node.filter(|node| !node.is_null());
+    node.map(|node| node.to_hex().to_vec()).unwrap_or_default()
+}
+
+/// Forty digits that no other transaction has.
+fn new_id() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.unwrap_or_default().as_nanos();
+    // Seeded anew in each process.
+    let random = RandomState::new().hash_one(since);
+    let digest = Sha1::digest(format!("{since} {random} {}", std::process::id()));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
