@@ -1,6 +1,7 @@
 //! What fuzzers call; a plain test calls it as well.
 
-use crate::couch::{multipart, parse_range, parse_since};
+use crate::couch::document::multipart;
+use crate::couch::{parse_range, parse_since};
 
 /// What clients write outside of JSON: multipart bodies, ranges, sequences. Never panics; parts are
 /// no longer than their body, and a range lies within what it is of.

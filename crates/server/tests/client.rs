@@ -51,7 +51,7 @@ impl Running {
         let told = Arc::<Mutex<Vec<String>>>::default();
         let lines = Arc::clone(&told);
         let options = ServeOptions {
-            served: Served::Folder {
+            served: Served::Directory {
                 path: folder.path().to_owned(),
                 title: None,
             },

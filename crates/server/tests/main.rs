@@ -6,6 +6,7 @@
 )]
 
 mod attachments;
+mod auto_index;
 mod client;
 mod compaction;
 mod compression;
@@ -28,4 +29,3 @@ mod users;
 mod view_options;
 mod views;
 mod waiting;
-mod warming;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupted, Storage, StorageError, Unit};
 use varve_docdb::{Database, DatabaseOptions, DocdbError, Edit, EditError, Mode};
 use varve_repo::RepoError;
-use varve_server::databases::file_of;
-use varve_server::folder::{DATABASES, DEFAULT_COMPRESSION, REPOSITORIES};
+use varve_server::couch::database::files::file_of;
+use varve_server::directory::{DATABASES, DEFAULT_COMPRESSION, REPOSITORIES};
 
 use stations::NAME as DATABASE;
 

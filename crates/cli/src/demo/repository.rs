@@ -9,7 +9,7 @@ use varve_base::storage::replace;
 use varve_base::{Storage, Unit};
 use varve_codec::EngineSetting;
 use varve_repo::{FileChange, FileKind, NewChangeset, Node, Phase, Repository};
-use varve_server::folder::REPOSITORIES;
+use varve_server::directory::REPOSITORIES;
 
 /// Makes the repository below the folder of repositories.
 pub(super) fn make(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Result<(), DemoError> {

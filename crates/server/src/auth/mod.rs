@@ -12,15 +12,17 @@ mod verified;
 pub use security::{Names, Security};
 pub use user::{ADMIN_ROLE, UserContext};
 
-use crate::couch::Directory;
-use crate::{App, Failure, ServerError};
+use crate::http::blocking;
+use crate::runtime::clock::now;
+use crate::{Failure, ServerError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cookie::Claim;
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use password::Stored;
 use std::collections::HashMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::fmt;
+use std::pin::Pin;
 use tokio::sync::Semaphore;
 use varve_config::Settings;
 use verified::Verified;
@@ -55,12 +57,25 @@ pub(crate) struct Proven {
     salt: String,
 }
 
+/// Finds the accounts that are no admins.
+pub(crate) trait FindAccount: fmt::Debug + Send + Sync {
+    /// The account of that name, as it is now.
+    ///
+    /// # Errors
+    /// 401 if the account cannot be used; 500 if it cannot be read.
+    fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a>;
+}
+
+/// What [`FindAccount::find`] returns.
+pub(crate) type FoundAccount<'a> =
+    Pin<Box<dyn Future<Output = Result<Option<Account>, Failure>> + Send + 'a>>;
+
 /// Users and sessions of one server.
 #[derive(Debug)]
 pub struct Auth {
     admins: HashMap<String, Stored>,
     /// Everybody else.
-    users: Directory,
+    users: Box<dyn FindAccount>,
     secret: String,
     timeout: u64,
     persistent: bool,
@@ -73,7 +88,10 @@ impl Auth {
     ///
     /// # Errors
     /// [`ServerError::Random`].
-    pub(crate) fn new(settings: &Settings, users: Directory) -> Result<Auth, ServerError> {
+    pub(crate) fn new(
+        settings: &Settings,
+        users: Box<dyn FindAccount>,
+    ) -> Result<Auth, ServerError> {
         let admins = settings.admins.iter();
         let admins = admins.filter_map(|admin| {
             let stored = Stored::parse(&admin.value)?;
@@ -136,7 +154,7 @@ impl Auth {
             let permit = self.checks.acquire().await;
             let permit = permit.map_err(Failure::internal)?;
             let (checked, given) = (stored.clone(), password.to_owned());
-            let right = App::blocking(move || Ok(checked.verify(&given))).await?;
+            let right = blocking(move || Ok(checked.verify(&given))).await?;
             drop(permit);
             if !right {
                 return Err(wrong());
@@ -227,23 +245,26 @@ fn session_cookie(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Seconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |duration| duration.as_secs())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::path::Path;
     use varve_config::Ini;
 
+    #[derive(Debug)]
+    struct NoUsers;
+
+    impl FindAccount for NoUsers {
+        fn find<'a>(&'a self, _name: &'a str) -> FoundAccount<'a> {
+            Box::pin(async { Ok(None) })
+        }
+    }
+
     fn auth() -> Auth {
         let hashed = password::hash("pass:word", 2).unwrap();
         let text = format!("[admins]\nadm = {hashed}\n[chttpd_auth]\nsecret = s\ntimeout = 600\n");
         let ini = Ini::parse(Path::new("t.ini"), &text).unwrap();
-        Auth::new(&Settings::read(&ini).unwrap(), Directory::default()).unwrap()
+        Auth::new(&Settings::read(&ini).unwrap(), Box::new(NoUsers)).unwrap()
     }
 
     fn headers(name: hyper::header::HeaderName, value: &str) -> HeaderMap {

@@ -1,7 +1,7 @@
 //! A database's security object: who may read and write it, and who may change its design.
 
-use super::UserContext;
 use crate::Failure;
+use crate::auth::UserContext;
 use varve_json::{Object, Value};
 
 /// One side of a security object.
@@ -38,7 +38,7 @@ impl Default for Security {
     fn default() -> Self {
         let admins = Names {
             names: Vec::new(),
-            roles: vec![super::user::ADMIN_ROLE.to_owned()],
+            roles: vec![crate::auth::user::ADMIN_ROLE.to_owned()],
         };
         Security {
             members: admins.clone(),

@@ -1,7 +1,7 @@
 //! Logins that were right before, so that basic login does not derive a key for every request.
 
-use super::password::{Stored, fill_random};
 use crate::ServerError;
+use crate::auth::password::{Stored, fill_random};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::collections::HashSet;

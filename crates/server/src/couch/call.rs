@@ -6,16 +6,16 @@ use std::sync::Arc;
 use flate2::read::MultiGzDecoder;
 use varve_json::Value;
 
-use super::open::OpenDatabase;
-use super::target::Target;
-use super::users;
 use crate::auth::Security;
-use crate::{App, Failure, Request, UserContext};
+use crate::couch::database::registry::OpenDatabase;
+use crate::couch::target::Target;
+use crate::couch::users;
+use crate::{CouchContext, Failure, Request, UserContext};
 
 /// One request by somebody who may read the database.
 pub struct Call {
     /// The server.
-    pub app: Arc<App>,
+    pub app: Arc<CouchContext>,
     /// What was asked.
     pub request: Arc<Request>,
     /// By whom.
@@ -32,7 +32,7 @@ impl Call {
     /// # Errors
     /// 404 without such a database; 401 or 403 if the user may not read it.
     pub fn open(
-        app: Arc<App>,
+        app: Arc<CouchContext>,
         request: Arc<Request>,
         user: UserContext,
         name: &str,
@@ -103,8 +103,8 @@ impl Call {
 
     /// Where a document of this database is found.
     pub fn location(&self, id: &str) -> String {
-        let database = super::names::escape(&self.database.name);
-        let document = super::names::escape(id);
+        let database = crate::couch::names::escape(&self.database.name);
+        let document = crate::couch::names::escape(id);
         format!("{}/{database}/{document}", self.request.base())
     }
 }

@@ -4,61 +4,51 @@
 //! calls on blocking threads, or at once where nothing has to be waited for. Only the feeds of
 //! `_changes` and short documents that are written wait outside of them.
 
-mod all_docs;
-mod attachments;
-mod bulk;
-mod bulk_get;
+pub(crate) mod admin;
 mod call;
 mod changes;
-mod compaction;
-mod compression;
-mod database;
-mod document;
+mod context;
+pub mod database;
+pub(crate) mod document;
 pub(crate) mod etag;
 mod failures;
 mod find;
-pub(crate) mod multipart;
+mod functions;
 mod names;
-mod noticed;
-mod open;
-mod purge;
 mod queries;
-mod request_object;
-mod revisions;
 mod rows;
-mod scripts;
-mod sequence;
 mod target;
-mod update;
-mod updates;
 mod users;
-mod validate;
 mod views;
-mod waiter;
 
 use std::sync::Arc;
 
 use hyper::Method;
 
+use crate::http::blocking;
 use crate::http::range;
-use crate::{Answer, App, Failure, Request, UserContext};
+use crate::{Answer, Failure, Request, UserContext};
+pub(crate) use admin::compaction::Compactor;
 use call::Call;
-pub(crate) use compaction::Compactor;
+pub(crate) use changes::db_updates::route as db_updates;
+pub(crate) use changes::sequence::parse_since;
+pub use context::CouchContext;
+pub use database::registry::Databases;
 use document::write::ReadyPut;
 use failures::missing_database;
-pub use open::Databases;
-pub(crate) use sequence::parse_since;
 use target::Target;
-pub(crate) use updates::route as db_updates;
-pub(crate) use users::Directory;
-use views::warming;
-pub(crate) use views::warming::Warmer;
+use views::auto_index;
+pub(crate) use views::auto_index::AutoIndexer;
 
 /// Answers everything whose first path segment is a database's name.
 ///
 /// # Errors
 /// Any [`Failure`].
-pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result<Answer, Failure> {
+pub async fn route(
+    app: Arc<CouchContext>,
+    request: Request,
+    user: UserContext,
+) -> Result<Answer, Failure> {
     let path = request.path();
     let (name, rest) = path.split_first().ok_or_else(missing_database)?;
     let (name, target) = ((*name).to_owned(), Target::parse(rest));
@@ -69,7 +59,7 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
             Call::open(app, request, user.clone(), &name, &target)
         };
         if let Some(id) = target.brief_write(&request) {
-            if let Some(ready) = App::at_once(|| ReadyPut::new(open()?, id)) {
+            if let Some(ready) = CouchContext::at_once(|| ReadyPut::new(open()?, id)) {
                 watch(&app);
                 return ready?.answer().await;
             }
@@ -79,13 +69,13 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
                 target.check_method(&call.request.method)?;
                 answer(call, target.clone())
             };
-            if let Some(answered) = App::at_once(attempt) {
+            if let Some(answered) = CouchContext::at_once(attempt) {
                 watch(&app);
                 return answered;
             }
         }
     }
-    let next = App::blocking(move || {
+    let next = blocking(move || {
         if target == Target::Database && request.method == Method::PUT {
             return database::create(&app, &request, &user, &name).map(Next::Answered);
         }
@@ -107,9 +97,9 @@ pub async fn route(app: Arc<App>, request: Request, user: UserContext) -> Result
 }
 
 /// Sees to what is done in the background.
-fn watch(app: &Arc<App>) {
-    compaction::watch(app);
-    warming::watch(app);
+fn watch(app: &Arc<CouchContext>) {
+    admin::compaction::watch(app);
+    auto_index::watch(app);
 }
 
 /// Whether the body of a request is read while it arrives: attachments may be longer than memory.
@@ -147,25 +137,31 @@ enum Next {
 fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
     match target {
         Target::Database => database::answer(&call),
-        Target::AllDocs => all_docs::answer(call, all_docs::Which::All),
-        Target::DesignDocs => all_docs::answer(call, all_docs::Which::Design),
-        Target::LocalDocs => all_docs::answer(call, all_docs::Which::Local),
-        Target::AllDocsQueries => all_docs::answer_queries(call, all_docs::Which::All),
-        Target::DesignDocsQueries => all_docs::answer_queries(call, all_docs::Which::Design),
-        Target::LocalDocsQueries => all_docs::answer_queries(call, all_docs::Which::Local),
-        Target::BulkDocs => bulk::answer(&call),
-        Target::BulkGet => bulk_get::answer(call),
-        Target::RevsDiff => revisions::diff(&call),
-        Target::MissingRevs => revisions::missing(&call),
+        Target::AllDocs => document::all_docs::answer(call, document::all_docs::Which::All),
+        Target::DesignDocs => document::all_docs::answer(call, document::all_docs::Which::Design),
+        Target::LocalDocs => document::all_docs::answer(call, document::all_docs::Which::Local),
+        Target::AllDocsQueries => {
+            document::all_docs::answer_queries(call, document::all_docs::Which::All)
+        }
+        Target::DesignDocsQueries => {
+            document::all_docs::answer_queries(call, document::all_docs::Which::Design)
+        }
+        Target::LocalDocsQueries => {
+            document::all_docs::answer_queries(call, document::all_docs::Which::Local)
+        }
+        Target::BulkDocs => document::bulk::answer(&call),
+        Target::BulkGet => document::bulk_get::answer(call),
+        Target::RevsDiff => document::revisions::diff(&call),
+        Target::MissingRevs => document::revisions::missing(&call),
         Target::Security => database::security(&call),
         Target::RevsLimit => database::revs_limit(&call),
-        Target::Compression => compression::answer(&call),
-        Target::Purge => purge::answer(&call),
-        Target::PurgedInfos => purge::infos(&call),
-        Target::PurgedInfosLimit => purge::limit(&call),
+        Target::Compression => database::compression::answer(&call),
+        Target::Purge => database::purge::answer(&call),
+        Target::PurgedInfos => database::purge::infos(&call),
+        Target::PurgedInfosLimit => database::purge::limit(&call),
         Target::EnsureFullCommit => database::ensure_full_commit(&call),
-        Target::Compact(None) => compaction::answer(&call),
-        Target::Compact(Some(design)) => compaction::answer_views(&call, &design),
+        Target::Compact(None) => admin::compaction::answer(&call),
+        Target::Compact(Some(design)) => admin::compaction::answer_views(&call, &design),
         Target::ViewCleanup => database::view_cleanup(&call),
         Target::TempView => Err(Failure::new(
             410,
@@ -173,12 +169,12 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
             "Temporary views are not supported in CouchDB",
         )),
         Target::Document(id) => document::answer(&call, &id),
-        Target::Attachment(id, name) => attachments::answer(&call, &id, &name),
+        Target::Attachment(id, name) => document::attachments::answer(&call, &id, &name),
         Target::Unknown(id) => document::answer(&call, &id),
         Target::View(design, view) => views::answer(&call, &design, &view),
         Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
         Target::Update(design, function, id) => {
-            update::answer(&call, &design, &function, id.as_deref())
+            functions::update::answer(&call, &design, &function, id.as_deref())
         }
         Target::NoUpdate => Err(Failure::new(404, "update_error", "Invalid path.")),
         Target::ViewInfo(design) => views::info(&call, &design),

@@ -2,8 +2,9 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::users::USERS;
-use crate::{Failure, databases};
+use crate::Failure;
+use crate::couch::database::files as databases;
+use crate::couch::users::USERS;
 use varve_docdb::LONGEST_SUFFIX;
 
 /// Longest database name in bytes, as in CouchDB, whose slashes are folders.

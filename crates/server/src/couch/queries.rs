@@ -3,8 +3,8 @@
 use varve_json::Value;
 use varve_views::QueryOptions;
 
-use super::call::Call;
 use crate::Failure;
+use crate::couch::call::Call;
 
 /// The options of a request's query and body, of which the query counts more.
 ///

@@ -1,7 +1,7 @@
 //! Rows of documents and views, written into large buffers while they are sent.
 
-use super::sequence::{write_number, write_sequence};
 use crate::Failure;
+use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::http::BodyWriter;
 
 /// What stands before the rows.

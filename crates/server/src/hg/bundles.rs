@@ -1,7 +1,7 @@
 //! Clone bundles as files: served below the repository's URL, in ranges too.
 
-use super::find::Found;
-use super::{OpenError, Shelf};
+use crate::hg::find::Found;
+use crate::hg::{OpenError, RepoRegistry};
 use crate::http::BodyWriter;
 use crate::http::range::{Part, parse_range};
 use crate::{Answer, Request};
@@ -34,7 +34,7 @@ pub(super) fn named<'a>(found: &Found, segments: &'a [String]) -> Option<&'a str
 
 /// Sends a bundle, or the part of it that was asked for.
 pub(super) fn send(
-    shelf: &Arc<Shelf>,
+    repos: &Arc<RepoRegistry>,
     repository: &Repository,
     request: &Request,
     name: &str,
@@ -72,7 +72,7 @@ pub(super) fn send(
     let count = range.end - range.start;
     let mut answer = match request.method == hyper::Method::HEAD {
         true => Answer::whole(status, TYPE, Vec::new()),
-        false => body(shelf, request, file, range.start, count),
+        false => body(repos, request, file, range.start, count),
     };
     answer.status = status;
     if status == StatusCode::PARTIAL_CONTENT {
@@ -85,17 +85,17 @@ pub(super) fn send(
 }
 
 fn body(
-    shelf: &Arc<Shelf>,
+    repos: &Arc<RepoRegistry>,
     request: &Request,
     file: Arc<dyn StorageFile>,
     start: u64,
     count: u64,
 ) -> Answer {
-    let report = super::reporter(shelf, request);
+    let report = crate::hg::reporter(repos, request);
     Answer::stream(
         TYPE,
         move |writer: &mut BodyWriter| -> Result<(), ExchangeError> {
-            super::Sink { writer, report }.send_file(&file, start, count)
+            crate::hg::Sink { writer, report }.send_file(&file, start, count)
         },
     )
 }

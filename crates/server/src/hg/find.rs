@@ -4,7 +4,7 @@
 //! are not followed, neither on the way nor at the end: a working copy may hold links that its
 //! committers chose.
 
-use crate::folder::REPOSITORIES;
+use crate::directory::REPOSITORIES;
 use crate::http::IN_PATH;
 use percent_encoding::utf8_percent_encode;
 use std::path::{Path, PathBuf};

@@ -6,9 +6,9 @@
 //! keeps others away. Hooks are run only if the file belongs to who runs the server: they are
 //! programs. For a repository that is served alone, all of the configuration of who serves it counts.
 
-use super::find::Found;
-use super::shelf::Holds;
-use super::{OpenError, Shelf};
+use crate::hg::find::Found;
+use crate::hg::registry::ServedRepos;
+use crate::hg::{OpenError, RepoRegistry};
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io;
@@ -35,8 +35,8 @@ pub(super) struct RepositoryConfig {
 impl RepositoryConfig {
     /// Reads it. A file that cannot be read is refused rather than passed over: it may be what keeps
     /// drafts from being published.
-    pub(super) fn read(shelf: &Shelf, found: &Found) -> Result<RepositoryConfig, OpenError> {
-        if let Holds::Lone(one) = shelf.holds() {
+    pub(super) fn read(repos: &RepoRegistry, found: &Found) -> Result<RepositoryConfig, OpenError> {
+        if let ServedRepos::Lone(one) = repos.holds() {
             let config = (one.configuration)()?;
             return Ok(RepositoryConfig {
                 values: config.values,
@@ -46,11 +46,11 @@ impl RepositoryConfig {
             });
         }
         let path = found.folder.join(".hg/hgrc");
-        let text = read_if_there(shelf.storage().as_ref(), &path)?.unwrap_or_default();
+        let text = read_if_there(repos.storage().as_ref(), &path)?.unwrap_or_default();
         let included = NothingIncluded::default();
         let mut values = Hgrc::default();
         values.add_text(&included, &path, &text)?;
-        let owner = std::fs::metadata(shelf.path(&path)).map(|found| found.uid());
+        let owner = std::fs::metadata(repos.path(&path)).map(|found| found.uid());
         Ok(RepositoryConfig {
             values,
             is_whole: !included.asked.get(),

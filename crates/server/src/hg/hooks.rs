@@ -1,7 +1,7 @@
 //! Hooks of a repository that somebody pushes to: lines for the shell, whose output goes to the
 //! client.
 
-use super::hgrc::RepositoryConfig;
+use crate::hg::hgrc::RepositoryConfig;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::Stdio;

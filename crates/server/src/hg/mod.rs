@@ -5,29 +5,30 @@
 //! nobody may push unless that says so. See [`rights`].
 
 mod bundles;
+mod clone_bundles;
 mod find;
 mod hgrc;
 mod hooks;
-mod keeper;
 mod page;
 mod push;
+mod registry;
 mod rights;
 mod settings;
-mod shared;
-mod shelf;
+mod shared_bundles;
 
 use crate::auth::UserContext;
-use crate::{Answer, App, Failure, Request};
+use crate::http::blocking;
+use crate::{Answer, Failure, Request};
+use clone_bundles::CloneBundleScheduler;
 use find::Found;
 use hgrc::RepositoryConfig;
 use hyper::{Method, StatusCode};
-use keeper::Keeper;
 use page::Summary;
+pub(crate) use registry::RepoRegistry;
+use registry::ServedRepos;
+pub use registry::{LoneConfig, LoneRepository};
 use rights::Asked;
-use shared::SharedAnswers;
-use shelf::Holds;
-pub(crate) use shelf::Shelf;
-pub use shelf::{LoneConfig, LoneRepository};
+use shared_bundles::SharedAnswers;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::StorageFile;
@@ -55,13 +56,13 @@ pub(crate) fn reads_while_arriving(query: &str) -> bool {
 pub(crate) struct OpenRepository {
     repository: Repository,
     /// `.hg/requires` as it was when the repository was opened: another one means that another
-    /// repository stands there now. Everything else is noticed by the repository itself.
+    /// repository stands there now. Everything else is dirty by the repository itself.
     requires: Option<Vec<u8>>,
 }
 
 /// Answers everything below `/hg`, or all there is where a repository is served alone.
 pub(crate) async fn route(
-    shelf: Arc<Shelf>,
+    repos: Arc<RepoRegistry>,
     request: Request,
     user: UserContext,
 ) -> Result<Answer, Failure> {
@@ -70,27 +71,27 @@ pub(crate) async fn route(
     }
     // From here on it is read, by somebody or by nobody.
     let upload = request.upload.as_ref().map(Upload::reader);
-    App::blocking(move || answer(&shelf, &request, &user, upload)).await
+    blocking(move || answer(&repos, &request, &user, upload)).await
 }
 
 fn answer(
-    shelf: &Arc<Shelf>,
+    repos: &Arc<RepoRegistry>,
     request: &Request,
     user: &UserContext,
     upload: Option<UploadReader>,
 ) -> Result<Answer, Failure> {
-    let segments = shelf.segments(&request.segments);
-    if let (Holds::Folder { title, .. }, []) = (shelf.holds(), segments) {
-        let names = find::list(shelf.storage().as_ref()).map_err(Failure::internal)?;
+    let segments = repos.segments(&request.segments);
+    if let (ServedRepos::Directory { title, .. }, []) = (repos.holds(), segments) {
+        let names = find::list(repos.storage().as_ref()).map_err(Failure::internal)?;
         return Ok(page::index(title, &names, &request.mount));
     }
-    let found = shelf.find(segments).map_err(Failure::internal)?;
+    let found = repos.find(segments).map_err(Failure::internal)?;
     let Some(found) = found else {
         let missing = format!("there is no repository {:?}\n", segments.join("/"));
         return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
     };
     let opened =
-        open(shelf, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(shelf, &found)?)));
+        open(repos, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
     let (repository, config) = match opened {
         Ok(opened) => opened,
         Err(error) => return Ok(refuse(&error.to_string())),
@@ -106,36 +107,36 @@ fn answer(
         return Ok(refusal.into());
     }
     if let Some(name) = bundle {
-        let sent = bundles::send(shelf, &repository.repository, request, name);
+        let sent = bundles::send(repos, &repository.repository, request, name);
         return Ok(sent.unwrap_or_else(|error| refuse(&error.to_string())));
     }
     if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
         return browse(&repository.repository, &found, request);
     }
     let answered = match asked.writes() {
-        true => push::receive(shelf, &found, &config, (request, &asked), upload),
-        false => respond(shelf, &found, &repository.repository, request, &config),
+        true => push::receive(repos, &found, &config, (request, &asked), upload),
+        false => respond(repos, &found, &repository.repository, request, &config),
     };
     if (asked.writes() || asked.command == "capabilities")
-        && let Err(error) = keeper::consider(shelf, &found, &repository.repository, &config)
+        && let Err(error) = clone_bundles::consider(repos, &found, &repository.repository, &config)
     {
-        shelf
-            .house()
+        repos
+            .server()
             .report(&format!("clone bundles of {}: {error}", found.name));
     }
     Ok(answered.unwrap_or_else(|error| refuse(&error.to_string())))
 }
 
 /// The repository, opened anew if another one stands in its place.
-fn open(shelf: &Shelf, found: &Found) -> Result<Arc<OpenRepository>, OpenError> {
-    let requires = read_if_there(shelf.storage().as_ref(), &found.folder.join(".hg/requires"))?;
-    if let Some(known) = shelf.repositories.get(&found.name)
+fn open(repos: &RepoRegistry, found: &Found) -> Result<Arc<OpenRepository>, OpenError> {
+    let requires = read_if_there(repos.storage().as_ref(), &found.folder.join(".hg/requires"))?;
+    if let Some(known) = repos.repositories.get(&found.name)
         && known.requires != requires
     {
-        shelf.repositories.forget(&found.name);
+        repos.repositories.forget(&found.name);
     }
-    shelf.repositories.get_or_open(&found.name, || {
-        let repository = Repository::open(Arc::clone(shelf.storage()), Path::new(&found.folder))?;
+    repos.repositories.get_or_open(&found.name, || {
+        let repository = Repository::open(Arc::clone(repos.storage()), Path::new(&found.folder))?;
         Ok(OpenRepository {
             repository,
             requires,
@@ -159,17 +160,17 @@ enum OpenError {
 }
 
 fn respond(
-    shelf: &Arc<Shelf>,
+    repos: &Arc<RepoRegistry>,
     found: &Found,
     repository: &Repository,
     request: &Request,
     config: &RepositoryConfig,
 ) -> Result<Answer, OpenError> {
     let bundles = bundles::location(found, request);
-    let settings = settings::wire(config, shelf, bundles, repository)?;
+    let settings = settings::wire(config, repos, bundles, repository)?;
     let response =
         wire_request(request).and_then(|wire| wire::respond(repository, &wire, &settings));
-    Ok(send(shelf, request, response))
+    Ok(send(repos, request, response))
 }
 
 /// The command that a request has.
@@ -180,7 +181,7 @@ fn wire_request(request: &Request) -> Result<WireRequest, ExchangeError> {
 }
 
 fn send(
-    shelf: &Arc<Shelf>,
+    repos: &Arc<RepoRegistry>,
     request: &Request,
     response: Result<WireResponse, ExchangeError>,
 ) -> Answer {
@@ -193,8 +194,8 @@ fn send(
             body,
             again,
         } => {
-            let report = reporter(shelf, request);
-            let join = |again| shelf.shared.join(again, Box::new(reporter(shelf, request)));
+            let report = reporter(repos, request);
+            let join = |again| repos.shared.join(again, Box::new(reporter(repos, request)));
             let body = match again.map(join) {
                 Some(Ok(part)) => Box::new(move |sink: &mut dyn ChunkSink| part.send(sink)),
                 // Where there cannot be a file for all, each gets an answer of its own.
@@ -207,12 +208,12 @@ fn send(
 
 /// Tells the operator why an answer broke off.
 fn reporter(
-    shelf: &Arc<Shelf>,
+    repos: &Arc<RepoRegistry>,
     request: &Request,
 ) -> impl Fn(&ExchangeError) + Send + Sync + use<> {
-    let shelf = Arc::clone(shelf);
+    let repos = Arc::clone(repos);
     let asked = format!("{} {}", request.method, request.raw_path);
-    move |error| shelf.house().report(&format!("{asked}: {error}"))
+    move |error| repos.server().report(&format!("{asked}: {error}"))
 }
 
 fn stream(

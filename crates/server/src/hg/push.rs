@@ -1,10 +1,10 @@
 //! Pushes: from a request that writes to its answer.
 
-use super::find::Found;
-use super::hgrc::RepositoryConfig;
-use super::hooks::PushHooks;
-use super::rights::Asked;
-use super::{OpenError, Shelf, send, wire_request};
+use crate::hg::find::Found;
+use crate::hg::hgrc::RepositoryConfig;
+use crate::hg::hooks::PushHooks;
+use crate::hg::rights::Asked;
+use crate::hg::{OpenError, RepoRegistry, send, wire_request};
 use crate::http::UploadReader;
 use crate::{Answer, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -22,21 +22,21 @@ const TIMEOUT: i64 = 600;
 
 /// Takes a push in.
 pub(super) fn receive(
-    shelf: &Arc<Shelf>,
+    repos: &Arc<RepoRegistry>,
     found: &Found,
     config: &RepositoryConfig,
     (request, asked): (&Request, &Asked<'_>),
     upload: Option<UploadReader>,
 ) -> Result<Answer, OpenError> {
     let words = Arc::new(PushWords::default());
-    let folder = shelf.path(&found.folder);
+    let folder = repos.path(&found.folder);
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let hooks = Arc::new(PushHooks::new(config, folder, &words)?);
     let opening = Opening {
         hooks: Some(hooks.clone()),
         pending: false,
     };
-    let storage = Arc::clone(shelf.storage());
+    let storage = Arc::clone(repos.storage());
     let repository = Repository::open_as(storage, Path::new(&found.folder), opening)?;
     let lookup = |section: &str, name: &str| config.values.text(section, name);
     let settings = StorageSettings::read(&lookup)?;
@@ -55,7 +55,7 @@ pub(super) fn receive(
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
             silent: Duration::MAX,
             tell: &|_| {},
-            stop: &shelf.house().hurry,
+            stop: &repos.server().hurry,
         },
         words: &words,
         hooks: hooks.as_ref(),
@@ -66,7 +66,7 @@ pub(super) fn receive(
         (_, Some(upload)) => push.unbundle(&wire, upload),
         (_, None) => push.unbundle(&wire, io::empty()),
     });
-    Ok(send(shelf, request, response))
+    Ok(send(repos, request, response))
 }
 
 /// Who pushes, in the form that hooks know.

@@ -11,8 +11,8 @@
 //! `*` alone means everybody; a list that denies anybody denies those without a login too. Status
 //! and words are those of `hg serve`, because clients show them.
 
-use super::hgrc::RepositoryConfig;
 use crate::auth::UserContext;
+use crate::hg::hgrc::RepositoryConfig;
 use crate::{Answer, Request};
 use hyper::{Method, StatusCode};
 

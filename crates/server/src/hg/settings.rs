@@ -1,9 +1,9 @@
 //! `[server]` of a repository's `.hg/hgrc`, in front of that of `varve.ini`: how answers are
 //! compressed, and what is not answered at all.
 
-use super::hgrc::RepositoryConfig;
-use super::keeper::serves_inline;
-use super::{OpenError, Shelf};
+use crate::hg::clone_bundles::serves_inline;
+use crate::hg::hgrc::RepositoryConfig;
+use crate::hg::{OpenError, RepoRegistry};
 use std::ops::RangeInclusive;
 use varve_codec::CodecId;
 use varve_exchange::wire::{Bundle1, Carrier, WireSettings};
@@ -15,11 +15,11 @@ const SECTION: &str = "server";
 /// bundles are served.
 pub(super) fn wire(
     config: &RepositoryConfig,
-    shelf: &Shelf,
+    repos: &RepoRegistry,
     bundles: String,
     repository: &Repository,
 ) -> Result<WireSettings, OpenError> {
-    let hg = shelf.settings();
+    let hg = repos.settings();
     let switch = |key, usual| config.values.boolean(SECTION, key, usual);
     let inline = serves_inline(config)?;
     Ok(WireSettings {

@@ -1,6 +1,7 @@
 //! Answers: status, headers, and a body that is whole or comes from a producer while it is sent.
 
-use super::body::{self, BodyClosed, BodyReceiver, BodySender, BodyWriter};
+use crate::http::body;
+use crate::http::body::{BodyClosed, BodyReceiver, BodySender, BodyWriter};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use varve_base::storage;

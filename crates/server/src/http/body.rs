@@ -1,6 +1,6 @@
 //! Streamed bodies: a bounded channel of owned buffers between a producer and the connection.
 
-use super::sendfile::{FilePiece, FileQueue};
+use crate::http::sendfile::{FilePiece, FileQueue};
 use bytes::Bytes;
 use hyper::body::Frame;
 use std::fmt::Display;

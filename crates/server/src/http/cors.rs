@@ -1,6 +1,6 @@
 //! Which pages of other sites may use this server from a browser, as `[cors]` says.
 
-use super::{Answer, Request};
+use crate::http::{Answer, Request};
 use hyper::header::VARY;
 use hyper::{Method, StatusCode};
 use varve_config::Cors;

@@ -1,12 +1,14 @@
 //! Accepting connections, and ending them cleanly when the server stops.
 
-use super::access::Asked;
-use super::quotes::{QuoteStream, Quoted};
-use super::sendfile::{self, FileQueue, SendfileStream};
-use super::tls::Tls;
-use super::{Answer, Body, Request, Upload, body::BodyReceiver, read_body};
-use crate::site::Site;
-use crate::{Failure, route};
+use crate::Failure;
+use crate::http::access::Asked;
+use crate::http::body::BodyReceiver;
+use crate::http::handler::{BodyPlan, Handler, HttpContext};
+use crate::http::quotes::{QuoteStream, Quoted};
+use crate::http::sendfile;
+use crate::http::sendfile::{FileQueue, SendfileStream};
+use crate::http::tls::Tls;
+use crate::http::{Answer, Body, Request, Upload, read_body};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
@@ -18,6 +20,7 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::error::Error;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -39,7 +42,7 @@ type Outgoing = Either<Full<Bytes>, BodyReceiver>;
 /// Answers requests until `stop` completes, then lets running ones finish.
 pub(crate) async fn serve(
     (listener, tls): (TcpListener, Option<Tls>),
-    site: Site,
+    (handler, context): (impl Handler, HttpContext),
     stop: impl Future<Output = ()>,
 ) {
     let graceful = GracefulShutdown::new();
@@ -47,17 +50,17 @@ pub(crate) async fn serve(
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => connect((stream, peer.ip()), tls.clone(), &site, &graceful),
+                Ok((stream, peer)) => connect((stream, peer.ip()), tls.clone(), (&handler, &context), &graceful),
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
             () = &mut stop => break,
         }
     }
     drop(listener);
-    site.stop();
+    handler.stop();
     // Whoever has not finished by then is cut; nothing that was acknowledged can be lost by it.
     let _ = tokio::time::timeout(FINISH_WITHIN, graceful.shutdown()).await;
-    site.house().hurry.raise();
+    context.server.hurry.raise();
 }
 
 /// What all requests of one connection share.
@@ -72,12 +75,12 @@ struct Way {
 fn connect(
     (stream, peer): (TcpStream, IpAddr),
     tls: Option<Tls>,
-    site: &Site,
+    (handler, context): (&impl Handler, &HttpContext),
     graceful: &GracefulShutdown,
 ) {
     // Small answers must not wait for the acknowledgement of the ones before.
     let _ = stream.set_nodelay(true);
-    let site = site.clone();
+    let (handler, context) = (handler.clone(), context.clone());
     let watcher = graceful.watcher();
     let is_encrypted = tls.is_some();
     let files = (!is_encrypted).then(FileQueue::default);
@@ -91,11 +94,11 @@ fn connect(
             let greeting = tls.acceptor().accept(stream);
             // Whoever does not trust the certificate leaves here, which concerns nobody else.
             if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIMEOUT, greeting).await {
-                converse(stream, way, site, watcher).await;
+                converse(stream, way, (handler, context), watcher).await;
             }
         } else {
             let stream = SendfileStream::new(stream, files.unwrap_or_default());
-            converse(stream, way, site, watcher).await;
+            converse(stream, way, (handler, context), watcher).await;
         }
     });
 }
@@ -104,10 +107,10 @@ fn connect(
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     way: Way,
-    site: Site,
+    (handler, context): (impl Handler, HttpContext),
     watcher: Watcher,
 ) {
-    let shared = site.clone();
+    let server = Arc::clone(&context.server);
     let quoted = Quoted::default();
     let stream = QuoteStream::new(stream, quoted.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -115,7 +118,7 @@ async fn converse(
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle(shared.clone(), way.clone(), request)
+        handle((handler.clone(), context.clone()), way.clone(), request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -129,27 +132,26 @@ async fn converse(
         && (error.is_user() || sendfile::is_cut(&error))
     {
         let cause = error.source().map(ToString::to_string);
-        let house = site.house();
-        house.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
+        server.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
     }
 }
 
-async fn handle(
-    site: Site,
+async fn handle<H: Handler>(
+    (handler, context): (H, HttpContext),
     way: Way,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
-    let log = site.house().access.as_ref();
+    let log = context.access.as_ref();
     let noted = log.map(|log| (log, Asked::of(way.peer, &request)));
-    let request_id = site.house().next_request_id();
+    let request_id = context.server.next_request_id();
     let begun = Instant::now();
-    let taken = take_in(&site, &way, request).await;
+    let taken = take_in((&handler, &context), &way, request).await;
     let body_time = begun.elapsed();
     let mut answer = match taken {
         Ok((request, login)) => {
             let upload = request.upload.clone();
-            let answer = route::answer(&site, request, login).await;
+            let answer = handler.answer(request, login).await;
             if let Some(upload) = upload {
                 upload.discard().await;
             }
@@ -157,7 +159,7 @@ async fn handle(
         }
         Err(failure) => failure.into(),
     };
-    if matches!(site, Site::Folder(_)) {
+    if handler.answers_as_couchdb() {
         answer.set_header("x-couch-request-id", &request_id);
         answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
     }
@@ -168,25 +170,26 @@ async fn handle(
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
-async fn take_in(
-    site: &Site,
+async fn take_in<H: Handler>(
+    (handler, context): (&H, &HttpContext),
     way: &Way,
     request: hyper::Request<Incoming>,
-) -> Result<(Request, crate::auth::Login), Failure> {
+) -> Result<(Request, H::Login), Failure> {
     let (parts, incoming) = request.into_parts();
-    let mount = &site.house().mount;
+    let mount = &context.mount;
     let Some(uri) = mount.strip(&parts.uri) else {
         return Err(Failure::not_found("Not Found"));
     };
-    let login = site.login(&parts.headers).await?;
+    let login = handler.login(&parts.headers).await?;
     let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
-    let limit = site.body_limit(&login.user);
-    match site.upload_limit(&request, limit) {
-        Some(limit) => {
+    match handler.body_plan(&request, &login) {
+        BodyPlan::WhileArriving(limit) => {
             let upload = Upload::new(incoming, &request.headers, limit).await?;
             request.upload = Some(upload);
         }
-        None => request.body = read_body(incoming, &request.headers, limit).await?,
+        BodyPlan::Whole(limit) => {
+            request.body = read_body(incoming, &request.headers, limit).await?;
+        }
     }
     request.mount = mount.path();
     request.peer = Some(way.peer);

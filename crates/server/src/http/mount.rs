@@ -3,7 +3,7 @@
 use hyper::Uri;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
-use super::request::IN_PATH;
+use crate::http::request::IN_PATH;
 
 /// Names of folders, as they are between slashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

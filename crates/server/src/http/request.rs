@@ -1,7 +1,7 @@
 //! A request as handlers see it: path segments and query decoded, body whole.
 
-use super::Upload;
 use crate::Failure;
+use crate::http::Upload;
 use hyper::header::HeaderMap;
 use hyper::{Method, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};

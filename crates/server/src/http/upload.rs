@@ -1,7 +1,7 @@
 //! A body that is read while it arrives, by a blocking thread.
 
-use super::intake::too_large;
 use crate::Failure;
+use crate::http::intake::too_large;
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use hyper::body::{Body as _, Bytes, Incoming};

@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use varve_server::folder::CONFIG;
+use varve_server::directory::CONFIG;
 use varve_server::{ServeOptions, Served, Server};
 
 /// Serve the repositories and databases of a folder
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         demo::make(&args.folder, context)?;
     }
     let server = Server::bind(ServeOptions {
-        served: Served::Folder {
+        served: Served::Directory {
             path: args.folder.clone(),
             title: args.name.clone(),
         },

@@ -3,12 +3,12 @@
 use varve_btree::Direction;
 use varve_docdb::{Change, Snapshot};
 
-use super::filter::{Filter, Passed};
-use super::options::ChangesOptions;
 use crate::Failure;
+use crate::couch::changes::filter::{Filter, Passed};
+use crate::couch::changes::options::ChangesOptions;
+use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, Sink, write_error};
-use crate::couch::sequence::{write_number, write_sequence};
 
 /// [`Cursor::read`] returns when it has appended about that many bytes.
 const PIECE: usize = 96 << 10;

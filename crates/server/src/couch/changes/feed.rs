@@ -1,13 +1,14 @@
 //! Feeds that wait: an async task per feed, which reads on blocking threads only when there is
 //! something to read.
 
-use super::Feed;
-use super::cursor::{Cursor, Framing, Rows};
-use crate::couch::open::OpenDatabase;
-use crate::couch::sequence::write_sequence;
-use crate::couch::waiter::Waiter;
+use crate::couch::changes::Feed;
+use crate::couch::changes::cursor::{Cursor, Framing, Rows};
+use crate::couch::changes::sequence::write_sequence;
+use crate::couch::changes::waiter::Waiter;
+use crate::couch::database::registry::OpenDatabase;
 use crate::http::BodyClosed;
-use crate::{Answer, App, Failure};
+use crate::http::blocking;
+use crate::{Answer, CouchContext, Failure};
 use std::sync::Arc;
 
 /// How the changes of an endless feed are put one after the other, and what it says meanwhile.
@@ -94,7 +95,7 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
                 break;
             }
         }
-        let end = App::blocking(move || {
+        let end = blocking(move || {
             let mut end = Vec::new();
             if S::HAS_LAST_LINE {
                 cursor.write_last_line(&database.documents.snapshot(), &mut end)?;
@@ -140,7 +141,7 @@ pub fn longpoll(feed: Feed) -> Answer {
                 break;
             }
         }
-        let end = App::blocking(move || {
+        let end = blocking(move || {
             let mut end = Vec::new();
             cursor.write_end(&database.documents.snapshot(), &mut end)?;
             Ok(end)
@@ -153,14 +154,14 @@ type Piece = (Cursor, Vec<u8>, bool);
 
 /// Reads the next piece of a feed: the cursor behind it, its bytes, and whether there is more.
 async fn read(
-    app: &App,
+    app: &CouchContext,
     database: &Arc<OpenDatabase>,
     mut cursor: Cursor,
     framing: impl Framing + Send + 'static,
 ) -> Result<Piece, BodyClosed> {
     let database = Arc::clone(database);
     let permit = app.databases.feed_reads().acquire().await;
-    let reading = App::blocking(move || {
+    let reading = blocking(move || {
         let mut piece = Vec::new();
         let more = cursor.read(&database.documents.snapshot(), framing, &mut piece)?;
         Ok((cursor, piece, more))

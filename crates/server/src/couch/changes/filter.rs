@@ -7,13 +7,14 @@ use varve_js::Compilation;
 use varve_json::Value;
 use varve_views::selector::Selector;
 
-use super::options::FilterName;
 use crate::Failure;
 use crate::couch::call::Call;
+use crate::couch::changes::options::FilterName;
 use crate::couch::document::text::{design_text, text_of};
 use crate::couch::failures;
-use crate::couch::request_object::request_object;
-use crate::couch::scripts::{self, Script};
+use crate::couch::functions::request_object::request_object;
+use crate::couch::functions::scripts;
+use crate::couch::functions::scripts::Script;
 
 /// A filter, ready to be asked.
 pub enum Filter {

@@ -4,21 +4,24 @@
 //! stream (what there is now) or by a task that waits without holding a thread.
 
 mod cursor;
+pub(crate) mod db_updates;
 mod feed;
 mod filter;
 mod options;
+pub(crate) mod sequence;
+mod waiter;
 
 use varve_docdb::Snapshot;
 
-use super::call::Call;
-use super::etag;
-use super::sequence::Since;
+use crate::couch::call::Call;
+use crate::couch::etag;
 use crate::{Answer, Failure};
 use cursor::Cursor;
 pub(crate) use cursor::{Framing, Rows};
 pub(crate) use feed::{Events, Lines, Style};
 use filter::Filter;
 pub(crate) use options::{ChangesOptions, Feed as Kind, LONGEST_TIMEOUT};
+use sequence::Since;
 
 /// A checked request for changes.
 pub struct Feed {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Failure;
-use crate::couch::sequence::{Since, parse_since};
+use crate::couch::changes::sequence::{Since, parse_since};
 use crate::http::Request;
 
 /// Longest wait of a feed without heartbeats; a longer `timeout` is cut to it, as CouchDB does.

@@ -1,14 +1,20 @@
 //! Single documents.
 
+pub mod all_docs;
+pub mod attachments;
+pub mod bulk;
+pub mod bulk_get;
+pub(crate) mod multipart;
 pub mod options;
 pub mod parts;
 pub mod read;
 pub mod receive;
 pub mod render;
+pub mod revisions;
 pub mod text;
 pub mod write;
 
-use super::call::Call;
+use crate::couch::call::Call;
 use crate::{Answer, Failure};
 
 /// What an attachment is taken to be that came without a type.

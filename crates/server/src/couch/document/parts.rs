@@ -1,9 +1,9 @@
 //! Documents with their attachments behind them, as parts of a multipart body.
 
-use super::options::Extras;
-use super::render::{Shown, Sink};
+use crate::couch::document::multipart::new_boundary;
+use crate::couch::document::options::Extras;
+use crate::couch::document::render::{Shown, Sink};
 use crate::couch::failures;
-use crate::couch::multipart::new_boundary;
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 use varve_docdb::{Attachment, Document, Form, Rev, Snapshot};

@@ -3,9 +3,10 @@
 use hyper::StatusCode;
 use varve_docdb::{Document, DocumentText, Edit, LocalDocument, Node, Rev, Snapshot, Stored};
 
-use super::options::{Data, Extras, OpenRevs, ReadOptions};
-use super::parts::{self, Source};
 use crate::couch::call::Call;
+use crate::couch::document::options::{Data, Extras, OpenRevs, ReadOptions};
+use crate::couch::document::parts;
+use crate::couch::document::parts::Source;
 use crate::couch::{etag, failures};
 use crate::{Answer, Failure};
 

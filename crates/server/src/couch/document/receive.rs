@@ -1,8 +1,8 @@
 //! Documents that come in parts: attachments go into the file while they arrive.
 
-use super::write::{Tagged, store};
 use crate::couch::call::Call;
-use crate::couch::multipart::{Headers, Parts, boundary_of, parameter};
+use crate::couch::document::multipart::{Headers, Parts, boundary_of, parameter};
+use crate::couch::document::write::{Tagged, store};
 use crate::{Answer, Failure};
 use std::io::Read;
 use varve_docdb::{Announced, Edit, Rev, Uploaded};
@@ -134,7 +134,9 @@ fn file(headers: &Headers) -> Option<Announced> {
     let content_type = headers.get("content-type");
     Some(Announced {
         name,
-        content_type: content_type.unwrap_or(super::DEFAULT_TYPE).to_owned(),
+        content_type: content_type
+            .unwrap_or(crate::couch::document::DEFAULT_TYPE)
+            .to_owned(),
         is_gzip: headers.get("content-encoding") == Some("gzip"),
         length: None,
     })

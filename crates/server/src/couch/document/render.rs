@@ -4,9 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use varve_docdb::{Attachment, Document, Form, Node, Rev, Snapshot, Stored, write_digest};
 
-use super::options::{Data, Extras};
 use crate::Failure;
-use crate::couch::sequence::write_number;
+use crate::couch::changes::sequence::write_number;
+use crate::couch::document::options::{Data, Extras};
 use crate::http::BodyWriter;
 
 /// Where a document's text goes.

@@ -2,9 +2,9 @@
 
 use varve_docdb::{DESIGN_PREFIX, Document, Rev, Snapshot, Stored};
 
-use super::options::Extras;
-use super::render::Shown;
 use crate::Failure;
+use crate::couch::document::options::Extras;
+use crate::couch::document::render::Shown;
 use crate::couch::failures;
 
 /// A revision as a document's text, with stubs of its attachments.

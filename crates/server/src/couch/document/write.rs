@@ -5,10 +5,11 @@ use tokio::sync::oneshot;
 use varve_base::storage;
 use varve_docdb::{Accepted, Edit, EditError, LOCAL_PREFIX, Mode, ReadyEdit};
 
-use super::options::given_rev;
-use super::{read, receive};
 use crate::couch::call::Call;
-use crate::couch::{etag, failures, validate};
+use crate::couch::document::options::given_rev;
+use crate::couch::document::{read, receive};
+use crate::couch::functions::validate;
+use crate::couch::{etag, failures};
 use crate::{Answer, Failure};
 
 /// Whether the answer carries the new revision as its entity tag.

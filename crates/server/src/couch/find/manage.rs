@@ -8,11 +8,11 @@ use varve_docdb::{DESIGN_PREFIX, Edit, Mode, Rev, Snapshot};
 use varve_json::{Object, Value};
 use varve_views::find::{FindError, JsonIndex, NewIndex, all_docs_to_json};
 
-use super::{body_of, json};
 use crate::couch::call::Call;
 use crate::couch::document::text::text_of;
 use crate::couch::document::write::apply;
 use crate::couch::failures;
+use crate::couch::find::{body_of, json};
 use crate::{Answer, Failure};
 
 /// Answers GET and POST of `/{db}/_index`.

@@ -13,11 +13,11 @@ use varve_json::{Object, Value};
 use varve_views::IndexView;
 use varve_views::find::{Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, explain};
 
-use super::call::Call;
-use super::document::read::row_extras;
-use super::document::render::Shown;
-use super::failures;
-use super::views::indexes::{Refresh, fresh, index_of};
+use crate::couch::call::Call;
+use crate::couch::document::read::row_extras;
+use crate::couch::document::render::Shown;
+use crate::couch::failures;
+use crate::couch::views::indexes::{Refresh, fresh, index_of};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 pub use definitions::Definitions;

@@ -4,37 +4,40 @@ use std::sync::{Arc, Weak};
 
 use varve_json::{Object, Value};
 
-use super::{PREFIX, USERS};
-use crate::auth::Account;
 use crate::auth::password::Stored;
-use crate::couch::open::Databases;
-use crate::{App, Failure};
+use crate::auth::{Account, FindAccount, FoundAccount};
+use crate::couch::database::registry::Databases;
+use crate::couch::users::{PREFIX, USERS};
+use crate::http::blocking;
+use crate::{CouchContext, Failure};
 
 /// The users that a server has besides its admins. Each login reads the document as it is now.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Directory(Weak<Databases>);
+pub(crate) struct UserDirectory(Weak<Databases>);
 
-impl Directory {
+impl UserDirectory {
     /// The users among a server's databases.
-    pub(crate) fn of(databases: &Arc<Databases>) -> Directory {
-        Directory(Arc::downgrade(databases))
+    pub(crate) fn of(databases: &Arc<Databases>) -> UserDirectory {
+        UserDirectory(Arc::downgrade(databases))
     }
 
-    /// What is known of the user of that name; `None` if nobody can log in by it.
-    ///
-    /// # Errors
-    /// 401 if the document has conflicts; 500 if it cannot be read.
-    pub(crate) async fn find(&self, name: &str) -> Result<Option<Account>, Failure> {
+    async fn account(&self, name: &str) -> Result<Option<Account>, Failure> {
         let Some(databases) = self.0.upgrade() else {
             return Ok(None);
         };
         if databases.if_open(USERS).is_some()
-            && let Some(found) = App::at_once(|| account(&databases, name))
+            && let Some(found) = CouchContext::at_once(|| account(&databases, name))
         {
             return found;
         }
         let name = name.to_owned();
-        App::blocking(move || account(&databases, &name)).await
+        blocking(move || account(&databases, &name)).await
+    }
+}
+
+impl FindAccount for UserDirectory {
+    fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a> {
+        Box::pin(self.account(name))
     }
 }
 

@@ -13,17 +13,17 @@
 mod directory;
 mod rules;
 
-pub(crate) use directory::Directory;
+pub(crate) use directory::UserDirectory;
 
 use varve_docdb::{DESIGN_PREFIX, Edit, Snapshot};
 use varve_json::{Object, Value};
 
-use super::call::Call;
-use super::failures;
-use super::target::Target;
 use crate::Failure;
 use crate::auth::password::{Prf, Stored};
 use crate::auth::{Names, Security, UserContext};
+use crate::couch::call::Call;
+use crate::couch::failures;
+use crate::couch::target::Target;
 
 /// The database's name.
 pub const USERS: &str = "_users";

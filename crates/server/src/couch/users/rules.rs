@@ -3,9 +3,9 @@
 
 use varve_json::{Object, Value};
 
-use super::PREFIX;
 use crate::Failure;
 use crate::auth::password::{MOST_ITERATIONS, Prf};
+use crate::couch::users::PREFIX;
 
 /// Rounds that a key of the user's own making may ask for: others wait for their logins meanwhile.
 const MOST_OF_USERS: u32 = 1_000_000;

@@ -11,15 +11,15 @@ use varve_views::{
     BuildContext, IndexOptions, IndexView, Signature, ViewError, ViewGroup, ViewIndex, remove_stale,
 };
 
-use super::builds::Builds;
-use super::told::{Ration, Told};
-use super::waiting::Waiting;
 use crate::couch::call::Call;
-use crate::couch::compaction::pace::Pace;
+use crate::couch::database::registry::OpenDatabase;
 use crate::couch::failures;
-use crate::couch::open::OpenDatabase;
-use crate::folder::INDEXES;
-use crate::{App, Failure};
+use crate::couch::views::build_log::{BuildLogger, RateLimiter};
+use crate::couch::views::builds::Builds;
+use crate::couch::views::waiting::Waiting;
+use crate::directory::INDEXES;
+use crate::runtime::throttle::Throttle;
+use crate::{CouchContext, Failure};
 
 /// The word of the answer to whoever waits for an index that nobody needs any more.
 pub const ENDED: &str = "service_unavailable";
@@ -31,7 +31,7 @@ pub struct Indexes {
     builds: Builds,
     /// Clients that wait for what is built.
     pub(super) waiting: Waiting,
-    ration: Ration,
+    limiter: RateLimiter,
 }
 
 impl Indexes {
@@ -54,7 +54,7 @@ impl Indexes {
     /// To be called when a design document was written: if it needs another index than before, and no
     /// other does, what is built for it ends. A function that never ends could not be mended
     /// otherwise.
-    pub fn follow(&self, app: &App, snapshot: &Snapshot, id: &str) {
+    pub fn follow(&self, app: &CouchContext, snapshot: &Snapshot, id: &str) {
         let needed = snapshot.document(id).ok().flatten();
         let needed = needed.and_then(|document| {
             let (_, stored) = document.winner().filter(|_| !document.is_deleted())?;
@@ -115,7 +115,7 @@ struct Open {
 /// # Errors
 /// 400 if the design document cannot be used.
 pub fn index_of(
-    app: &App,
+    app: &CouchContext,
     database: &OpenDatabase,
     snapshot: &Snapshot,
     design: &Document,
@@ -188,7 +188,7 @@ pub fn fresh(
 }
 
 fn group_of(
-    app: &App,
+    app: &CouchContext,
     snapshot: &Snapshot,
     stored: &varve_docdb::Stored,
 ) -> Result<ViewGroup, Failure> {
@@ -201,7 +201,7 @@ fn group_of(
     })
 }
 
-fn options(app: &App) -> IndexOptions {
+fn options(app: &CouchContext) -> IndexOptions {
     let of_databases = app.databases.options();
     IndexOptions {
         setting: of_databases.setting,
@@ -221,7 +221,7 @@ pub fn folder_of(database: &str) -> PathBuf {
 ///
 /// # Errors
 /// 500 if the folder cannot be used.
-pub fn clean_up(app: &App, database: &OpenDatabase) -> Result<(), Failure> {
+pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failure> {
     let snapshot = database.documents.snapshot();
     let mut kept = Vec::new();
     for row in snapshot.all_docs(IdRange::DESIGN, Direction::Forward)? {
@@ -248,7 +248,7 @@ const BUILD_SHARE: u32 = 33;
 /// Brings an index up to date, as a task that others can see.
 #[derive(Clone)]
 pub struct Refresh {
-    pub(super) app: Arc<App>,
+    pub(super) app: Arc<CouchContext>,
     /// Kept open while the index is written, so that no second one is opened beside it.
     pub(super) database: Arc<OpenDatabase>,
     design: String,
@@ -256,7 +256,7 @@ pub struct Refresh {
 
 impl Refresh {
     /// For the index of a design document.
-    pub fn of(app: &Arc<App>, database: &Arc<OpenDatabase>, design: &str) -> Refresh {
+    pub fn of(app: &Arc<CouchContext>, database: &Arc<OpenDatabase>, design: &str) -> Refresh {
         Refresh {
             app: Arc::clone(app),
             database: Arc::clone(database),
@@ -285,16 +285,16 @@ impl Refresh {
             .indexes
             .builds
             .begin(index.group().signature());
-        let log = Told {
+        let log = BuildLogger {
             app: &self.app,
             task: &task,
-            ration: &self.database.indexes.ration,
+            limiter: &self.database.indexes.limiter,
             database: &self.database.name,
             design: &self.design,
         };
-        let pace = Pace::new(BUILD_SHARE, &self.app.compactor.requests);
+        let throttle = Throttle::new(BUILD_SHARE, &self.app.compactor.requests);
         let context = BuildContext {
-            rest: &|| pace.rest(),
+            rest: &|| throttle.rest(),
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: self.app.limits(),
             compilation: self.app.compilation(),

@@ -1,10 +1,10 @@
 //! Views: rows of indexes, what is known of them, and their removal.
 
+pub(crate) mod auto_index;
+mod build_log;
 mod builds;
 pub mod indexes;
-mod told;
 mod waiting;
-pub(crate) mod warming;
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use varve_views::{
     Answer as Found, GroupRows, IndexView, MapRows, QueryOptions, Row, Signature, Update, ViewIndex,
 };
 
-use self::indexes::index_of;
-use super::call::Call;
-use super::document::read::row_extras;
-use super::document::render::{Shown, write_error};
-use super::queries::{has_queries, options_of, queries_of};
-use super::rows::{Counts, Rows, write_results};
-use super::sequence::write_number;
-use super::{etag, failures};
+use crate::couch::call::Call;
+use crate::couch::changes::sequence::write_number;
+use crate::couch::document::read::row_extras;
+use crate::couch::document::render::{Shown, write_error};
+use crate::couch::queries::{has_queries, options_of, queries_of};
+use crate::couch::rows::{Counts, Rows, write_results};
+use crate::couch::{etag, failures};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
+use indexes::index_of;
 
 /// Rows of an answer that is made where nobody may wait.
 const FEW_ROWS: usize = 500;

@@ -9,9 +9,9 @@ use std::time::Instant;
 use varve_docdb::Snapshot;
 use varve_views::{IndexView, ViewIndex};
 
-use super::indexes::Refresh;
 use crate::Failure;
-use crate::couch::compaction::Compactor;
+use crate::couch::admin::compaction::Compactor;
+use crate::couch::views::indexes::Refresh;
 
 /// Who waits for the indexes of one database.
 #[derive(Debug, Default)]

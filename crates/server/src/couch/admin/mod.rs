@@ -1,0 +1,92 @@
+//! What concerns the whole server: welcome, sessions, lists, tasks, configuration.
+
+pub(crate) mod compaction;
+mod config;
+mod session;
+mod uuids;
+mod welcome;
+
+pub(crate) use config::NodeConfig;
+pub(crate) use uuids::Uuids;
+
+use crate::auth::Login;
+use crate::couch::database::listing;
+use crate::runtime::NODE_NAME;
+use crate::{Answer, CouchContext, Failure, Request, couch};
+use hyper::StatusCode;
+use std::sync::Arc;
+use varve_json::Value;
+
+/// First path segments that belong to the server and not to a database.
+const OWN: &[&str] = &[
+    "_active_tasks",
+    "_all_dbs",
+    "_db_updates",
+    "_dbs_info",
+    "_membership",
+    "_node",
+    "_session",
+    "_up",
+    "_uuids",
+    "_utils",
+    "favicon.ico",
+];
+
+/// Whether the request is for the server itself.
+pub(crate) fn claims(request: &Request) -> bool {
+    let first = request.segments.first();
+    first.is_none_or(|first| OWN.contains(&first.as_str()))
+}
+
+/// Answers requests that [`claims`] took.
+pub(crate) async fn route(
+    app: Arc<CouchContext>,
+    request: Request,
+    login: Login,
+) -> Result<Answer, Failure> {
+    let path = request.path();
+    match path.as_slice() {
+        [] => welcome::welcome(&app, &request),
+        ["_up"] => welcome::up(&request),
+        ["favicon.ico"] => welcome::favicon(&request),
+        ["_uuids"] => uuids::route(&app, &request),
+        ["_session"] => session::route(&app, &request, login).await,
+        ["_all_dbs"] => listing::all(app, request, &login.user).await,
+        ["_db_updates"] => couch::db_updates(app, request, login.user).await,
+        ["_dbs_info"] => listing::info(app, request, login.user).await,
+        ["_active_tasks"] => {
+            read_only(&request)?;
+            login.user.require_admin()?;
+            Ok(json(&app.tasks().list()))
+        }
+        ["_membership"] => {
+            read_only(&request)?;
+            login.user.require_admin()?;
+            Ok(welcome::membership())
+        }
+        ["_node", node, rest @ ..] => {
+            login.user.require_admin()?;
+            if !["_local", NODE_NAME].contains(node) {
+                return Err(Failure::not_found(format!("no such node: {node}")));
+            }
+            config::route(&app, &request, rest)
+        }
+        _ => Err(Failure::not_found("missing")),
+    }
+}
+
+/// A 200 with JSON and its line end.
+pub(crate) fn json(value: &Value) -> Answer {
+    let mut body = Vec::new();
+    varve_json::write(value, &mut body);
+    body.push(b'\n');
+    Answer::json(StatusCode::OK, body)
+}
+
+pub(crate) fn read_only(request: &Request) -> Result<(), Failure> {
+    if request.is_read() {
+        Ok(())
+    } else {
+        Err(Failure::method_not_allowed("GET,HEAD"))
+    }
+}

@@ -1,0 +1,239 @@
+//! `_db_updates`: which databases were made, changed and deleted, as far as this process has seen.
+
+use crate::couch::changes::sequence::{Since, write_sequence};
+use crate::couch::changes::waiter::Waiter;
+use crate::couch::changes::{ChangesOptions, Events, Framing, Kind, Lines, Rows, Style};
+use crate::http::blocking;
+use crate::http::{BodyClosed, BodySender};
+use crate::{Answer, CouchContext, Failure, Request, UserContext};
+use hyper::StatusCode;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// Updates that are written at once.
+const PIECE: usize = 1000;
+
+/// What became of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It was made.
+    Created,
+    /// It was written to, or was there before the server was.
+    Updated,
+    /// It was removed.
+    Deleted,
+}
+
+/// The last update of every database.
+#[derive(Debug)]
+pub struct Updates {
+    log: Mutex<Log>,
+    told: watch::Sender<u64>,
+    /// Tells the sequences of this process from those of another.
+    incarnation: String,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    last: u64,
+    by_name: HashMap<Arc<str>, u64>,
+    in_order: BTreeMap<u64, (Arc<str>, Event)>,
+    /// Whether it has the databases that nothing has happened to.
+    has_all: bool,
+}
+
+impl Log {
+    fn note(&mut self, name: &str, event: Event) {
+        self.last += 1;
+        let name: Arc<str> = match self.by_name.get_key_value(name) {
+            Some((name, _)) => Arc::clone(name),
+            None => name.into(),
+        };
+        if let Some(before) = self.by_name.insert(Arc::clone(&name), self.last) {
+            self.in_order.remove(&before);
+        }
+        self.in_order.insert(self.last, (name, event));
+    }
+}
+
+impl Updates {
+    /// Nothing has happened yet.
+    ///
+    /// # Errors
+    /// 500 if the system has no random numbers.
+    pub fn new() -> Result<Updates, getrandom::Error> {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes)?;
+        Ok(Updates {
+            log: Mutex::default(),
+            told: watch::Sender::new(0),
+            incarnation: format!("{:016x}", u64::from_le_bytes(bytes)),
+        })
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Something happened to a database.
+    pub fn note(&self, name: &str, event: Event) {
+        let last = {
+            let mut log = self.log();
+            log.note(name, event);
+            log.last
+        };
+        self.told.send_replace(last);
+    }
+
+    /// Adds databases that nothing has happened to, once.
+    fn add_all(&self, names: Vec<String>) {
+        let mut log = self.log();
+        if !std::mem::replace(&mut log.has_all, true) {
+            for name in names {
+                if !log.by_name.contains_key(&*name) {
+                    log.note(&name, Event::Updated);
+                }
+            }
+        }
+    }
+
+    /// The first updates after `since`, with their numbers.
+    fn after(&self, since: u64, most: usize) -> Vec<(u64, Arc<str>, Event)> {
+        let log = self.log();
+        let later = log.in_order.range(since.saturating_add(1)..);
+        let later = later.map(|(seq, (name, event))| (*seq, Arc::clone(name), *event));
+        later.take(most).collect()
+    }
+}
+
+/// Answers `GET /_db_updates`.
+///
+/// # Errors
+/// 401 or 403 for all but admins, 405 for other methods, 400 for options that cannot be used.
+pub(crate) async fn route(
+    app: Arc<CouchContext>,
+    request: Request,
+    user: UserContext,
+) -> Result<Answer, Failure> {
+    if !request.is_read() {
+        return Err(Failure::method_not_allowed("GET,HEAD"));
+    }
+    user.require_admin()?;
+    let updates = Arc::clone(app.databases.updates());
+    let options = ChangesOptions::parse(&request, &updates.incarnation)?;
+    let listed = Arc::clone(&app);
+    let names = blocking(move || listed.database_names()).await?;
+    updates.add_all(names);
+    let since = match options.since {
+        Since::Update(update) => update,
+        Since::Now => updates.log().last,
+    };
+    let waiter = Waiter::new(&app, updates.told.subscribe(), &options);
+    let cursor = Cursor {
+        updates,
+        since,
+        remaining: options.limit,
+    };
+    Ok(match options.feed {
+        Kind::Normal => cursor.normal(),
+        Kind::Longpoll => {
+            Answer::feed("application/json", |sender| cursor.longpoll(waiter, sender))
+        }
+        Kind::Continuous => Answer::feed(Lines::CONTENT_TYPE, |sender| {
+            cursor.continuous(waiter, sender, Lines)
+        }),
+        Kind::EventSource => Answer::feed(Events::CONTENT_TYPE, |sender| {
+            cursor.continuous(waiter, sender, Events)
+        })
+        .with_header("cache-control", "no-cache"),
+    })
+}
+
+/// A position among the updates.
+struct Cursor {
+    updates: Arc<Updates>,
+    since: u64,
+    /// Updates that may still be shown.
+    remaining: u64,
+}
+
+impl Cursor {
+    /// Appends some updates; returns whether there may be more.
+    fn read(&mut self, framing: &mut impl Framing, out: &mut Vec<u8>) -> bool {
+        let most = usize::try_from(self.remaining).map_or(PIECE, |left| left.min(PIECE));
+        let found = self.updates.after(self.since, most);
+        for (seq, name, event) in &found {
+            framing.before(out);
+            out.extend_from_slice(b"{\"db_name\":");
+            varve_json::write_string(name, out);
+            out.extend_from_slice(match event {
+                Event::Created => b",\"type\":\"created\",\"seq\":",
+                Event::Updated => b",\"type\":\"updated\",\"seq\":",
+                Event::Deleted => b",\"type\":\"deleted\",\"seq\":",
+            });
+            write_sequence(*seq, &self.updates.incarnation, out);
+            out.push(b'}');
+            framing.after(*seq, &self.updates.incarnation, out);
+            self.since = *seq;
+            self.remaining -= 1;
+        }
+        self.remaining > 0 && found.len() == PIECE
+    }
+
+    fn write_last(&self, before: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(before);
+        write_sequence(self.since, &self.updates.incarnation, out);
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn normal(mut self) -> Answer {
+        let mut body = b"{\"results\":[\n".to_vec();
+        let mut framing = Rows::after(false);
+        while self.read(&mut framing, &mut body) {}
+        self.write_last(b"\n],\n\"last_seq\":", &mut body);
+        Answer::json(StatusCode::OK, body)
+    }
+
+    async fn longpoll(mut self, mut waiter: Waiter, sender: BodySender) -> Result<(), BodyClosed> {
+        sender.send(b"{\"results\":[\n".to_vec()).await?;
+        let mut framing = Rows::after(false);
+        let mut piece = Vec::new();
+        loop {
+            waiter.mark_seen();
+            while self.read(&mut framing, &mut piece) {}
+            if !piece.is_empty() || !waiter.wait(&sender, b"\n").await? {
+                break;
+            }
+        }
+        self.write_last(b"\n],\n\"last_seq\":", &mut piece);
+        sender.send(piece).await
+    }
+
+    async fn continuous<S: Style>(
+        mut self,
+        mut waiter: Waiter,
+        sender: BodySender,
+        mut style: S,
+    ) -> Result<(), BodyClosed> {
+        loop {
+            waiter.mark_seen();
+            let mut piece = Vec::new();
+            let more = self.read(&mut style, &mut piece);
+            if !piece.is_empty() {
+                waiter.restart();
+                sender.send(piece).await?;
+            }
+            let is_over = self.remaining == 0;
+            if !more && (is_over || !waiter.wait(&sender, S::HEARTBEAT).await?) {
+                break;
+            }
+        }
+        let mut end = Vec::new();
+        if S::HAS_LAST_LINE {
+            self.write_last(b"{\"last_seq\":", &mut end);
+        }
+        end.push(b'\n');
+        sender.send(end).await
+    }
+}

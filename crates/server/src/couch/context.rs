@@ -1,0 +1,196 @@
+//! What all requests to a served folder share.
+
+use crate::auth::Auth;
+use crate::couch::admin::{NodeConfig, Uuids};
+use crate::couch::database::files as databases;
+use crate::couch::users::UserDirectory;
+use crate::couch::{AutoIndexer, Compactor, Databases};
+use crate::directory::{DATABASES, ServedDirectory};
+use crate::runtime::{Report, ServerContext};
+use crate::{Failure, ServerError, Tasks};
+use rustix::process::{Resource, getrlimit};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::watch;
+use varve_base::{Storage, storage};
+use varve_btree::NodeCache;
+use varve_codec::deflate::Level;
+use varve_config::{Attachments, Settings};
+use varve_docdb::{Compressible, DatabaseOptions, Durability, Limits};
+use varve_js::Compilation;
+use varve_views::Unwritten;
+
+/// One running server of a folder.
+#[derive(Debug)]
+pub struct CouchContext {
+    /// The served folder, locked for this process.
+    pub folder: ServedDirectory,
+    /// Users and sessions.
+    pub auth: Auth,
+    /// What every server has.
+    pub(crate) server: Arc<ServerContext>,
+    pub(crate) databases: Arc<Databases>,
+    pub(crate) compactor: Arc<Compactor>,
+    pub(crate) auto_indexer: AutoIndexer,
+    /// A part of the memory that is configured for caches.
+    pub(crate) unwritten: Unwritten,
+    pub(crate) uuids: Uuids,
+    pub(crate) config: NodeConfig,
+}
+
+/// This part of the memory for caches may hold changes of indexes that are not in their files yet.
+const UNWRITTEN_PART: usize = 8;
+
+fn compressible(settings: &Attachments) -> Compressible {
+    let usual = Compressible::default();
+    let types = settings.compressible_types.clone();
+    Compressible {
+        types: types.unwrap_or(usual.types),
+        level: settings.compression_level.map_or(usual.level, Level::new),
+    }
+}
+
+fn durability(settings: &Settings) -> Durability {
+    let interval = settings.sync_interval;
+    interval.map_or(Durability::Commit, Durability::Interval)
+}
+
+/// How many files of databases and indexes are kept open: at most half of what this process may have
+/// open, so that there is room for clients.
+fn most_open(settings: &Settings) -> usize {
+    let allowed = getrlimit(Resource::Nofile).current;
+    let half = allowed.map_or(u64::MAX, |allowed| allowed / 2);
+    usize::try_from(settings.max_dbs_open.min(half)).unwrap_or(usize::MAX)
+}
+
+impl CouchContext {
+    /// Serves a folder; nothing below it is read before somebody asks for it.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`].
+    pub(crate) fn new(
+        folder: ServedDirectory,
+        server: Arc<ServerContext>,
+        report: &Report,
+    ) -> Result<CouchContext, ServerError> {
+        // More than can be addressed is as good as no bound.
+        let cache_size = usize::try_from(folder.settings.cache_size).unwrap_or(usize::MAX);
+        let unwritten = cache_size / UNWRITTEN_PART;
+        let options = DatabaseOptions {
+            setting: folder.compression,
+            cache: NodeCache::new(cache_size - unwritten),
+            limits: Limits {
+                document: folder.settings.max_document_size,
+                attachment: folder.settings.max_attachment_size,
+                attachments: folder.settings.max_attachments_per_doc,
+            },
+            trains: varve_docdb::TrainsBy::Itself,
+            durability: durability(&folder.settings),
+            in_place: varve_docdb::InPlace {
+                from: folder.settings.compaction.in_place_from,
+                ..varve_docdb::InPlace::default()
+            },
+            compressible: compressible(&folder.settings.attachments),
+        };
+        let storage = Arc::clone(&folder.storage);
+        let most_open = most_open(&folder.settings);
+        let databases = Databases::new(storage, options, most_open, report.clone());
+        let databases = databases.map_err(|source| ServerError::Random { source })?;
+        let databases = Arc::new(databases);
+        Ok(CouchContext {
+            auth: Auth::new(&folder.settings, Box::new(UserDirectory::of(&databases)))?,
+            databases,
+            compactor: Arc::default(),
+            auto_indexer: AutoIndexer::default(),
+            unwritten: Unwritten::new(unwritten),
+            uuids: Uuids::new()?,
+            config: NodeConfig::of(&folder.ini),
+            server,
+            folder,
+        })
+    }
+
+    /// Which map functions run without an engine.
+    pub fn compilation(&self) -> Compilation {
+        match self.folder.settings.compile_maps {
+            true => Compilation::Simple,
+            false => Compilation::Off,
+        }
+    }
+
+    /// What functions in JavaScript may use.
+    pub fn limits(&self) -> varve_js::Limits {
+        let functions = &self.folder.settings.functions;
+        varve_js::Limits {
+            time: functions.time,
+            memory: functions.memory,
+            ..varve_js::Limits::default()
+        }
+    }
+
+    /// The served folder's files; paths are relative to it.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.folder.storage
+    }
+
+    /// What `varve.ini` says.
+    pub fn settings(&self) -> &Settings {
+        &self.folder.settings
+    }
+
+    /// Does on this thread what needs nothing but memory; `None` if it would have to wait for the
+    /// disk, or takes long. It is to be done on a blocking thread then, so it must change nothing.
+    pub fn at_once<T>(work: impl FnOnce() -> Result<T, Failure>) -> Option<Result<T, Failure>> {
+        storage::at_once(|| {
+            // As on a blocking thread, a panic ends no more than this request.
+            let done = panic::catch_unwind(AssertUnwindSafe(work));
+            done.unwrap_or_else(|_| Err(Failure::internal("the handler of this request failed")))
+        })
+    }
+
+    /// A new document id.
+    pub fn new_uuid(&self) -> String {
+        self.uuids.next()
+    }
+
+    /// Names of all databases, in order.
+    ///
+    /// # Errors
+    /// 500 if the folder cannot be listed.
+    pub fn database_names(&self) -> Result<Vec<String>, Failure> {
+        let entries = self.storage().list(Path::new(DATABASES));
+        let entries = entries.map_err(Failure::internal)?.into_iter();
+        let names = entries.filter_map(|entry| databases::name_of(entry.name.to_str()?));
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// State that every server has, whatever it serves.
+    pub(crate) fn server(&self) -> &ServerContext {
+        &self.server
+    }
+
+    /// Becomes `true` when the server stops: feeds then end.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.server.stopping()
+    }
+
+    /// Tells the operator what went wrong.
+    pub(crate) fn report(&self, line: &str) {
+        self.server.report(line);
+    }
+
+    /// Ends what works in the background.
+    pub(crate) fn stop(&self) {
+        self.compactor.stop();
+        self.databases.dirty().end();
+        self.databases.written().end();
+    }
+
+    /// What runs for longer.
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.server.tasks
+    }
+}

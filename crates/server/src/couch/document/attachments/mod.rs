@@ -1,0 +1,187 @@
+//! Attachments on their own.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::{Method, StatusCode};
+use std::io::{self, Read};
+use std::ops::Range;
+use varve_docdb::{Announced, Attachment, Edit, Form, LOCAL_PREFIX, Mode, Rev, Snapshot};
+
+use crate::couch::call::Call;
+use crate::couch::document::DEFAULT_TYPE;
+use crate::couch::document::options::given_rev;
+use crate::couch::document::write::{Tagged, accepted_answer, apply, written_status};
+use crate::couch::{etag, failures};
+use crate::http::range::{Part, parse_range};
+use crate::{Answer, Failure};
+
+/// Bytes that are read at once; longer attachments are sent while they are read.
+const SHARE: usize = 64 << 10;
+
+/// Answers a request for one attachment.
+///
+/// # Errors
+/// As the method's handler.
+pub fn answer(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
+    if id.starts_with(LOCAL_PREFIX) {
+        let reason = "_local documents do not accept attachments.";
+        return Err(Failure::bad_request(reason));
+    }
+    match call.request.method {
+        Method::PUT => put(call, id, name),
+        Method::DELETE => delete(call, id, name),
+        _ => get(call, id, name),
+    }
+}
+
+fn put(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
+    call.check_writer()?;
+    let content_type = call.request.header("content-type").unwrap_or(DEFAULT_TYPE);
+    let announced = Announced {
+        name: name.to_owned(),
+        content_type: content_type.to_owned(),
+        is_gzip: match call.request.header("content-encoding") {
+            None | Some("identity") => false,
+            Some("gzip") => true,
+            Some(_) => return Err(Failure::unknown_encoding()),
+        },
+        length: None,
+    };
+    let mut edit = continued(call, id)?;
+    edit.attach(announced.clone())?;
+    let mut upload = call.database.documents.upload(&announced)?;
+    let mut body = call.upload();
+    let mut share = vec![0; SHARE];
+    loop {
+        match body.read(&mut share) {
+            Ok(0) => break,
+            Ok(got) => upload.write(&share[..got])??,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    edit.bring(name, upload.finish()??);
+    let accepted = apply(call, edit, Mode::Interactive)?;
+    let location = format!(
+        "{}/{}",
+        call.location(id),
+        crate::couch::names::escape(name)
+    );
+    let answer = accepted_answer(written_status(call), &accepted, Tagged::No);
+    Ok(answer.with_header("location", &location))
+}
+
+fn delete(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
+    call.check_writer()?;
+    if given_rev(&call.request, None)?.is_none() {
+        return Err(varve_docdb::EditError::Conflict.into());
+    }
+    let mut edit = continued(call, id)?;
+    edit.detach(name);
+    let accepted = apply(call, edit, Mode::Interactive)?;
+    Ok(accepted_answer(StatusCode::OK, &accepted, Tagged::No))
+}
+
+/// An edit of the revision that the request names.
+fn continued(call: &Call, id: &str) -> Result<Edit, Failure> {
+    let rev = given_rev(&call.request, None)?;
+    let rev: Option<Rev> = rev.as_deref().map(str::parse).transpose()?;
+    let snapshot = call.database.documents.snapshot();
+    Ok(snapshot.continued(id, rev.as_ref())??)
+}
+
+fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
+    let snapshot = call.database.documents.snapshot();
+    let attachment = find(call, &snapshot, id, name)?;
+    let digest = STANDARD.encode(attachment.md5);
+    let tag = format!("\"{digest}\"");
+    if etag::matches(&call.request, &tag) {
+        return Ok(etag::not_modified(&tag));
+    }
+    // Ranges would be of the stored form, which is not what clients see.
+    let is_plain = !attachment.is_gzip;
+    let (form, length) = match accepts_gzip(call) {
+        true => (Form::Stored, attachment.stored_length),
+        false => (Form::Plain, attachment.length),
+    };
+    let header = call.request.header("range").filter(|_| is_plain);
+    let part = parse_range(header, length);
+    let range = match &part {
+        Part::Whole => 0..length,
+        Part::Bytes(range) => range.clone(),
+        Part::Unsatisfiable => {
+            return Err(Failure::new(
+                416,
+                "requested_range_not_satisfiable",
+                "Requested range not satisfiable",
+            ));
+        }
+    };
+    let content_range = format!("bytes {}-{}/{length}", range.start, range.end.max(1) - 1);
+    let is_gzip = attachment.is_gzip && form == Form::Stored;
+    let mut answer = data(call, snapshot, attachment, form, range)?
+        .with_header("etag", &tag)
+        .with_header("accept-ranges", if is_plain { "bytes" } else { "none" })
+        // What somebody has uploaded must not act in the name of this server's pages.
+        .with_header("content-security-policy", "sandbox");
+    if is_gzip {
+        answer.set_header("content-encoding", "gzip");
+    }
+    match part {
+        Part::Bytes(_) => {
+            answer.status = StatusCode::PARTIAL_CONTENT;
+            answer.set_header("content-range", &content_range);
+        }
+        _ if is_gzip || is_plain => answer.set_header("content-md5", &digest),
+        _ => {}
+    }
+    Ok(answer)
+}
+
+/// Bytes of an attachment as a body; long ones are sent while they are read.
+fn data(
+    call: &Call,
+    snapshot: Snapshot,
+    attachment: Attachment,
+    form: Form,
+    range: Range<u64>,
+) -> Result<Answer, Failure> {
+    let content_type = attachment.content_type.clone();
+    let length = range.end - range.start;
+    let answer = if call.request.method == Method::HEAD {
+        Answer::whole(StatusCode::OK, &content_type, Vec::new())
+    } else if length <= SHARE as u64 {
+        let mut bytes = Vec::new();
+        snapshot.read_attachment(&attachment, form, range, &mut |some| {
+            bytes.extend_from_slice(some);
+            Ok::<_, Failure>(())
+        })?;
+        Answer::whole(StatusCode::OK, &content_type, bytes)
+    } else {
+        Answer::stream(&content_type, move |writer| {
+            snapshot.read_attachment(&attachment, form, range, &mut |some| {
+                Ok::<_, Failure>(writer.write(some)?)
+            })
+        })
+    };
+    Ok(answer.with_header("content-length", &length.to_string()))
+}
+
+fn find(call: &Call, snapshot: &Snapshot, id: &str, name: &str) -> Result<Attachment, Failure> {
+    let document = snapshot.document(id)?.ok_or_else(failures::missing)?;
+    let (_, stored) = match given_rev(&call.request, None)? {
+        Some(rev) => document
+            .revision(&rev.parse()?)
+            .ok_or_else(failures::missing)?,
+        None if document.is_deleted() => return Err(failures::deleted()),
+        None => document.winner().ok_or_else(failures::missing)?,
+    };
+    let mut attachments = snapshot.attachments(stored)?.into_iter();
+    let found = attachments.find(|attachment| attachment.name == name);
+    found.ok_or_else(|| Failure::not_found("Document is missing attachment"))
+}
+
+fn accepts_gzip(call: &Call) -> bool {
+    let accepted = call.request.header("accept-encoding").unwrap_or("");
+    accepted.split(',').any(|coding| coding.trim() == "gzip")
+}

@@ -1,0 +1,103 @@
+//! `_bulk_docs`: many edits in one request, and in one commit.
+
+use hyper::StatusCode;
+use varve_docdb::{Accepted, Edit, EditError, Edits, Mode};
+use varve_json::Value;
+
+use crate::couch::call::Call;
+use crate::couch::functions::validate;
+use crate::{Answer, Failure};
+
+/// Bytes that one row of an answer takes, about.
+const ROW: usize = 80;
+
+/// Answers `POST /{db}/_bulk_docs`.
+///
+/// # Errors
+/// 400 if one of the documents could not be a document at all: nothing is written then.
+pub fn answer(call: &Call) -> Result<Answer, Failure> {
+    call.check_writer()?;
+    let (edits, mode) = parse_body(call)?;
+    let names = match mode {
+        // Answers of accepted edits carry their ids; only refused ones need these.
+        Mode::Interactive => edits
+            .iter()
+            .map(|edit| (edit.id().to_owned(), None))
+            .collect(),
+        Mode::Replicated => edits.iter().map(id_and_rev).collect::<Vec<_>>(),
+    };
+    let outcomes = validate::update(call, edits, mode)?;
+    let mut body = Vec::with_capacity(names.len() * ROW);
+    body.push(b'[');
+    for ((id, rev), outcome) in names.iter().zip(&outcomes) {
+        if mode == Mode::Replicated && outcome.is_ok() {
+            continue;
+        }
+        if body.len() > 1 {
+            body.push(b',');
+        }
+        write_row(id, rev.as_deref(), outcome, &mut body);
+    }
+    body.extend_from_slice(b"]\n");
+    Ok(Answer::json(StatusCode::CREATED, body))
+}
+
+fn parse_body(call: &Call) -> Result<(Vec<Edit>, Mode), Failure> {
+    call.request.require_json()?;
+    let Edits { edits, rest } = Edits::parse(&call.request.body, "docs")?;
+    let Value::Object(rest) = rest else {
+        return Err(Failure::bad_request("Request body must be a JSON object"));
+    };
+    let Some(edits) = edits else {
+        return Err(Failure::bad_request(match rest.contains("docs") {
+            true => "`docs` parameter must be an array.",
+            false => "POST body must include `docs` parameter.",
+        }));
+    };
+    let mode = match rest.get("new_edits") {
+        Some(Value::Bool(false)) => Mode::Replicated,
+        _ => Mode::Interactive,
+    };
+    let edits = edits.into_iter().map(|edit| checked(call, edit?, mode));
+    Ok((edits.collect::<Result<_, _>>()?, mode))
+}
+
+/// An edit with its id and, where it must have one, its revision.
+fn checked(call: &Call, mut edit: Edit, mode: Mode) -> Result<Edit, Failure> {
+    if edit.id().is_empty() {
+        edit.set_id(call.app.new_uuid())?;
+    }
+    if mode == Mode::Replicated && edit.rev().is_none() && !edit.is_local() {
+        return Err(EditError::RevNeeded.into());
+    }
+    Ok(edit)
+}
+
+fn id_and_rev(edit: &Edit) -> (String, Option<String>) {
+    (edit.id().to_owned(), edit.rev().map(ToString::to_string))
+}
+
+fn write_row(id: &str, rev: Option<&str>, outcome: &Result<Accepted, Failure>, out: &mut Vec<u8>) {
+    match outcome {
+        Ok(accepted) => {
+            out.extend_from_slice(b"{\"ok\":true,\"id\":");
+            varve_json::write_string(&accepted.id, out);
+            out.extend_from_slice(b",\"rev\":\"");
+            accepted.rev.write(out);
+            out.extend_from_slice(b"\"}");
+        }
+        Err(failure) => {
+            out.extend_from_slice(b"{\"id\":");
+            varve_json::write_string(id, out);
+            if let Some(rev) = rev {
+                out.extend_from_slice(b",\"rev\":");
+                varve_json::write_string(rev, out);
+            }
+            out.extend_from_slice(b",\"error\":");
+            varve_json::write_string(&failure.error, out);
+            out.extend_from_slice(b",\"reason\":");
+            varve_json::write_string(&failure.reason, out);
+            out.push(b'}');
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `_bulk_get`: many revisions in one answer.
+
+use varve_docdb::Snapshot;
+use varve_json::Value;
+
+use crate::couch::call::Call;
+use crate::couch::document::options::{Data, Extras, OpenRevs, revision_texts};
+use crate::couch::document::parts;
+use crate::couch::document::parts::Source;
+use crate::couch::document::read::{Opened, opened, whole_after};
+use crate::couch::document::render::{Sink, attempt};
+use crate::{Answer, Failure};
+
+/// One document that is asked for.
+struct Asked {
+    id: String,
+    /// As the client wrote it; all leaves without.
+    rev: Option<String>,
+    atts_since: Option<Vec<String>>,
+}
+
+/// Answers `POST /{db}/_bulk_get`.
+///
+/// # Errors
+/// 400 if the body has no list of documents.
+pub fn answer(call: Call) -> Result<Answer, Failure> {
+    let asked = asked_for(&call)?;
+    let extras = Extras::parse(&call.request);
+    let reader = Reader {
+        snapshot: call.database.documents.snapshot(),
+        extras,
+        latest: call.request.query("latest") == Some("true"),
+    };
+    for media in ["multipart/mixed", "multipart/related"] {
+        if call.request.accepts(media) {
+            return in_parts(media, reader, asked);
+        }
+    }
+    if extras.attachments == Data::Inline {
+        return Ok(Answer::stream("application/json", move |writer| {
+            reader.write_all(asked, writer)
+        }));
+    }
+    let mut body = Vec::new();
+    reader.write_all(asked, &mut body)?;
+    Ok(Answer::json(hyper::StatusCode::OK, body))
+}
+
+fn in_parts(media: &str, mut reader: Reader, asked: Vec<Asked>) -> Result<Answer, Failure> {
+    reader.extras = reader.extras.with_parts();
+    parts::mixed(media, move |outer| {
+        for one in asked {
+            for found in reader.find(&one) {
+                match found {
+                    Ok(source) => {
+                        let further = [
+                            ("X-Doc-Id", one.id.clone()),
+                            ("X-Rev-Id", source.rev.to_string()),
+                        ];
+                        outer.document(&source, &further)?;
+                    }
+                    Err(missing) => {
+                        let mut text = Vec::new();
+                        missing.write(&one.id, &mut text);
+                        outer.error(&text)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Why a revision cannot be had.
+struct Missing {
+    rev: String,
+    error: String,
+    reason: String,
+}
+
+/// What all documents of one request are read with.
+struct Reader {
+    snapshot: Snapshot,
+    extras: Extras,
+    latest: bool,
+}
+
+fn asked_for(call: &Call) -> Result<Vec<Asked>, Failure> {
+    let body = call.json_body()?;
+    let docs = body.get("docs").and_then(Value::as_array);
+    let docs = docs.ok_or_else(|| Failure::bad_request("Missing JSON list of 'docs'."))?;
+    let each = docs.iter().map(|one| {
+        let text = |name: &str| one.get(name).and_then(Value::as_str).map(str::to_owned);
+        let id = text("id").ok_or_else(|| {
+            Failure::bad_request("each member of 'docs' needs an 'id' that is a text")
+        })?;
+        let since = one.get("atts_since").and_then(revision_texts);
+        Ok(Asked {
+            id,
+            rev: text("rev"),
+            atts_since: since.map(|revs| revs.into_iter().map(str::to_owned).collect()),
+        })
+    });
+    each.collect()
+}
+
+impl Reader {
+    fn write_all(&self, asked: Vec<Asked>, sink: &mut impl Sink) -> Result<(), Failure> {
+        sink.text().extend_from_slice(b"{\"results\":[");
+        for (index, one) in asked.into_iter().enumerate() {
+            if index > 0 {
+                sink.text().push(b',');
+            }
+            self.write_result(&one, sink)?;
+            sink.pass_on()?;
+        }
+        sink.text().extend_from_slice(b"]}\n");
+        Ok(())
+    }
+
+    fn write_result(&self, asked: &Asked, sink: &mut impl Sink) -> Result<(), Failure> {
+        let out = sink.text();
+        out.extend_from_slice(b"{\"id\":");
+        varve_json::write_string(&asked.id, out);
+        out.extend_from_slice(b",\"docs\":[");
+        for (index, found) in self.find(asked).into_iter().enumerate() {
+            if index > 0 {
+                sink.text().push(b',');
+            }
+            match found {
+                Ok(source) => {
+                    let written = attempt(sink, |sink| {
+                        sink.text().extend_from_slice(b"{\"ok\":");
+                        source.shown()?.write(sink)?;
+                        sink.text().push(b'}');
+                        Ok(())
+                    })?;
+                    if let Err(failure) = written {
+                        Missing::of(source.rev.to_string(), failure).write_in(asked, sink);
+                    }
+                }
+                Err(missing) => missing.write_in(asked, sink),
+            }
+        }
+        sink.text().extend_from_slice(b"]}");
+        Ok(())
+    }
+
+    /// The revisions that one client asks for, in order; at least one entry.
+    fn find(&self, asked: &Asked) -> Vec<Result<Source, Missing>> {
+        let missing = |rev: &str, error: &str, reason: &str| Missing {
+            rev: rev.to_owned(),
+            error: error.to_owned(),
+            reason: reason.to_owned(),
+        };
+        match self.sources(asked) {
+            Ok(found) if found.is_empty() => {
+                vec![Err(missing("undefined", "not_found", "missing"))]
+            }
+            Ok(found) => found
+                .into_iter()
+                .map(|one| one.map_err(|rev| missing(&rev, "not_found", "missing")))
+                .collect(),
+            Err(failure) => {
+                let rev = asked.rev.as_deref().unwrap_or("undefined");
+                vec![Err(missing(rev, &failure.error, &failure.reason))]
+            }
+        }
+    }
+
+    /// As [`Reader::find`], the texts of revisions that are missing.
+    fn sources(&self, asked: &Asked) -> Result<Vec<Result<Source, String>>, Failure> {
+        let open_revs = match &asked.rev {
+            Some(rev) => OpenRevs::Listed(vec![rev.clone()]),
+            None => OpenRevs::All,
+        };
+        let document = self.snapshot.document(&asked.id)?;
+        let found = opened(document.as_ref(), &open_revs, self.latest)?;
+        let Some(document) = document else {
+            let missing = found.into_iter().filter_map(|one| match one {
+                Opened::Missing(rev) => Some(Err(rev)),
+                Opened::Found(_) => None,
+            });
+            return Ok(missing.collect());
+        };
+        let whole_after = whole_after(&document, asked.atts_since.as_deref())?;
+        let sources = found.into_iter().map(|one| match one {
+            Opened::Missing(rev) => Err(rev),
+            Opened::Found(rev) => Ok(Source {
+                snapshot: self.snapshot.clone(),
+                document: document.clone(),
+                rev,
+                extras: self.extras,
+                whole_after,
+            }),
+        });
+        Ok(sources.collect())
+    }
+}
+
+impl Missing {
+    /// A revision that cannot be read.
+    fn of(rev: String, failure: Failure) -> Missing {
+        let Failure { error, reason, .. } = failure;
+        Missing { rev, error, reason }
+    }
+
+    fn write_in(&self, asked: &Asked, sink: &mut impl Sink) {
+        let out = sink.text();
+        out.extend_from_slice(b"{\"error\":");
+        self.write(&asked.id, out);
+        out.push(b'}');
+    }
+
+    fn write(&self, id: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"rev\":");
+        varve_json::write_string(&self.rev, out);
+        for (name, text) in [
+            ("reason", &*self.reason),
+            ("id", id),
+            ("error", &*self.error),
+        ] {
+            out.push(b',');
+            varve_json::write_string(name, out);
+            out.push(b':');
+            varve_json::write_string(text, out);
+        }
+        out.push(b'}');
+    }
+}

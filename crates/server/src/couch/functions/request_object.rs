@@ -1,0 +1,110 @@
+//! A request as functions of design documents see it.
+
+use varve_json::{Object, Value};
+
+use crate::Failure;
+use crate::couch::call::Call;
+use crate::couch::database;
+use crate::couch::functions::scripts;
+use crate::http::parse_query;
+
+/// The type of bodies that are taken apart for functions.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The JSON text of the request, as CouchDB describes it, about a document if one is named. Logins are
+/// left out.
+///
+/// # Errors
+/// 500 if the database cannot be read.
+pub fn request_object(call: &Call, id: Option<&str>) -> Result<Vec<u8>, Failure> {
+    let request = &call.request;
+    let segments = || {
+        request
+            .segments
+            .iter()
+            .map(|part| Value::from(part.as_str()))
+    };
+    let raw_path = match request.raw_query.as_str() {
+        "" => request.raw_path.clone(),
+        query => format!("{}?{query}", request.raw_path),
+    };
+    let mut object = Object::new();
+    object.insert("uuid", call.app.new_uuid());
+    object.insert("id", id.map_or(Value::Null, Value::from));
+    object.insert("method", request.method.as_str());
+    object.insert("requested_path", segments().collect::<Value>());
+    object.insert("path", segments().collect::<Value>());
+    object.insert("raw_path", raw_path);
+    object.insert("query", pairs(&request.query));
+    object.insert("headers", headers(call));
+    object.insert("body", body(call));
+    object.insert(
+        "peer",
+        request
+            .peer
+            .map_or(Value::Null, |peer| peer.to_string().into()),
+    );
+    object.insert("form", form(call));
+    object.insert("cookie", Object::new());
+    let mut text = Vec::new();
+    varve_json::write_object(&object, &mut text);
+    text.pop();
+    text.extend_from_slice(b",\"info\":");
+    database::write_info(call, &mut text)?;
+    text.extend_from_slice(b",\"userCtx\":");
+    scripts::write_user(call, &mut text);
+    text.extend_from_slice(b",\"secObj\":");
+    let security = call.database.documents.snapshot().security()?;
+    text.extend_from_slice(security.as_deref().unwrap_or(b"{}"));
+    text.push(b'}');
+    Ok(text)
+}
+
+/// Of several with one name the last counts.
+fn pairs(pairs: &[(String, String)]) -> Object {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
+        .collect()
+}
+
+/// Names as CouchDB writes them: `Content-Type`.
+fn headers(call: &Call) -> Object {
+    let headers = call.request.headers.iter();
+    let headers = headers.filter(|(name, _)| *name != hyper::header::AUTHORIZATION);
+    let headers = headers.filter(|(name, _)| *name != hyper::header::COOKIE);
+    let headers = headers.filter_map(|(name, value)| {
+        let value = Value::from(value.to_str().ok()?);
+        Some((in_capitals(name.as_str()), value))
+    });
+    headers.collect()
+}
+
+fn in_capitals(name: &str) -> String {
+    let mut begins = true;
+    let letters = name.chars().map(|letter| {
+        let written = match begins {
+            true => letter.to_ascii_uppercase(),
+            false => letter,
+        };
+        begins = letter == '-';
+        written
+    });
+    letters.collect()
+}
+
+fn body(call: &Call) -> String {
+    match call.request.is_read() {
+        true => "undefined".to_owned(),
+        false => String::from_utf8_lossy(&call.request.body).into_owned(),
+    }
+}
+
+fn form(call: &Call) -> Object {
+    if call.request.content_type().as_deref() != Some(FORM) {
+        return Object::new();
+    }
+    let text = std::str::from_utf8(&call.request.body).unwrap_or_default();
+    // What is no form is an empty one.
+    pairs(&parse_query(text).unwrap_or_default())
+}

@@ -1,0 +1,163 @@
+//! The repositories that a server has: all below a folder, or a single one.
+
+use crate::Registry;
+use crate::directory::ServedDirectory;
+use crate::hg::find;
+use crate::hg::find::Found;
+use crate::hg::{CloneBundleScheduler, OpenRepository, SharedAnswers};
+use crate::runtime::ServerContext;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_base::{DiskStorage, Storage, StorageError};
+use varve_config::HgServer;
+use varve_config::hgrc::{Hgrc, HgrcError};
+
+/// Repositories that stay open although nobody asks for them at the moment.
+const IDLE_REPOSITORIES: usize = 64;
+
+/// What stands above the list of a folder's repositories unless somebody names it.
+const TITLE: &str = "Repositories";
+
+/// One repository that is served alone, with the configuration of whoever serves it.
+#[derive(Clone)]
+pub struct LoneRepository {
+    /// Its folder; an absolute path.
+    pub root: PathBuf,
+    /// How pages call it.
+    pub name: String,
+    /// Reads its configuration as it is now.
+    pub configuration: Arc<dyn Fn() -> Result<LoneConfig, HgrcError> + Send + Sync>,
+}
+
+impl std::fmt::Debug for LoneRepository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LoneRepository").field(&self.root).finish()
+    }
+}
+
+/// What is configured for a repository that is served alone.
+#[derive(Clone, Debug, Default)]
+pub struct LoneConfig {
+    /// All that counts.
+    pub values: Hgrc,
+    /// The same with what others say who are not trusted, if there is such.
+    pub with_strangers: Option<Hgrc>,
+}
+
+/// The repositories of one server.
+#[derive(Debug)]
+pub(crate) struct RepoRegistry {
+    server: Arc<ServerContext>,
+    storage: Arc<dyn Storage>,
+    /// Where the storage's paths begin.
+    root: PathBuf,
+    holds: ServedRepos,
+    pub(super) repositories: Registry<OpenRepository>,
+    /// Answers that several clients get at the moment.
+    pub(super) shared: SharedAnswers,
+    /// Makes clone bundles.
+    pub(super) scheduler: CloneBundleScheduler,
+}
+
+/// What there is to find.
+#[derive(Debug)]
+pub(super) enum ServedRepos {
+    /// All below a folder's `repos`, by their names below `/hg/`.
+    Directory { title: String, settings: HgServer },
+    /// One, at the root of the server.
+    Lone(LoneRepository),
+}
+
+impl RepoRegistry {
+    /// The repositories of a served folder.
+    pub(crate) fn of_folder(
+        folder: &ServedDirectory,
+        server: Arc<ServerContext>,
+        title: Option<String>,
+    ) -> RepoRegistry {
+        let holds = ServedRepos::Directory {
+            title: title.unwrap_or_else(|| TITLE.to_owned()),
+            settings: folder.settings.hg.clone(),
+        };
+        let storage = Arc::clone(&folder.storage);
+        let shared = SharedAnswers::new(&folder.path);
+        RepoRegistry::new(server, (storage, folder.path.clone()), shared, holds)
+    }
+
+    /// One repository, of which nothing is read before somebody asks.
+    pub(crate) fn of_one(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
+        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("")));
+        // Not in `.hg` itself, whose time would change, which looks as if the repository had.
+        let shared = SharedAnswers::new(&repository.root.join(".hg/cache"));
+        let place = (storage, PathBuf::new());
+        RepoRegistry::new(server, place, shared, ServedRepos::Lone(repository))
+    }
+
+    fn new(
+        server: Arc<ServerContext>,
+        (storage, root): (Arc<dyn Storage>, PathBuf),
+        shared: SharedAnswers,
+        holds: ServedRepos,
+    ) -> RepoRegistry {
+        RepoRegistry {
+            server,
+            storage,
+            root,
+            holds,
+            repositories: Registry::new(IDLE_REPOSITORIES),
+            shared,
+            scheduler: CloneBundleScheduler::default(),
+        }
+    }
+
+    /// What every server has.
+    pub(crate) fn server(&self) -> &ServerContext {
+        &self.server
+    }
+
+    /// Ends what works in the background.
+    pub(crate) fn stop(&self) {
+        self.scheduler.stop();
+    }
+
+    pub(super) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    pub(super) fn holds(&self) -> &ServedRepos {
+        &self.holds
+    }
+
+    /// The path on the disk of one that the storage knows.
+    pub(super) fn path(&self, path: &Path) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// What counts where a repository says nothing.
+    pub(super) fn settings(&self) -> HgServer {
+        match &self.holds {
+            ServedRepos::Directory { settings, .. } => settings.clone(),
+            ServedRepos::Lone(_) => HgServer::default(),
+        }
+    }
+
+    /// The part of a request's path that is about repositories.
+    pub(super) fn segments<'a>(&self, segments: &'a [String]) -> &'a [String] {
+        match &self.holds {
+            ServedRepos::Directory { .. } => segments.get(1..).unwrap_or_default(),
+            ServedRepos::Lone(_) => segments,
+        }
+    }
+
+    /// The repository that the segments name, with more behind it.
+    pub(super) fn find(&self, segments: &[String]) -> Result<Option<Found>, StorageError> {
+        match &self.holds {
+            ServedRepos::Directory { .. } => find::find(self.storage.as_ref(), segments),
+            ServedRepos::Lone(one) => Ok(Some(Found {
+                name: one.name.clone(),
+                folder: one.root.clone(),
+                is_lone: true,
+            })),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the listener asks of the rooms above it.
+
+use crate::http::{AccessLog, Answer, Failure, Mount, Request};
+use crate::runtime::ServerContext;
+use hyper::header::HeaderMap;
+use std::sync::Arc;
+
+/// Finds the user of a request and answers it.
+pub(crate) trait Handler: Clone + Send + Sync + 'static {
+    /// A user, and how they proved it.
+    type Login: Send;
+
+    /// Finds the user of a request.
+    ///
+    /// # Errors
+    /// 401 or 400 for a login that is none.
+    fn login(
+        &self,
+        headers: &HeaderMap,
+    ) -> impl Future<Output = Result<Self::Login, Failure>> + Send;
+
+    /// The most bytes of body that this request may have, and how the body is read.
+    fn body_plan(&self, request: &Request, login: &Self::Login) -> BodyPlan;
+
+    /// Answers a request; failures are answers too.
+    fn answer(&self, request: Request, login: Self::Login) -> impl Future<Output = Answer> + Send;
+
+    /// Whether answers carry the headers that CouchDB's clients know.
+    fn answers_as_couchdb(&self) -> bool;
+
+    /// Ends feeds and background work.
+    fn stop(&self);
+}
+
+/// How the body of a request is read, and its most bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyPlan {
+    /// The body is in memory before the request is answered.
+    Whole(u64),
+    /// The handler reads the body while it arrives.
+    WhileArriving(u64),
+}
+
+/// What the connections of one listener share.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpContext {
+    pub(crate) server: Arc<ServerContext>,
+    /// The path below which everything is.
+    pub(crate) mount: Mount,
+    pub(crate) access: Option<Arc<AccessLog>>,
+}

@@ -1,0 +1,77 @@
+//! What every server has, whatever it serves.
+
+use crate::Tasks;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::watch;
+use varve_base::Interrupt;
+
+/// Is told what went wrong with a request through no fault of its client's, one line each.
+#[derive(Clone)]
+pub struct Report(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Report {
+    /// Hands each line to `tell`.
+    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Report {
+        Report(Arc::new(tell))
+    }
+
+    /// Tells one line.
+    pub fn tell(&self, line: &str) {
+        (self.0)(line);
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Report")
+    }
+}
+
+/// This server's name where CouchDB's answers name a node of a cluster.
+pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
+
+/// One running server, without what it serves.
+#[derive(Debug)]
+pub(crate) struct ServerContext {
+    /// What runs for longer.
+    pub(crate) tasks: Tasks,
+    /// Raised when work that still runs has no more time.
+    pub(crate) hurry: Interrupt,
+    report: Report,
+    stopping: watch::Sender<bool>,
+    requests: AtomicU64,
+}
+
+impl ServerContext {
+    pub(crate) fn new(report: Report) -> ServerContext {
+        ServerContext {
+            tasks: Tasks::default(),
+            hurry: Interrupt::default(),
+            report,
+            stopping: watch::Sender::new(false),
+            requests: AtomicU64::new(0),
+        }
+    }
+
+    /// Becomes `true` when the server stops: feeds then end.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+
+    /// Tells the operator what went wrong.
+    pub(crate) fn report(&self, line: &str) {
+        self.report.tell(line);
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Ten hexadecimal digits that tell this request from others in the log.
+    pub(crate) fn next_request_id(&self) -> String {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        format!("{:010x}", number & 0xff_ffff_ffff)
+    }
+}

@@ -1,0 +1,13 @@
+//! What runs beside requests: threads, background work, tasks, and what all of it shares.
+
+pub(crate) mod clock;
+mod context;
+pub(crate) mod dirty;
+mod registry;
+mod tasks;
+pub(crate) mod throttle;
+
+pub use context::Report;
+pub(crate) use context::{NODE_NAME, ServerContext};
+pub use registry::Registry;
+pub use tasks::{RunningTask, Tasks};

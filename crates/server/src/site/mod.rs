@@ -1,0 +1,115 @@
+//! What is served: a directory with repositories and databases, or one repository.
+
+mod route;
+mod server;
+
+pub use server::{ServeOptions, Served, Server, raise_file_limit};
+
+use crate::auth::Login;
+use crate::hg::RepoRegistry;
+use crate::http::handler::{BodyPlan, Handler};
+use crate::runtime::ServerContext;
+use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
+use hyper::header::HeaderMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Largest body that a request without a login may send: arguments of reads, no data.
+const ANONYMOUS_BODY: u64 = 8 << 20;
+
+/// The two halves of a served directory.
+#[derive(Debug)]
+pub(crate) struct Halves {
+    pub(crate) couch: Arc<CouchContext>,
+    pub(crate) hg: Arc<RepoRegistry>,
+}
+
+/// Where the answers of a server come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Site {
+    /// Repositories, databases, and the server itself as a resource.
+    Directory(Arc<Halves>),
+    /// One repository, whose users have no names.
+    Repository(Arc<RepoRegistry>),
+}
+
+impl Site {
+    /// The most bytes of body that a request of this user may have.
+    fn body_limit(&self, user: &UserContext) -> u64 {
+        match (self, &user.name) {
+            (Site::Directory(halves), Some(_)) => halves.couch.settings().max_request_size,
+            (Site::Directory(halves), None) => {
+                halves.couch.settings().max_request_size.min(ANONYMOUS_BODY)
+            }
+            (Site::Repository(_), _) => ANONYMOUS_BODY,
+        }
+    }
+
+    /// State that every server has, whatever it serves.
+    pub(crate) fn server(&self) -> &ServerContext {
+        match self {
+            Site::Directory(halves) => halves.couch.server(),
+            Site::Repository(repos) => repos.server(),
+        }
+    }
+
+    /// Waits, but not longer than this, for what works in the background to be undone.
+    pub(crate) fn wait_for_end(&self, limit: Duration) {
+        if let Site::Directory(halves) = self {
+            halves.couch.databases.end_builds();
+            halves.couch.compactor.wait_for_end(limit);
+        }
+    }
+
+    /// To be called when nothing works any more.
+    pub(crate) fn close(&self) {
+        if let Site::Directory(halves) = self {
+            halves.couch.databases.seal_all();
+        }
+    }
+}
+
+impl Handler for Site {
+    type Login = Login;
+
+    async fn login(&self, headers: &HeaderMap) -> Result<Login, Failure> {
+        match self {
+            Site::Directory(halves) => halves.couch.auth.login(headers).await,
+            Site::Repository(_) => Ok(Login::default()),
+        }
+    }
+
+    fn body_plan(&self, request: &Request, login: &Login) -> BodyPlan {
+        let limit = self.body_limit(&login.user);
+        let is_about_hg = match self {
+            Site::Directory(_) => hg::claims(&request.raw_path),
+            Site::Repository(_) => true,
+        };
+        match is_about_hg {
+            true if hg::reads_while_arriving(&request.raw_query) => {
+                BodyPlan::WhileArriving(u64::MAX)
+            }
+            false if couch::reads_while_arriving(request) => BodyPlan::WhileArriving(limit),
+            _ => BodyPlan::Whole(limit),
+        }
+    }
+
+    async fn answer(&self, request: Request, login: Login) -> Answer {
+        route::answer(self, request, login).await
+    }
+
+    fn answers_as_couchdb(&self) -> bool {
+        matches!(self, Site::Directory(_))
+    }
+
+    fn stop(&self) {
+        match self {
+            Site::Directory(halves) => {
+                halves.hg.stop();
+                halves.couch.stop();
+            }
+            Site::Repository(repos) => repos.stop(),
+        }
+        self.server().stop();
+    }
+}

@@ -1,0 +1,63 @@
+//! From a path to the mount that answers it.
+
+use crate::auth::Login;
+use crate::couch::admin;
+use crate::http::cors;
+use crate::site::{Halves, Site};
+use crate::{Answer, Failure, Request, couch, hg};
+use std::sync::Arc;
+
+/// Answers any request; failures become error answers here and nowhere else.
+pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answer {
+    let settings = match site {
+        Site::Directory(halves) => halves.couch.settings().cors.as_ref(),
+        Site::Repository(_) => None,
+    };
+    let granted = cors::grant(settings, &request);
+    if let Some(answer) = granted.as_ref().and_then(|g| g.preflight(&request)) {
+        return answer;
+    }
+    let refreshed = login.refreshed.clone();
+    let asked = format!("{} {}", request.method, request.raw_path);
+    let answered = match site {
+        Site::Directory(halves) => dispatch(halves, request, login).await,
+        Site::Repository(repos) => hg::route(Arc::clone(repos), request, login.user).await,
+    };
+    if let Err(failure) = &answered
+        && failure.status >= 500
+    {
+        site.server().report(&format!("{asked}: {failure}"));
+    }
+    let mut answer = answered.unwrap_or_else(Answer::from);
+    if let Some(cookie) = refreshed
+        && !answer.headers.contains_key("set-cookie")
+    {
+        answer.set_header("set-cookie", &cookie);
+    }
+    if let Some(granted) = granted {
+        granted.mark(&mut answer);
+    }
+    answer
+}
+
+async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Answer, Failure> {
+    let app = Arc::clone(&halves.couch);
+    if app.settings().require_valid_user && !is_open(&request) && login.user.name.is_none() {
+        let refused = Failure::unauthorized("Authentication required.");
+        // Clients such as hg ask their user for a password only if they are told how to send it.
+        return Err(refused.with_header("www-authenticate", "Basic realm=\"varve\""));
+    }
+    if hg::claims(&request.raw_path) {
+        return hg::route(Arc::clone(&halves.hg), request, login.user).await;
+    }
+    if admin::claims(&request) {
+        return admin::route(app, request, login).await;
+    }
+    couch::route(app, request, login.user).await
+}
+
+/// What answers without a login even if everything else needs one: the way to log in, and the
+/// question whether the server is alive.
+fn is_open(request: &Request) -> bool {
+    matches!(request.path().as_slice(), ["_up" | "_session"])
+}

@@ -1,0 +1,214 @@
+//! Starting and stopping: threads, the listening socket, signals.
+
+use crate::directory::ServedDirectory;
+use crate::hg::RepoRegistry;
+use crate::http;
+use crate::http::handler::HttpContext;
+use crate::http::{AccessLog, Mount, Tls};
+use crate::runtime::{Report, ServerContext};
+use crate::site::Halves;
+use crate::site::Site;
+use crate::{CouchContext, LoneRepository, ServerError};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use varve_base::Interrupt;
+
+/// Stack of every thread: nested JSON and deep trees are read by recursion within limits that
+/// this covers.
+const STACK: usize = 8 << 20;
+
+/// Where one repository is served unless somebody says otherwise, as `hg serve` has it.
+const PORT: u16 = 8000;
+
+/// How often it is looked whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// When the server stops, what cannot end any more has this long to be undone.
+const UNDONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Feeds hold a socket each. Not more than that is asked for: who is started by the server may go
+/// through all of them.
+const SOCKETS: u64 = 65_536;
+
+/// Lets this process have many files and sockets open at a time, as far as it may.
+pub fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(SOCKETS, |most| most.min(SOCKETS));
+    if limit.current.is_some_and(|current| current < most) {
+        limit.current = Some(most);
+        // With fewer it works too, for fewer clients.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
+
+/// What to serve.
+#[derive(Clone, Debug)]
+pub enum Served {
+    /// The repositories and databases of a folder; above the list of repositories stands the title.
+    Directory {
+        /// The folder.
+        path: PathBuf,
+        /// The title; there is one already.
+        title: Option<String>,
+    },
+    /// One repository, with nothing beside it.
+    Repository(LoneRepository),
+}
+
+/// What to serve, and where.
+#[derive(Debug)]
+pub struct ServeOptions {
+    /// What.
+    pub served: Served,
+    /// Takes the place of `[chttpd] bind_address`; without both, all of this machine's.
+    pub address: Option<IpAddr>,
+    /// Takes the place of `[chttpd] port`; 0 takes any free one.
+    pub port: Option<u16>,
+    /// The path below which everything is.
+    pub prefix: String,
+    /// A file in PEM with a certificate and its key: with it, all connections are TLS.
+    pub certificate: Option<PathBuf>,
+    /// Where requests are noted.
+    pub access: Option<AccessLog>,
+    /// Is told what went wrong with a request through no fault of its client's, one line each.
+    pub report: Report,
+}
+
+/// A server that listens already.
+#[derive(Debug)]
+pub struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<Tls>,
+    site: Site,
+    context: HttpContext,
+}
+
+impl Server {
+    /// Takes what is to be served and listens; connections wait until [`Server::run_until`].
+    ///
+    /// # Errors
+    /// Any [`ServerError`].
+    pub fn bind(options: ServeOptions) -> Result<Server, ServerError> {
+        raise_file_limit();
+        let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
+        let server = Arc::new(ServerContext::new(options.report.clone()));
+        let context = HttpContext {
+            server: Arc::clone(&server),
+            mount: Mount::parse(&options.prefix),
+            access: options.access.map(Arc::new),
+        };
+        let (site, ip, port) = match options.served {
+            Served::Directory { path, title } => {
+                let folder = ServedDirectory::open(&path)?;
+                let (ip, port) = (folder.settings.bind_address, folder.settings.port);
+                let hg = Arc::new(RepoRegistry::of_folder(&folder, Arc::clone(&server), title));
+                let couch = Arc::new(CouchContext::new(folder, server, &options.report)?);
+                (Site::Directory(Arc::new(Halves { couch, hg })), ip, port)
+            }
+            Served::Repository(one) => {
+                let repos = RepoRegistry::of_one(one, server);
+                let anywhere = Ipv4Addr::UNSPECIFIED.into();
+                (Site::Repository(Arc::new(repos)), anywhere, PORT)
+            }
+        };
+        let ip = options.address.unwrap_or(ip);
+        let address = SocketAddr::new(ip, options.port.unwrap_or(port));
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_stack_size(STACK)
+            .thread_name("varve")
+            .build()
+            .map_err(|source| ServerError::Threads { source })?;
+        let refused = |source| ServerError::Listen { address, source };
+        let listener = runtime
+            .block_on(TcpListener::bind(address))
+            .map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(Server {
+            runtime,
+            listener,
+            address,
+            tls,
+            site,
+            context,
+        })
+    }
+
+    /// Where it listens, with the port that was really taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        match self.tls {
+            Some(_) => "https",
+            None => "http",
+        }
+    }
+
+    /// The path below which everything is: nothing, or `/a/b`.
+    pub fn prefix(&self) -> String {
+        self.context.mount.path()
+    }
+
+    /// The folder, if one is served.
+    pub fn folder(&self) -> Option<&ServedDirectory> {
+        match &self.site {
+            Site::Directory(halves) => Some(&halves.couch.folder),
+            Site::Repository(_) => None,
+        }
+    }
+
+    /// Completes at Ctrl-C or SIGTERM. The signals are caught from this call on, so it belongs
+    /// before anything that tells others that the server is there.
+    ///
+    /// # Errors
+    /// [`ServerError::Signals`].
+    pub fn stop_signal(&self) -> Result<impl Future<Output = ()> + use<>, ServerError> {
+        let _inside = self.runtime.enter();
+        let caught = |kind| signal(kind).map_err(|source| ServerError::Signals { source });
+        let mut interrupt = caught(SignalKind::interrupt())?;
+        let mut terminate = caught(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => (),
+                _ = terminate.recv() => (),
+            }
+        })
+    }
+
+    /// Answers requests until `stop` completes, such as [`Server::stop_signal`]; returns after
+    /// running ones have finished.
+    pub fn run_until(self, stop: impl Future<Output = ()>) {
+        let site = self.site.clone();
+        let access = self.context.access.clone();
+        let serving = http::serve((self.listener, self.tls), (self.site, self.context), stop);
+        self.runtime.block_on(serving);
+        site.wait_for_end(UNDONE_WITHIN);
+        // Blocking threads that still write to a client that was cut end at their next write; pushes
+        // that are cut are undone.
+        self.runtime.shutdown_timeout(UNDONE_WITHIN);
+        site.close();
+        if let Some(log) = access {
+            log.end();
+        }
+    }
+
+    /// [`Server::run_until`] somebody raises `stop`.
+    pub fn run_until_raised(self, stop: &Interrupt) {
+        self.run_until(async {
+            while !stop.is_raised() {
+                tokio::time::sleep(LOOK).await;
+            }
+        });
+    }
+}
