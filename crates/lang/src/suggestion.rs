@@ -1,25 +1,25 @@
-//! What may have been meant by a name that nothing has.
+//! Suggestions for mistyped names.
 
-/// How alike two words must be, in hundredths.
-const ALIKE: usize = 60;
+/// Least similarity of a suggestion, in hundredths.
+const LEAST_SIMILARITY: usize = 60;
 
-/// `did you mean x?`, if any of `names` is alike.
-pub fn similar<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
-    let alike = |known: &&str| {
+/// Returns `did you mean x?` if any of `names` is similar to `name`.
+pub fn did_you_mean<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let is_similar = |known: &&str| {
         let total = known.len() + name.len();
-        2 * 100 * common(name.as_bytes(), known.as_bytes()) > ALIKE * total
+        2 * 100 * common(name.as_bytes(), known.as_bytes()) > LEAST_SIMILARITY * total
     };
-    let mut alike: Vec<&str> = names.into_iter().filter(alike).collect();
-    alike.sort_unstable();
-    match alike[..] {
+    let mut similar: Vec<&str> = names.into_iter().filter(is_similar).collect();
+    similar.sort_unstable();
+    match similar[..] {
         [] => None,
         [one] => Some(format!("did you mean {one}?")),
-        _ => Some(format!("did you mean one of {}?", alike.join(", "))),
+        _ => Some(format!("did you mean one of {}?", similar.join(", "))),
     }
 }
 
-/// Letters that are in both words in the same order: those of the longest part that is in both,
-/// and likewise before and behind it.
+/// Number of letters that both words have in the same order: the longest common part, and
+/// recursively the parts before and behind it, as Python's `difflib` counts.
 fn common(a: &[u8], b: &[u8]) -> usize {
     let mut best = (0, 0, 0);
     for start_a in 0..a.len() {
@@ -43,9 +43,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alike_names_are_offered_as_in_mercurial() {
+    fn similar_names_are_suggested_as_in_mercurial() {
         let names = ["head", "heads", "follow", "file"];
-        let offered = |name| similar(name, names);
+        let offered = |name| did_you_mean(name, names);
         assert_eq!(
             offered("heds").as_deref(),
             Some("did you mean one of head, heads?")

@@ -7,14 +7,10 @@
 //! Imports between the rooms go downward only: `tools` over `write` over `read` over `format` over
 //! `hooks`.
 
-pub mod date;
-pub mod fileset;
 mod format;
 pub mod fuzzing;
 pub mod hooks;
-pub mod patterns;
 mod read;
-mod similar;
 mod tools;
 mod write;
 
@@ -24,12 +20,12 @@ pub use format::{
     RepoError, Requirements, ShownMarkers, StorageSettings, decode_folders, encode_folders,
     engine_of, markers_as_version_0, quoted_as_in_python, show_markers, unportable,
 };
+pub use read::fileset;
 pub use read::{
     Ancestors, ArrivedCaches, Audience, BranchHeads, Branches, Evolution, Fate, FileRevision,
     RepoView, Repository, SharedFiles, StoreFile, StoreState, Touched, TouchedFiles, Travellers,
     Unstable, travelling_caches,
 };
-pub use similar::similar;
 pub use tools::{
     Annotate, AnnotatedLine, Annotation, FileVersion, Recompress, Recompressed, Start, StoredFile,
     VerifyNews, VerifyReport,

@@ -7,7 +7,7 @@ use crate::{Member, RevsetError, functions, parse};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use varve_repo::date::Clock;
+use varve_lang::date::Clock;
 use varve_repo::fileset::FileSource;
 use varve_repo::{Changeset, Node, RepoView, Rev};
 use varve_revlog::{Reader, Revlog};

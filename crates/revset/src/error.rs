@@ -1,7 +1,7 @@
 //! What can be wrong with a query.
 
-use varve_repo::date::DateError;
-use varve_repo::patterns::PatternError;
+use varve_lang::date::DateError;
+use varve_lang::patterns::PatternError;
 use varve_repo::{LookupError, RepoError};
 
 /// A query cannot be answered. The texts are Mercurial's.

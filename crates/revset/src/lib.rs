@@ -22,7 +22,6 @@ pub use parse::parse;
 pub use set::{Members, Set};
 pub use text::Matcher as TextMatcher;
 pub use tree::{Expr, Infix, Postfix, Prefix, Range};
-pub use varve_repo::similar;
 
 /// A changeset, or the null revision.
 pub type Member = Option<varve_repo::Rev>;

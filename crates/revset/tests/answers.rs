@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::DiskStorage;
-use varve_repo::date::{Clock, Zone};
+use varve_lang::date::{Clock, Zone};
 use varve_repo::{Audience, RepoView, Repository};
 use varve_revset::{Context, Engine, RevsetError};
 use varve_testkit::peers::{Hg, hg};

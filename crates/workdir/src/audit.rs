@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use varve_repo::patterns::{Audit, PatternError, check_components};
+use varve_lang::patterns::{PathCheck, PatternError, check_components};
 
 /// Refuses paths that lead through a symbolic link or into another repository, so that nothing
 /// outside of the working copy is ever read or written. Remembers the folders it has seen.
@@ -47,7 +47,7 @@ impl PathAuditor {
     }
 }
 
-impl Audit for PathAuditor {
+impl PathCheck for PathAuditor {
     fn check(&self, path: &[u8]) -> Result<(), PatternError> {
         check_components(path)?;
         let shown = |path: &[u8]| String::from_utf8_lossy(path).into_owned();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use varve_base::{Interrupted, StorageError};
-use varve_repo::patterns::PatternError;
+use varve_lang::patterns::PatternError;
 use varve_repo::{RepoError, RevlogError};
 
 /// Reading or changing a working copy failed.

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use varve_lang::patterns::PathCheck;
 use varve_repo::FileKind;
-use varve_repo::patterns::Audit;
 
 /// What the user may do with a file that may be executed, and with another; the system takes away
 /// what the umask forbids.

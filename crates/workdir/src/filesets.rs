@@ -7,8 +7,8 @@ use crate::{
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use varve_base::Interrupt;
-use varve_repo::fileset::{FileSource, List, PathTest, Paths};
-use varve_repo::patterns::{Matcher, PatternError};
+use varve_lang::patterns::{Matcher, PathPredicate, PatternError};
+use varve_repo::fileset::{FileList, FileSource, Paths};
 use varve_repo::{FileKind, RepoView, Repository, Rev};
 
 /// A state of all files.
@@ -180,29 +180,29 @@ fn backwards() -> PatternError {
 }
 
 impl FileSource for FilesOf {
-    fn list(&self, list: List) -> Result<Paths, PatternError> {
+    fn list(&self, list: FileList) -> Result<Paths, PatternError> {
         let of = |paths: &Vec<Vec<u8>>| Ok(Arc::new(paths.iter().cloned().collect()));
         match list {
-            List::Tracked => self.tracked(),
-            List::Copied => self.copied(),
-            List::Resolved | List::Unresolved => {
+            FileList::Tracked => self.tracked(),
+            FileList::Copied => self.copied(),
+            FileList::Resolved | FileList::Unresolved => {
                 if merge_state::is_there(&self.places.repository) {
                     let reason = "resolved() and unresolved() are not supported during a merge";
                     return Err(PatternError::Files(reason.to_owned()));
                 }
                 Ok(Paths::default())
             }
-            List::Modified => of(&self.status()?.modified),
-            List::Added => of(&self.status()?.added),
-            List::Removed => of(&self.status()?.removed),
-            List::Deleted => of(&self.status()?.deleted),
-            List::Unknown => of(&self.status()?.unknown),
-            List::Ignored => of(&self.status()?.ignored),
-            List::Clean => of(&self.status()?.clean),
+            FileList::Modified => of(&self.status()?.modified),
+            FileList::Added => of(&self.status()?.added),
+            FileList::Removed => of(&self.status()?.removed),
+            FileList::Deleted => of(&self.status()?.deleted),
+            FileList::Unknown => of(&self.status()?.unknown),
+            FileList::Ignored => of(&self.status()?.ignored),
+            FileList::Clean => of(&self.status()?.clean),
         }
     }
 
-    fn look(&self, path: &[u8]) -> Option<(u64, FileKind)> {
+    fn metadata(&self, path: &[u8]) -> Option<(u64, FileKind)> {
         if let FilesAt::Rev(_) = self.at {
             let (content, kind) = self.stored(path)?;
             return Some((content.len() as u64, kind));
@@ -226,16 +226,16 @@ impl FileSource for FilesOf {
         }
     }
 
-    fn ignored(&self) -> Result<PathTest, PatternError> {
+    fn ignored(&self) -> Result<PathPredicate, PatternError> {
         let ignore = self.ignore()?;
-        Ok(Arc::new(move |path| ignore.matches(path)))
+        Ok(PathPredicate::new(move |path| ignore.matches(path)))
     }
 
-    fn of_rev(&self, rev: Option<Rev>) -> Arc<dyn FileSource> {
+    fn at_rev(&self, rev: Option<Rev>) -> Arc<dyn FileSource> {
         Arc::new(self.other(FilesAt::Rev(rev)))
     }
 
-    fn at(&self, query: &[u8]) -> Result<Vec<Arc<dyn FileSource>>, PatternError> {
+    fn at_query(&self, query: &[u8]) -> Result<Vec<Arc<dyn FileSource>>, PatternError> {
         let places = (self.places.query)(query)?.into_iter();
         Ok(places
             .map(|at| Arc::new(self.other(at)) as Arc<dyn FileSource>)
@@ -252,9 +252,9 @@ impl FileSource for FilesOf {
         Ok(Arc::new(FilesOf { base, ..files }))
     }
 
-    fn included(&self, name: &[u8]) -> Result<PathTest, PatternError> {
+    fn pattern_file(&self, name: &[u8]) -> Result<PathPredicate, PatternError> {
         let root = self.places.repository.root();
         let ignore = IgnoreFiles::of_file(root, name).map_err(wrong)?;
-        Ok(Arc::new(move |path| ignore.matches(path)))
+        Ok(PathPredicate::new(move |path| ignore.matches(path)))
     }
 }

@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_repo::patterns::{End, Kind, Pattern, PatternSet};
+use varve_lang::patterns::{Pattern, PatternEnd, PatternKind, PatternSet};
 
 /// How deep files may include files.
 const INCLUDE_DEPTH: u32 = 20;
@@ -99,13 +99,13 @@ struct Reader<'a> {
 }
 
 /// What a word before a colon, or in a line `syntax:`, means for lines.
-fn syntax(word: &[u8]) -> Option<Kind> {
+fn syntax(word: &[u8]) -> Option<PatternKind> {
     Some(match word {
-        b"re" | b"regexp" | b"relre" => Kind::RelRe,
-        b"glob" | b"relglob" => Kind::RelGlob,
-        b"rootglob" => Kind::RootGlob,
-        b"include" => Kind::Include,
-        b"subinclude" => Kind::SubInclude,
+        b"re" | b"regexp" | b"relre" => PatternKind::RelRe,
+        b"glob" | b"relglob" => PatternKind::RelGlob,
+        b"rootglob" => PatternKind::RootGlob,
+        b"include" => PatternKind::Include,
+        b"subinclude" => PatternKind::SubInclude,
         _ => return None,
     })
 }
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
             let path = path.to_owned();
             return Err(WorkdirError::IgnoreDepth { path });
         }
-        let mut default = Kind::RelRe;
+        let mut default = PatternKind::RelRe;
         let mut patterns = Vec::new();
         for line in text.split(|byte| *byte == b'\n') {
             let line = without_comment(line);
@@ -189,8 +189,8 @@ impl<'a> Reader<'a> {
             let of_line = colon.and_then(|at| Some((syntax(&line[..at])?, &line[at + 1..])));
             let (kind, text) = of_line.unwrap_or((default, &line));
             match kind {
-                Kind::Include => self.include(text, depth)?,
-                Kind::SubInclude => self.subinclude(path, text, depth)?,
+                PatternKind::Include => self.include(text, depth)?,
+                PatternKind::SubInclude => self.subinclude(path, text, depth)?,
                 _ => patterns.push(Pattern {
                     kind,
                     text: text.to_vec(),
@@ -233,11 +233,12 @@ impl<'a> Reader<'a> {
             .iter()
             .flat_map(|source| source.1.iter().cloned())
             .collect();
-        let set = match PatternSet::compile(&all, End::FileOrFolder) {
+        let set = match PatternSet::compile(&all, PatternEnd::FileOrDirectory) {
             Ok(set) => set,
             Err(error) => {
-                let wrong =
-                    |source: &&Source| PatternSet::compile(&source.1, End::FileOrFolder).is_err();
+                let wrong = |source: &&Source| {
+                    PatternSet::compile(&source.1, PatternEnd::FileOrDirectory).is_err()
+                };
                 let found = self.sources.iter().find(wrong);
                 let name = found.map_or_else(String::new, |source| source.0.clone());
                 return Err(WorkdirError::Ignore { name, error });

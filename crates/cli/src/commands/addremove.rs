@@ -3,7 +3,7 @@
 use super::add::{DRY_RUN, refuse_subrepositories};
 use crate::face::{Abort, Category, Change, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
 use std::collections::BTreeMap;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_workdir::{Candidate, Rename, WorkingFiles, renames};
 
 /// See [`Command`].

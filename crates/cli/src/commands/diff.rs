@@ -7,8 +7,8 @@ use crate::face::diff::{
 use crate::face::revision::query;
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session, columns};
 use std::path::Path;
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
-use varve_repo::patterns::{Kind, Matcher, NamesOnly, Request};
 use varve_workdir::Dirstate;
 use varve_workdir::filesets::FilesAt;
 
@@ -121,16 +121,16 @@ fn is_merging(session: &mut Session) -> Result<bool, Abort> {
 /// of its files begin with.
 fn below(session: &mut Session, root: &[u8], matcher: &mut Matcher) -> Result<Vec<u8>, Abort> {
     let request = |patterns, root: &Path, cwd: &Path| {
-        let request = Request {
+        let request = MatchRequest {
             root,
             cwd,
             patterns,
             include: &[],
             exclude: &[],
-            default: Kind::RelPath,
+            default: PatternKind::RelPath,
             files: None,
         };
-        Matcher::new(&request, &NamesOnly)
+        Matcher::new(&request, &NameCheck)
     };
     let folder = request(&[root.to_vec()], session.root()?, &session.cwd)?;
     let folder = folder.named().first().cloned().unwrap_or_default();

@@ -4,7 +4,7 @@
 use super::log;
 use crate::face::changesets::{Look, Printer};
 use crate::face::{Abort, Flag, Matches, Session};
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{RepoView, Rev};
 
 /// `--rev` of commands that let changesets travel.

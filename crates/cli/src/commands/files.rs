@@ -77,7 +77,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 fn of_changeset(
     session: &mut Session,
     rev: Option<Rev>,
-    matcher: &varve_repo::patterns::Matcher,
+    matcher: &varve_lang::patterns::Matcher,
     details: bool,
 ) -> Result<Vec<Listed>, Abort> {
     let view = session.view()?;
@@ -106,7 +106,7 @@ fn of_changeset(
 
 fn of_working_folder(
     session: &mut Session,
-    matcher: &varve_repo::patterns::Matcher,
+    matcher: &varve_lang::patterns::Matcher,
     details: bool,
 ) -> Result<Vec<Listed>, Abort> {
     let dirstate = Dirstate::read(&session.repository()?)?;

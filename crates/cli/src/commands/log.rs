@@ -6,7 +6,7 @@ use crate::face::revision::query;
 use crate::face::{
     Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, STYLE, Session, TEMPLATE,
 };
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
 use varve_revset::{Engine, Expr, Set};
 

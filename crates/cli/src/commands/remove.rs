@@ -2,7 +2,7 @@
 
 use super::add::{DRY_RUN, refuse_subrepositories};
 use crate::face::{Abort, Category, Change, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_workdir::WorkingFiles;
 
 /// See [`Command`].

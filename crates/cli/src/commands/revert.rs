@@ -1,7 +1,7 @@
 //! `revert`: files as they are in a changeset.
 
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Locked, Repository, Rev};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{

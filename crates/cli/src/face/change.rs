@@ -4,7 +4,7 @@ use super::{Abort, Session};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, Locked, Repository};
 use varve_workdir::{Dirstate, Listing, State, Status, StatusRequest, working_status};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use varve_repo::date::{Clock, Zone};
+use varve_lang::date::{Clock, Zone};
 
 /// Where the rules of zones lie, by name.
 const ZONES: &str = "/usr/share/zoneinfo";
@@ -27,7 +27,7 @@ fn named(name: &str) -> Option<Zone> {
     if name.is_empty() || name == "UTC" {
         return None;
     }
-    of_file(&Path::new(ZONES).join(name)).or_else(|| Zone::from_rule(name))
+    of_file(&Path::new(ZONES).join(name)).or_else(|| Zone::from_posix(name))
 }
 
 fn of_file(path: &Path) -> Option<Zone> {

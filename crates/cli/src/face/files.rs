@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use varve_config::hgrc;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{Dirstate, Ignore, IgnoreFiles, PathAuditor};
 

@@ -4,8 +4,9 @@ use super::clock::clock;
 use super::revision::abort;
 use super::{Abort, Session};
 use std::sync::Arc;
-use varve_repo::fileset::{FileSource, FilesetError};
-use varve_repo::patterns::PatternError;
+use varve_lang::fileset::FilesetError;
+use varve_lang::patterns::PatternError;
+use varve_repo::fileset::FileSource;
 use varve_revset::{Context, Engine, RevsetError};
 use varve_workdir::filesets::{FilesAt, FilesOf, FilesetPlaces, Query};
 

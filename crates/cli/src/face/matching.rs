@@ -4,7 +4,10 @@ use super::working::short_hex;
 use super::{Abort, Matches, Session};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use varve_repo::patterns::{Audit, Kind, Matcher, NamesOnly, PatternError, Request};
+use varve_lang::patterns::{
+    FileResolver, MatchRequest, Matcher, NameCheck, PathCheck, PatternError, PatternKind,
+};
+use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{ManifestEntry, Node, RepoView};
 use varve_workdir::filesets::FilesAt;
 
@@ -30,12 +33,12 @@ fn asks_files(pattern: &[u8]) -> bool {
 impl Session {
     /// What the arguments, `-I` and `-X` match among the files of a changeset.
     pub(crate) fn matcher(&mut self, matches: &Matches) -> Result<Matcher, Abort> {
-        self.matcher_with(matches, matches.arguments(), &NamesOnly, FilesAt::Working)
+        self.matcher_with(matches, matches.arguments(), &NameCheck, FilesAt::Working)
     }
 
     /// The same with filesets about the files of `at`.
     pub(crate) fn matcher_at(&mut self, matches: &Matches, at: FilesAt) -> Result<Matcher, Abort> {
-        self.matcher_with(matches, matches.arguments(), &NamesOnly, at)
+        self.matcher_with(matches, matches.arguments(), &NameCheck, at)
     }
 
     /// The same for some of the arguments, with paths looked at by `audit`.
@@ -43,7 +46,7 @@ impl Session {
         &mut self,
         matches: &Matches,
         patterns: &[Vec<u8>],
-        audit: &dyn Audit,
+        audit: &dyn PathCheck,
         at: FilesAt,
     ) -> Result<Matcher, Abort> {
         let owned = |name| {
@@ -56,17 +59,17 @@ impl Session {
         let (include, exclude) = (owned("include"), owned("exclude"));
         let all = patterns.iter().chain(&include).chain(&exclude);
         let files = match all.clone().any(|pattern| asks_files(pattern)) {
-            true => Some(self.files_of(at)?),
+            true => Some(FilesetEvaluator::new(self.files_of(at)?)),
             false => None,
         };
-        let request = Request {
-            files: files.as_ref(),
+        let request = MatchRequest {
+            files: files.as_ref().map(|files| files as &dyn FileResolver),
             root: self.root()?,
             cwd: &self.cwd,
             patterns,
             include: &include,
             exclude: &exclude,
-            default: Kind::RelPath,
+            default: PatternKind::RelPath,
         };
         Ok(Matcher::new(&request, audit)?)
     }

@@ -2,7 +2,7 @@
 
 use super::clock::clock;
 use super::{Abort, Session};
-use varve_repo::date::{Date, DateRange};
+use varve_lang::date::{Date, DateRange};
 use varve_repo::{LookupError, RepoView, Rev};
 use varve_revset::{Context, Engine, RevsetError, Set};
 use varve_workdir::filesets::FilesAt;
@@ -45,7 +45,11 @@ impl Session {
                 zone: changeset.zone,
             })?;
             if range.contains(date.time) {
-                self.status(format!("found revision {} from {}\n", rev.0, date.usual()))?;
+                self.status(format!(
+                    "found revision {} from {}\n",
+                    rev.0,
+                    date.default_format()
+                ))?;
                 return Ok(rev);
             }
         }

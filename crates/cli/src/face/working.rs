@@ -2,7 +2,7 @@
 
 use super::{Abort, Matches, Session};
 use varve_base::storage::read_if_there;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, Node, RepoError, Rev};
 use varve_workdir::{Dirstate, IgnoreFiles, Listing, Status, StatusRequest, working_status};
 

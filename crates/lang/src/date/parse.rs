@@ -1,10 +1,10 @@
-//! From what a user typed to a date.
+//! Parsing of dates as users type them.
 
-use super::civil::{Civil, DAY};
-use super::template::{FORMS, Fields, WIDE_FORMS, match_form};
-use super::{Date, DateError, Zone};
+use super::forms::{FORMS, Fields, WIDE_FORMS, match_form};
+use super::{DAY, Date, DateError, Zone, civil_of, seconds_of};
+use jiff::civil;
 
-/// The present, which fills what a typed date leaves open.
+/// The current time and zone, which complete a typed date.
 #[derive(Clone, Debug)]
 pub struct Clock {
     /// Seconds since 1970.
@@ -14,7 +14,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The present moment as a date.
+    /// The current time in the user's zone.
     pub fn date(&self) -> Date {
         Date {
             time: self.now,
@@ -23,11 +23,11 @@ impl Clock {
     }
 }
 
-/// What stands for parts that are smaller than any that was typed, such as the minute of a day.
+/// Value of the parts that are smaller than any that was typed, such as the minute of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
-    /// A moment: only the time of day may be left open, and means its beginning.
-    Moment,
+    /// Only the time of day may be left out, and defaults to midnight.
+    Midnight,
     /// The first second of the year, month, day, hour or minute.
     First,
     /// The last second of it.
@@ -37,9 +37,9 @@ pub(super) enum Fill {
 /// Reads a date such as `2006-12-06 13:18`, `Dec 6`, `1165432709 0` or `yesterday`.
 ///
 /// # Errors
-/// What Mercurial says of it.
+/// [`DateError`], in Mercurial's words.
 pub fn parse(text: &str, clock: &Clock) -> Result<Date, DateError> {
-    parse_filled(text, clock, Fill::Moment)
+    parse_filled(text, clock, Fill::Midnight)
 }
 
 pub(super) fn parse_filled(text: &str, clock: &Clock, fill: Fill) -> Result<Date, DateError> {
@@ -54,7 +54,7 @@ pub(super) fn parse_filled(text: &str, clock: &Clock, fill: Fill) -> Result<Date
         _ => match seconds_and_zone(text) {
             Some((time, zone)) => return checked(time, zone),
             None => {
-                let unknown = || DateError::Unknown(text.to_owned());
+                let unknown = || DateError::Invalid(text.to_owned());
                 by_form(text, clock, fill).ok_or_else(unknown)?
             }
         },
@@ -68,24 +68,24 @@ fn checked(time: i64, zone: i64) -> Result<Date, DateError> {
     }
     match i32::try_from(zone) {
         Ok(short) if i64::from(short).abs() <= DAY => Ok(Date { time, zone: short }),
-        _ => Err(DateError::Zone(zone)),
+        _ => Err(DateError::ZoneOffset(zone)),
     }
 }
 
-/// The form in which changesets have it.
+/// Reads `SECONDS OFFSET`, the form in changesets.
 fn seconds_and_zone(text: &str) -> Option<(i64, i64)> {
     let (time, zone) = text.split_once(' ')?;
     Some((time.parse().ok()?, zone.parse().ok()?))
 }
 
-/// A day before today.
+/// The day that was `days_ago` days before today.
 fn day(clock: &Clock, days_ago: i64, fill: Fill) -> Date {
-    let now = Civil::of(clock.now - i64::from(clock.zone.west_at(clock.now)));
-    let that = Civil::of(now.seconds() - days_ago * DAY);
+    let local = clock.now - i64::from(clock.zone.west_at(clock.now));
+    let day = civil_of(local - days_ago * DAY);
     let fields = Fields {
-        year: Some(that.year),
-        month: Some(that.month),
-        day: Some(that.day),
+        year: Some(day.year().into()),
+        month: Some(day.month().into()),
+        day: Some(day.day().into()),
         ..Fields::default()
     };
     complete(&fields, clock, None, fill).unwrap_or_default()
@@ -93,7 +93,7 @@ fn day(clock: &Clock, days_ago: i64, fill: Fill) -> Date {
 
 fn by_form(text: &str, clock: &Clock, fill: Fill) -> Option<Date> {
     let (text, zone) = split_zone(text);
-    let wide: &[&str] = if fill == Fill::Moment {
+    let wide: &[&str] = if fill == Fill::Midnight {
         &[]
     } else {
         WIDE_FORMS
@@ -102,7 +102,7 @@ fn by_form(text: &str, clock: &Clock, fill: Fill) -> Option<Date> {
     forms.find_map(|form| complete(&match_form(form, text)?, clock, zone, fill))
 }
 
-/// Splits the zone off: `Z`, `+0100`, `-0600`, `UTC` or `GMT`; it is in seconds west.
+/// Splits off the zone, `Z`, `+0100`, `-0600`, `UTC` or `GMT`, as seconds west of UTC.
 fn split_zone(text: &str) -> (&str, Option<i32>) {
     for name in [" UTC", " GMT"] {
         if let Some(rest) = text.strip_suffix(name) {
@@ -129,10 +129,10 @@ fn split_zone(text: &str) -> (&str, Option<i32>) {
     (text, None)
 }
 
-/// Parts larger than those that were typed are those of now, smaller ones as `fill` says.
+/// Completes the typed parts: larger ones are taken from the clock, smaller ones from `fill`.
 fn complete(fields: &Fields, clock: &Clock, zone: Option<i32>, fill: Fill) -> Option<Date> {
     let west_now = zone.unwrap_or_else(|| clock.zone.west_at(clock.now));
-    let now = Civil::of(clock.now - i64::from(west_now));
+    let now = civil_of(clock.now - i64::from(west_now));
     let last = fill == Fill::Last;
     let mut typed = false;
     let mut part = |field: Option<i64>, now: i64, first: i64, end: i64| {
@@ -143,35 +143,26 @@ fn complete(fields: &Fields, clock: &Clock, zone: Option<i32>, fill: Fill) -> Op
             (false, false) => first,
         })
     };
-    let second = part(fields.second, now.second, 0, 59);
-    let minute = part(fields.minute, now.minute, 0, 59);
-    let hour = part(fields.hour, now.hour, 0, 23);
-    let day = part(fields.day, now.day, 1, 31);
-    let month = part(fields.month, now.month, 1, 12);
-    let year = part(fields.year, now.year, now.year, now.year);
-    let mut civil = Civil {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-    };
-    if fields.day.is_none() && last && !typed_time(fields) {
-        while !civil.exists() && civil.day > 28 {
-            civil.day -= 1;
-        }
+    let second = part(fields.second, now.second().into(), 0, 59);
+    let minute = part(fields.minute, now.minute().into(), 0, 59);
+    let hour = part(fields.hour, now.hour().into(), 0, 23);
+    let day = part(fields.day, now.day().into(), 1, 31);
+    let month = part(fields.month, now.month().into(), 1, 12);
+    let year = i64::from(now.year());
+    let year = part(fields.year, year, year, year);
+    let (year, month) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?);
+    let mut day = i8::try_from(day).ok()?;
+    if fields.day.is_none() && last && fields.hour.is_none() {
+        day = day.min(civil::Date::new(year, month, 1).ok()?.days_in_month());
     }
-    let local = civil.exists().then(|| civil.seconds())?;
+    let midnight = civil::Date::new(year, month, day).ok()?.at(0, 0, 0, 0);
+    // Seconds may be 60 or 61, which are those of the next minute.
+    let local = seconds_of(midnight) + hour * 3600 + minute * 60 + second;
     let zone = zone.unwrap_or_else(|| clock.zone.west_of_local(local));
     Some(Date {
         time: local + i64::from(zone),
         zone,
     })
-}
-
-fn typed_time(fields: &Fields) -> bool {
-    fields.hour.is_some()
 }
 
 #[cfg(test)]
@@ -186,7 +177,7 @@ mod tests {
         }
     }
 
-    /// What `hg debugdate` of 7.2.4 says on that day.
+    /// Recorded from `hg debugdate` of 7.2.4 on that day.
     const RECORDED: &[(&str, Option<(i64, i32)>)] = &[
         ("2006-12-06 13:18", Some((1_165_411_080, 0))),
         ("2006-12-06 13:18:29", Some((1_165_411_109, 0))),

@@ -1,10 +1,9 @@
-//! Stretches of time such as `>2020`, `<Dec 6`, `2006-12 to 2007`, `-30`.
+//! Ranges of time such as `>2020`, `<Dec 6`, `2006-12 to 2007`, `-30`.
 
-use super::DateError;
-use super::civil::DAY;
 use super::parse::{Clock, Fill, parse_filled};
+use super::{DAY, DateError};
 
-/// Moments from the first to the last, both included.
+/// A range of time, both ends included; in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DateRange {
     first: i64,
@@ -12,10 +11,10 @@ pub struct DateRange {
 }
 
 impl DateRange {
-    /// Reads what a user typed.
+    /// Parses a range.
     ///
     /// # Errors
-    /// What Mercurial says of it.
+    /// [`DateError`], in Mercurial's words.
     pub fn parse(text: &str, clock: &Clock) -> Result<DateRange, DateError> {
         let first = |text: &str| Ok(parse_filled(text, clock, Fill::First)?.time);
         let last = |text: &str| Ok(parse_filled(text, clock, Fill::Last)?.time);
@@ -40,7 +39,7 @@ impl DateRange {
             let number: i64 = days
                 .trim()
                 .parse()
-                .map_err(|_| DateError::Days(days.to_owned()))?;
+                .map_err(|_| DateError::InvalidDays(days.to_owned()))?;
             if number < 0 {
                 return Err(DateError::NegativeDays(days.to_owned()));
             }
@@ -55,7 +54,7 @@ impl DateRange {
         }
     }
 
-    /// Whether a moment lies in it.
+    /// Whether the range contains a time.
     pub fn contains(&self, time: i64) -> bool {
         (self.first..=self.last).contains(&time)
     }
@@ -64,7 +63,7 @@ impl DateRange {
 fn not_empty(date: &str, sign: char) -> Result<&str, DateError> {
     let date = date.trim();
     if date.is_empty() {
-        return Err(DateError::Half(sign));
+        return Err(DateError::MissingDate(sign));
     }
     Ok(date)
 }

@@ -10,9 +10,9 @@ use super::token::{Token, tokens};
 /// Deepest nesting.
 const DEEPEST: usize = 100;
 
-/// An expression.
+/// A node of a fileset's syntax tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Expr {
+pub enum Expr {
     /// A name or pattern without quotes.
     Symbol(Vec<u8>),
     /// The same with quotes.
@@ -35,8 +35,11 @@ pub(super) enum Expr {
     Negative,
 }
 
-/// Reads an expression.
-pub(super) fn parse(text: &[u8]) -> Result<Expr, FilesetError> {
+/// Parses a fileset.
+///
+/// # Errors
+/// [`FilesetError`] with the position.
+pub fn parse(text: &[u8]) -> Result<Expr, FilesetError> {
     let mut parser = Parser {
         tokens: tokens(text)?,
         next: 0,
@@ -91,7 +94,7 @@ fn longer(
 }
 
 fn too_deep() -> FilesetError {
-    FilesetError::plain("fileset is nested too deeply")
+    FilesetError::new("fileset is nested too deeply")
 }
 
 impl Parser {
@@ -162,7 +165,7 @@ impl Parser {
             ":" => {
                 let (Expr::Symbol(kind), Expr::Symbol(text) | Expr::Text(text)) = (left, right)
                 else {
-                    return Err(FilesetError::plain("pattern must be a string"));
+                    return Err(FilesetError::new("pattern must be a string"));
                 };
                 return Ok((Expr::Kind(kind, text), 1));
             }
@@ -191,7 +194,7 @@ impl Parser {
         }
         self.close()?;
         let Expr::Symbol(name) = name else {
-            return Err(FilesetError::plain("not a symbol"));
+            return Err(FilesetError::new("not a symbol"));
         };
         deeper(Expr::Call(name, arguments.0), arguments.1)
     }

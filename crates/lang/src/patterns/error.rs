@@ -1,11 +1,11 @@
-//! What can be wrong with a pattern, in Mercurial's words.
+//! Errors in patterns, in Mercurial's words.
 
 use std::path::PathBuf;
 
 /// A pattern cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// It does not follow the grammar of its kind.
+    /// The text does not follow the grammar of its kind.
     #[error("invalid pattern ({kind}): {text}")]
     Invalid {
         /// The kind.
@@ -13,7 +13,7 @@ pub enum PatternError {
         /// The pattern.
         text: String,
     },
-    /// It is a good expression in Python, but not in the linear-time language here.
+    /// A valid expression in Python that cannot be matched in linear time.
     #[error(
         "invalid pattern ({kind}): {text}: {what} cannot be matched in linear time and is not supported"
     )]
@@ -25,7 +25,7 @@ pub enum PatternError {
         /// The construct.
         what: &'static str,
     },
-    /// A kind that is known but not offered.
+    /// A known kind that is not supported in this place.
     #[error("patterns of the kind '{kind}:' are not supported here: {text}")]
     UnsupportedKind {
         /// The kind.
@@ -33,18 +33,18 @@ pub enum PatternError {
         /// The pattern.
         text: String,
     },
-    /// The patterns together are larger than any use of them.
+    /// The compiled pattern exceeds the limit of memory.
     #[error("patterns are too large: {0}")]
     TooLarge(String),
     /// A path leaves the repository.
     #[error("{name} not under root '{root}'", root = root.display())]
     NotUnderRoot {
-        /// As given.
+        /// The path as the user gave it.
         name: String,
         /// The repository.
         root: PathBuf,
     },
-    /// A path leads into the repository's own folder.
+    /// A path leads into `.hg`.
     #[error("path contains illegal component: {0}")]
     IllegalComponent(String),
     /// A path leads into another repository.
@@ -52,7 +52,7 @@ pub enum PatternError {
     NestedRepository {
         /// The path.
         path: String,
-        /// The other repository's folder.
+        /// The other repository's directory.
         nested: String,
     },
     /// A path leads through a symbolic link.
@@ -69,10 +69,10 @@ pub enum PatternError {
     /// A fileset, or a query for changesets in it, does not follow its grammar.
     #[error(transparent)]
     Fileset(#[from] crate::fileset::FilesetError),
-    /// What filesets ask of files cannot be told.
+    /// The files that a fileset asks for cannot be listed or read.
     #[error("{0}")]
     Files(String),
-    /// Lists name lists too deeply.
+    /// List files include one another too deeply.
     #[error("file lists are nested too deeply ({0})")]
     ListDepth(String),
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! *      any bytes but slashes        **     any bytes
-//! **/    any folders, or none         ?      one byte
+//! **/    any directories, or none         ?      one byte
 //! [a-z]  one of these, [!a] not       {a,b}  either
 //! \x     x itself
 //! ```
@@ -117,8 +117,8 @@ pub(super) fn push_literal(bytes: &[u8], out: &mut String) {
     bytes.iter().for_each(|byte| push_byte(*byte, out));
 }
 
-/// The folders at the beginning of a glob, or the whole, that are no pattern.
-pub(super) fn fixed_folders(glob: &[u8]) -> &[u8] {
+/// The directories at the beginning of a glob, or the whole, that are no pattern.
+pub(super) fn fixed_prefix(glob: &[u8]) -> &[u8] {
     let wild = |byte: &u8| matches!(byte, b'[' | b'{' | b'*' | b'?' | b'\\');
     match glob.iter().position(wild) {
         None if glob == b"." => b"",

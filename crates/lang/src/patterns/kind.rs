@@ -1,25 +1,25 @@
 //! The kinds of patterns.
 
-/// What stands before the colon of a pattern.
+/// How the text of a pattern is read; written before a colon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PatternKind {
     /// `re:` an expression that must match from the beginning of the path.
     Re,
     /// `relre:` an expression that may match anywhere.
     RelRe,
-    /// `glob:` from the current folder on.
+    /// `glob:` from the current directory on.
     Glob,
     /// `rootglob:` from the root on.
     RootGlob,
-    /// `relglob:` from any folder on.
+    /// `relglob:` from any directory on.
     RelGlob,
-    /// `path:` a file or folder, from the root.
+    /// `path:` a file or directory, from the root.
     Path,
     /// `filepath:` a file, from the root.
     FilePath,
-    /// `relpath:` a file or folder, from the current folder.
+    /// `relpath:` a file or directory, from the current directory.
     RelPath,
-    /// `rootfilesin:` the files of a folder, but not those of folders below.
+    /// `rootfilesin:` the files of a directory, but not those of directories below.
     RootFilesIn,
     /// `set:` an expression over files.
     Set,
@@ -29,35 +29,35 @@ pub enum Kind {
     ListFile0,
     /// `include:` more patterns from a file in the syntax of `.hgignore`.
     Include,
-    /// `subinclude:` the same, for the folder of that file.
+    /// `subinclude:` the same, for the directory of that file.
     SubInclude,
 }
 
-const NAMES: &[(&str, Kind)] = &[
-    ("re", Kind::Re),
-    ("relre", Kind::RelRe),
-    ("glob", Kind::Glob),
-    ("rootglob", Kind::RootGlob),
-    ("relglob", Kind::RelGlob),
-    ("path", Kind::Path),
-    ("filepath", Kind::FilePath),
-    ("relpath", Kind::RelPath),
-    ("rootfilesin", Kind::RootFilesIn),
-    ("set", Kind::Set),
-    ("listfile", Kind::ListFile),
-    ("listfile0", Kind::ListFile0),
-    ("include", Kind::Include),
-    ("subinclude", Kind::SubInclude),
+const NAMES: &[(&str, PatternKind)] = &[
+    ("re", PatternKind::Re),
+    ("relre", PatternKind::RelRe),
+    ("glob", PatternKind::Glob),
+    ("rootglob", PatternKind::RootGlob),
+    ("relglob", PatternKind::RelGlob),
+    ("path", PatternKind::Path),
+    ("filepath", PatternKind::FilePath),
+    ("relpath", PatternKind::RelPath),
+    ("rootfilesin", PatternKind::RootFilesIn),
+    ("set", PatternKind::Set),
+    ("listfile", PatternKind::ListFile),
+    ("listfile0", PatternKind::ListFile0),
+    ("include", PatternKind::Include),
+    ("subinclude", PatternKind::SubInclude),
 ];
 
-impl Kind {
-    /// The kind that a name means.
-    pub fn of_name(name: &[u8]) -> Option<Kind> {
+impl PatternKind {
+    /// The kind with a name.
+    pub fn of_name(name: &[u8]) -> Option<PatternKind> {
         let found = NAMES.iter().find(|(known, _)| known.as_bytes() == name);
         found.map(|(_, kind)| *kind)
     }
 
-    /// Its name.
+    /// The name that is written before the colon.
     pub fn name(self) -> &'static str {
         let found = NAMES.iter().find(|(_, kind)| *kind == self);
         found.map_or("", |(name, _)| name)
@@ -67,17 +67,18 @@ impl Kind {
 /// One pattern, its names already relative to the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// How the text is to be read.
-    pub kind: Kind,
-    /// What follows the colon.
+    /// How the text is read.
+    pub kind: PatternKind,
+    /// The part behind the colon.
     pub text: Vec<u8>,
 }
 
 impl Pattern {
-    /// Takes `kind:text` apart. What begins with no known kind is a text of the kind `default`.
-    pub fn parse(text: &[u8], default: Kind) -> Pattern {
+    /// Splits `kind:text`. A text without a known kind is of the kind `default`.
+    pub fn parse(text: &[u8], default: PatternKind) -> Pattern {
         let colon = text.iter().position(|byte| *byte == b':');
-        let known = colon.and_then(|at| Some((Kind::of_name(&text[..at])?, &text[at + 1..])));
+        let known =
+            colon.and_then(|at| Some((PatternKind::of_name(&text[..at])?, &text[at + 1..])));
         let (kind, text) = known.unwrap_or((default, text));
         Pattern {
             kind,
@@ -85,19 +86,29 @@ impl Pattern {
         }
     }
 
-    /// The folder or file that everything which matches lies in; empty for the root.
+    /// The directory or file that everything which matches lies in; empty for the root.
     pub fn root(&self) -> &[u8] {
         match self.kind {
-            Kind::Glob | Kind::RootGlob => super::glob::fixed_folders(&self.text),
-            Kind::Path | Kind::RelPath | Kind::FilePath | Kind::RootFilesIn => {
-                if self.text == b"." { b"" } else { &self.text }
+            PatternKind::Glob | PatternKind::RootGlob => super::glob::fixed_prefix(&self.text),
+            PatternKind::Path
+            | PatternKind::RelPath
+            | PatternKind::FilePath
+            | PatternKind::RootFilesIn => {
+                if self.text == b"." {
+                    b""
+                } else {
+                    &self.text
+                }
             }
             _ => b"",
         }
     }
 
-    /// Whether it can match more than a file or folder that it names.
+    /// Whether it can match more than a file or directory that it names.
     pub fn is_wild(&self) -> bool {
-        !matches!(self.kind, Kind::Path | Kind::RelPath | Kind::FilePath)
+        !matches!(
+            self.kind,
+            PatternKind::Path | PatternKind::RelPath | PatternKind::FilePath
+        )
     }
 }

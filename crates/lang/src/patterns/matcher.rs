@@ -1,23 +1,22 @@
-//! What a command works on: its arguments, `-I` and `-X`.
+//! The files that a command works on, by its arguments, `-I` and `-X`.
 
-use super::PatternError;
-use super::kind::{Kind, Pattern};
-use super::names::{Audit, normalise, relative_to_root};
-use super::set::{End, PatternSet, is_below};
-use crate::fileset::{self, FileSource, Fileset, FilesetError};
+use super::kind::{Pattern, PatternKind};
+use super::names::{PathCheck, normalise, relative_to_root};
+use super::set::{PatternEnd, PatternSet, is_below};
+use super::{FileResolver, PathPredicate, PatternError};
+use crate::fileset::{self, Expr, FilesetError};
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
 
-/// How deep lists may name lists.
+/// Deepest nesting of list files and filesets.
 const LIST_DEPTH: u32 = 20;
 
-/// What the user wrote, and where.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The repository's folder, absolute.
+/// The patterns of a command, as typed, and the directory that they are relative to.
+#[derive(Clone, Copy)]
+pub struct MatchRequest<'a> {
+    /// The repository's directory, absolute.
     pub root: &'a Path,
-    /// The folder that names are meant from, absolute.
+    /// The directory that names are relative to, absolute.
     pub cwd: &'a Path,
     /// The arguments.
     pub patterns: &'a [Vec<u8>],
@@ -25,35 +24,35 @@ pub struct Request<'a> {
     pub include: &'a [Vec<u8>],
     /// The values of `-X`.
     pub exclude: &'a [Vec<u8>],
-    /// The kind of arguments that name none.
-    pub default: Kind,
-    /// What filesets are about; without it they are refused.
-    pub files: Option<&'a Arc<dyn FileSource>>,
+    /// The kind of arguments without one.
+    pub default: PatternKind,
+    /// Resolves `set:` and `include:`; without it these kinds are refused.
+    pub files: Option<&'a dyn FileResolver>,
 }
 
-/// Patterns as they were read.
+/// Patterns with paths from the root on.
 #[derive(Default)]
-struct Found {
+struct ResolvedPatterns {
     patterns: Vec<Pattern>,
-    filesets: Vec<Fileset>,
+    predicates: Vec<PathPredicate>,
 }
 
-impl Found {
-    fn compile(self, end: End) -> Result<PatternSet, PatternError> {
+impl ResolvedPatterns {
+    fn compile(self, end: PatternEnd) -> Result<PatternSet, PatternError> {
         let mut set = PatternSet::compile(&self.patterns, end)?;
-        set.add_filesets(self.filesets);
+        set.add_predicates(self.predicates);
         Ok(set)
     }
 }
 
-/// Tells which files a command works on.
+/// Selects the files that a command works on.
 #[derive(Clone, Debug)]
 pub struct Matcher {
     /// `None` matches everything.
     patterns: Option<PatternSet>,
     include: Option<PatternSet>,
     exclude: Option<PatternSet>,
-    /// A file or folder that nothing matches outside of.
+    /// A file or directory outside of which nothing matches.
     below: Option<Vec<u8>>,
     named: Vec<Vec<u8>>,
     exact: HashSet<Vec<u8>>,
@@ -76,39 +75,39 @@ impl Matcher {
 
     /// Matches these files and nothing else; paths are from the root.
     pub fn exactly(files: impl IntoIterator<Item = Vec<u8>>) -> Matcher {
-        let kind = Kind::FilePath;
+        let kind = PatternKind::FilePath;
         let files = files.into_iter().map(|text| Pattern { kind, text });
         let files: Vec<Pattern> = files.collect();
-        // Of this kind nothing can be wrong.
-        let set = PatternSet::compile(&files, End::File).unwrap_or_default();
+        // Patterns of this kind are always valid.
+        let set = PatternSet::compile(&files, PatternEnd::File).unwrap_or_default();
         let mut matcher = Matcher::everything();
         matcher.patterns = Some(set);
         matcher.add_named(&files);
         matcher
     }
 
-    /// Reads what the user wrote.
+    /// Compiles the patterns of a command.
     ///
     /// # Errors
-    /// The first pattern that is wrong.
-    pub fn new(request: &Request<'_>, audit: &dyn Audit) -> Result<Matcher, PatternError> {
+    /// The first pattern that is invalid.
+    pub fn new(request: &MatchRequest<'_>, paths: &dyn PathCheck) -> Result<Matcher, PatternError> {
         let mut matcher = Matcher::everything();
-        let reader = Reader { request, audit };
+        let resolver = Resolver { request, paths };
         if !request.patterns.is_empty() {
-            let mut found = Found::default();
-            reader.read(request.patterns, request.default, 0, &mut found)?;
+            let mut found = ResolvedPatterns::default();
+            resolver.resolve(request.patterns, request.default, 0, &mut found)?;
             matcher.wild =
-                !found.filesets.is_empty() || found.patterns.iter().any(Pattern::is_wild);
+                !found.predicates.is_empty() || found.patterns.iter().any(Pattern::is_wild);
             matcher.add_named(&found.patterns);
-            if !found.filesets.is_empty() && matcher.exact.insert(Vec::new()) {
+            if !found.predicates.is_empty() && matcher.exact.insert(Vec::new()) {
                 matcher.named.insert(0, Vec::new());
             }
-            matcher.patterns = Some(found.compile(End::File)?);
+            matcher.patterns = Some(found.compile(PatternEnd::File)?);
         }
         let set = |texts: &[Vec<u8>]| {
-            let mut found = Found::default();
-            reader.read(texts, Kind::Glob, 0, &mut found)?;
-            found.compile(End::FileOrFolder)
+            let mut found = ResolvedPatterns::default();
+            resolver.resolve(texts, PatternKind::Glob, 0, &mut found)?;
+            found.compile(PatternEnd::FileOrDirectory)
         };
         if !request.include.is_empty() {
             matcher.include = Some(set(request.include)?);
@@ -119,7 +118,7 @@ impl Matcher {
         Ok(matcher)
     }
 
-    /// Lets only the file `path`, or files below it, match of those that matched so far.
+    /// Restricts the matcher to the file `path`, or the files below it.
     pub fn keep_below(&mut self, path: Vec<u8>) {
         self.named.push(path.clone());
         self.named.sort_unstable();
@@ -156,13 +155,15 @@ impl Matcher {
             && self.below.is_none()
     }
 
-    /// Whether anything in a folder or below may match; the empty folder is the root.
-    pub fn may_match_below(&self, folder: &[u8]) -> bool {
-        let may =
-            |set: &Option<PatternSet>| set.as_ref().is_none_or(|set| set.may_match_below(folder));
-        let excluded = |set: &PatternSet| set.matches_all_below(folder);
+    /// Whether anything in a directory or below may match; the empty directory is the root.
+    pub fn may_match_below(&self, directory: &[u8]) -> bool {
+        let may = |set: &Option<PatternSet>| {
+            set.as_ref()
+                .is_none_or(|set| set.may_match_below(directory))
+        };
+        let excluded = |set: &PatternSet| set.matches_all_below(directory);
         let related = |below: &Vec<u8>| {
-            is_below(folder, below) || is_below(below, folder) || folder.is_empty()
+            is_below(directory, below) || is_below(below, directory) || directory.is_empty()
         };
         self.below.as_ref().is_none_or(related)
             && may(&self.patterns)
@@ -170,14 +171,14 @@ impl Matcher {
             && !self.exclude.as_ref().is_some_and(excluded)
     }
 
-    /// The files and folders that arguments name, and the folders at the beginning of globs, each
-    /// from the root on and sorted; empty for the root. Who walks says of each that is not there
-    /// that it is not.
+    /// The files and directories that arguments name, and the directories at the beginning of
+    /// globs, each from the root on and sorted; empty for the root. A walk reports each of them
+    /// that does not exist.
     pub fn named(&self) -> &[Vec<u8>] {
         &self.named
     }
 
-    /// Whether an argument names this file, not a folder above it or a pattern.
+    /// Whether an argument names this file, not a directory above it or a pattern.
     pub fn is_exact(&self, path: &[u8]) -> bool {
         self.exact.contains(path)
     }
@@ -188,56 +189,63 @@ impl Matcher {
     }
 }
 
-/// `kind:text`, where a kind is given.
+/// `kind:text`, or `text` without a kind.
 fn whole_pattern(kind: Option<&[u8]>, text: &[u8]) -> Result<Vec<u8>, PatternError> {
     let Some(kind) = kind else {
         return Ok(text.to_vec());
     };
-    if Kind::of_name(kind).is_none() {
+    if PatternKind::of_name(kind).is_none() {
         let kind = String::from_utf8_lossy(kind);
-        return Err(FilesetError::plain(format!("invalid pattern kind: {kind}")).into());
+        return Err(FilesetError::new(format!("invalid pattern kind: {kind}")).into());
     }
     Ok([kind, b":", text].concat())
 }
 
-struct Reader<'a> {
-    request: &'a Request<'a>,
-    audit: &'a dyn Audit,
+struct Resolver<'a> {
+    request: &'a MatchRequest<'a>,
+    paths: &'a dyn PathCheck,
 }
 
-impl Reader<'_> {
-    /// Adds patterns with names from the root on.
-    fn read(
+impl Resolver<'_> {
+    /// Adds the patterns `texts` to `found`, with paths from the root on.
+    fn resolve(
         &self,
         texts: &[Vec<u8>],
-        default: Kind,
+        default: PatternKind,
         depth: u32,
-        found: &mut Found,
+        found: &mut ResolvedPatterns,
     ) -> Result<(), PatternError> {
         for text in texts {
             let mut pattern = Pattern::parse(text, default);
-            let Request { root, cwd, .. } = *self.request;
-            match pattern.kind {
-                Kind::Glob | Kind::RelPath => {
+            let MatchRequest { root, cwd, .. } = *self.request;
+            match (pattern.kind, self.request.files) {
+                (PatternKind::Glob | PatternKind::RelPath, _) => {
                     pattern.text = relative_to_root(root, cwd, &pattern.text)?;
                     if !pattern.text.is_empty() {
-                        self.audit.check(&pattern.text)?;
+                        self.paths.check(&pattern.text)?;
                     }
                 }
-                Kind::ListFile | Kind::ListFile0 => {
+                (PatternKind::ListFile | PatternKind::ListFile0, _) => {
                     let list = self.list(&pattern, depth)?;
-                    self.read(&list, default, depth + 1, found)?;
+                    self.resolve(&list, default, depth + 1, found)?;
                     continue;
                 }
-                Kind::Set | Kind::Include if self.request.files.is_some() => {
-                    self.of_files(&pattern, depth, found)?;
+                (PatternKind::Set, Some(files)) => {
+                    self.fileset(&pattern.text, files, depth, found)?;
                     continue;
                 }
-                Kind::RelGlob
-                | Kind::Path
-                | Kind::RootFilesIn
-                | Kind::RootGlob
-                | Kind::FilePath => pattern.text = normalise(&pattern.text),
+                (PatternKind::Include, Some(files)) => {
+                    found.predicates.push(files.pattern_file(&pattern.text)?);
+                    continue;
+                }
+                (
+                    PatternKind::RelGlob
+                    | PatternKind::Path
+                    | PatternKind::RootFilesIn
+                    | PatternKind::RootGlob
+                    | PatternKind::FilePath,
+                    _,
+                ) => pattern.text = normalise(&pattern.text),
                 _ => {}
             }
             found.patterns.push(pattern);
@@ -245,50 +253,35 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Adds what is not told by names alone.
-    fn of_files(
-        &self,
-        pattern: &Pattern,
-        depth: u32,
-        found: &mut Found,
-    ) -> Result<(), PatternError> {
-        match self.request.files {
-            Some(files) if pattern.kind == Kind::Include => {
-                let test = files.included(&pattern.text)?;
-                found.filesets.push(Fileset::of_test(test));
-                Ok(())
-            }
-            Some(files) => self.fileset(&pattern.text, files, depth, found),
-            None => Ok(()),
-        }
-    }
-
-    /// Adds a fileset. One that is a pattern and nothing else is that pattern.
+    /// Adds a fileset. One that is a single pattern is added as that pattern.
     fn fileset(
         &self,
         text: &[u8],
-        files: &Arc<dyn FileSource>,
+        files: &dyn FileResolver,
         depth: u32,
-        found: &mut Found,
+        found: &mut ResolvedPatterns,
     ) -> Result<(), PatternError> {
         if depth >= LIST_DEPTH {
             let text = String::from_utf8_lossy(text).into_owned();
             return Err(PatternError::ListDepth(text));
         }
-        if let Some((kind, text)) = fileset::only_pattern(text) {
-            let text = whole_pattern(kind.as_deref(), &text)?;
-            return self.read(&[text], Kind::Glob, depth + 1, found);
-        }
-        let compile = |kind: Option<&[u8]>, text: &[u8]| {
-            let mut inner = Found::default();
+        let resolve = |kind: Option<&[u8]>, text: &[u8], found: &mut ResolvedPatterns| {
             let text = whole_pattern(kind, text)?;
-            self.read(&[text], Kind::Glob, depth + 1, &mut inner)?;
-            Ok(Fileset::of_patterns(inner.compile(End::File)?))
+            self.resolve(&[text], PatternKind::Glob, depth + 1, found)
         };
-        found
-            .filesets
-            .push(fileset::compile(text, files, &compile)?);
-        Ok(())
+        let compile = |kind: Option<&[u8]>, text: &[u8]| {
+            let mut inner = ResolvedPatterns::default();
+            resolve(kind, text, &mut inner)?;
+            inner.compile(PatternEnd::File)
+        };
+        match fileset::parse(text)? {
+            Expr::Symbol(text) | Expr::Text(text) => resolve(None, &text, found),
+            Expr::Kind(kind, text) => resolve(Some(&kind), &text, found),
+            expr => {
+                found.predicates.push(files.fileset(&expr, &compile)?);
+                Ok(())
+            }
+        }
     }
 
     fn list(&self, pattern: &Pattern, depth: u32) -> Result<Vec<Vec<u8>>, PatternError> {
@@ -302,7 +295,7 @@ impl Reader<'_> {
             .cwd
             .join(std::ffi::OsStr::from_bytes(&pattern.text));
         let text = std::fs::read(path).map_err(|_| PatternError::List(name))?;
-        let end = if pattern.kind == Kind::ListFile {
+        let end = if pattern.kind == PatternKind::ListFile {
             b'\n'
         } else {
             0

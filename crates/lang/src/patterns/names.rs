@@ -1,32 +1,32 @@
-//! Names as people write them, made relative to the root of the repository.
+//! File names that users type, made relative to the root of the repository.
 
 use super::PatternError;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Looks at what a path leads through.
-pub trait Audit {
-    /// Refuses paths that lead out of the repository, or into another.
+/// Refuses paths that may lead out of a repository.
+pub trait PathCheck {
+    /// Checks a path from the root on.
     ///
     /// # Errors
-    /// What is wrong with the path.
+    /// [`PatternError`] if the path leads out of the repository, or into another.
     fn check(&self, path: &[u8]) -> Result<(), PatternError>;
 }
 
-/// Looks at nothing but the names: for revisions, whose files are not on the disk.
+/// Checks nothing but the names; for changesets, whose files are not on the disk.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NamesOnly;
+pub struct NameCheck;
 
-impl Audit for NamesOnly {
+impl PathCheck for NameCheck {
     fn check(&self, path: &[u8]) -> Result<(), PatternError> {
         check_components(path)
     }
 }
 
-/// Refuses names that belong to a repository's own folder.
+/// Refuses paths through `.hg` or `..`.
 ///
 /// # Errors
-/// What is wrong with the path.
+/// [`PatternError`] if the path leads out of the repository, or into another.
 pub fn check_components(path: &[u8]) -> Result<(), PatternError> {
     let shown = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
     let own = |part: &[u8]| part.eq_ignore_ascii_case(b".hg") || part.eq_ignore_ascii_case(b".hg.");
@@ -46,8 +46,8 @@ pub fn check_components(path: &[u8]) -> Result<(), PatternError> {
     Ok(())
 }
 
-/// Takes out `.`, `..` and double slashes. What is left of nothing is `.`; what leads out of the
-/// beginning keeps its `..`.
+/// Removes `.`, `..` and double slashes. An empty result is `.`; a relative path that leads above
+/// its beginning keeps its `..`.
 pub fn normalise(path: &[u8]) -> Vec<u8> {
     let absolute = path.first() == Some(&b'/');
     let mut parts: Vec<&[u8]> = Vec::new();
@@ -70,17 +70,17 @@ pub fn normalise(path: &[u8]) -> Vec<u8> {
     joined
 }
 
-/// The path of `name`, which is meant from `cwd`, from `root` on; empty for the root itself. Both
-/// folders are absolute.
+/// The path from `root` to `name`, which is relative to `cwd`; empty for the root itself. `root`
+/// and `cwd` are absolute.
 ///
 /// # Errors
 /// [`PatternError::NotUnderRoot`].
 pub fn relative_to_root(root: &Path, cwd: &Path, name: &[u8]) -> Result<Vec<u8>, PatternError> {
-    let folder = cwd.as_os_str().as_bytes();
+    let directory = cwd.as_os_str().as_bytes();
     let whole = if name.starts_with(b"/") {
         normalise(name)
     } else {
-        normalise(&[folder, b"/", name].concat())
+        normalise(&[directory, b"/", name].concat())
     };
     let top = normalise(root.as_os_str().as_bytes());
     let inside = match whole.strip_prefix(&top[..]) {

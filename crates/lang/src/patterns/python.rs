@@ -6,19 +6,21 @@
 
 use super::glob::push_byte;
 
-/// Why an expression was not translated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+/// An expression that cannot be translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PythonRegexError {
     /// Python refuses it too.
+    #[error("invalid regular expression")]
     Invalid,
-    /// Python takes it.
+    /// Python accepts this construct, but it cannot be matched in linear time.
+    #[error("{0} cannot be matched in linear time and is not supported")]
     Unsupported(&'static str),
 }
 
-use Refusal::{Invalid, Unsupported};
+use PythonRegexError::{Invalid, Unsupported};
 
 /// Appends the translated expression.
-pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), Refusal> {
+pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), PythonRegexError> {
     // Whether something stands before that can be repeated.
     let mut repeatable = false;
     while let [byte, behind @ ..] = rest {
@@ -52,7 +54,7 @@ pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), Refusa
 }
 
 /// What may follow `*`, `+`, `?` and counts: `?` for as few as possible.
-fn after_repeat<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+fn after_repeat<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     match rest {
         [b'?', behind @ ..] => {
             out.push('?');
@@ -64,7 +66,7 @@ fn after_repeat<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusa
     }
 }
 
-fn push_escape<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+fn push_escape<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     let [byte, behind @ ..] = rest else {
         return Err(Invalid);
     };
@@ -85,7 +87,7 @@ fn push_escape<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal
 }
 
 /// The byte that an escape means, and what follows.
-fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
+fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), PythonRegexError> {
     let [byte, behind @ ..] = rest else {
         return Err(Invalid);
     };
@@ -119,7 +121,7 @@ fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
     Ok((byte, behind))
 }
 
-fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     let Some(extension) = rest.strip_prefix(b"?") else {
         out.push('(');
         return Ok(rest);
@@ -144,7 +146,7 @@ fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal>
 }
 
 /// `ims-x:` or `imsx)`.
-fn push_flags<'a>(flags: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+fn push_flags<'a>(flags: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     let end = flags.iter().position(|byte| matches!(byte, b':' | b')'));
     let end = end.ok_or(Invalid)?;
     out.push_str("(?");
@@ -183,13 +185,13 @@ fn count(rest: &[u8]) -> Option<(String, usize)> {
     Some((counts, end + 1))
 }
 
-fn push_count<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+fn push_count<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     let (counts, len) = count(rest).ok_or(Invalid)?;
     out.push_str(&counts);
     after_repeat(&rest[len..], out)
 }
 
-fn push_class<'a>(mut rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+fn push_class<'a>(mut rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     out.push('[');
     if let [b'^', behind @ ..] = rest {
         out.push('^');
@@ -219,7 +221,7 @@ fn push_class<'a>(mut rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refu
 }
 
 /// One byte of a class, or two with a hyphen between.
-fn push_range<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal> {
+fn push_range<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     let (low, behind) = class_byte(rest)?;
     push_byte(low, out);
     let [b'-', upper @ ..] = behind else {
@@ -237,7 +239,7 @@ fn push_range<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], Refusal>
     Ok(behind)
 }
 
-fn class_byte(rest: &[u8]) -> Result<(u8, &[u8]), Refusal> {
+fn class_byte(rest: &[u8]) -> Result<(u8, &[u8]), PythonRegexError> {
     match rest {
         [b'\\', b'b', behind @ ..] => Ok((8, behind)),
         [b'\\', behind @ ..] => escaped_byte(behind),

@@ -1,46 +1,41 @@
-//! Many patterns as one set.
+//! Patterns compiled into one set.
 
-use super::kind::{Kind, Pattern};
-use super::python::{self, Refusal};
-use super::{PatternError, glob};
-use crate::fileset::Fileset;
-use regex::bytes::{Regex, RegexBuilder};
+use super::kind::{Pattern, PatternKind};
+use super::python::{self, PythonRegexError};
+use super::{PathPredicate, PatternError, glob, regex as python_regex};
+use regex::bytes::Regex;
 use std::collections::HashSet;
 
-/// Where a glob must end.
+/// Where a match of a glob must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum PatternEnd {
     /// At the end of the path, as in arguments of commands.
     File,
     /// There or at a slash, as with `-I`, `-X` and in `.hgignore`.
-    FileOrFolder,
+    FileOrDirectory,
 }
 
-impl End {
+impl PatternEnd {
     fn regex(self) -> &'static str {
         match self {
-            End::File => "$",
-            End::FileOrFolder => "(?:/|$)",
+            PatternEnd::File => "$",
+            PatternEnd::FileOrDirectory => "(?:/|$)",
         }
     }
 }
 
-/// Memory that one expression may take when compiled, and how deep its groups may be nested.
-const SIZE_LIMIT: usize = 16 << 20;
-const NEST_LIMIT: u32 = 200;
-
-/// Patterns that were compiled together.
+/// Patterns compiled into one set.
 #[derive(Clone, Debug, Default)]
 pub struct PatternSet {
     all: bool,
-    /// Files and folders with all that is below.
+    /// Files, and directories with everything below.
     trees: HashSet<Vec<u8>>,
     files: HashSet<Vec<u8>>,
     /// Folders of which the files match that lie directly in them.
-    folders: HashSet<Vec<u8>>,
-    /// Several only where one would be too large.
+    directories: HashSet<Vec<u8>>,
+    /// More than one only where one would be too large.
     regexes: Vec<Regex>,
-    filesets: Vec<Fileset>,
+    predicates: Vec<PathPredicate>,
     /// Folders outside of which nothing matches; one that is empty is the root.
     roots: Vec<Vec<u8>>,
 }
@@ -50,7 +45,7 @@ impl PatternSet {
     ///
     /// # Errors
     /// The first that is wrong.
-    pub fn compile(patterns: &[Pattern], end: End) -> Result<PatternSet, PatternError> {
+    pub fn compile(patterns: &[Pattern], end: PatternEnd) -> Result<PatternSet, PatternError> {
         let mut set = PatternSet::default();
         let mut expressions = Vec::new();
         for pattern in patterns {
@@ -58,9 +53,9 @@ impl PatternSet {
             let text = pattern.text.clone();
             match pattern.kind {
                 _ if is_everything(pattern) => set.all = true,
-                Kind::Path | Kind::RelPath => drop(set.trees.insert(text)),
-                Kind::FilePath => drop(set.files.insert(text)),
-                Kind::RootFilesIn => drop(set.folders.insert(pattern.root().to_vec())),
+                PatternKind::Path | PatternKind::RelPath => drop(set.trees.insert(text)),
+                PatternKind::FilePath => drop(set.files.insert(text)),
+                PatternKind::RootFilesIn => drop(set.directories.insert(pattern.root().to_vec())),
                 _ => expressions.push((pattern, expression(pattern, end)?)),
             }
         }
@@ -70,28 +65,23 @@ impl PatternSet {
         Ok(set)
     }
 
-    /// Adds what filesets match.
-    pub(super) fn add_filesets(&mut self, filesets: Vec<Fileset>) {
-        self.roots.extend(filesets.iter().map(|_| Vec::new()));
-        self.filesets.extend(filesets);
+    /// Adds the paths for which any of `predicates` holds.
+    pub(super) fn add_predicates(&mut self, predicates: Vec<PathPredicate>) {
+        self.roots.extend(predicates.iter().map(|_| Vec::new()));
+        self.predicates.extend(predicates);
     }
 
     fn add_regexes(&mut self, expressions: &[(&Pattern, String)]) -> Result<(), PatternError> {
         let texts: Vec<&str> = expressions.iter().map(|(_, text)| text.as_str()).collect();
         let whole = format!("^(?:{})", texts.join("|"));
-        let built = RegexBuilder::new(&whole)
-            .unicode(false)
-            .size_limit(SIZE_LIMIT)
-            .nest_limit(NEST_LIMIT)
-            .build();
-        match (built, expressions) {
+        match (python_regex::build(&whole), expressions) {
             (Ok(regex), _) => self.regexes.push(regex),
             (Err(regex::Error::CompiledTooBig(_)), [(pattern, _)]) => {
                 return Err(PatternError::TooLarge(shown(&pattern.text)));
             }
             (Err(_), [(pattern, _)]) => return Err(invalid(pattern)),
             (Err(_), _) => {
-                // Too large together, or one of them is wrong: the halves will tell.
+                // Too large together, or one of them is invalid: each half is compiled on its own.
                 let (left, right) = expressions.split_at(expressions.len() / 2);
                 self.add_regexes(left)?;
                 self.add_regexes(right)?;
@@ -100,12 +90,12 @@ impl PatternSet {
         Ok(())
     }
 
-    /// Whether there is no pattern in it, so that nothing matches.
+    /// Whether the set has no pattern, so that nothing matches.
     pub fn is_empty(&self) -> bool {
         self.roots.is_empty()
     }
 
-    /// Whether everything matches.
+    /// Whether every path matches.
     pub fn is_everything(&self) -> bool {
         self.all
     }
@@ -115,78 +105,79 @@ impl PatternSet {
         self.all
             || self.files.contains(path)
             || self.is_in_tree(path)
-            || (!self.folders.is_empty() && self.folders.contains(folder_of(path)))
+            || (!self.directories.is_empty() && self.directories.contains(parent_of(path)))
             || self.regexes.iter().any(|regex| regex.is_match(path))
-            || self.filesets.iter().any(|set| set.matches(path))
+            || self.predicates.iter().any(|test| test.matches(path))
     }
 
     fn is_in_tree(&self, path: &[u8]) -> bool {
         !self.trees.is_empty()
-            && (self.trees.contains(path) || folders(path).any(|above| self.trees.contains(above)))
+            && (self.trees.contains(path)
+                || directories(path).any(|above| self.trees.contains(above)))
     }
 
-    /// Whether all that lies in a folder matches, as far as names alone tell.
-    pub fn matches_all_below(&self, folder: &[u8]) -> bool {
-        self.all || self.is_in_tree(folder)
+    /// Whether every path below a directory matches, as far as names alone decide.
+    pub fn matches_all_below(&self, directory: &[u8]) -> bool {
+        self.all || self.is_in_tree(directory)
     }
 
-    /// Whether anything in a folder or below may match.
-    pub fn may_match_below(&self, folder: &[u8]) -> bool {
-        self.all || folder.is_empty() || {
+    /// Whether anything in a directory or below may match.
+    pub fn may_match_below(&self, directory: &[u8]) -> bool {
+        self.all || directory.is_empty() || {
             let related = |root: &Vec<u8>| {
-                root.is_empty() || is_below(folder, root) || is_below(root, folder)
+                root.is_empty() || is_below(directory, root) || is_below(root, directory)
             };
             self.roots.iter().any(related)
         }
     }
 }
 
-/// Whether `path` is `folder` or lies below.
-pub(super) fn is_below(path: &[u8], folder: &[u8]) -> bool {
-    path.strip_prefix(folder)
+/// Whether `path` is `directory` or lies below.
+pub(super) fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory)
         .is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
 }
 
-fn folder_of(path: &[u8]) -> &[u8] {
+fn parent_of(path: &[u8]) -> &[u8] {
     let slash = path.iter().rposition(|byte| *byte == b'/');
     &path[..slash.unwrap_or(0)]
 }
 
-/// The folders above a path, without the root.
-fn folders(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The directories above a path, without the root.
+fn directories(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.map(|(at, _)| &path[..at])
 }
 
 fn is_everything(pattern: &Pattern) -> bool {
     match pattern.kind {
-        Kind::Path | Kind::RelPath => matches!(&pattern.text[..], b"" | b"."),
-        Kind::Glob | Kind::Re | Kind::RelRe => pattern.text.is_empty(),
+        PatternKind::Path | PatternKind::RelPath => matches!(&pattern.text[..], b"" | b"."),
+        PatternKind::Glob | PatternKind::Re | PatternKind::RelRe => pattern.text.is_empty(),
         _ => false,
     }
 }
 
-fn expression(pattern: &Pattern, end: End) -> Result<String, PatternError> {
+fn expression(pattern: &Pattern, end: PatternEnd) -> Result<String, PatternError> {
     let text = &pattern.text;
     // Each stands in a group of its own, so that its flags end with it.
     let mut out = String::from("(?:");
     match pattern.kind {
-        Kind::Glob | Kind::RootGlob => {
+        PatternKind::Glob | PatternKind::RootGlob => {
             glob::push_regex(text, &mut out).ok_or_else(|| invalid(pattern))?;
             out.push_str(end.regex());
         }
-        Kind::RelGlob => {
+        PatternKind::RelGlob => {
             out.push_str("(?:|.*/)");
             glob::push_regex(text, &mut out).ok_or_else(|| invalid(pattern))?;
             out.push_str(end.regex());
         }
-        Kind::Re | Kind::RelRe => {
-            if pattern.kind == Kind::RelRe && !text.starts_with(b"^") {
+        PatternKind::Re | PatternKind::RelRe => {
+            if pattern.kind == PatternKind::RelRe && !text.starts_with(b"^") {
                 out.push_str(".*");
             }
             python::push_regex(text, &mut out).map_err(|refusal| match refusal {
-                Refusal::Invalid => invalid(pattern),
-                Refusal::Unsupported(what) => PatternError::Unsupported {
+                PythonRegexError::Invalid => invalid(pattern),
+                PythonRegexError::Unsupported(what) => PatternError::Unsupported {
                     kind: pattern.kind.name(),
                     text: shown(text),
                     what,
@@ -200,18 +191,6 @@ fn expression(pattern: &Pattern, end: End) -> Result<String, PatternError> {
     }
     out.push(')');
     Ok(out)
-}
-
-/// An expression of Python that is looked for anywhere in a text; `None` if it cannot be used.
-pub(crate) fn search_regex(text: &[u8]) -> Option<Regex> {
-    let mut out = String::new();
-    python::push_regex(text, &mut out).ok()?;
-    RegexBuilder::new(&out)
-        .unicode(false)
-        .size_limit(SIZE_LIMIT)
-        .nest_limit(NEST_LIMIT)
-        .build()
-        .ok()
 }
 
 fn invalid(pattern: &Pattern) -> PatternError {

@@ -20,16 +20,16 @@ fn matched_from(
     let bytes = |texts: &[&str]| texts.iter().map(|text| text.as_bytes().to_vec()).collect();
     let (patterns, include, exclude): (Vec<_>, Vec<_>, Vec<_>) =
         (bytes(patterns), bytes(include), bytes(exclude));
-    let request = Request {
+    let request = MatchRequest {
         root: Path::new("/r"),
         cwd: Path::new(cwd),
         patterns: &patterns,
         include: &include,
         exclude: &exclude,
-        default: Kind::RelPath,
+        default: PatternKind::RelPath,
         files: None,
     };
-    let matcher = Matcher::new(&request, &NamesOnly).map_err(|error| error.to_string())?;
+    let matcher = Matcher::new(&request, &NameCheck).map_err(|error| error.to_string())?;
     let files = FILES.iter().filter(|file| matcher.matches(file.as_bytes()));
     let files: Vec<_> = files.copied().collect();
     for file in &files {
@@ -109,7 +109,7 @@ fn includes_and_excludes_take_folders_too() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_mercurials_words() {
+fn errors_are_in_mercurials_words() {
     for (pattern, expected) in [
         ("re:[", "invalid pattern (re): ["),
         ("re:\\q", "invalid pattern (re): \\q"),
@@ -170,8 +170,8 @@ fn python_expressions_keep_their_meaning() {
         ("\\0", "\0", "0"),
         ("\u{e9}", "\u{e9}", "e"),
     ] {
-        let pattern = Pattern::parse(format!("re:{text}").as_bytes(), Kind::Glob);
-        let set = PatternSet::compile(&[pattern], End::File).unwrap();
+        let pattern = Pattern::parse(format!("re:{text}").as_bytes(), PatternKind::Glob);
+        let set = PatternSet::compile(&[pattern], PatternEnd::File).unwrap();
         assert!(set.matches(yes.as_bytes()), "{text} {yes}");
         assert!(!set.matches(no.as_bytes()), "{text} {no}");
     }
@@ -194,9 +194,9 @@ fn paths_are_normalised_by_their_names() {
 #[test]
 fn many_patterns_are_split_where_one_expression_would_be_too_large() {
     let text = |at: usize| format!("re:({at}|x{{1,40}}[a-z]{{1,40}}){{1,40}}");
-    let patterns = (0..40).map(|at| Pattern::parse(text(at).as_bytes(), Kind::Glob));
-    let set = PatternSet::compile(&patterns.collect::<Vec<_>>(), End::File).unwrap();
+    let patterns = (0..40).map(|at| Pattern::parse(text(at).as_bytes(), PatternKind::Glob));
+    let set = PatternSet::compile(&patterns.collect::<Vec<_>>(), PatternEnd::File).unwrap();
     assert!(set.matches(b"39") && !set.matches(b"y"));
-    let huge = Pattern::parse(b"re:((a{1,1000}){1,1000}){1,1000}", Kind::Glob);
-    assert!(PatternSet::compile(&[huge], End::File).is_err());
+    let huge = Pattern::parse(b"re:((a{1,1000}){1,1000}){1,1000}", PatternKind::Glob);
+    assert!(PatternSet::compile(&[huge], PatternEnd::File).is_err());
 }

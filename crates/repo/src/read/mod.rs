@@ -4,6 +4,7 @@ pub(crate) mod branches;
 pub(crate) mod caches;
 pub(crate) mod changed_files;
 pub(crate) mod content;
+pub mod fileset;
 mod introduced;
 mod locking;
 mod lookup;

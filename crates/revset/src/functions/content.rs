@@ -4,7 +4,7 @@ use super::arguments;
 use crate::text::{Matcher, contains, lower, regex_of};
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
-use varve_repo::date::DateRange;
+use varve_lang::date::DateRange;
 
 pub(super) fn user(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "author requires a string")?;

@@ -5,21 +5,26 @@ use crate::set::Test;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set, follow};
 use std::borrow::Cow;
-use varve_repo::patterns::{Kind, Matcher, NamesOnly, Pattern, Request};
+use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, Pattern, PatternKind};
+use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{Changeset, Rev};
 
 /// A pattern that means the same in all changesets, or a fileset, which each answers for itself.
 enum Files {
     Same(Box<Matcher>),
-    Each(Vec<u8>, Kind),
+    Each(Vec<u8>, PatternKind),
 }
 
 impl Files {
-    fn new(engine: &Engine<'_>, pattern: &[u8], default: Kind) -> Result<Files, RevsetError> {
+    fn new(
+        engine: &Engine<'_>,
+        pattern: &[u8],
+        default: PatternKind,
+    ) -> Result<Files, RevsetError> {
         // What is wrong with a fileset is told at once.
         let matcher = matcher(engine, pattern, default, None)?;
         Ok(match Pattern::parse(pattern, default).kind {
-            Kind::Set => Files::Each(pattern.to_vec(), default),
+            PatternKind::Set => Files::Each(pattern.to_vec(), default),
             _ => Files::Same(Box::new(matcher)),
         })
     }
@@ -39,27 +44,28 @@ impl Files {
 fn matcher(
     engine: &Engine<'_>,
     pattern: &[u8],
-    default: Kind,
+    default: PatternKind,
     rev: Member,
 ) -> Result<Matcher, RevsetError> {
     let context = engine.context();
-    let files = context.files.as_ref().map(|files| files.of_rev(rev));
-    let request = Request {
+    let files = context.files.as_ref();
+    let files = files.map(|files| FilesetEvaluator::new(files.at_rev(rev)));
+    let request = MatchRequest {
         root: &context.root,
         cwd: &context.cwd,
         patterns: &[pattern.to_vec()],
         include: &[],
         exclude: &[],
         default,
-        files: files.as_ref(),
+        files: files.as_ref().map(|files| files as &dyn FileResolver),
     };
-    Ok(Matcher::new(&request, &NamesOnly)?)
+    Ok(Matcher::new(&request, &NameCheck)?)
 }
 
 /// Changesets whose list of files has one that matches.
 pub(super) fn file(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "file requires a pattern")?;
-    let files = Files::new(engine, pattern, Kind::Glob)?;
+    let files = Files::new(engine, pattern, PatternKind::Glob)?;
     let Files::Same(matcher) = files else {
         let test = move |engine: &Engine<'_>, rev: Rev| {
             let matcher = files.of(engine, rev)?;
@@ -82,7 +88,7 @@ pub(super) fn touched(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, &format!("{name} requires a pattern"))?;
-    let patterns = Files::new(engine, pattern, Kind::Glob)?;
+    let patterns = Files::new(engine, pattern, PatternKind::Glob)?;
     let wanted = match name {
         "adds" => (false, true),
         "removes" => (true, false),
@@ -121,7 +127,7 @@ pub(super) fn contains(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "contains requires a pattern")?;
-    let files = Files::new(engine, pattern, Kind::RelPath)?;
+    let files = Files::new(engine, pattern, PatternKind::RelPath)?;
     // A name without a kind is one file, and never a folder.
     let exact = match &files {
         Files::Same(matcher) if !matcher.is_wild() => matcher.named().first().cloned(),
@@ -162,7 +168,7 @@ pub(super) fn follow(
         return engine.ancestors_of(&Set::list(vec![start]));
     };
     let pattern = arguments::word(file, "follow expected a pattern")?;
-    let matcher = matcher(engine, pattern, Kind::Path, start)?;
+    let matcher = matcher(engine, pattern, PatternKind::Path, start)?;
     let text = engine.view().manifest_text(start)?;
     let mut files = Vec::new();
     for entry in engine.view().manifest_entries(&text) {

@@ -10,7 +10,7 @@ mod order;
 
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
-use varve_repo::similar;
+use varve_lang::did_you_mean;
 
 type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 
@@ -86,7 +86,7 @@ pub(crate) fn call(
     let name = String::from_utf8_lossy(name);
     let unknown = RevsetError::parse(format!("unknown identifier: {name}"));
     let names = FUNCTIONS.iter().map(|(known, _)| *known);
-    Err(match similar(&name, names) {
+    Err(match did_you_mean(&name, names) {
         Some(words) => unknown.hint(words),
         None => unknown,
     })

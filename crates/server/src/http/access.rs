@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
-use varve_repo::date::{Date, Zone};
+use varve_lang::date::{Date, Zone};
 
 /// Lines that may wait; with what clients usually send that is a few MiB.
 const WAITING: usize = 10_000;

@@ -4,7 +4,7 @@ use super::{Reading, Words, note_committed};
 use crate::{Dirstate, Status, Tree, WorkdirError, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{
     CommitBatch, FileChange, FileKind, FileText, Lock, NewMarker, Node, Place, RepoView,
     Repository, Rev,

@@ -11,7 +11,7 @@ use crate::{
     clear_merge,
 };
 use varve_base::Interrupt;
-use varve_repo::patterns::Audit;
+use varve_lang::patterns::PathCheck;
 use varve_repo::{
     CommitBatch, FileChange, FileKind, Lock, NewChangeset, Node, Phase, Place, RepoView,
     Repository, WriteOptions,

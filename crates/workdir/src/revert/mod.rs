@@ -5,7 +5,7 @@ mod plan;
 
 use crate::{Backups, Dirstate, PathAuditor, Tree, WorkdirError, WorkingFiles};
 use varve_base::Interrupt;
-use varve_repo::patterns::Audit;
+use varve_lang::patterns::PathCheck;
 use varve_repo::{RepoView, Repository};
 
 pub use plan::{Action, RevertPlan, RevertStep, plan_revert};

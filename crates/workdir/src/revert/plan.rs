@@ -4,7 +4,7 @@ use crate::tree::{Tracked, Tree};
 use crate::update::differences;
 use crate::{Dirstate, Status, WorkdirError, WorkingFiles};
 use std::collections::BTreeMap;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 
 /// What happens to a file, in the order in which it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,7 +17,7 @@ use compare::Baseline;
 pub use revisions::{copies_against, copies_between, status_against, status_between};
 use std::path::Path;
 use varve_base::Interrupt;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Audience, Locked, RepoError, Repository};
 
 /// Which files are listed besides those that changed.

@@ -6,7 +6,7 @@ use super::{Status, StatusRequest};
 use crate::WorkdirError;
 use crate::dirstate::Dirstate;
 use std::collections::BTreeMap;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{FileText, ManifestEntry, Node, RepoError, RepoView, Rev};
 
 /// What changed from changeset `old` to changeset `new`; `None` is the null changeset.

@@ -11,7 +11,7 @@ use crate::{
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use varve_base::Interrupt;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Repository, Rev};
 
 /// What happens to one file.

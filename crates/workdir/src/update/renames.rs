@@ -4,7 +4,7 @@ use super::plan::{MergeFile, Plan, Planner};
 use crate::tree::Tracked;
 use crate::{Standing, WorkdirError, copies_between, status_between};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 
 /// New name and name in the first parent.
 type Copies = BTreeMap<Vec<u8>, Vec<u8>>;

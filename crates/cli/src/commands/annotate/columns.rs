@@ -191,7 +191,7 @@ impl Page {
                 marked(node.to_hex()[..digits].to_vec())
             }
             Column::Date if self.verbosity.quiet => source.date.format("%Y-%m-%d").into_bytes(),
-            Column::Date => source.date.usual().into_bytes(),
+            Column::Date => source.date.default_format().into_bytes(),
             Column::File => source.path.clone(),
             Column::Line => (line.line + 1).to_string().into_bytes(),
         }

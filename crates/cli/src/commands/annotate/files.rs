@@ -5,7 +5,7 @@ use crate::face::{Abort, Matches, Session, matching, system_words};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Node, RepoView, Rev, Start, StoredFile};
 use varve_workdir::{Dirstate, Listing, StatusRequest, WorkingFiles, working_status};
 

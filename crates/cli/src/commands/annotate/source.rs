@@ -8,7 +8,7 @@ use crate::face::{Abort, Formatter, Matches, Session};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use varve_repo::date::Date;
+use varve_lang::date::Date;
 use varve_repo::{AnnotatedLine, FileVersion, Node, RepoView, Rev};
 
 /// The number of the working folder, where it counts as a changeset.

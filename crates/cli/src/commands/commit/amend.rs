@@ -351,7 +351,7 @@ impl New {
 fn shown_status(view: &RepoView, old: &Old, status: &Status) -> Result<Status, Abort> {
     let parent = view.changelog().parents(old.rev)[0];
     let tree = Tree::of(view, parent)?;
-    let all = varve_repo::patterns::Matcher::everything();
+    let all = varve_lang::patterns::Matcher::everything();
     let before = varve_workdir::status_between(view, parent, Some(old.rev), &all, false)?;
     let mut shown = Status::default();
     let touched = [&before.modified, &before.added, &before.removed];

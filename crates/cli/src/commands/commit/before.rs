@@ -4,7 +4,7 @@ use crate::face::{Abort, Matches, Session};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Node, RepoView, Repository, Rev};
 use varve_workdir::{Dirstate, Status};
 

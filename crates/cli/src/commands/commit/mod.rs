@@ -7,7 +7,7 @@ pub(crate) mod words;
 
 use crate::face::{Abort, Category, Command, EXCLUDE, Flag, INCLUDE, Matches, Session};
 use before::Before;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, Locked, Node, Repository};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{

@@ -5,7 +5,7 @@ use crate::face::{Abort, Flag, Matches, Session};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use varve_repo::date;
+use varve_lang::date;
 use varve_repo::{Phase, Repository, WriteOptions};
 use varve_workdir::{Words, message};
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use target::Targets;
-use varve_repo::patterns::{Audit, relative_to_root};
+use varve_lang::patterns::{PathCheck, relative_to_root};
 use varve_workdir::{PathAuditor, WorkingFiles};
 
 const AFTER: Flag = Flag::flag('A', "after", "record what was done with the files already");

@@ -5,7 +5,7 @@ use crate::face::Abort;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use varve_repo::patterns::{Kind, Pattern, relative_to_root};
+use varve_lang::patterns::{Pattern, PatternKind, relative_to_root};
 
 /// What the last argument of a copy is.
 pub(super) struct Targets<'a> {
@@ -41,7 +41,7 @@ impl Way {
 
 fn is_pattern(argument: &[u8]) -> bool {
     let colon = argument.iter().position(|byte| *byte == b':');
-    colon.is_some_and(|at| Kind::of_name(&argument[..at]).is_some())
+    colon.is_some_and(|at| PatternKind::of_name(&argument[..at]).is_some())
 }
 
 impl<'a> Targets<'a> {
@@ -51,7 +51,7 @@ impl<'a> Targets<'a> {
         destination: &[u8],
         sources: &[Vec<u8>],
     ) -> Result<Targets<'a>, Abort> {
-        let destination = Pattern::parse(destination, Kind::RelPath).text;
+        let destination = Pattern::parse(destination, PatternKind::RelPath).text;
         let path = cwd.join(OsStr::from_bytes(&destination));
         let is_link = path
             .symlink_metadata()

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 pub(crate) use text::{first_line, phase_name};
 use varve_config::hgrc::Hgrc;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, Node, RepoView, Rev, Unstable};
 use varve_revlog::Reader;
 

@@ -2,8 +2,8 @@
 
 use super::{Printer, Subject};
 use crate::face::Abort;
+use varve_lang::date::Date;
 use varve_repo::Fate;
-use varve_repo::date::Date;
 
 impl Printer {
     /// Whether a changeset is obsolete.

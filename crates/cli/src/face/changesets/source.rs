@@ -8,7 +8,7 @@ use crate::face::matching::relative_to;
 use crate::face::revision::abort;
 use crate::face::template::{Keywords, Source};
 use crate::face::{Abort, clock};
-use varve_repo::patterns::{Kind, Matcher, NamesOnly, Request};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::{LookupError, Node, Rev};
 use varve_revset::{Context, Engine};
 
@@ -22,16 +22,16 @@ impl OfChangeset<'_> {
         include: &[Vec<u8>],
         exclude: &[Vec<u8>],
     ) -> Result<Matcher, Abort> {
-        let request = Request {
+        let request = MatchRequest {
             root: self.printer.view.root(),
             cwd: &self.printer.cwd,
             patterns,
             include,
             exclude,
-            default: Kind::RelPath,
+            default: PatternKind::RelPath,
             files: None,
         };
-        Ok(Matcher::new(&request, &NamesOnly)?)
+        Ok(Matcher::new(&request, &NameCheck)?)
     }
 
     fn engine(&self) -> Engine<'_> {

@@ -3,7 +3,7 @@
 use super::touched::{Touched, copies};
 use super::{Lines, Printer, Subject, push_rev};
 use crate::face::Abort;
-use varve_repo::date::Date;
+use varve_lang::date::Date;
 use varve_repo::{DEFAULT_BRANCH, Node, Phase};
 
 pub(super) fn render(
@@ -39,7 +39,7 @@ pub(super) fn render(
         time: changeset.time,
         zone: changeset.zone,
     };
-    line(b"date:        ", date.usual().as_bytes(), out);
+    line(b"date:        ", date.default_format().as_bytes(), out);
     if !lines.phase && !lines.status && !lines.bisect {
         unstable(printer, subject, out)?;
     }

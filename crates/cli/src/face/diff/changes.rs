@@ -2,7 +2,7 @@
 
 use crate::face::{Abort, Session};
 use std::collections::BTreeMap;
-use varve_repo::patterns::Matcher;
+use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Node, ReaderState, RepoView, Rev};
 use varve_workdir::{
     Dirstate, Ignore, Listing, Status, StatusRequest, WorkingFiles, copies_against, copies_between,

@@ -5,7 +5,7 @@ use super::{FileStat, Options, binary, stat, unified};
 use crate::face::{Abort, clock};
 use std::num::NonZero;
 use std::thread::{self, ScopedJoinHandle};
-use varve_repo::date::Date;
+use varve_lang::date::Date;
 use varve_repo::{FileKind, Node, ReaderState, RepoView};
 use varve_workdir::Dirstate;
 
@@ -281,7 +281,7 @@ impl<'a> Comparison<'a> {
         out.extend_from_slice(name);
         if !self.options.git && !self.options.no_dates {
             out.push(b'\t');
-            out.extend_from_slice(date.usual().as_bytes());
+            out.extend_from_slice(date.default_format().as_bytes());
         } else if name.contains(&b' ') {
             // So that a program sees where the name ends.
             out.push(b'\t');

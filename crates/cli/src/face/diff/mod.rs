@@ -25,7 +25,7 @@ pub(crate) fn of_changeset<'a>(
     beside: Option<Rev>,
     options: &'a Options,
     digits: usize,
-    matcher: &varve_repo::patterns::Matcher,
+    matcher: &varve_lang::patterns::Matcher,
 ) -> Result<(Comparison<'a>, Vec<Change>), Abort> {
     let parent = match rev {
         Some(rev) => view.changelog().parents(rev)[0],

@@ -7,7 +7,7 @@ use super::parse::Expr;
 use super::source::Source;
 use crate::face::Abort;
 use crate::face::formatter::Value;
-use varve_repo::date::Date;
+use varve_lang::date::Date;
 
 /// What keywords mean at one place.
 pub(crate) trait Keywords {
@@ -296,7 +296,7 @@ pub(super) fn date(value: &Value) -> Option<Date> {
         }),
         Value::Text(text) => {
             let text = std::str::from_utf8(text).ok()?;
-            varve_repo::date::parse(text, &crate::face::clock::clock()).ok()
+            varve_lang::date::parse(text, &crate::face::clock::clock()).ok()
         }
         _ => None,
     }

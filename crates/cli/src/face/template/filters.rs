@@ -344,6 +344,6 @@ fn age(value: Value) -> Result<Value, Abort> {
     Ok(Value::from(format!("{count} {name}{plural} {direction}")))
 }
 
-fn moment(value: &Value) -> Result<varve_repo::date::Date, Abort> {
+fn moment(value: &Value) -> Result<varve_lang::date::Date, Abort> {
     date(value).ok_or_else(|| parse_error(format!("invalid date: {}", described(value))))
 }

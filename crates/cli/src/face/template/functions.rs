@@ -9,7 +9,7 @@ use super::parse::Expr;
 use super::{fill, of_repository, search};
 use crate::face::formatter::Value;
 use crate::face::{Abort, columns};
-use varve_repo::date::Date;
+use varve_lang::date::Date;
 
 /// Functions that take other arguments than one value, besides those of [`of_repository`].
 const FUNCTIONS: &[&str] = &[
@@ -79,7 +79,7 @@ pub(super) fn call(
             let pattern = pattern.map(|pattern| String::from_utf8_lossy(&pattern).into_owned());
             Ok(Value::from(match pattern {
                 Some(pattern) => when.format(&pattern),
-                None => when.usual(),
+                None => when.default_format(),
             }))
         }
         ("date", _) => wrong("expects one or two arguments"),

@@ -3,13 +3,15 @@
 use super::eval::parse_error;
 use crate::face::Abort;
 use crate::face::formatter::Value;
-use varve_repo::patterns::{NoSearch, Search};
+use varve_lang::patterns::{PythonRegex, PythonRegexError};
 
-fn compiled(function: &str, pattern: &[u8]) -> Result<Search, Abort> {
+fn compiled(function: &str, pattern: &[u8]) -> Result<PythonRegex, Abort> {
     let shown = String::from_utf8_lossy(pattern);
-    Search::new(pattern).map_err(|refusal| match refusal {
-        NoSearch::Invalid => parse_error(format!("{function} got an invalid pattern: {shown}")),
-        NoSearch::Unsupported(what) => {
+    PythonRegex::with_groups(pattern).map_err(|refusal| match refusal {
+        PythonRegexError::Invalid => {
+            parse_error(format!("{function} got an invalid pattern: {shown}"))
+        }
+        PythonRegexError::Unsupported(what) => {
             parse_error(format!("{what} is not supported in the pattern: {shown}"))
         }
     })

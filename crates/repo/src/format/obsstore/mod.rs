@@ -13,12 +13,12 @@
 //! minutes west of UTC. With flag bit 2 nodes have 32 bytes; such markers speak of no changeset
 //! that this program can store and are passed over.
 
-use crate::date::Date;
 use crate::format::RepoError;
 use std::ops::Range;
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
+use varve_lang::date::Date;
 use varve_revlog::Node;
 use version0::VERSION_0;
 

@@ -45,7 +45,12 @@ fn line(marker: &Marker, bytes: &[u8]) -> String {
             )
         })
         .collect();
-    let _ = write!(line, " ({}) {{{}}}", marker.date.usual(), facts.join(", "));
+    let _ = write!(
+        line,
+        " ({}) {{{}}}",
+        marker.date.default_format(),
+        facts.join(", ")
+    );
     line
 }
 

@@ -1,11 +1,11 @@
 //! What became of an obsolete changeset, as it is told to people.
 
 use super::successors::Successors;
-use crate::date::Date;
 use crate::format::RepoError;
 use crate::format::obsstore::{Marker, read};
 use crate::read::RepoView;
 use std::collections::BTreeSet;
+use varve_lang::date::Date;
 use varve_revlog::{Node, Rev};
 
 /// One thing that became of a changeset.

@@ -74,7 +74,7 @@ mod tests {
             parents: parents.iter().copied().map(node).collect(),
             place: number..number + 1,
             mends_public: false,
-            date: crate::date::Date::default(),
+            date: varve_lang::date::Date::default(),
             facts: Vec::new(),
         }
     }

@@ -141,7 +141,7 @@ fn distinct(mut sets: Vec<SuccessorSet>) -> Vec<SuccessorSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::date::Date;
+    use varve_lang::date::Date;
 
     fn marker(old: u8, successors: &[u8]) -> Marker {
         Marker {

@@ -1,7 +1,7 @@
 //! Sizes: `size('1k')`, `size('> 20k')`, `size('4k - 1MB')`.
 
-use super::FilesetError;
 use std::ops::RangeInclusive;
+use varve_lang::fileset::FilesetError;
 
 /// Endings and what they multiply with; the longer before what they end with.
 const UNITS: [(&str, u64); 7] = [
@@ -14,7 +14,7 @@ const UNITS: [(&str, u64); 7] = [
     ("b", 1),
 ];
 
-/// The sizes that an expression means.
+/// Parses an expression for a range of sizes.
 pub(super) fn sizes(text: &str) -> Result<RangeInclusive<u64>, FilesetError> {
     let text = text.trim();
     if let Some((from, to)) = text.split_once('-') {
@@ -42,7 +42,7 @@ pub(super) fn sizes(text: &str) -> Result<RangeInclusive<u64>, FilesetError> {
 }
 
 fn wrong(text: &str) -> FilesetError {
-    FilesetError::plain(format!("couldn't parse size: {text}"))
+    FilesetError::new(format!("couldn't parse size: {text}"))
 }
 
 /// The number before the unit, as written, and the unit.

@@ -1,8 +1,8 @@
-//! The forms that a date can be typed in, and matching one.
+//! The forms in which dates can be typed, after `strptime`.
 
 use super::format::{DAYS, MONTHS};
 
-/// Forms that say a day or a time, in the order in which they are tried.
+/// Forms of a day or a time, in the order in which they are tried.
 pub(super) const FORMS: &[&str] = &[
     "%Y-%m-%dT%H:%M:%S",
     "%Y-%m-%dT%H:%M",
@@ -39,7 +39,7 @@ pub(super) const FORMS: &[&str] = &[
 /// Forms of a whole year or month, for ranges.
 pub(super) const WIDE_FORMS: &[&str] = &["%Y", "%Y-%m", "%b", "%b %Y"];
 
-/// What a text said; `None` for what it left open.
+/// The parts that a text gives; `None` for those that it leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fields {
     pub year: Option<i64>,
@@ -57,7 +57,7 @@ pub(super) fn match_form(form: &str, text: &str) -> Option<Fields> {
     let mut letters = form.bytes();
     while let Some(letter) = letters.next() {
         match letter {
-            b'%' => rest = fields.take(letters.next()?, rest)?,
+            b'%' => rest = fields.read(letters.next()?, rest)?,
             b' ' => {
                 let blanks = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
                 rest = (blanks > 0).then(|| &rest[blanks..])?;
@@ -75,7 +75,7 @@ pub(super) fn match_form(form: &str, text: &str) -> Option<Fields> {
 }
 
 impl Fields {
-    fn take<'t>(&mut self, directive: u8, text: &'t [u8]) -> Option<&'t [u8]> {
+    fn read<'t>(&mut self, directive: u8, text: &'t [u8]) -> Option<&'t [u8]> {
         let (field, rest) = match directive {
             b'Y' => digits(text, 4, 4, 0..=9999)?,
             b'y' => {
@@ -108,7 +108,7 @@ impl Fields {
     }
 }
 
-/// As many digits as stay within the limits.
+/// Reads as many digits as stay within the limits.
 fn digits(
     text: &[u8],
     least: usize,
@@ -122,7 +122,7 @@ fn digits(
     })
 }
 
-/// A name by its first three letters (or all, if it is shorter); counted from 1.
+/// Reads a name by its first three letters (or all, if it is shorter); its number counts from 1.
 fn name<'t>(text: &'t [u8], names: &[&str]) -> Option<(i64, &'t [u8])> {
     names.iter().zip(1..).find_map(|(name, number)| {
         let len = name.len().min(3);

@@ -1,23 +1,23 @@
-//! What is asked of a file itself.
+//! Tests of a file's content and metadata.
 
 use super::FileSource;
-use crate::FileKind;
-use regex::bytes::Regex;
+use crate::format::FileKind;
 use std::ops::RangeInclusive;
+use varve_lang::patterns::PythonRegex;
 
-/// A question about a file.
+/// A test of one file.
 #[derive(Debug)]
 pub(super) enum Content {
     Binary,
     Executable,
     Symlink,
     Size(RangeInclusive<u64>),
-    Grep(Regex),
+    Grep(PythonRegex),
     Encoding(Encoding),
     Eol(Eol),
 }
 
-/// A way to end lines.
+/// A style of line endings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Eol {
     Dos,
@@ -69,15 +69,15 @@ impl Encoding {
 }
 
 impl Content {
-    /// Whether it holds; nothing holds of a file that is not there.
+    /// Whether the test holds for a file; none holds for a file that does not exist.
     pub(super) fn holds(&self, source: &dyn FileSource, path: &[u8]) -> bool {
-        let look = || source.look(path);
+        let metadata = || source.metadata(path);
         let text =
             |test: &dyn Fn(&[u8]) -> bool| source.content(path).is_some_and(|text| test(&text));
         match self {
-            Content::Executable => look().is_some_and(|(_, kind)| kind == FileKind::Executable),
-            Content::Symlink => look().is_some_and(|(_, kind)| kind == FileKind::Symlink),
-            Content::Size(sizes) => look().is_some_and(|(size, _)| sizes.contains(&size)),
+            Content::Executable => metadata().is_some_and(|(_, kind)| kind == FileKind::Executable),
+            Content::Symlink => metadata().is_some_and(|(_, kind)| kind == FileKind::Symlink),
+            Content::Size(sizes) => metadata().is_some_and(|(size, _)| sizes.contains(&size)),
             Content::Binary => text(&is_binary),
             // In Python the end of the text is also before its last newline.
             Content::Grep(regex) => text(&|text| {

@@ -1,14 +1,15 @@
-//! The functions of the language.
+//! The functions of filesets.
 
 use super::content::{Content, Encoding, Eol};
-use super::parse::Expr;
-use super::test::{Fileset, Test};
-use super::{Compile, FileSource, FilesetError, List, size};
-use crate::patterns::{PatternError, search_regex};
-use crate::{similar, unportable};
+use super::test::Test;
+use super::{FileList, FileSource, size};
+use crate::format::unportable;
 use std::sync::Arc;
+use varve_lang::did_you_mean;
+use varve_lang::fileset::{Expr, FilesetError};
+use varve_lang::patterns::{CompilePattern, PathPredicate, PatternError, PythonRegex};
 
-/// Names of all functions, for those who mistype one.
+/// Names of all functions, for suggestions.
 const NAMES: &[&str] = &[
     "added",
     "binary",
@@ -36,39 +37,36 @@ const NAMES: &[&str] = &[
     "unresolved",
 ];
 
-const LISTS: &[(&str, List)] = &[
-    ("added", List::Added),
-    ("clean", List::Clean),
-    ("copied", List::Copied),
-    ("deleted", List::Deleted),
-    ("ignored", List::Ignored),
-    ("missing", List::Deleted),
-    ("modified", List::Modified),
-    ("removed", List::Removed),
-    ("resolved", List::Resolved),
-    ("tracked", List::Tracked),
-    ("unknown", List::Unknown),
-    ("unresolved", List::Unresolved),
+const LISTS: &[(&str, FileList)] = &[
+    ("added", FileList::Added),
+    ("clean", FileList::Clean),
+    ("copied", FileList::Copied),
+    ("deleted", FileList::Deleted),
+    ("ignored", FileList::Ignored),
+    ("missing", FileList::Deleted),
+    ("modified", FileList::Modified),
+    ("removed", FileList::Removed),
+    ("resolved", FileList::Resolved),
+    ("tracked", FileList::Tracked),
+    ("unknown", FileList::Unknown),
+    ("unresolved", FileList::Unresolved),
 ];
 
-/// Answers parts of an expression.
-pub(super) struct Evaluator<'e> {
+/// Evaluation of one expression.
+pub(super) struct Evaluation<'e> {
     pub(super) source: &'e Arc<dyn FileSource>,
-    pub(super) patterns: Compile<'e>,
+    pub(super) compile: &'e CompilePattern<'e>,
 }
 
-type Found = Result<Test, PatternError>;
+type TestResult = Result<Test, PatternError>;
 
-impl Evaluator<'_> {
-    /// What an expression means. Its depth is bounded by the parser.
-    pub(super) fn evaluate(&self, expr: &Expr) -> Result<Fileset, PatternError> {
-        Ok(Fileset(self.test(expr)?))
-    }
-
-    fn test(&self, expr: &Expr) -> Found {
+impl Evaluation<'_> {
+    /// Compiles an expression, whose depth the parser bounds.
+    pub(super) fn test(&self, expr: &Expr) -> TestResult {
+        let patterns = |kind, text| Ok(Test::Patterns(Arc::new((self.compile)(kind, text)?)));
         match expr {
-            Expr::Symbol(text) | Expr::Text(text) => Ok((self.patterns)(None, text)?.0),
-            Expr::Kind(kind, text) => Ok((self.patterns)(Some(kind), text)?.0),
+            Expr::Symbol(text) | Expr::Text(text) => patterns(None, text),
+            Expr::Kind(kind, text) => patterns(Some(&kind[..]), text),
             Expr::Call(name, arguments) => self.call(name, arguments),
             Expr::Not(inner) => Ok(Test::Not(Box::new(self.test(inner)?))),
             Expr::And(left, right) => Ok(self.test(left)?.and(self.test(right)?)),
@@ -84,28 +82,28 @@ impl Evaluator<'_> {
                 let message = "can't use a list in this context";
                 Err(FilesetError {
                     hint: Some("see 'hg help \"filesets.x or y\"'".to_owned()),
-                    ..FilesetError::plain(message)
+                    ..FilesetError::new(message)
                 }
                 .into())
             }
             Expr::Negative => {
                 let message = "can't use negate operator in this context";
-                Err(FilesetError::plain(message).into())
+                Err(FilesetError::new(message).into())
             }
         }
     }
 
-    fn call(&self, name: &[u8], arguments: &[Expr]) -> Found {
+    fn call(&self, name: &[u8], arguments: &[Expr]) -> TestResult {
         let shown = String::from_utf8_lossy(name);
         if let Some((name, list)) = LISTS.iter().find(|(known, _)| **known == shown) {
-            none(name, arguments)?;
+            no_arguments(name, arguments)?;
             return Ok(Test::Listed(self.source.list(*list)?));
         }
         let content = |content| Ok(Test::Content(self.source.clone(), Arc::new(content)));
         match &*shown {
-            "binary" => none(&shown, arguments).and_then(|()| content(Content::Binary)),
-            "exec" => none(&shown, arguments).and_then(|()| content(Content::Executable)),
-            "symlink" => none(&shown, arguments).and_then(|()| content(Content::Symlink)),
+            "binary" => no_arguments(&shown, arguments).and_then(|()| content(Content::Binary)),
+            "exec" => no_arguments(&shown, arguments).and_then(|()| content(Content::Executable)),
+            "symlink" => no_arguments(&shown, arguments).and_then(|()| content(Content::Symlink)),
             "size" => {
                 let text = string(arguments, "size requires an expression")?;
                 content(Content::Size(size::sizes(&text)?))
@@ -119,84 +117,85 @@ impl Evaluator<'_> {
                 _ => Ok(Test::Never),
             },
             "hgignore" => {
-                none(&shown, arguments)?;
+                no_arguments(&shown, arguments)?;
                 Ok(Test::Path(self.source.ignored()?))
             }
             "portable" => {
-                none(&shown, arguments)?;
-                Ok(Test::Path(Arc::new(|path| unportable(path).is_none())))
+                no_arguments(&shown, arguments)?;
+                Ok(Test::Path(PathPredicate::new(|path| {
+                    unportable(path).is_none()
+                })))
             }
             "revs" => self.revs(arguments),
             "status" => self.status(arguments),
-            "subrepo" => Err(FilesetError::plain("subrepo() is not supported").into()),
+            "subrepo" => Err(FilesetError::new("subrepo() is not supported").into()),
             _ => {
-                let unknown = FilesetError::plain(format!("unknown identifier: {shown}"));
-                let hint = similar(&shown, NAMES.iter().copied());
+                let unknown = FilesetError::new(format!("unknown identifier: {shown}"));
+                let hint = did_you_mean(&shown, NAMES.iter().copied());
                 Err(FilesetError { hint, ..unknown }.into())
             }
         }
     }
 
-    /// What an expression means in other changesets.
-    fn revs(&self, arguments: &[Expr]) -> Found {
+    /// Evaluates an expression in other changesets.
+    fn revs(&self, arguments: &[Expr]) -> TestResult {
         let wrong = "revs takes two arguments";
         let [query, expr] = arguments else {
-            return Err(FilesetError::plain(wrong).into());
+            return Err(FilesetError::new(wrong).into());
         };
         let query = word(query, "first argument to revs must be a revision")?;
         let mut all = Vec::new();
-        for source in self.source.at(&query)? {
-            let patterns = self.patterns;
-            let source = &source;
-            all.push(Evaluator { source, patterns }.test(expr)?);
+        for source in self.source.at_query(&query)? {
+            let (source, compile) = (&source, self.compile);
+            all.push(Evaluation { source, compile }.test(expr)?);
         }
         Ok(Test::Or(all))
     }
 
-    /// What an expression means between two changesets.
-    fn status(&self, arguments: &[Expr]) -> Found {
+    /// Evaluates an expression between two changesets.
+    fn status(&self, arguments: &[Expr]) -> TestResult {
         let [base, query, expr] = arguments else {
-            return Err(FilesetError::plain("status takes three arguments").into());
+            return Err(FilesetError::new("status takes three arguments").into());
         };
         let base = word(base, "first argument to status must be a revision")?;
         let query = word(query, "second argument to status must be a revision")?;
         let source = &self.source.between(&base, &query)?;
-        let patterns = self.patterns;
-        Evaluator { source, patterns }.test(expr)
+        let compile = self.compile;
+        Evaluation { source, compile }.test(expr)
     }
 }
 
-fn none(name: &str, arguments: &[Expr]) -> Result<(), PatternError> {
+fn no_arguments(name: &str, arguments: &[Expr]) -> Result<(), PatternError> {
     if arguments.is_empty() {
         return Ok(());
     }
-    Err(FilesetError::plain(format!("{name} takes no arguments")).into())
+    Err(FilesetError::new(format!("{name} takes no arguments")).into())
 }
 
 /// The one string that a function takes.
 fn string(arguments: &[Expr], wrong: &str) -> Result<String, PatternError> {
     match arguments {
         [one] => Ok(String::from_utf8_lossy(&word(one, wrong)?).into_owned()),
-        _ => Err(FilesetError::plain(wrong).into()),
+        _ => Err(FilesetError::new(wrong).into()),
     }
 }
 
 fn word(expr: &Expr, wrong: &str) -> Result<Vec<u8>, PatternError> {
     match expr {
         Expr::Symbol(text) | Expr::Text(text) => Ok(text.clone()),
-        _ => Err(FilesetError::plain(wrong).into()),
+        _ => Err(FilesetError::new(wrong).into()),
     }
 }
 
-fn regex(arguments: &[Expr]) -> Result<regex::bytes::Regex, PatternError> {
+fn regex(arguments: &[Expr]) -> Result<PythonRegex, PatternError> {
     let wrong = "grep requires a pattern";
     let [pattern] = arguments else {
-        return Err(FilesetError::plain(wrong).into());
+        return Err(FilesetError::new(wrong).into());
     };
     let text = word(pattern, wrong)?;
-    search_regex(&text).ok_or_else(|| {
+    PythonRegex::new(&text).map_err(|_| {
         let shown = String::from_utf8_lossy(&text);
-        FilesetError::plain(format!("invalid match pattern: {shown}")).into()
+        FilesetError::new(format!("invalid match pattern: {shown}")).into()
     })
 }
 

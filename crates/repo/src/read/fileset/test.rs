@@ -1,58 +1,32 @@
-//! What is asked of each path.
+//! A compiled fileset.
 
 use super::content::Content;
-use super::{FileSource, PathTest, Paths};
-use crate::patterns::PatternSet;
+use super::{FileSource, Paths};
 use std::sync::Arc;
+use varve_lang::patterns::{PathPredicate, PatternSet};
 
-/// A set of files: tells of each path whether it is in it.
-#[derive(Clone)]
-pub struct Fileset(pub(super) Test);
-
-#[derive(Clone)]
+/// A test of paths.
 pub(super) enum Test {
     Never,
     Patterns(Arc<PatternSet>),
     Listed(Paths),
-    /// By the path alone.
-    Path(PathTest),
-    /// By what the file is.
+    /// Decided by the path alone.
+    Path(PathPredicate),
+    /// Decided by the file's content or metadata.
     Content(Arc<dyn FileSource>, Arc<Content>),
     Not(Box<Test>),
     And(Box<Test>, Box<Test>),
     Or(Vec<Test>),
 }
 
-impl std::fmt::Debug for Fileset {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Fileset")
-    }
-}
-
-impl Fileset {
-    /// What patterns match.
-    pub(crate) fn of_patterns(set: PatternSet) -> Fileset {
-        Fileset(Test::Patterns(Arc::new(set)))
-    }
-
-    /// What a test tells.
-    pub(crate) fn of_test(test: PathTest) -> Fileset {
-        Fileset(Test::Path(test))
-    }
-
-    /// Whether a path is in it.
-    pub fn matches(&self, path: &[u8]) -> bool {
-        self.0.matches(path)
-    }
-}
-
 impl Test {
-    fn matches(&self, path: &[u8]) -> bool {
+    /// Whether a path is in the set.
+    pub(super) fn matches(&self, path: &[u8]) -> bool {
         match self {
             Test::Never => false,
             Test::Patterns(set) => set.matches(path),
             Test::Listed(paths) => paths.contains(path),
-            Test::Path(test) => test(path),
+            Test::Path(test) => test.matches(path),
             Test::Content(source, content) => content.holds(source.as_ref(), path),
             Test::Not(inner) => !inner.matches(path),
             Test::And(first, second) => first.matches(path) && second.matches(path),
@@ -60,7 +34,7 @@ impl Test {
         }
     }
 
-    /// Both; what reads files is asked last.
+    /// The conjunction; a test that reads files is evaluated last.
     pub(super) fn and(self, other: Test) -> Test {
         let (first, second) = match self.reads() && !other.reads() {
             true => (other, self),
@@ -69,7 +43,7 @@ impl Test {
         Test::And(Box::new(first), Box::new(second))
     }
 
-    /// Whether files may have to be read.
+    /// Whether the test may read files.
     fn reads(&self) -> bool {
         match self {
             Test::Content(..) => true,

@@ -1,0 +1,61 @@
+//! Python's regular expressions over bytes, matched in linear time.
+
+use super::python::{self, PythonRegexError};
+use regex::bytes::{Regex, RegexBuilder};
+use std::ops::Range;
+
+/// Bytes that one compiled expression may take.
+const SIZE_LIMIT: usize = 16 << 20;
+/// Deepest nesting of groups.
+const NEST_LIMIT: u32 = 200;
+
+/// A regular expression that is searched for anywhere in a text.
+#[derive(Clone, Debug)]
+pub struct PythonRegex(Regex);
+
+impl PythonRegex {
+    /// Compiles an expression of which only [`is_match`](Self::is_match) is used.
+    ///
+    /// # Errors
+    /// [`PythonRegexError`].
+    pub fn new(pattern: &[u8]) -> Result<PythonRegex, PythonRegexError> {
+        let mut translated = String::new();
+        python::push_regex(pattern, &mut translated)?;
+        let regex = build(&translated).map_err(|_| PythonRegexError::Invalid)?;
+        Ok(PythonRegex(regex))
+    }
+
+    /// Compiles an expression whose groups are used too. Named groups are refused, because the
+    /// translation does not number them.
+    ///
+    /// # Errors
+    /// [`PythonRegexError`].
+    pub fn with_groups(pattern: &[u8]) -> Result<PythonRegex, PythonRegexError> {
+        if pattern.windows(4).any(|part| part == b"(?P<") {
+            return Err(PythonRegexError::Unsupported("a named group"));
+        }
+        PythonRegex::new(pattern)
+    }
+
+    /// Whether the expression matches anywhere in `text`.
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        self.0.is_match(text)
+    }
+
+    /// Finds the first match from `start` on: the range of the whole, then those of its groups.
+    pub fn find(&self, text: &[u8], start: usize) -> Option<Vec<Option<Range<usize>>>> {
+        let mut found = self.0.capture_locations();
+        self.0.captures_read_at(&mut found, text, start)?;
+        let group = |number| found.get(number).map(|(start, end)| start..end);
+        Some((0..found.len()).map(group).collect())
+    }
+}
+
+/// Compiles a translated expression; letters are those of ASCII, as in Python's bytes.
+pub(super) fn build(translated: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(translated)
+        .unicode(false)
+        .size_limit(SIZE_LIMIT)
+        .nest_limit(NEST_LIMIT)
+        .build()
+}
