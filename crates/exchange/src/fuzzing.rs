@@ -1,15 +1,20 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
-use crate::bundle::{Bundle, BundleLimits, Finish, PartHeader, open_bundle};
-use crate::bundlespec::{BundleSpec, Habits};
-use crate::clonebundles::{Candidates, Manifest, Wishes};
-use crate::peer::{PeerArgs, Remote, Transport, discover};
-use crate::push::{RemotePhases, read_within};
-use crate::unbundle::parse_payload;
-use crate::wire::{ClientMedia, WireRequest, parse_wire_words};
-use crate::{
-    ChangegroupReader, ChangegroupVersion, DeltaHeader, ExchangeError, Load, StreamArrival,
-};
+use crate::ExchangeError;
+use crate::apply::parse_payload;
+use crate::apply::{Load, StreamArrival};
+use crate::client::clone_bundles::{Candidates, Wishes};
+use crate::client::discovery::discover;
+use crate::client::peer::{PeerArgs, Remote, Transport};
+use crate::client::push::{RemotePhases, read_within};
+use crate::format::bundle::{Bundle, open_bundle};
+use crate::format::bundle20::PartHeader;
+use crate::format::bundlespec::{BundleSpec, Habits};
+use crate::format::changegroup::{ChangegroupReader, DeltaHeader, Version as ChangegroupVersion};
+use crate::format::clone_bundle_manifest::Manifest;
+use crate::format::input::Finish;
+use crate::format::limits::BundleLimits;
+use crate::server::wire::{ClientMedia, WireRequest};
 use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -42,9 +47,16 @@ pub fn wire_arguments(data: &[u8]) {
     ClientMedia::parse(data);
 }
 
+/// Reads bytes as everything that arguments can hold.
+fn parse_wire_words(bytes: &[u8]) {
+    let _ = crate::format::batch::parse(bytes);
+    let _ = crate::server::wire::parse_bundle_caps(bytes);
+    crate::server::unbundle::parse_heads(bytes);
+}
+
 /// Never panics on what a client sends over a pair of streams, and never makes more of it.
 pub fn wire_streams(data: &[u8]) {
-    if let Ok(read) = crate::stdio::read_all(data) {
+    if let Ok(read) = crate::server::stdio::read_all(data) {
         assert!(read <= data.len());
     }
 }
@@ -346,7 +358,7 @@ mod tests {
     fn real_talks() {
         wire_streams(TALK);
         wire_streams(b"");
-        crate::stdio::read_all(TALK).unwrap();
+        crate::server::stdio::read_all(TALK).unwrap();
     }
 
     proptest! {

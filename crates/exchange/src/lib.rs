@@ -1,36 +1,34 @@
 //! Bundles, changegroups, stream clones and the wire commands as functions from request to response.
+//!
+//! Rooms, each of which imports only from those above it:
+//!
+//! ```text
+//! error, sink, spool       the error type; buffers on their way to a client; uploads of unknown length
+//! format                   bytes: bundle10, bundle20, one codec per part type, changegroups, streams, bundlespecs
+//! generate                 a repository's history into bundles
+//! apply                    bundles into a repository, in one transaction
+//! bundle_repo              a bundle laid over a repository
+//! server                   wire commands, getbundle, unbundle, clone bundles
+//! client                   peers over HTTP and ssh, discovery, pull, push
+//! local_peer               a repository of this machine as a peer: the client's transport over the server's commands
+//! fuzzing                  bodies of the fuzz targets
+//! ```
+//! `server` and `client` do not import each other.
 
-mod arrivals;
-mod backup;
-pub mod bundle;
-mod bundle2;
-pub mod bundlespec;
-mod bundling;
-mod changegroup;
-pub mod clonebundles;
+pub mod apply;
+mod bundle_repo;
+pub mod client;
 mod error;
+pub mod format;
 pub mod fuzzing;
-mod marker_keys;
-pub mod peer;
-pub mod push;
-mod pushed;
+pub mod generate;
+mod local_peer;
+pub mod server;
 mod sink;
-mod stdio;
-mod stream;
-mod unbundle;
-mod union;
-pub mod wire;
+mod spool;
 
-pub use arrivals::{Changed, Standing, added};
-pub use backup::{Backup, measure, save_backup, write_backup};
-pub use bundling::{BundlePlan, PartOutline, Travellers};
-pub use changegroup::{
-    ChangegroupReader, DeltaHeader, Group, NodeBytes, SectionSizes, Version as ChangegroupVersion,
-};
-pub use error::ExchangeError;
-pub use pushed::{Push, PushWords, Replies};
-pub use sink::{ChunkSink, SinkClosed, copy_file};
-pub use stdio::Conversation;
-pub use stream::{Load, StreamArrival, StreamBundle, StreamExtras, StreamNews};
-pub use unbundle::{News, Pulled, Pushed, Unbundle};
-pub use union::look_through;
+pub use bundle_repo::look_through;
+pub use error::{ExchangeError, SinkClosed};
+pub use local_peer::LocalPeer;
+pub use sink::{ChunkSink, copy_file};
+pub use spool::Spool;

@@ -1,11 +1,9 @@
 //! Where an answer goes: big owned buffers, so that nothing is copied on the way to the socket.
 
-use crate::ExchangeError;
-use crate::wire::{StreamMedia, WireSettings};
+use crate::error::{ExchangeError, SinkClosed};
 use std::io::{self, Write};
 use std::sync::Arc;
 use varve_base::StorageFile;
-use varve_codec::{CodecId, StreamEncoder};
 
 /// Takes the bytes of an answer in order. It blocks while the client is slower than the server.
 pub trait ChunkSink {
@@ -61,11 +59,6 @@ pub fn copy_file(
     Ok(())
 }
 
-/// The client closed the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the client closed the connection")]
-pub struct SinkClosed;
-
 /// Gathers small writes into buffers of [`SinkWriter::BUFFER`] bytes.
 pub(crate) struct SinkWriter<'a> {
     sink: &'a mut dyn ChunkSink,
@@ -104,50 +97,6 @@ impl Write for SinkWriter<'_> {
         self.sink
             .send(full)
             .map_err(|closed| io::Error::new(io::ErrorKind::BrokenPipe, closed))
-    }
-}
-
-/// Compresses a streamed answer as its media type says, into a sink.
-pub(crate) struct CompressedWriter<'a> {
-    encoder: StreamEncoder<SinkWriter<'a>>,
-}
-
-impl<'a> CompressedWriter<'a> {
-    pub(crate) fn new(
-        media: StreamMedia,
-        settings: &WireSettings,
-        sink: &'a mut dyn ChunkSink,
-    ) -> Result<Self, ExchangeError> {
-        let mut out = SinkWriter::new(sink);
-        out.write_all(media.prefix)?;
-        let engine = settings.engine(media.codec);
-        let encoder = match media.codec {
-            CodecId::Zstd => StreamEncoder::far_zstd(engine.level(), out)?,
-            CodecId::Zlib => StreamEncoder::new(engine, out)?,
-            CodecId::None | CodecId::Snappy => StreamEncoder::None(out),
-        };
-        Ok(CompressedWriter { encoder })
-    }
-
-    /// Ends the stream and sends the rest.
-    pub(crate) fn finish(self) -> Result<(), ExchangeError> {
-        Ok(self.encoder.finish()?.flush()?)
-    }
-}
-
-impl ChunkSink for CompressedWriter<'_> {
-    fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
-        self.write_all(&bytes).map_err(|_| SinkClosed)
-    }
-}
-
-impl Write for CompressedWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.encoder.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.encoder.flush()
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_codec::{CodecId, Expander};
-use varve_exchange::wire::{ClientMedia, WireRequest, WireResponse, WireSettings, respond};
+use varve_exchange::server::wire::{ClientMedia, WireRequest, WireResponse, WireSettings, respond};
 use varve_repo::Repository;
 use varve_testkit::peers::{Hg, hg};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Silent};
 use varve_exchange::ExchangeError;
-use varve_exchange::clonebundles::{
+use varve_exchange::server::clone_bundles::{
     CloneBundleRecipe, MadeBundles, USUAL_FORMATS, make_clone_bundles,
 };
 use varve_repo::Repository;

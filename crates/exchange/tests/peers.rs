@@ -6,9 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_exchange::ExchangeError;
-use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
-use varve_exchange::peer::{BundleRequest, HttpOptions, HttpPeer, LocalPeer, Remote, discover};
-use varve_exchange::wire::WireSettings;
+use varve_exchange::LocalPeer;
+use varve_exchange::client::discovery::discover;
+use varve_exchange::client::peer::{BundleRequest, HttpOptions, HttpPeer, Remote};
+use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::limits::BundleLimits;
+use varve_exchange::server::wire::WireSettings;
 use varve_repo::{Audience, Node, Repository};
 use varve_testkit::peers::HgServer;
 

@@ -2,7 +2,7 @@
 
 use crate::client::{Served, collected, expand, expanded};
 use varve_codec::CodecId;
-use varve_exchange::wire::ClientMedia;
+use varve_exchange::server::wire::ClientMedia;
 use varve_testkit::repos;
 
 fn rich() -> Served {

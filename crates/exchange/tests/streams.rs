@@ -2,7 +2,7 @@
 
 use crate::client::{NULL, Served, collected, expanded};
 use crate::pulls::cloned_by_hg;
-use varve_exchange::wire::{ClientMedia, WireResponse};
+use varve_exchange::server::wire::{ClientMedia, WireResponse};
 use varve_testkit::repos;
 
 #[test]

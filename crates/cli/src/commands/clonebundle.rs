@@ -2,7 +2,7 @@
 
 use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::sync::Arc;
-use varve_exchange::clonebundles::{CloneBundleRecipe, USUAL_FORMATS, make_clone_bundles};
+use varve_exchange::server::clone_bundles::{CloneBundleRecipe, USUAL_FORMATS, make_clone_bundles};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {

@@ -2,7 +2,8 @@
 
 use crate::face::{Abort, Command, Matches, Session};
 use varve_exchange::ExchangeError;
-use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
+use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::limits::BundleLimits;
 use varve_repo::Locked;
 
 /// See [`Command`].

@@ -3,7 +3,7 @@
 use super::bundle::failed;
 use crate::face::target::Target;
 use crate::face::{Abort, Command, Matches, Session};
-use varve_exchange::{StreamBundle, StreamExtras};
+use varve_exchange::generate::{StreamBundle, StreamExtras};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {

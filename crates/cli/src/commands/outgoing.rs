@@ -7,7 +7,7 @@ use crate::face::{
     Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, Session, Source,
     TEMPLATE,
 };
-use varve_exchange::peer::{BookmarkRelation, compare_bookmarks};
+use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
 use varve_repo::Node;
 
 /// See [`Command`].

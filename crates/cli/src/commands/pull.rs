@@ -8,9 +8,12 @@ use crate::face::{
     Abort, Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, Session, Source,
 };
 use std::collections::BTreeMap;
-use varve_exchange::bundle::{BundleLimits, open_bundle};
-use varve_exchange::peer::{BundleRequest, Common, Discovery, Remote};
-use varve_exchange::{ExchangeError, Pulled};
+use varve_exchange::ExchangeError;
+use varve_exchange::apply::Pulled;
+use varve_exchange::client::discovery::{Common, Discovery};
+use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_exchange::format::bundle::open_bundle;
+use varve_exchange::format::limits::BundleLimits;
 use varve_repo::{Audience, Locked, Node};
 
 /// See [`Command`].

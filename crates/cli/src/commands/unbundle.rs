@@ -8,7 +8,8 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_exchange::ExchangeError;
-use varve_exchange::bundle::{BundleLimits, open_bundle};
+use varve_exchange::format::bundle::open_bundle;
+use varve_exchange::format::limits::BundleLimits;
 use varve_repo::{Lock, Locked};
 
 /// See [`Command`].

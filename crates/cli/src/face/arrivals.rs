@@ -3,12 +3,14 @@
 use super::evolution::evolution;
 use super::{Abort, Session};
 use std::time::Instant;
-use varve_exchange::bundle::{Bundle, Packed};
-use varve_exchange::peer::{BookmarkMove, PulledBookmark};
-use varve_exchange::{
-    Changed, ExchangeError, News, Pulled, Pushed, SectionSizes, Standing, StreamArrival,
-    StreamNews, Unbundle,
+use varve_exchange::ExchangeError;
+use varve_exchange::apply::{BookmarkMove, PulledBookmark};
+use varve_exchange::apply::{
+    Changed, News, Pulled, Pushed, Standing, StreamArrival, StreamNews, Unbundle,
 };
+use varve_exchange::format::bundle::Bundle;
+use varve_exchange::format::packed::Packed;
+use varve_exchange::generate::SectionSizes;
 use varve_repo::{Audience, Lock, ReceiveReport, Rev};
 
 /// Seconds that anything takes at least, so that a rate can be told.
@@ -232,7 +234,7 @@ impl Session {
         if self.verbosity.debug && !report.new.is_empty() {
             self.write("updating the branch cache\n")?;
         }
-        if let Some(line) = varve_exchange::added(report) {
+        if let Some(line) = varve_exchange::apply::added(report) {
             self.status(line)?;
         }
         if report.markers > 0 {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::storage::scratch_file;
 use varve_base::{MemoryStorage, Storage};
-use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
+use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::limits::BundleLimits;
 use varve_exchange::look_through;
 use varve_repo::Repository;
 

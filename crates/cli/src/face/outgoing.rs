@@ -3,7 +3,8 @@
 use super::{Abort, Session, Source};
 use std::collections::HashSet;
 use varve_exchange::ExchangeError;
-use varve_exchange::peer::{Common, Discovery, Remote};
+use varve_exchange::client::discovery::{Common, Discovery};
+use varve_exchange::client::peer::Remote;
 use varve_repo::{Node, Phase, RepoView, Rev};
 
 /// What a peer lacks.

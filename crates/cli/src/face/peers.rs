@@ -7,8 +7,9 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_exchange::ExchangeError;
-use varve_exchange::peer::{HttpPeer, LocalPeer, Login, Remote, SshPeer, Transport};
-use varve_exchange::wire::WireSettings;
+use varve_exchange::LocalPeer;
+use varve_exchange::client::peer::{HttpPeer, Login, Remote, SshPeer, Transport};
+use varve_exchange::server::wire::WireSettings;
 use varve_repo::{Evolution, Repository};
 
 /// Another repository, before anybody has asked it.

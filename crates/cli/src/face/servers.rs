@@ -3,7 +3,7 @@
 
 use super::{Abort, Session, environment::variable};
 use std::path::Path;
-use varve_exchange::peer::{HttpOptions, Proxy};
+use varve_exchange::client::peer::{HttpOptions, Proxy};
 
 /// Versions of TLS by their names; a server that has none from 1.2 on is never spoken to.
 const PROTOCOLS: [&str; 4] = ["tls1.0", "tls1.1", "tls1.2", "tls1.3"];

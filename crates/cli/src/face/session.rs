@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use varve_base::{DiskStorage, Interrupt, Progress, Storage};
 use varve_config::hgrc::Hgrc;
-use varve_exchange::peer::{Remote, Traffic};
+use varve_exchange::client::peer::{Remote, Traffic};
 use varve_repo::hooks::Hooks;
 use varve_repo::{Audience, Opening, RepoView, Repository};
 

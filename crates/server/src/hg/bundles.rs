@@ -9,7 +9,7 @@ use hyper::StatusCode;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use varve_base::StorageFile;
-use varve_exchange::clonebundles::open_clone_bundle;
+use varve_exchange::server::clone_bundles::open_clone_bundle;
 use varve_exchange::{ChunkSink, ExchangeError};
 use varve_repo::Repository;
 

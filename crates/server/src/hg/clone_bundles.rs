@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_base::Interrupt;
 use varve_config::hgrc::HgrcError;
 use varve_exchange::ExchangeError;
-use varve_exchange::clonebundles::{
+use varve_exchange::server::clone_bundles::{
     CloneBundleRecipe, USUAL_FORMATS, make_clone_bundles, read_manifest, standing,
 };
 use varve_repo::{RepoView, Repository};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::HgrcError;
-use varve_exchange::PushWords;
+use varve_exchange::server::unbundle::PushWords;
 use varve_repo::hooks::{Facts, Given, HookSet, Hooks, Script, Undoing, followers};
 
 /// Bytes of what one hook says that go to the client.

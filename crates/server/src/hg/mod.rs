@@ -34,7 +34,9 @@ use std::sync::Arc;
 use varve_base::StorageFile;
 use varve_base::storage::read_if_there;
 use varve_config::hgrc::HgrcError;
-use varve_exchange::wire::{self, StreamBody, TYPE_ERROR, WireRequest, WireResponse};
+use varve_exchange::format::media_types::TYPE_ERROR;
+use varve_exchange::server::wire;
+use varve_exchange::server::wire::{StreamBody, WireRequest, WireResponse};
 use varve_exchange::{ChunkSink, ExchangeError, SinkClosed, copy_file};
 use varve_repo::Repository;
 

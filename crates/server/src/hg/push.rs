@@ -12,9 +12,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use varve_exchange::peer::HttpOptions;
-use varve_exchange::wire::Bundle1;
-use varve_exchange::{Push, PushWords};
+use varve_exchange::client::peer::HttpOptions;
+use varve_exchange::server::unbundle::{Push, PushWords};
+use varve_exchange::server::wire::Bundle1;
 use varve_repo::{LockWait, Opening, Repository, StorageSettings};
 
 /// `ui.timeout` where nobody sets it: seconds that a lock is waited for.

@@ -6,7 +6,7 @@ use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{OpenError, RepoRegistry};
 use std::ops::RangeInclusive;
 use varve_codec::CodecId;
-use varve_exchange::wire::{Bundle1, Carrier, WireSettings};
+use varve_exchange::server::wire::{Bundle1, Carrier, WireSettings};
 use varve_repo::Repository;
 
 const SECTION: &str = "server";

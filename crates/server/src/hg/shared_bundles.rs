@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use varve_base::storage::scratch_file;
 use varve_base::{StorageError, StorageFile};
-use varve_exchange::wire::Repeatable;
+use varve_exchange::server::wire::Repeatable;
 use varve_exchange::{ChunkSink, ExchangeError, SinkClosed};
 
 /// The answers that are on their way.

@@ -4,7 +4,7 @@ use crate::face::outgoing::{Outgoing, branch_heads, descendants_among, missing_o
 use crate::face::revision::query;
 use crate::face::{Abort, Matches, Session};
 use std::collections::BTreeSet;
-use varve_exchange::Travellers;
+use varve_exchange::generate::Travellers;
 use varve_repo::{RepoView, Rev};
 
 /// What was chosen.

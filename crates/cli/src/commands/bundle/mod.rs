@@ -11,8 +11,11 @@ use crate::face::{
 use choice::Choice;
 use std::io::ErrorKind;
 use varve_codec::StreamSetting;
-use varve_exchange::bundlespec::{BundleContents, BundleSpec, BundleSpecError, BundleType, Habits};
-use varve_exchange::{BundlePlan, ExchangeError, PartOutline, SectionSizes};
+use varve_exchange::ExchangeError;
+use varve_exchange::format::bundlespec::{
+    BundleContents, BundleSpec, BundleSpecError, BundleType, Habits,
+};
+use varve_exchange::generate::{BundlePlan, PartOutline, SectionSizes};
 use varve_repo::RepoView;
 use varve_repo::hooks::Facts;
 

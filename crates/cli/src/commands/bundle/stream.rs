@@ -3,8 +3,8 @@
 use super::failed;
 use crate::face::target::Target;
 use crate::face::{Abort, Session};
-use varve_exchange::bundlespec::BundleContents;
-use varve_exchange::{StreamBundle, StreamExtras};
+use varve_exchange::format::bundlespec::BundleContents;
+use varve_exchange::generate::{StreamBundle, StreamExtras};
 
 /// Writes it, in the form that the bundlespec names.
 pub(super) fn write(

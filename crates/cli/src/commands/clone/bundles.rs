@@ -3,9 +3,11 @@
 use crate::face::{Abort, Session, Source};
 use std::io::{self, Read};
 use varve_exchange::ExchangeError;
-use varve_exchange::bundle::{Bundle, BundleLimits, open_bundle};
-use varve_exchange::clonebundles::{Candidates, INLINE, Wishes};
-use varve_exchange::peer::{Remote, Transport};
+use varve_exchange::client::clone_bundles::{Candidates, Wishes};
+use varve_exchange::client::peer::{Remote, Transport};
+use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::clone_bundle_manifest::INLINE;
+use varve_exchange::format::limits::BundleLimits;
 use varve_repo::Locked;
 
 /// What Mercurial advises when a bundle does not come.

@@ -15,7 +15,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use varve_exchange::{Changed, Standing};
+use varve_exchange::apply::{Changed, Standing};
 use varve_repo::{
     Audience, DEFAULT_BRANCH, Evolution, Locked, Node, Pulled, RepoView, Repository, Rev,
     WriteOptions,

@@ -7,8 +7,8 @@ use crate::face::{Abort, Matches, Session, Source, disk};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_exchange::Pulled;
-use varve_exchange::peer::{BundleRequest, Remote};
+use varve_exchange::apply::Pulled;
+use varve_exchange::client::peer::{BundleRequest, Remote};
 use varve_repo::{Node, Repository, Requirements};
 
 /// What is to be done.

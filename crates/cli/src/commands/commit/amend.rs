@@ -5,7 +5,7 @@ use super::{CLOSING, closes, look, refuse_interrupted, tell_written, words};
 use crate::face::evolution::{Evolution, evolution};
 use crate::face::{Abort, Matches, Session};
 use std::sync::Arc;
-use varve_exchange::SectionSizes;
+use varve_exchange::generate::SectionSizes;
 use varve_repo::{Audience, CommitBatch, Lock, Locked, Node, Phase, RepoView, Repository, Rev};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
@@ -427,7 +427,7 @@ fn strip(
     };
     let view: Arc<RepoView> = repository.view_for(Audience::Everything)?;
     let storage = repository.storage().as_ref();
-    let backup = varve_exchange::save_backup(&view, storage, &[old.rev], "amend")?;
+    let backup = varve_exchange::generate::save_backup(&view, storage, &[old.rev], "amend")?;
     tell_bundle(session, 1, &backup.sizes)?;
     session.status(format!(
         "saved backup bundle to {}\n",
@@ -435,7 +435,7 @@ fn strip(
     ))?;
     let again: Vec<Rev> = view.changelog().revs().skip(old.rev.index() + 1).collect();
     if session.verbosity.verbose {
-        let sizes = varve_exchange::measure(&view, &again)?;
+        let sizes = varve_exchange::generate::measure(&view, &again)?;
         tell_bundle(session, again.len(), &sizes)?;
         session.note(format!(
             "adding branch\nadding changesets\nadding manifests\nadding file changes\n\

@@ -10,8 +10,11 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use varve_exchange::bundle::{Bundle, BundleLimits, Finish, open_bundle};
-use varve_exchange::{ChangegroupReader, ExchangeError, Group, NodeBytes};
+use varve_exchange::ExchangeError;
+use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::changegroup::{ChangegroupReader, Group, NodeBytes};
+use varve_exchange::format::input::Finish;
+use varve_exchange::format::limits::BundleLimits;
 use varve_repo::Node;
 
 /// See [`Command`].

@@ -3,8 +3,9 @@
 use super::list as list_changes;
 use crate::face::{Abort, Matches, Session};
 use std::io::Read;
-use varve_exchange::bundle::{Part, PartReader};
-use varve_exchange::{ChangegroupReader, ChangegroupVersion, ExchangeError};
+use varve_exchange::ExchangeError;
+use varve_exchange::format::bundle20::{Part, PartReader};
+use varve_exchange::format::changegroup::{ChangegroupReader, Version as ChangegroupVersion};
 use varve_repo::{Node, Phase, show_markers};
 
 /// Longest payload that is taken apart, besides changegroups.

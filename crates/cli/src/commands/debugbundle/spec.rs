@@ -2,7 +2,8 @@
 
 use crate::face::Abort;
 use std::fmt::Write;
-use varve_exchange::bundle::{Bundle, PartHeader, PartReader};
+use varve_exchange::format::bundle::Bundle;
+use varve_exchange::format::bundle20::{PartHeader, PartReader};
 
 /// The bundlespec; `engine` is what a bundle of the first version names.
 pub(super) fn of(bundle: Bundle<'_>, engine: Option<&[u8]>) -> Result<String, Abort> {

@@ -1,7 +1,8 @@
 //! Bookmarks that another repository has elsewhere.
 
 use crate::face::{Abort, Session};
-use varve_exchange::peer::{BookmarkRelation, Remote, compare_bookmarks};
+use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
+use varve_exchange::client::peer::Remote;
 
 /// Shows them; ends with 1 if there are none.
 pub(super) fn show(session: &mut Session, remote: &mut Remote) -> Result<u8, Abort> {

@@ -3,7 +3,7 @@
 use crate::face::target::Target;
 use crate::face::{Abort, Session};
 use std::io::{self, Read, Write};
-use varve_exchange::peer::{BundleRequest, Remote};
+use varve_exchange::client::peer::{BundleRequest, Remote};
 use varve_repo::RepoError;
 
 /// Bytes that are read at once.

@@ -12,7 +12,7 @@ use crate::face::{
     TEMPLATE,
 };
 use fetch::save;
-use varve_exchange::peer::{BundleRequest, Remote};
+use varve_exchange::client::peer::{BundleRequest, Remote};
 use varve_repo::{Audience, Node, Repository, Rev};
 
 /// See [`Command`].

@@ -2,8 +2,8 @@
 
 use super::Pushing;
 use crate::face::{Abort, Session};
-use varve_exchange::peer::Remote;
-use varve_exchange::push::RemotePhases;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::RemotePhases;
 use varve_repo::{Audience, Locked, Phase, RepoView, Rev};
 
 /// What the transaction is called, and the source that hooks learn.

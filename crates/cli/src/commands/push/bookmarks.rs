@@ -3,8 +3,9 @@
 use super::Pushing;
 use crate::face::{Abort, Matches, Session};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_exchange::peer::{BookmarkRelation, Remote, compare_bookmarks};
-use varve_exchange::push::PushedBookmark;
+use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::PushedBookmark;
 use varve_repo::{Node, Phase};
 
 /// What was found out about bookmarks.

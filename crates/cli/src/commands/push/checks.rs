@@ -6,8 +6,9 @@ use crate::face::outgoing::missing_of;
 use crate::face::working::short_hex;
 use crate::face::{Abort, Session};
 use std::collections::BTreeSet;
-use varve_exchange::peer::{BookmarkRelation, Remote, compare_bookmarks};
-use varve_exchange::push::{BranchHeads, branch_heads};
+use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::{BranchHeads, branch_heads};
 use varve_repo::{DEFAULT_BRANCH, Node, Phase, Rev};
 
 /// Unknown heads that are listed one by one.

@@ -3,10 +3,14 @@
 use super::send::prepare;
 use crate::face::arrivals::Way;
 use crate::face::{Abort, Session, Source};
-use varve_exchange::bundle::{BundleLimits, open_bundle};
-use varve_exchange::peer::Remote;
-use varve_exchange::push::{PushPlan, PushReply, Spool};
-use varve_exchange::{ExchangeError, PushWords, Pushed, Replies};
+use varve_exchange::ExchangeError;
+use varve_exchange::Spool;
+use varve_exchange::apply::Pushed;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::{PushPlan, PushReply};
+use varve_exchange::format::bundle::open_bundle;
+use varve_exchange::format::limits::BundleLimits;
+use varve_exchange::server::unbundle::{PushWords, Replies};
 use varve_repo::Locked;
 
 /// Puts the bundle together and stores it there, with the configuration and the hooks of there.

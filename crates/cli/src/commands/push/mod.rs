@@ -14,8 +14,8 @@ use crate::face::{
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use varve_exchange::peer::Remote;
-use varve_exchange::push::{PushPlan, RemotePhases, Seen};
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::{PushPlan, RemotePhases, Seen};
 use varve_repo::hooks::Given;
 use varve_repo::{Audience, Node, RepoView, Rev};
 

@@ -3,8 +3,9 @@
 use crate::face::{Abort, Session, Source};
 use std::io::Write;
 use varve_exchange::ExchangeError;
-use varve_exchange::peer::Remote;
-use varve_exchange::push::{PushPlan, PushReply, PushedPart, Spool, read_reply};
+use varve_exchange::Spool;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::{PushPlan, PushReply, PushedPart, read_reply};
 use varve_repo::Node;
 use varve_repo::hooks::Facts;
 

@@ -10,8 +10,10 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use varve_base::Interrupt;
-use varve_exchange::wire::{Bundle1, Carrier, WireSettings};
-use varve_exchange::{Conversation, ExchangeError, Push, PushWords};
+use varve_exchange::ExchangeError;
+use varve_exchange::server::stdio::Conversation;
+use varve_exchange::server::unbundle::{Push, PushWords};
+use varve_exchange::server::wire::{Bundle1, Carrier, WireSettings};
 
 /// How often it is looked whether to stop while nothing comes.
 const LOOK: Timespec = Timespec {

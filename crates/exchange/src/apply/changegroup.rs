@@ -1,0 +1,99 @@
+//! A changegroup, group by group.
+
+use super::{Applying, News};
+use crate::ExchangeError;
+use crate::format::changegroup::NodeBytes;
+use crate::format::changegroup::{ChangegroupReader, DeltaHeader, Group};
+use crate::format::input::Finish;
+use std::io::Read;
+use varve_base::Unit;
+use varve_repo::{NewRevision, Node, Phase};
+
+/// Digits of a node in messages.
+const SHORT: usize = 12;
+
+impl Applying<'_> {
+    pub(super) fn changegroup<R: Read + Finish>(
+        &mut self,
+        mut reader: ChangegroupReader<R>,
+        in_bundle2: bool,
+        phase: Phase,
+    ) -> Result<i64, ExchangeError> {
+        let origin = self.origin(in_bundle2);
+        let source = self.how.source;
+        let publishing = (self.how.pushed.as_ref()).is_some_and(|pushed| pushed.publishing);
+        let phase = if publishing { Phase::Public } else { phase };
+        let mut published = Vec::new();
+        self.receiver(source)?.expect(&origin, phase)?;
+        self.step("adding changesets");
+        let mut patch = Vec::new();
+        while let Some(group) = reader.next_group()? {
+            if let Group::File(path) = &group {
+                self.receiver(source)?.begin_file(path)?;
+                self.debug(|| [b"adding ", &path[..], b" revisions\n"].concat());
+            }
+            while let Some(header) = reader.next_delta(&mut patch)? {
+                self.how.stop.check().map_err(varve_repo::RepoError::from)?;
+                let new = revision(&header, &patch);
+                let receiver = self.receiver(source)?;
+                match group {
+                    Group::Changesets => {
+                        let is_new = !receiver.knows(&new.node);
+                        receiver.changeset(&new)?;
+                        if is_new {
+                            self.debug(|| add_changeset(&new.node));
+                        }
+                        published.extend(publishing.then_some(new.node));
+                    }
+                    Group::Manifests => receiver.manifest(&new)?,
+                    Group::File(_) => receiver.file_revision(&new)?,
+                }
+                if !matches!(group, Group::File(_)) {
+                    self.how.progress.advance(1);
+                }
+            }
+            self.tell_heard();
+            match group {
+                Group::File(_) => self.how.progress.advance(1),
+                _ => self.receiver(source)?.end_group()?,
+            }
+            match group {
+                Group::Changesets => self.next_step("adding manifests"),
+                Group::Manifests => self.next_step("adding file changes"),
+                Group::File(_) => {}
+            }
+        }
+        self.how.progress.end();
+        let receiver = self.receiver(source)?;
+        let heads = receiver.conclude()?;
+        // With what they follow, and also those that were here before.
+        receiver.lower_phases(Phase::Public, &published);
+        Ok(heads)
+    }
+
+    fn next_step(&mut self, step: &'static str) {
+        self.how.progress.end();
+        self.step(step);
+    }
+
+    fn step(&mut self, step: &'static str) {
+        (self.how.tell)(News::Step(step));
+        self.how.progress.begin(step, Unit::Items, None);
+    }
+}
+
+fn add_changeset(node: &Node) -> Vec<u8> {
+    format!("add changeset {}\n", &node.to_string()[..SHORT]).into_bytes()
+}
+
+fn revision<'p>(header: &DeltaHeader, patch: &'p [u8]) -> NewRevision<'p> {
+    let node = |bytes: NodeBytes| Node(bytes);
+    NewRevision {
+        node: node(header.node),
+        parents: [node(header.p1), node(header.p2)],
+        base: node(header.base),
+        changeset: node(header.changeset),
+        flags: header.flags,
+        patch,
+    }
+}

@@ -1,0 +1,62 @@
+//! A bundle looked at as a repository: laid over another one, which stays as it is.
+
+use crate::ExchangeError;
+use crate::apply::Unbundle;
+use crate::format::bundle::Bundle;
+use std::sync::Arc;
+use varve_base::storage::OverlayStorage;
+use varve_base::{Interrupt, Silent, Storage, StorageFile};
+use varve_repo::{Locked, Repository, WriteOptions};
+
+/// Locks of others, which say nothing about what is written here alone.
+const LOCKS: [&str; 2] = [".hg/wlock", ".hg/store/lock"];
+
+/// A repository that is `below` with a bundle's changesets and their phases; all that is written to it
+/// goes to `scratch`, an empty file. Bookmarks, markers and whatever else the bundle has do not count, as
+/// with Mercurial.
+///
+/// A transaction that somebody left behind below, or is in the middle of, is undone here first.
+///
+/// # Errors
+/// What is wrong with the bundle; [`ExchangeError::NoChangegroup`].
+pub fn look_through(
+    below: &Repository,
+    scratch: Arc<dyn StorageFile>,
+    bundle: Bundle<'_>,
+    write: WriteOptions,
+    stop: &Interrupt,
+) -> Result<Repository, ExchangeError> {
+    if let Bundle::Packed(_) = bundle {
+        return Err(ExchangeError::PackedUnion);
+    }
+    let storage = OverlayStorage::new(Arc::clone(below.storage()), scratch);
+    for lock in LOCKS.map(|lock| below.root().join(lock)) {
+        if storage.kind(&lock)?.is_some() {
+            storage.remove(&lock)?;
+        }
+    }
+    let union = Repository::open(Arc::new(storage), below.root())?;
+    let lock = union.lock_now(Locked::Store)?;
+    union.recover(&lock)?;
+    let unbundle = Unbundle {
+        repository: &union,
+        write,
+        source: "bundle",
+        url: Vec::new(),
+        takes_markers: false,
+        checks_all: false,
+        only_history: true,
+        downloads: None,
+        progress: &Silent,
+        stop,
+        debug: false,
+        tell: &mut |_| {},
+        pushed: None,
+        pulled: None,
+    };
+    let (report, _lock) = unbundle.apply(lock, bundle)?;
+    if report.arrived.is_empty() {
+        return Err(ExchangeError::NoChangegroup);
+    }
+    Ok(union)
+}

@@ -1,0 +1,6 @@
+//! The side that asks: peers, discovery, what a push sends, which clone bundle is taken.
+
+pub mod clone_bundles;
+pub mod discovery;
+pub mod peer;
+pub mod push;

@@ -1,0 +1,431 @@
+//! The commands of the wire protocol, as calls.
+
+use super::{Login, PeerArgs, PeerCapabilities, Transport};
+use crate::ExchangeError;
+use crate::format::batch::{escape, unescape};
+use crate::format::clone_bundle_manifest::Manifest;
+use crate::format::quoting::QUOTED;
+use crate::spool::Spool;
+use percent_encoding::{percent_decode, utf8_percent_encode};
+use std::collections::BTreeMap;
+use std::io::Read;
+use varve_revlog::Node;
+
+/// What this client understands in a bundle2, one per line before quoting.
+const READS: [&str; 7] = [
+    "HG20",
+    "changegroup=01,02,03",
+    "digests=md5,sha1,sha512",
+    "error=abort,unsupportedcontent,pushraced,pushkey",
+    "hgtagsfnodes",
+    "phases=heads",
+    "remote-changegroup=http,https",
+];
+
+/// What this client understands in the answer to a push, in the words of Mercurial's clients.
+const READS_IN_REPLIES: [&str; 4] = ["bookmarks", "listkeys", "pushkey", "obsmarkers=V0,V1"];
+
+/// What a server may put into the answer to a push.
+pub(crate) fn readable() -> Vec<&'static str> {
+    READS.iter().chain(&READS_IN_REPLIES).copied().collect()
+}
+
+/// A repository elsewhere.
+pub struct Remote {
+    transport: Box<dyn Transport>,
+    capabilities: PeerCapabilities,
+    listener: Option<Listener>,
+}
+
+/// Who hears, in the words of Mercurial, what is asked.
+pub type Listener = Box<dyn FnMut(&str) + Send>;
+
+/// Names and changesets of bookmarks.
+pub type Bookmarks = BTreeMap<Vec<u8>, Node>;
+
+/// What a first look tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// All heads.
+    pub heads: Vec<Node>,
+    /// For each node that was asked about, whether it is there.
+    pub known: Vec<bool>,
+}
+
+/// What a bundle shall hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BundleRequest {
+    /// Changesets that need not be sent, with their ancestors.
+    pub common: Vec<Node>,
+    /// Changesets that are wanted, with their ancestors.
+    pub heads: Vec<Node>,
+    /// Whether no changesets are wanted, but only what may have changed about those here.
+    pub nothing_new: bool,
+    /// Whether the files of the store are wanted instead of changesets.
+    pub streamed: bool,
+    /// Whether bookmarks are wanted too.
+    pub bookmarks: bool,
+    /// Whether obsolescence markers are wanted too.
+    pub markers: bool,
+}
+
+impl Remote {
+    /// Asks what the other side can do.
+    ///
+    /// # Errors
+    /// It cannot be reached, refuses, or is no repository.
+    pub fn connect(mut transport: Box<dyn Transport>) -> Result<Remote, ExchangeError> {
+        let answer = transport.call("capabilities", &[])?;
+        let capabilities = PeerCapabilities::parse(&answer);
+        transport.learn(&capabilities);
+        Ok(Remote {
+            transport,
+            capabilities,
+            listener: None,
+        })
+    }
+
+    /// Lets `listener` hear each question that follows.
+    pub fn tell(&mut self, listener: Listener) {
+        self.listener = Some(listener);
+    }
+
+    pub(crate) fn say(&mut self, words: impl FnOnce() -> String) {
+        if let Some(listener) = &mut self.listener {
+            listener(&words());
+        }
+    }
+
+    fn say_command(&mut self, command: &str) {
+        if self.transport.is_far() {
+            self.say(|| format!("sending {command} command\n"));
+        }
+    }
+
+    fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
+        self.say_command(command);
+        self.transport.call(command, args)
+    }
+
+    /// What the other side can do.
+    pub fn capabilities(&self) -> &PeerCapabilities {
+        &self.capabilities
+    }
+
+    /// Whether obsolescence markers can be had, and in the form in which they are stored here.
+    pub fn has_markers(&self) -> bool {
+        let versions = self.capabilities.bundle2("obsmarkers");
+        versions.is_some_and(|known| known.iter().any(|version| version == "V1"))
+    }
+
+    /// Heads, and which of `nodes` the other side has, in one question where it can be one.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn look(&mut self, nodes: &[Node]) -> Result<Look, ExchangeError> {
+        self.say(|| "query 1; heads\n".to_owned());
+        if !self.capabilities.has("batch") {
+            return Ok(Look {
+                heads: self.heads()?,
+                known: self.known(nodes)?,
+            });
+        }
+        let mut commands = b"heads ;known nodes=".to_vec();
+        escape(&joined(nodes), &mut commands);
+        let mut answers = self.batch(commands, 2)?.into_iter();
+        let mut next = || answers.next().unwrap_or_default();
+        Ok(Look {
+            heads: parse_nodes("heads", &next())?,
+            known: parse_known(&next(), nodes.len())?,
+        })
+    }
+
+    /// The changesets that names stand for there, and its bookmarks, in one question where it can
+    /// be one.
+    ///
+    /// # Errors
+    /// As of [`Remote::lookup`].
+    pub fn lookup_all(&mut self, names: &[&[u8]]) -> Result<(Vec<Node>, Bookmarks), ExchangeError> {
+        if !self.capabilities.has("batch") {
+            let bookmarks = self.bookmarks()?;
+            let nodes = names.iter().map(|name| self.lookup(name));
+            return Ok((nodes.collect::<Result<_, _>>()?, bookmarks));
+        }
+        let mut commands = b"listkeys namespace=bookmarks".to_vec();
+        for name in names {
+            commands.extend_from_slice(b";lookup key=");
+            escape(name, &mut commands);
+        }
+        self.say_listing("bookmarks");
+        let answers = self.batch(commands, 1 + names.len())?;
+        let mut answers = answers.iter();
+        let keys = answers.next().map_or(&[][..], Vec::as_slice);
+        self.say_listed("bookmarks", keys.len());
+        let bookmarks = parse_bookmarks(keys);
+        let nodes = answers.map(|answer| parse_lookup(answer));
+        Ok((nodes.collect::<Result<_, _>>()?, bookmarks))
+    }
+
+    /// Sends several commands at once; gives as many answers.
+    fn batch(&mut self, commands: Vec<u8>, count: usize) -> Result<Vec<Vec<u8>>, ExchangeError> {
+        let answer = self.call("batch", &[("cmds", commands)])?;
+        let answers = answer.split(|byte| *byte == b';').map(unescape);
+        let answers: Vec<Vec<u8>> = answers.collect();
+        match answers.len() == count {
+            true => Ok(answers),
+            false => Err(unexpected("batch", &answer)),
+        }
+    }
+
+    /// All heads.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn heads(&mut self) -> Result<Vec<Node>, ExchangeError> {
+        let answer = self.call("heads", &[])?;
+        parse_nodes("heads", &answer)
+    }
+
+    /// Which of `nodes` the other side has.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn known(&mut self, nodes: &[Node]) -> Result<Vec<bool>, ExchangeError> {
+        if nodes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let answer = self.call("known", &[("nodes", joined(nodes))])?;
+        parse_known(&answer, nodes.len())
+    }
+
+    /// The changeset that a name stands for there.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`]; [`ExchangeError::UnknownRevision`].
+    pub fn lookup(&mut self, name: &[u8]) -> Result<Node, ExchangeError> {
+        let answer = self.call("lookup", &[("key", name.to_vec())])?;
+        parse_lookup(&answer)
+    }
+
+    /// Heads of each branch.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`], or the answer is none.
+    pub fn branchmap(&mut self) -> Result<BTreeMap<Vec<u8>, Vec<Node>>, ExchangeError> {
+        let answer = self.call("branchmap", &[])?;
+        let lines = answer
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
+        let branches = lines.map(|line| {
+            let blank = line.iter().position(|byte| *byte == b' ');
+            let blank = blank.ok_or_else(|| unexpected("branchmap", &answer))?;
+            let name = percent_decode(&line[..blank]).collect();
+            Ok((name, parse_nodes("branchmap", &line[blank + 1..])?))
+        });
+        branches.collect()
+    }
+
+    /// The keys of a namespace such as `bookmarks`, with their values.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`].
+    pub fn list_keys(
+        &mut self,
+        namespace: &str,
+    ) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, ExchangeError> {
+        let (shown, namespace) = (namespace, namespace.as_bytes().to_vec());
+        self.say_listing(shown);
+        let answer = self.call("listkeys", &[("namespace", namespace)])?;
+        self.say_listed(shown, answer.len());
+        Ok(parse_keys(&answer))
+    }
+
+    fn say_listing(&mut self, namespace: &str) {
+        match self.transport.is_far() {
+            true => self.say(|| format!("preparing listkeys for \"{namespace}\"\n")),
+            false => self.say(|| format!("listing keys for \"{namespace}\"\n")),
+        }
+    }
+
+    fn say_listed(&mut self, namespace: &str, len: usize) {
+        if self.transport.is_far() {
+            self.say(|| format!("received listkey for \"{namespace}\": {len} bytes\n"));
+        }
+    }
+
+    /// Names and changesets of the bookmarks there.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`].
+    pub fn bookmarks(&mut self) -> Result<BTreeMap<Vec<u8>, Node>, ExchangeError> {
+        Ok(nodes_of(self.list_keys("bookmarks")?))
+    }
+
+    /// Name and password for what follows.
+    pub fn log_in(&mut self, login: Login) {
+        self.transport.log_in(login);
+    }
+
+    /// Sends a bundle to be stored, and gives the answer as it comes.
+    ///
+    /// # Errors
+    /// As of [`Transport::push`].
+    pub fn push(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        self.transport.push(bundle)
+    }
+
+    /// The list of clone bundles; `None` if the other side has none.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`].
+    pub fn clone_bundles(&mut self) -> Result<Option<Manifest>, ExchangeError> {
+        let commands = ["clonebundles_manifest", "clonebundles"];
+        let known = commands
+            .into_iter()
+            .find(|command| self.capabilities.has(command));
+        let list = known.map(|command| self.transport.call(command, &[]));
+        Ok(list.transpose()?.map(Manifest::new))
+    }
+
+    /// A clone bundle that the other side sends itself.
+    ///
+    /// # Errors
+    /// As of [`Transport::stream`].
+    pub fn clone_bundle(&mut self, name: &str) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let path = [("path", name.as_bytes().to_vec())];
+        let mut answer = self.transport.stream("get_cached_bundle_inline", &path)?;
+        let len = read_varint(&mut answer)?;
+        Ok(Box::new(answer.take(len)))
+    }
+
+    /// A bundle with what is wanted: bundle2 where the other side makes it, else a bare
+    /// changegroup 01.
+    ///
+    /// # Errors
+    /// As of [`Transport::stream`].
+    pub fn bundle(
+        &mut self,
+        request: &BundleRequest,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let mut lines = READS.join("\n");
+        for (wanted, line) in [
+            (request.bookmarks, "\nbookmarks\nlistkeys"),
+            (request.markers, "\nobsmarkers=V1"),
+            (request.streamed, "\nstream=v2"),
+        ] {
+            lines += if wanted { line } else { "" };
+        }
+        let quoted = utf8_percent_encode(&lines, QUOTED);
+        let flag = |on: bool| if on { b"1".to_vec() } else { b"0".to_vec() };
+        let common = match request.common.is_empty() {
+            true => joined(&[Node::NULL]),
+            false => joined(&request.common),
+        };
+        let mut args = vec![("common", common), ("heads", joined(&request.heads))];
+        if self.capabilities.has("bundle2") {
+            let caps = format!("HG20,bundle2={quoted}").into_bytes();
+            args.push(("bundlecaps", caps));
+            args.push(("cg", flag(!request.nothing_new && !request.streamed)));
+            match request.streamed {
+                // Their phases stand in the files.
+                true => args.push(("stream", flag(true))),
+                false => args.push(("phases", flag(true))),
+            }
+            if request.bookmarks {
+                args.push(("bookmarks", flag(true)));
+                args.push(("listkeys", b"bookmarks".to_vec()));
+            }
+            if request.markers {
+                args.push(("obsmarkers", flag(true)));
+            }
+        }
+        let args: PeerArgs<'_> = &args;
+        self.say_command("getbundle");
+        self.transport.stream("getbundle", args)
+    }
+}
+
+/// Seven bits a byte, the lowest first.
+fn read_varint(from: &mut impl Read) -> Result<u64, ExchangeError> {
+    let mut number = 0;
+    for shift in (0..63).step_by(7) {
+        let mut byte = [0];
+        if from.read(&mut byte).map_err(ExchangeError::Broken)? == 0 {
+            return Err(ExchangeError::StreamEnded {
+                got: 0,
+                expected: 1,
+            });
+        }
+        number |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] < 0x80 {
+            break;
+        }
+    }
+    Ok(number)
+}
+
+fn parse_lookup(answer: &[u8]) -> Result<Node, ExchangeError> {
+    let line = answer.strip_suffix(b"\n").unwrap_or(answer);
+    if let Some(words) = line.strip_prefix(b"0 ") {
+        return Err(ExchangeError::RemoteAbort {
+            message: String::from_utf8_lossy(words).into_owned(),
+            hint: None,
+        });
+    }
+    let node = line.strip_prefix(b"1 ").and_then(Node::from_hex);
+    node.ok_or_else(|| unexpected("lookup", answer))
+}
+
+/// Lines of key, tab and value.
+fn parse_keys(answer: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let lines = answer.split(|byte| *byte == b'\n');
+    let pairs = lines.filter_map(|line| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        Some((line[..tab].to_vec(), line[tab + 1..].to_vec()))
+    });
+    pairs.collect()
+}
+
+pub(crate) fn parse_bookmarks(answer: &[u8]) -> BTreeMap<Vec<u8>, Node> {
+    nodes_of(parse_keys(answer))
+}
+
+fn nodes_of(keys: BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeMap<Vec<u8>, Node> {
+    // A bookmark without a name would make a line that neither program can read.
+    let nodes = keys.into_iter().filter(|(name, _)| !name.is_empty());
+    let nodes = nodes.filter_map(|(name, hex)| Some((name, Node::from_hex(&hex)?)));
+    nodes.collect()
+}
+
+fn joined(nodes: &[Node]) -> Vec<u8> {
+    let hex: Vec<_> = nodes.iter().map(Node::to_hex).collect();
+    let hex: Vec<&[u8]> = hex.iter().map(|hex| &hex[..]).collect();
+    hex.join(&b' ')
+}
+
+fn parse_nodes(command: &'static str, answer: &[u8]) -> Result<Vec<Node>, ExchangeError> {
+    let line = answer.strip_suffix(b"\n").unwrap_or(answer);
+    let words = line.split(|byte| *byte == b' ');
+    let nodes = words.map(|word| Node::from_hex(word).ok_or_else(|| unexpected(command, answer)));
+    nodes.collect()
+}
+
+fn parse_known(answer: &[u8], count: usize) -> Result<Vec<bool>, ExchangeError> {
+    if answer.len() != count {
+        return Err(unexpected("known", answer));
+    }
+    let flags = answer.iter().map(|byte| match byte {
+        b'0' => Ok(false),
+        b'1' => Ok(true),
+        _ => Err(unexpected("known", answer)),
+    });
+    flags.collect()
+}
+
+fn unexpected(command: &'static str, answer: &[u8]) -> ExchangeError {
+    let start = answer.get(..100).unwrap_or(answer);
+    ExchangeError::UnexpectedAnswer {
+        command,
+        answer: String::from_utf8_lossy(start).into_owned(),
+    }
+}

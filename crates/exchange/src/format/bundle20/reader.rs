@@ -1,0 +1,242 @@
+//! The parts of a bundle2, one after the other.
+
+use super::interruption::{LONGEST, Listener};
+use super::{Interruption, PartHeader, StreamParameter, parameters};
+use crate::ExchangeError;
+use crate::format::input::{Finish, Input, read_array, read_failed, read_into};
+use crate::format::limits::BundleLimits;
+use std::fmt;
+use std::io::{self, Read};
+use varve_codec::StreamFormat;
+
+/// In place of the length of a payload chunk.
+const INTERRUPTION: i32 = -1;
+/// Longest block of parameters of a whole bundle, and longest header of a part: 510 parameters of
+/// twice 255 bytes with their lengths.
+const LONGEST_HEADER: usize = 1 << 19;
+
+/// Where the reader stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// Before the header of a part, or the end.
+    Header,
+    /// In a payload chunk of `len` bytes, of which `left` are to come; both are 0 before a chunk.
+    Payload { len: usize, left: usize },
+    /// Behind everything.
+    End,
+}
+
+/// Reads the parts of a bundle2.
+pub struct PartReader<'a> {
+    input: Input<'a>,
+    parameters: Vec<StreamParameter>,
+    at: At,
+    /// Bytes of the current payload that were read.
+    taken: u64,
+    listener: Option<Listener<'a>>,
+}
+
+impl fmt::Debug for PartReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PartReader")
+            .field("parameters", &self.parameters)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A part whose payload is still to be read. What is not read is passed over.
+#[derive(Debug)]
+pub struct Part<'r, 'a> {
+    /// What it says of itself.
+    pub header: PartHeader,
+    /// What it holds.
+    pub payload: PartPayload<'r, 'a>,
+}
+
+/// The payload of a part.
+#[derive(Debug)]
+pub struct PartPayload<'r, 'a>(&'r mut PartReader<'a>);
+
+impl<'a> PartReader<'a> {
+    /// Reads what stands between the magic and the first part.
+    pub(crate) fn open(
+        mut source: Box<dyn Read + Send + 'a>,
+        limits: BundleLimits,
+    ) -> Result<Self, ExchangeError> {
+        let len = i32::from_be_bytes(read_array(&mut source)?);
+        let len = header_len(len, "the list of parameters")?;
+        let mut block = Vec::new();
+        read_into(&mut source, len, &mut block)?;
+        let parameters = parameters::parse(&block)?;
+        let format: StreamFormat = parameters::format_of(&parameters)?;
+        Ok(PartReader {
+            input: Input::new(source, format, limits)?,
+            parameters,
+            at: At::Header,
+            taken: 0,
+            listener: None,
+        })
+    }
+
+    /// What was said of the whole bundle.
+    pub fn parameters(&self) -> &[StreamParameter] {
+        &self.parameters
+    }
+
+    /// Calls `listener` with each part that interrupts another one, such as words of the other
+    /// side. Its errors end the reading before, as does what must be understood and is not.
+    pub fn on_interruption(&mut self, listener: impl FnMut(Interruption) + Send + 'a) {
+        self.listener = Some(Box::new(listener));
+    }
+
+    /// The next part; `None` behind the last one, when the checksum of a compressed bundle is
+    /// right as well.
+    ///
+    /// # Errors
+    /// What is cut or damaged.
+    pub fn next_part(&mut self) -> Result<Option<Part<'_, 'a>>, ExchangeError> {
+        self.end_part()?;
+        if self.at == At::End {
+            return Ok(None);
+        }
+        let Some(header) = self.read_header()? else {
+            self.at = At::End;
+            self.input.finish()?;
+            return Ok(None);
+        };
+        self.at = At::Payload { len: 0, left: 0 };
+        self.taken = 0;
+        let payload = PartPayload(self);
+        Ok(Some(Part { header, payload }))
+    }
+
+    /// Passes over what is left of the current part; tells how long its payload is.
+    ///
+    /// # Errors
+    /// What is cut or damaged.
+    pub fn end_part(&mut self) -> Result<u64, ExchangeError> {
+        if matches!(self.at, At::Payload { .. }) {
+            let mut rest = PartPayload(self);
+            io::copy(&mut rest, &mut io::sink()).map_err(read_failed)?;
+        }
+        Ok(self.taken)
+    }
+
+    fn read_header(&mut self) -> Result<Option<PartHeader>, ExchangeError> {
+        let len = i32::from_be_bytes(read_array(&mut self.input)?);
+        let len = header_len(len, "the header of a part")?;
+        if len == 0 {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        read_into(&mut self.input, len, &mut bytes)?;
+        PartHeader::parse(&bytes).map(Some)
+    }
+
+    /// Goes to the first byte of the next payload chunk, or to the end of the part.
+    fn enter_chunk(&mut self) -> Result<(), ExchangeError> {
+        loop {
+            self.at = match i32::from_be_bytes(read_array(&mut self.input)?) {
+                0 => At::Header,
+                INTERRUPTION => {
+                    self.interrupt()?;
+                    continue;
+                }
+                len => {
+                    let len = chunk_len(len)?;
+                    At::Payload { len, left: len }
+                }
+            };
+            return Ok(());
+        }
+    }
+
+    fn interrupt(&mut self) -> Result<(), ExchangeError> {
+        let Some(header) = self.read_header()? else {
+            return Ok(());
+        };
+        let (mut payload, mut chunk) = (Vec::new(), Vec::new());
+        loop {
+            let len = chunk_len(i32::from_be_bytes(read_array(&mut self.input)?))?;
+            if len == 0 {
+                break;
+            }
+            if payload.len() + len > LONGEST {
+                let reason = format!("an interruption is longer than {LONGEST} bytes");
+                return Err(ExchangeError::DamagedBundle(reason));
+            }
+            read_into(&mut self.input, len, &mut chunk)?;
+            payload.append(&mut chunk);
+        }
+        let interruption = Interruption { header, payload };
+        refuse_if_serious(&interruption)?;
+        if let Some(listener) = &mut self.listener {
+            listener(interruption);
+        }
+        Ok(())
+    }
+
+    fn read_payload(&mut self, bytes: &mut [u8]) -> Result<usize, ExchangeError> {
+        if self.at == (At::Payload { len: 0, left: 0 }) {
+            self.enter_chunk()?;
+        }
+        let At::Payload { len, left } = self.at else {
+            return Ok(0);
+        };
+        let wanted = bytes.len().min(left);
+        let read = self.input.read(&mut bytes[..wanted]).map_err(read_failed)?;
+        if read == 0 && wanted > 0 {
+            return Err(ExchangeError::ChunkEnded {
+                got: len - left,
+                expected: len,
+            });
+        }
+        self.taken += read as u64;
+        let left = left - read;
+        let len = if left == 0 { 0 } else { len };
+        self.at = At::Payload { len, left };
+        Ok(read)
+    }
+}
+
+impl Read for PartPayload<'_, '_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        self.0.read_payload(bytes).map_err(io::Error::other)
+    }
+}
+
+impl Finish for PartPayload<'_, '_> {
+    /// The end of the part's bundle is checked by [`PartReader::next_part`].
+    fn finish(&mut self) -> Result<(), ExchangeError> {
+        Ok(())
+    }
+}
+
+fn refuse_if_serious(Interruption { header, .. }: &Interruption) -> Result<(), ExchangeError> {
+    if header.kind() == b"error:abort" {
+        let text = |name| header.value(name).map(String::from_utf8_lossy);
+        return Err(ExchangeError::RemoteAbort {
+            message: text("message").unwrap_or_default().into_owned(),
+            hint: text("hint").map(|hint| hint.into_owned()),
+        });
+    }
+    match header.is_mandatory() && header.kind() != b"output" {
+        true => Err(header.unknown()),
+        false => Ok(()),
+    }
+}
+
+fn chunk_len(len: i32) -> Result<usize, ExchangeError> {
+    usize::try_from(len)
+        .map_err(|_| ExchangeError::DamagedBundle(format!("negative payload chunk size: {len}")))
+}
+
+fn header_len(len: i32, what: &str) -> Result<usize, ExchangeError> {
+    let damaged = || ExchangeError::DamagedBundle(format!("{what} would have {len} bytes"));
+    let len = usize::try_from(len).map_err(|_| damaged())?;
+    (len <= LONGEST_HEADER).then_some(len).ok_or_else(damaged)
+}

@@ -1,0 +1,16 @@
+//! Byte formats of the exchange: what a server writes a client reads, and the other way round.
+
+pub(crate) mod batch;
+pub mod bundle;
+pub mod bundle20;
+pub mod bundlespec;
+pub mod changegroup;
+pub mod clone_bundle_manifest;
+pub(crate) mod commands;
+pub mod input;
+pub mod limits;
+pub(crate) mod marker_keys;
+pub mod media_types;
+pub mod packed;
+pub(crate) mod quoting;
+pub mod stream;

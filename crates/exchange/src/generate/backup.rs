@@ -1,0 +1,124 @@
+//! The bundle that keeps changesets which are about to be stripped, as Mercurial makes it: bundle2
+//! under bzip2, with a changegroup, the branches of the changesets, and their phases.
+
+use crate::ExchangeError;
+use crate::format::bundle20::{BundleWriter, PartParams, write_start};
+use crate::format::changegroup::Version;
+use crate::generate::{SectionSizes, Selection, write_changegroup};
+use crate::generate::{encode_branches, encode_phases};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use varve_base::{OpenMode, Storage, StorageFile};
+use varve_codec::StreamEncoder;
+use varve_repo::{Phase, RepoView, bundle_name};
+use varve_revlog::{Node, Rev};
+
+/// Stream parameter of a bundle whose parts are one bzip2 stream.
+const BZIP2: &[u8] = b"Compression=BZ";
+
+/// Bytes that are collected before the file grows.
+const BUFFER: usize = 64 << 10;
+
+/// A backup that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backup {
+    /// The bundle, in the repository's storage.
+    pub path: PathBuf,
+    /// How large its sections are.
+    pub sizes: SectionSizes,
+}
+
+/// Writes `revs` as [`write_backup`] to a new file below `.hg/strip-backup`, whose name tells
+/// them and `purpose`.
+///
+/// # Errors
+/// As of [`write_backup`]; there is no file then.
+pub fn save_backup(
+    view: &RepoView,
+    storage: &dyn Storage,
+    revs: &[Rev],
+    purpose: &str,
+) -> Result<Backup, ExchangeError> {
+    let folder = view.root().join(".hg/strip-backup");
+    storage.create_folder(&folder)?;
+    let nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
+    let name = bundle_name(nodes.first().unwrap_or(&Node::NULL), &nodes, purpose);
+    let (path, beside) = (folder.join(&name), folder.join(name + ".new"));
+    if storage.kind(&beside)?.is_some() {
+        storage.remove(&beside)?;
+    }
+    let file = storage.open(&beside, OpenMode::CreateNew)?;
+    let mut out = BufWriter::with_capacity(BUFFER, FileWriter(file.as_ref()));
+    let sizes = write_backup(view, revs, &mut out)?;
+    drop(out);
+    file.sync()?;
+    storage.rename(&beside, &path)?;
+    storage.sync_folder(&folder)?;
+    Ok(Backup { path, sizes })
+}
+
+/// Adds to a file.
+pub(crate) struct FileWriter<'a>(pub(crate) &'a dyn StorageFile);
+
+impl Write for FileWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.append(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes `revs`, which are all descendants of some of them and nothing else, oldest first. Who
+/// reads the bundle must have their other parents.
+///
+/// # Errors
+/// What is damaged; what the writer answers.
+pub fn write_backup(
+    view: &RepoView,
+    revs: &[Rev],
+    mut out: impl Write,
+) -> Result<SectionSizes, ExchangeError> {
+    write_start(&mut out, BZIP2)?;
+    let mut bundle = BundleWriter::after_start(StreamEncoder::bzip2(out));
+    let count = revs.len().to_string();
+    let mut phases = revs.iter().map(|rev| view.phases().of(*rev));
+    let is_secret = phases.any(|phase| phase == Phase::Secret);
+    let secret = Phase::Secret.number().to_string();
+    let advisory = [
+        (&b"nbchanges"[..], count.as_bytes()),
+        (b"targetphase", secret.as_bytes()),
+    ];
+    let params = PartParams {
+        mandatory: &[(b"version", Version::V3.name().as_bytes())],
+        advisory: if is_secret { &advisory } else { &advisory[..1] },
+    };
+    let mut payload = bundle.part("CHANGEGROUP", &params)?;
+    let sizes = write_changegroup(view, &selection(view, revs), Version::V3, &mut payload)?;
+    payload.end()?;
+    let params = PartParams {
+        mandatory: &[],
+        advisory: &[],
+    };
+    let branches = bundle.part("cache:rev-branch-cache", &params)?;
+    branches.whole(&encode_branches(view, revs)?)?;
+    let phases = bundle.part("PHASE-HEADS", &params)?;
+    phases.whole(&encode_phases(view, revs))?;
+    bundle.finish()?.finish()?.flush()?;
+    Ok(sizes)
+}
+
+/// How large the sections of a bundle of `revs` would be.
+///
+/// # Errors
+/// What is damaged.
+pub fn measure(view: &RepoView, revs: &[Rev]) -> Result<SectionSizes, ExchangeError> {
+    let selection = selection(view, revs);
+    write_changegroup(view, &selection, Version::V3, &mut io::sink())
+}
+
+fn selection(view: &RepoView, revs: &[Rev]) -> Selection {
+    Selection::exactly(view.changelog(), revs, &[])
+}

@@ -1,0 +1,107 @@
+//! Bundles that are kept in files: everything from a bundlespec and a set of changesets to the
+//! bytes.
+//!
+//! ```text
+//! bundle1:  "HG10UN" | "HG10GZ" | "HG10" (bzip2's own "BZ" follows)     changegroup 01
+//!
+//! bundle2:  "HG20"  u32 length  ["Compression=" two letters]            parts, see `bundle2`
+//! ```
+//! What follows the header is compressed as one stream.
+
+use super::PAYLOAD_CHUNK;
+use super::parts::encode_branches;
+use super::pipeline;
+use super::plan::{BundlePlan, Form, Part, Payload};
+use crate::ExchangeError;
+use crate::format::bundle20::{BundleWriter, Param, PartParams, write_start};
+use crate::format::changegroup::Version;
+use crate::generate::{SectionSizes, write_changegroup};
+use std::io::Write;
+use varve_base::Interrupt;
+use varve_codec::{StreamEncoder, StreamEngine, StreamSetting};
+
+impl BundlePlan<'_> {
+    /// Writes the bundle. The repository is read on another thread than this one, which
+    /// compresses and writes.
+    ///
+    /// # Errors
+    /// What is damaged; what the writer answers; that the user has interrupted.
+    pub fn write(
+        &self,
+        setting: StreamSetting,
+        mut out: impl Write,
+        stop: &Interrupt,
+    ) -> Result<SectionSizes, ExchangeError> {
+        self.write_header(setting.engine, &mut out)?;
+        let mut encoder = StreamEncoder::of_bundle(setting, out)?;
+        let make = |out: &mut pipeline::PipeWriter| self.write_body(out);
+        let sizes = pipeline::run(make, |bytes| {
+            stop.check().map_err(varve_repo::RepoError::from)?;
+            Ok(encoder.write_all(bytes)?)
+        })?;
+        encoder.finish()?.flush()?;
+        Ok(sizes)
+    }
+
+    fn write_header(
+        &self,
+        engine: StreamEngine,
+        out: &mut impl Write,
+    ) -> Result<(), ExchangeError> {
+        match (&self.form, engine) {
+            (Form::Bundle1, StreamEngine::Bzip2) => out.write_all(b"HG10")?,
+            (Form::Bundle1, _) => {
+                out.write_all(b"HG10")?;
+                out.write_all(engine.letters().as_bytes())?;
+            }
+            (Form::Bundle2(_), StreamEngine::None) => write_start(out, b"")?,
+            (Form::Bundle2(_), _) => {
+                write_start(out, format!("Compression={}", engine.letters()).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_body(&self, mut out: &mut dyn Write) -> Result<SectionSizes, ExchangeError> {
+        let Form::Bundle2(parts) = &self.form else {
+            return write_changegroup(self.view, &self.selection, Version::V1, &mut out);
+        };
+        let mut bundle = BundleWriter::after_start(out).cutting(PAYLOAD_CHUNK);
+        let mut sizes = SectionSizes::default();
+        for part in parts {
+            self.write_part(part, &mut bundle, &mut sizes)?;
+        }
+        bundle.finish()?;
+        Ok(sizes)
+    }
+
+    fn write_part<W: Write>(
+        &self,
+        part: &Part,
+        bundle: &mut BundleWriter<W>,
+        sizes: &mut SectionSizes,
+    ) -> Result<(), ExchangeError> {
+        fn pairs<'p>(params: &'p [(&'static str, String)]) -> Vec<Param<'p>> {
+            let pairs = params.iter();
+            pairs
+                .map(|(key, value)| (key.as_bytes(), value.as_bytes()))
+                .collect()
+        }
+        let (mandatory, advisory) = (pairs(&part.mandatory), pairs(&part.advisory));
+        let params = PartParams {
+            mandatory: &mandatory,
+            advisory: &advisory,
+        };
+        let mut payload = bundle.part(&part.wire_name(), &params)?;
+        match &part.payload {
+            Payload::Changegroup(version) => {
+                *sizes = write_changegroup(self.view, &self.selection, *version, &mut payload)?;
+            }
+            Payload::Branches => {
+                payload.write_all(&encode_branches(self.view, &self.revs)?)?;
+            }
+            Payload::Bytes(bytes) => payload.write_all(bytes)?,
+        }
+        Ok(payload.end()?)
+    }
+}

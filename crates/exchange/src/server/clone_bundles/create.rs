@@ -1,0 +1,380 @@
+//! Making the bundles, and the list that names them.
+
+use super::{folder, read_manifest};
+use crate::ExchangeError;
+use crate::format::bundlespec::{BundleSpec, BundleType, Habits};
+use crate::format::clone_bundle_manifest::{BUNDLE_ENDING, HEADS_ENDING, INLINE, OWN, PATH};
+use crate::format::quoting::QUOTED;
+use crate::generate::FileWriter;
+use crate::generate::{BundlePlan, StreamBundle, StreamExtras, Travellers};
+use percent_encoding::utf8_percent_encode;
+use sha1::{Digest, Sha1};
+use std::fs::TryLockError;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_base::storage::replace;
+use varve_base::{Interrupt, OpenMode, Progress, Storage, StorageFile, Unit};
+use varve_repo::{RepoError, RepoView, Repository};
+use varve_revlog::Node;
+
+/// What is made if nobody says otherwise: small for slow lines, and files for fast ones.
+pub const USUAL_FORMATS: [&str; 2] = [
+    "zstd-v2;compressionlevel=15;compressionthreads=-1",
+    "none-v2;stream=v2",
+];
+
+/// Whoever holds it makes bundles.
+const LOCK: &str = "varve.lock";
+
+/// Bytes that are collected before a file grows.
+const BUFFER: usize = 256 << 10;
+
+/// How often the files are measured anew because somebody committed meanwhile.
+const TRIES: u32 = 8;
+
+/// Parameters of bundlespecs that say how to compress, which does not concern readers.
+const FOR_WRITERS: [&str; 2] = ["compressionlevel", "compressionthreads"];
+
+/// What is to be made.
+pub struct CloneBundleRecipe<'a> {
+    /// Bundlespecs.
+    pub formats: &'a [String],
+    /// Whether a list that somebody else wrote may be replaced.
+    pub replaces_foreign: bool,
+    /// Whether what is cloned becomes public; else the files of a store go with their phases.
+    pub publishing: bool,
+    /// Learns how many bytes are made.
+    pub progress: &'a dyn Progress,
+    /// Ends the work; what was there before stays.
+    pub stop: &'a Interrupt,
+}
+
+/// One bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeBundle {
+    /// Name of the file.
+    pub name: String,
+    /// What readers are told about its form.
+    pub spec: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// What was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MadeBundles {
+    /// All bundles, in the order of the list.
+    pub bundles: Vec<MadeBundle>,
+    /// Changesets in each.
+    pub changesets: usize,
+    /// Whether bundles of the store's files were left out, because these hold secret or obsolete
+    /// changesets too.
+    pub left_out: bool,
+}
+
+/// Makes bundles of what everybody may see, lists them, and removes the ones before. Until the new
+/// list stands, the old one and its bundles do.
+///
+/// # Errors
+/// [`ExchangeError::ForeignManifest`]; [`ExchangeError::BeingBundled`]; a format that is none or
+/// not for clones; what cannot be read or written; that the work was stopped.
+pub fn make_clone_bundles(
+    repository: &Repository,
+    recipe: &CloneBundleRecipe<'_>,
+) -> Result<MadeBundles, ExchangeError> {
+    let formats = recipe.formats.iter().map(|text| Format::parse(text));
+    let formats: Vec<Format> = formats.collect::<Result<_, _>>()?;
+    check_manifest(repository, recipe)?;
+    let storage = repository.storage();
+    let folder = folder(repository);
+    storage.create_folder(&folder)?;
+    let _lock = lock(storage.as_ref(), &folder)?;
+    let (view, stream) = Subject::find(repository, &formats, recipe)?;
+    let subject = Subject {
+        id: id_of(&view),
+        storage,
+        folder: &folder,
+        view: &view,
+        stream: stream.as_ref(),
+    };
+    let mut made = MadeBundles {
+        changesets: visible(&view).count(),
+        ..MadeBundles::default()
+    };
+    for format in &formats {
+        if format.is_stream() && stream.is_none() {
+            made.left_out = true;
+        } else if made.changesets > 0 {
+            made.bundles.push(subject.make(format, recipe)?);
+        }
+    }
+    check_manifest(repository, recipe)?;
+    list(&subject, repository, &made.bundles)?;
+    sweep(&subject, &made.bundles)?;
+    Ok(made)
+}
+
+fn check_manifest(
+    repository: &Repository,
+    recipe: &CloneBundleRecipe<'_>,
+) -> Result<(), ExchangeError> {
+    let foreign = read_manifest(repository)?.is_some_and(|manifest| !manifest.is_own());
+    match foreign && !recipe.replaces_foreign {
+        true => Err(ExchangeError::ForeignManifest),
+        false => Ok(()),
+    }
+}
+
+/// Held until it is dropped, or the process is gone.
+fn lock(storage: &dyn Storage, folder: &Path) -> Result<Arc<dyn StorageFile>, ExchangeError> {
+    let path = folder.join(LOCK);
+    let file = match storage.open(&path, OpenMode::CreateNew) {
+        Err(error) if error.is_already_there() => storage.open(&path, OpenMode::Append)?,
+        opened => opened?,
+    };
+    match file.disk_file().map_or(Ok(()), |file| file.try_lock()) {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(ExchangeError::BeingBundled),
+        Err(TryLockError::Error(error)) => Err(ExchangeError::Write(error)),
+    }
+}
+
+/// A bundlespec, for writers and for readers.
+struct Format {
+    spec: BundleSpec,
+    /// Without what only writers want to know.
+    told: String,
+}
+
+impl Format {
+    fn parse(text: &str) -> Result<Format, ExchangeError> {
+        // Clients want to know the engine, so nothing is guessed.
+        let habits = Habits {
+            general_delta: true,
+        };
+        let spec = BundleSpec::parse(text, habits)?;
+        let told: Vec<&str> = text
+            .split(';')
+            .filter(|part| !FOR_WRITERS.iter().any(|name| part.trim().starts_with(name)))
+            .collect();
+        let stream = spec.contents().stream.as_deref();
+        let is_fit = match spec.kind() {
+            BundleType::V1 | BundleType::V2 | BundleType::StreamV2 => {
+                stream.is_none_or(|form| form == "v2")
+            }
+            _ => false,
+        };
+        let told = match stream {
+            Some(_) => "none-v2;stream=v2".to_owned(),
+            None => told.join(";").to_lowercase(),
+        };
+        match is_fit && text.contains('-') {
+            true => Ok(Format { spec, told }),
+            false => Err(ExchangeError::NotForClones(text.to_owned())),
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        self.spec.contents().stream.is_some()
+    }
+
+    /// The part of a file's name that tells it from others.
+    fn word(&self) -> String {
+        let word = match self.is_stream() {
+            true => "stream-v2",
+            false => &self.told,
+        };
+        let plain = |letter: char| match letter {
+            'a'..='z' | '0'..='9' | '-' | '.' => letter,
+            _ => '_',
+        };
+        word.chars().map(plain).collect()
+    }
+}
+
+/// What bundles are made of, and where.
+struct Subject<'a> {
+    id: String,
+    storage: &'a Arc<dyn Storage>,
+    folder: &'a Path,
+    view: &'a Arc<RepoView>,
+    stream: Option<&'a StreamBundle>,
+}
+
+impl Subject<'_> {
+    /// A view, and the store's files as they were at the same moment, if they are wanted and
+    /// everybody may see all that is in them.
+    fn find(
+        repository: &Repository,
+        formats: &[Format],
+        recipe: &CloneBundleRecipe<'_>,
+    ) -> Result<(Arc<RepoView>, Option<StreamBundle>), ExchangeError> {
+        let wants_files = formats.iter().any(Format::is_stream);
+        for _ in 0..TRIES {
+            let view = repository.view()?;
+            if !wants_files || view.phases().any_secret() || view.has_obsolete()? {
+                return Ok((view, None));
+            }
+            let extras = StreamExtras {
+                phases: !recipe.publishing,
+                markers: false,
+                caches: true,
+            };
+            let stream = StreamBundle::plan(repository, &view, extras)?;
+            let after = repository.view()?;
+            let is_same = after.changelog().len() == view.changelog().len()
+                && heads_of(&after) == heads_of(&view)
+                && after.phases().roots() == view.phases().roots();
+            if is_same {
+                return Ok((view, Some(stream)));
+            }
+        }
+        let path = repository.root().to_owned();
+        Err(RepoError::Busy { path, tries: TRIES }.into())
+    }
+
+    fn make(
+        &self,
+        format: &Format,
+        recipe: &CloneBundleRecipe<'_>,
+    ) -> Result<MadeBundle, ExchangeError> {
+        let name = format!("{}-{}{BUNDLE_ENDING}", self.id, format.word());
+        let (path, beside) = (self.folder.join(&name), self.beside(&name));
+        if self.storage.kind(&beside)?.is_some() {
+            self.storage.remove(&beside)?;
+        }
+        recipe.progress.begin(&name, Unit::Bytes, None);
+        let file = self.storage.open(&beside, OpenMode::CreateNew)?;
+        let written = self.write(format, file.as_ref(), recipe);
+        let written = written.and_then(|spec| {
+            file.sync()?;
+            self.storage.rename(&beside, &path)?;
+            Ok(spec)
+        });
+        if written.is_err() {
+            // The next one to make bundles removes what stays here.
+            let _ = self.storage.remove(&beside);
+        }
+        recipe.progress.end();
+        Ok(MadeBundle {
+            spec: written?,
+            bytes: file.len()?,
+            name,
+        })
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.new"))
+    }
+
+    /// Writes a bundle and gives the bundlespec for readers.
+    fn write(
+        &self,
+        format: &Format,
+        file: &dyn StorageFile,
+        recipe: &CloneBundleRecipe<'_>,
+    ) -> Result<String, ExchangeError> {
+        let counted = Counted(FileWriter(file), recipe.progress);
+        let mut out = BufWriter::with_capacity(BUFFER, counted);
+        if let Some(stream) = self.stream.filter(|_| format.is_stream()) {
+            stream.write_bundle2(&mut out, recipe.stop)?;
+            let needs = format!("requirements={}", stream.requirements().join(","));
+            let needs = utf8_percent_encode(&needs, QUOTED);
+            out.flush()?;
+            return Ok(format!("{};{needs}", format.told));
+        }
+        let travellers = Travellers {
+            revs: visible(self.view).collect(),
+            heads: self.view.heads(),
+            common: Vec::new(),
+        };
+        let plan = BundlePlan::new(self.view, &travellers, format.spec.contents())?;
+        plan.write(format.spec.setting(), &mut out, recipe.stop)?;
+        out.flush()?;
+        Ok(format.told.clone())
+    }
+}
+
+fn visible(view: &RepoView) -> impl Iterator<Item = varve_revlog::Rev> {
+    view.changelog().revs().filter(|rev| view.is_visible(*rev))
+}
+
+fn heads_of(view: &RepoView) -> Vec<Node> {
+    let heads = view.heads().into_iter();
+    let mut heads: Vec<Node> = heads.map(|head| view.changelog().node(head)).collect();
+    heads.sort_unstable();
+    heads
+}
+
+/// `varve-COUNT-HASH`.
+fn id_of(view: &RepoView) -> String {
+    let mut hash = Sha1::new();
+    for node in heads_of(view) {
+        hash.update(node.0);
+    }
+    let hash = Node(hash.finalize().into()).to_string();
+    let hash = hash.get(..12).unwrap_or_default();
+    format!("{OWN}{}-{hash}", visible(view).count())
+}
+
+/// Writes the heads and the list, or removes a list that would have nothing to name.
+fn list(
+    subject: &Subject<'_>,
+    repository: &Repository,
+    bundles: &[MadeBundle],
+) -> Result<(), ExchangeError> {
+    let storage = subject.storage.as_ref();
+    let path = repository.root().join(PATH);
+    if bundles.is_empty() {
+        if storage.kind(&path)?.is_some() {
+            storage.remove(&path)?;
+        }
+        return Ok(());
+    }
+    let heads: String = heads_of(subject.view)
+        .iter()
+        .map(|node| format!("{node}\n"))
+        .collect();
+    let heads_path = subject.folder.join(format!("{}{HEADS_ENDING}", subject.id));
+    replace(storage, &heads_path, heads.as_bytes())?;
+    let lines = bundles
+        .iter()
+        .map(|made| format!("{INLINE}{} BUNDLESPEC={}\n", made.name, made.spec));
+    Ok(replace(
+        storage,
+        &path,
+        lines.collect::<String>().as_bytes(),
+    )?)
+}
+
+/// Removes own files that are not listed any more, and what an interruption left.
+fn sweep(subject: &Subject<'_>, bundles: &[MadeBundle]) -> Result<(), ExchangeError> {
+    let heads = format!("{}{HEADS_ENDING}", subject.id);
+    for entry in subject.storage.list(subject.folder)? {
+        let Some(name) = entry.name.to_str() else {
+            continue;
+        };
+        let is_listed =
+            bundles.iter().any(|made| made.name == name) || (name == heads && !bundles.is_empty());
+        if name.starts_with(OWN) && !is_listed {
+            subject.storage.remove(&subject.folder.join(name))?;
+        }
+    }
+    Ok(subject.storage.sync_folder(subject.folder)?)
+}
+
+/// Tells how many bytes went through.
+struct Counted<'a>(FileWriter<'a>, &'a dyn Progress);
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.0.write(bytes)?;
+        self.1.advance(len as u64);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

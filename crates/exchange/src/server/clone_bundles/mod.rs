@@ -1,0 +1,119 @@
+//! Clone bundles: bundles of a whole repository that are made before anybody clones it.
+//!
+//! ```text
+//! .hg/clonebundles.manifest                      what there is, one line each, Mercurial's format
+//! .hg/bundle-cache/varve-COUNT-HASH-zstd-v2.hg   a bundle; its URL is peer-bundle-cache://NAME
+//! .hg/bundle-cache/varve-COUNT-HASH.heads        heads of the changesets in it, in hexadecimal
+//! .hg/bundle-cache/varve.lock                    held by who makes bundles
+//! ```
+//! COUNT is the number of changesets, HASH the beginning of the hash over the heads. A client that
+//! comes by way of HTTP is told where the server serves the file instead of `peer-bundle-cache:`.
+//!
+//! Bundles hold what everybody may see at the moment they are made. A changeset that is secret or
+//! hidden later makes one of the recorded heads invisible: such bundles are not shown any more.
+
+mod create;
+
+pub use create::{CloneBundleRecipe, MadeBundle, MadeBundles, USUAL_FORMATS, make_clone_bundles};
+
+use crate::ExchangeError;
+use crate::format::clone_bundle_manifest::{HEADS_ENDING, Manifest, PATH};
+use std::path::PathBuf;
+use std::sync::Arc;
+use varve_base::storage::{EntryKind, read_if_there};
+use varve_base::{OpenMode, StorageFile};
+use varve_repo::{RepoView, Repository};
+use varve_revlog::Node;
+
+/// Where bundles are kept, below `.hg`: where Mercurial keeps those that it sends itself.
+const FOLDER: &str = ".hg/bundle-cache";
+
+/// How far the bundles are behind their repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Changesets in the bundles.
+    pub bundled: usize,
+    /// Whether everybody may still see all of them.
+    pub is_sound: bool,
+}
+
+fn folder(repository: &Repository) -> PathBuf {
+    repository.root().join(FOLDER)
+}
+
+/// The repository's manifest, whoever wrote it.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_manifest(repository: &Repository) -> Result<Option<Manifest>, ExchangeError> {
+    let path = repository.root().join(PATH);
+    let text = read_if_there(repository.storage().as_ref(), &path)?;
+    Ok(text.map(Manifest::new))
+}
+
+/// What clients may be told: nothing of own bundles that hold what they must not see.
+///
+/// # Errors
+/// If the manifest cannot be read.
+pub fn offered_manifest(
+    repository: &Repository,
+    view: &RepoView,
+) -> Result<Option<Manifest>, ExchangeError> {
+    let Some(manifest) = read_manifest(repository)? else {
+        return Ok(None);
+    };
+    let standing = standing(repository, view, &manifest)?;
+    Ok(match standing {
+        Some(standing) if !standing.is_sound => None,
+        _ => Some(manifest),
+    })
+}
+
+/// How far own bundles are behind; `None` if somebody else wrote the manifest.
+///
+/// # Errors
+/// If what belongs to the bundles cannot be read.
+pub fn standing(
+    repository: &Repository,
+    view: &RepoView,
+    manifest: &Manifest,
+) -> Result<Option<Standing>, ExchangeError> {
+    let Some((id, bundled)) = manifest.own_id() else {
+        return Ok(None);
+    };
+    let path = folder(repository).join(format!("{id}{}", HEADS_ENDING));
+    let heads = read_if_there(repository.storage().as_ref(), &path)?;
+    let is_seen = |line: &[u8]| {
+        let rev = Node::from_hex(line).and_then(|node| view.changelog().rev(&node));
+        rev.is_some_and(|rev| view.is_visible(rev))
+    };
+    let is_sound = heads.is_some_and(|heads| {
+        let mut lines = heads.split(|byte| *byte == b'\n');
+        lines.all(|line| line.is_empty() || is_seen(line))
+    });
+    Ok(Some(Standing { bundled, is_sound }))
+}
+
+/// The bundle of that name, if the manifest that clients may see lists it.
+///
+/// # Errors
+/// If the manifest or the bundle cannot be read.
+pub fn open_clone_bundle(
+    repository: &Repository,
+    view: &RepoView,
+    name: &str,
+) -> Result<Option<Arc<dyn StorageFile>>, ExchangeError> {
+    // A name, not a way to somewhere else.
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
+        return Ok(None);
+    }
+    let offered = offered_manifest(repository, view)?;
+    if !offered.is_some_and(|manifest| manifest.lists(name)) {
+        return Ok(None);
+    }
+    let (storage, path) = (repository.storage(), folder(repository).join(name));
+    match storage.kind(&path)? {
+        Some(EntryKind::File) => Ok(Some(storage.open(&path, OpenMode::Read)?)),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,190 @@
+//! Mercurial's wire protocol: [`WireRequest`] in, [`WireResponse`] out. HTTP itself is elsewhere.
+
+mod answers;
+mod between;
+mod bundle1;
+mod bundle_caps;
+pub(crate) use bundle_caps::parse as parse_bundle_caps;
+mod capabilities;
+mod clone_bundles;
+mod compressed;
+mod frames;
+mod getbundle;
+mod media;
+mod phase_heads;
+mod repeatable;
+mod request;
+mod roots;
+mod stream_clone;
+
+use crate::{ChunkSink, ExchangeError};
+use stream_clone::StreamClone;
+use varve_codec::{CodecId, EngineSetting};
+use varve_repo::Repository;
+
+pub use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
+pub use bundle1::Bundle1;
+pub use media::ClientMedia;
+pub(crate) use media::StreamMedia;
+pub use repeatable::Repeatable;
+pub use request::{Args, WireRequest};
+pub(crate) use request::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS};
+
+/// How commands and answers travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// As requests of HTTP, see [`WireRequest::parse`].
+    Http,
+    /// Over a pair of streams, see [`crate::server::stdio`].
+    Streams,
+}
+
+/// What the server's configuration says about answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WireSettings {
+    /// Whether stream clones are offered (`server.uncompressed`).
+    pub stream_clones: bool,
+    /// How the answers travel.
+    pub carrier: Carrier,
+    /// Whether they are offered even if that shows secret changesets
+    /// (`server.uncompressedallowsecret`).
+    pub streams_secret: bool,
+    /// Whether clients may pull that read no bundle2 (`server.bundle1.pull`).
+    pub bundle1: bool,
+    /// What long answers are compressed by, best first (`server.compressionengines`).
+    pub engines: Vec<CodecId>,
+    /// Whether obsolescence markers are exchanged, as `experimental.evolution` says.
+    pub takes_markers: bool,
+    /// Whether what is pulled becomes public, as `phases.publish` of the repository says.
+    pub publishing: bool,
+    /// Where clients fetch the repository's clone bundles, as a URL without a slash at its end; if
+    /// there is no such place, they ask for them by a command.
+    pub clone_bundles_at: Option<String>,
+    /// Level of answers in zlib (`server.zliblevel`), 0 to 9.
+    pub zlib_level: i32,
+    /// Level of answers in zstd (`server.zstdlevel`), 1 to 22.
+    pub zstd_level: i32,
+}
+
+impl WireSettings {
+    /// How a streamed answer in this codec is compressed; a level out of range is the default.
+    pub(crate) fn engine(&self, codec: CodecId) -> EngineSetting {
+        let (level, default) = match codec {
+            CodecId::Zlib => (self.zlib_level, EngineSetting::ZLIB),
+            CodecId::Zstd => (self.zstd_level, EngineSetting::ZSTD),
+            CodecId::None | CodecId::Snappy => return EngineSetting::NONE,
+        };
+        EngineSetting::new(codec, level).unwrap_or(default)
+    }
+}
+
+impl Default for WireSettings {
+    fn default() -> Self {
+        WireSettings {
+            stream_clones: true,
+            carrier: Carrier::Http,
+            streams_secret: false,
+            bundle1: true,
+            engines: vec![CodecId::Zstd, CodecId::Zlib],
+            takes_markers: false,
+            publishing: true,
+            clone_bundles_at: None,
+            zlib_level: EngineSetting::ZLIB.level(),
+            zstd_level: EngineSetting::ZSTD.level(),
+        }
+    }
+}
+
+/// What makes the body of a streamed answer, on the thread that calls it.
+pub type StreamBody = Box<dyn FnOnce(&mut dyn ChunkSink) -> Result<(), ExchangeError> + Send>;
+
+/// The answer to a [`WireRequest`].
+pub enum WireResponse {
+    /// A short answer.
+    Whole {
+        /// Value of the `Content-Type` header.
+        content_type: &'static str,
+        /// All of it.
+        body: Vec<u8>,
+    },
+    /// An answer that is made while it is sent. After an error the connection must be cut, so
+    /// that the client does not take what it got for everything.
+    Stream {
+        /// Value of the `Content-Type` header.
+        content_type: &'static str,
+        /// Makes the body.
+        body: StreamBody,
+        /// The same once more, if others may ask for just this meanwhile.
+        again: Option<Repeatable>,
+    },
+}
+
+impl WireResponse {
+    fn plain(body: Vec<u8>) -> Self {
+        WireResponse::Whole {
+            content_type: TYPE_01,
+            body,
+        }
+    }
+
+    /// A text that `hg` shows as the server's words before it stops, with all its causes.
+    pub fn refusal(error: &ExchangeError) -> Self {
+        let mut text = error.with_causes();
+        text.push('\n');
+        WireResponse::Whole {
+            content_type: TYPE_ERROR,
+            body: text.into_bytes(),
+        }
+    }
+}
+
+/// Answers one request. What the client did wrong is an answer too, [`WireResponse::refusal`].
+///
+/// # Errors
+/// What went wrong here: damage, storage, a repository that is always being written to.
+pub fn respond(
+    repo: &Repository,
+    request: &WireRequest,
+    settings: &WireSettings,
+) -> Result<WireResponse, ExchangeError> {
+    match dispatch(repo, request, settings) {
+        Err(error) if error.is_clients_fault() => match request.command.as_str() {
+            "getbundle" => getbundle::refusal(request, &error),
+            _ => Ok(WireResponse::refusal(&error)),
+        },
+        other => other,
+    }
+}
+
+fn dispatch(
+    repo: &Repository,
+    request: &WireRequest,
+    settings: &WireSettings,
+) -> Result<WireResponse, ExchangeError> {
+    let view = repo.view()?;
+    match request.command.as_str() {
+        "batch" => answers::answer_batch((repo, &view), request, settings).map(WireResponse::plain),
+        "getbundle" => getbundle::respond(repo, view, request, settings),
+        "changegroup" | "changegroupsubset" => getbundle::changegroup(view, request, settings),
+        "get_cached_bundle_inline" => clone_bundles::send(repo, &view, request, settings),
+        "stream_out" => match StreamClone::plan(repo, &view, settings) {
+            // The number 1 is this command's own word for "not allowed".
+            Err(ExchangeError::NoStreamClone) => Ok(WireResponse::plain(b"1\n".to_vec())),
+            Err(error) => Err(error),
+            Ok(clone) => Ok(WireResponse::Stream {
+                again: None,
+                content_type: TYPE_01,
+                body: Box::new(move |sink| clone.send_v1(sink)),
+            }),
+        },
+        "unbundle" | "pushkey" => Err(ExchangeError::ReadOnly {
+            command: request.command.clone(),
+        }),
+        _ => match answers::answer((repo, &view), request, settings)? {
+            Some(body) => Ok(WireResponse::plain(body)),
+            None => Err(ExchangeError::UnknownCommand {
+                command: request.command.clone(),
+            }),
+        },
+    }
+}
