@@ -4,8 +4,6 @@ mod commands;
 mod context;
 mod demo;
 mod error;
-mod face;
-mod terminal;
 
 use clap::{Parser, Subcommand};
 use context::Context;
@@ -15,8 +13,8 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::ExitCode;
-use terminal::TerminalProgress;
 use varve_base::Interrupt;
+use varve_hgcli::ui::progress::TerminalProgress;
 
 /// Many small values are made on one thread and freed on another; the system's allocator spends a
 /// fifth of a bulk write on that. Built without huge pages, which take 30 to 40 MB more memory and
@@ -54,7 +52,7 @@ fn main() -> ExitCode {
     }
     let rest: Vec<_> = rest.into_iter().map(OsString::into_vec).collect();
     let program = if called == "hg" { "hg" } else { "varve" };
-    ExitCode::from(face::main(program, &rest))
+    ExitCode::from(varve_hgcli::main(program, &rest, commands::ADDITIONAL))
 }
 
 fn run_ours() -> ExitCode {

@@ -87,6 +87,13 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "hgcli",
+        &[
+            "base", "codec", "config", "delta", "lang", "revlog", "repo", "revset", "workdir",
+            "exchange",
+        ],
+    ),
+    (
         "cli",
         &[
             "base",
@@ -108,6 +115,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "history",
             "bench",
             "server",
+            "hgcli",
         ],
     ),
     ("testkit", &["base"]),

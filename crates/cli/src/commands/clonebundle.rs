@@ -1,8 +1,10 @@
 //! `clonebundle`: bundles of a repository that are made before anybody clones it.
 
-use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::sync::Arc;
 use varve_exchange::server::clone_bundles::{CloneBundleRecipe, USUAL_FORMATS, make_clone_bundles};
+use varve_hgcli::arguments::{Category, Command, Flag, Matches};
+use varve_hgcli::context::Session;
+use varve_hgcli::ui::Abort;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {

@@ -1,8 +1,10 @@
 //! `recompress`: the store, written again with other settings.
 
-use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::sync::Arc;
 use varve_codec::{CodecId, EngineSetting};
+use varve_hgcli::arguments::{Category, Command, Flag, Matches};
+use varve_hgcli::context::Session;
+use varve_hgcli::ui::Abort;
 use varve_repo::{Locked, Recompress};
 
 /// See [`Command`].

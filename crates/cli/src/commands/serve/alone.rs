@@ -3,13 +3,15 @@
 use super::daemon::{self, Daemon, Started};
 use super::listening::{Listening, shown};
 use super::logs;
-use crate::face::{Abort, FAILED, Matches, Place, Session, system_words};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use varve_hgcli::arguments::Matches;
+use varve_hgcli::context::{Place, Session};
+use varve_hgcli::ui::{Abort, FAILED, system_words};
 use varve_server::{LoneConfig, LoneRepository, ServeOptions, Served, Server, ServerError};
 
 /// Options of Mercurial that are known by name only.

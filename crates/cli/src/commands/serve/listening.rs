@@ -1,9 +1,11 @@
 //! Where a repository is served: hosts and ports as Mercurial's users name them.
 
-use crate::face::user::host as full_name;
-use crate::face::{Abort, Matches, Session, system_words};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use varve_hgcli::arguments::Matches;
+use varve_hgcli::context::Session;
+use varve_hgcli::ui::user::host as full_name;
+use varve_hgcli::ui::{Abort, system_words};
 
 /// The port where nobody says another.
 const PORT: u16 = 8000;

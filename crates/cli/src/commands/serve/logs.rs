@@ -1,9 +1,9 @@
 //! Where a server writes what happens.
 
-use crate::face::clock::clock;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
+use varve_hgcli::ui::clock::clock;
 use varve_server::{AccessLog, Report, ServerError};
 
 /// The name that stands for a standard stream.

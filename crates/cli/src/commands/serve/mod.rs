@@ -8,7 +8,6 @@ mod repository;
 mod stdio;
 
 pub(crate) use repository::COMMAND;
-pub(crate) use stdio::check_form;
 
 use crate::context::Context;
 use crate::demo;

@@ -1,8 +1,11 @@
 //! `serve` as Mercurial's users call it: about one repository.
 
 use super::{alone, stdio};
-use crate::face::{Abort, Category, Command, Flag, Matches, Session};
 use std::os::unix::ffi::OsStringExt;
+use varve_hgcli::arguments::{Category, Command, Flag, Matches};
+use varve_hgcli::check_stdio_form;
+use varve_hgcli::context::Session;
+use varve_hgcli::ui::Abort;
 
 /// Options, among them those of Mercurial that are refused by name.
 const OPTIONS: &[Flag] = &[
@@ -87,6 +90,6 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     let typed = std::env::args_os().skip(1).map(OsStringExt::into_vec);
     // An alias may lead here, too.
-    stdio::check_form(&typed.collect::<Vec<_>>())?;
+    check_stdio_form(&typed.collect::<Vec<_>>())?;
     stdio::run(session)
 }

@@ -3,7 +3,6 @@
 //! The standard output belongs to the protocol from here on. Whatever else is said, by this program
 //! or by a hook, goes to the standard error, and so to the client's user.
 
-use crate::face::{Abort, Place, Session, evolution, list_of_words};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -14,32 +13,14 @@ use varve_exchange::ExchangeError;
 use varve_exchange::server::stdio::Conversation;
 use varve_exchange::server::unbundle::{Push, PushWords};
 use varve_exchange::server::wire::{Bundle1, Carrier, WireSettings};
+use varve_hgcli::context::{Place, Session, evolution};
+use varve_hgcli::ui::Abort;
 
 /// How often it is looked whether to stop while nothing comes.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,
 };
-
-/// Refuses every form of the command line but `-R REPOSITORY serve --stdio`. Programs that guard
-/// accounts let just this form through, and a repository must not look like an option.
-pub(crate) fn check_form(typed: &[Vec<u8>]) -> Result<(), Abort> {
-    match typed {
-        [dash_r, repository, serve, stdio]
-            if dash_r == b"-R"
-                && !repository.starts_with(b"--")
-                && serve == b"serve"
-                && stdio == b"--stdio" =>
-        {
-            Ok(())
-        }
-        _ => {
-            let words = list_of_words(typed.iter().map(Vec::as_slice));
-            let message = format!("potentially unsafe serve --stdio invocation: {words}");
-            Err(Abort::new(message))
-        }
-    }
-}
 
 /// Answers a client until it goes.
 pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
@@ -101,7 +82,7 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
     match conversation.serve(BufReader::new(input), BufWriter::new(output)) {
         Ok(()) => Ok(0),
         // There is nobody who could read why.
-        Err(ExchangeError::Closed(_)) => Ok(crate::face::FAILED),
+        Err(ExchangeError::Closed(_)) => Ok(varve_hgcli::ui::FAILED),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,6 +1,5 @@
 //! `verify FILE`: the same for a database's file.
 
-use crate::face::{Abort, Session};
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
 use varve_base::{DiskStorage, Silent, Storage};
@@ -8,6 +7,8 @@ use varve_btree::{NodeCache, TreeFile};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
 use varve_docdb::{ChunkForm, DatabaseOptions, DocdbError, KIND, salvage};
+use varve_hgcli::context::Session;
+use varve_hgcli::ui::Abort;
 
 /// Memory for nodes that are looked up.
 const CACHE: usize = 64 << 20;

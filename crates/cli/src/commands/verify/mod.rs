@@ -1,13 +1,11 @@
-//! `verify`: whether everything in the store can be read and fits together; the same for a
-//! database's file.
+//! `verify` as `hg` has it, and the same for a database's file.
 
 mod database;
 
-use crate::face::{Abort, Category, Command, Flag, Matches, Session};
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use varve_repo::{Locked, ManifestEntries, Node, RepoView, VerifyNews, VerifyReport};
-use varve_workdir::{Dirstate, State};
+use varve_hgcli::arguments::{Category, Command, Flag, Matches};
+use varve_hgcli::context::Session;
+use varve_hgcli::ui::Abort;
+use varve_hgcli::verify_repository;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -50,141 +48,6 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         None if matches.value("salvage").is_some() => {
             Err(Abort::new("--salvage is for the file of a database"))
         }
-        None => check(session, full),
+        None => verify_repository(session, full),
     }
-}
-
-/// What [`COMMAND`] does.
-pub(super) fn check(session: &mut Session, full: bool) -> Result<u8, Abort> {
-    let repository = session.repository()?;
-    if session.is_bundle() {
-        return Err(Abort::new("cannot verify bundle or remote repos"));
-    }
-    let lock = session.lock(Locked::Store)?;
-    session.tell_of_markers()?;
-    if repository.has_journal()? {
-        session.warn("abandoned transaction found - run hg recover\n")?;
-    }
-    session.note("repository uses revlog format 1\n")?;
-    let mut told = Ok(());
-    let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
-    let stop = session.stop.clone();
-    let mut tell = |news: VerifyNews<'_>| {
-        let telling = match news {
-            VerifyNews::Step(step) => session.status(format!("{step}\n")),
-            VerifyNews::Problem(line) => session.warn([line, b"\n"].concat()),
-        };
-        if told.is_ok() {
-            told = telling;
-        }
-    };
-    let report = repository.verify(&lock, full, &mut tell, progress.as_ref(), &stop);
-    session.progress = progress;
-    let report = report?;
-    told?;
-    let dirstate = if report.errors == 0 {
-        check_dirstate(session)?
-    } else {
-        session.warn("not checking dirstate because of previous errors\n")?;
-        0
-    };
-    tell_counts(session, &report, dirstate)?;
-    Ok(u8::from(report.errors + dirstate > 0))
-}
-
-fn tell_counts(session: &mut Session, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
-    let VerifyReport {
-        changesets,
-        revisions,
-        files,
-        warnings,
-        ..
-    } = report;
-    session.status(format!(
-        "checked {changesets} changesets with {revisions} changes to {files} files\n"
-    ))?;
-    if *warnings > 0 {
-        session.warn(format!("{warnings} warnings encountered!\n"))?;
-    }
-    if report.incomplete_list {
-        let program = "hg debugrebuildfncache";
-        session.warn(format!(
-            "hint: run \"{program}\" to recover from corrupt fncache\n"
-        ))?;
-    }
-    let errors = report.errors + dirstate;
-    if errors > 0 {
-        session.warn(format!("{errors} integrity errors encountered!\n"))?;
-        if let Some(first) = report.first_damaged {
-            session.warn(format!("(first damaged changeset appears to be {first})\n"))?;
-        }
-        if dirstate > 0 {
-            let inconsistent = "dirstate inconsistent with current parent's manifest\n";
-            session.warn(format!("{inconsistent}{dirstate} dirstate errors\n"))?;
-        }
-    }
-    Ok(())
-}
-
-/// Compares the dirstate with the manifests of its parents; returns how much is wrong.
-fn check_dirstate(session: &mut Session) -> Result<usize, Abort> {
-    session.status("checking dirstate\n")?;
-    let repository = session.repository()?;
-    let view = session.view()?;
-    let dirstate = Dirstate::read(&repository)?;
-    let mut parents = dirstate.parents();
-    for parent in &mut parents {
-        if !parent.is_null() && view.changelog().rev(parent).is_none() {
-            let short = &parent.to_string()[..12];
-            session.warn(format!(
-                "warning: ignoring unknown working parent {short}!\n"
-            ))?;
-            *parent = Node::NULL;
-        }
-    }
-    let [first, second] = [tracked(&view, &parents[0])?, tracked(&view, &parents[1])?];
-    let short = parents[0].to_string()[..12].to_owned();
-    let mut problems: Vec<Vec<u8>> = Vec::new();
-    for (path, item) in dirstate.iter() {
-        let in_first = first.contains(path);
-        let problem = match item.state() {
-            State::Added if in_first => "marked as added, but also in manifest1".to_owned(),
-            State::Merged if !in_first && !second.contains(path) => {
-                "marked as modified, but not in either manifest".to_owned()
-            }
-            State::Added | State::Merged => continue,
-            State::Normal | State::Removed if item.tracking().p1 && !in_first => {
-                format!("marked as tracked in p1 ({short}) but not in manifest1")
-            }
-            State::Normal | State::Removed => continue,
-        };
-        problems.push([path, b" ", problem.as_bytes()].concat());
-    }
-    for path in &first {
-        if !dirstate.get(path).is_some_and(|item| item.tracking().p1) {
-            let problem = format!(" in manifest1, but not marked as tracked in p1 ({short})");
-            problems.push([&path[..], problem.as_bytes()].concat());
-        }
-    }
-    for problem in &problems {
-        session.warn([&problem[..], b"\n"].concat())?;
-    }
-    Ok(problems.len())
-}
-
-/// The files of a changeset.
-fn tracked(view: &Arc<RepoView>, node: &Node) -> Result<BTreeSet<Vec<u8>>, Abort> {
-    let Some(rev) = view.changelog().rev(node) else {
-        return Ok(BTreeSet::new());
-    };
-    let manifest = view.with_changeset(rev, |changeset| changeset.manifest)?;
-    let log = view.manifest()?;
-    let Some(rev) = log.rev(&manifest) else {
-        return Ok(BTreeSet::new());
-    };
-    let text = log.text(rev)?;
-    Ok(ManifestEntries::new(&text)
-        .filter_map(Result::ok)
-        .map(|entry| entry.path.to_vec())
-        .collect())
 }

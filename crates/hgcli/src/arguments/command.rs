@@ -1,0 +1,176 @@
+//! What a command is: its names, its options, its help, and the function that runs it.
+
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::ui::Abort;
+use std::ops::RangeInclusive;
+
+/// One command. Each file in `commands/` has one as `COMMAND`; `commands/mod.rs` lists them.
+pub struct Command {
+    /// The name, then other names for the same.
+    pub names: &'static [&'static str],
+    /// What it takes besides the global options.
+    pub options: &'static [Flag],
+    /// How many arguments it takes that are not options.
+    pub arguments: RangeInclusive<usize>,
+    /// What follows the name in the usage line, such as `[OPTION]... [FILE]...`.
+    pub synopsis: &'static str,
+    /// What it does, in one line of lower case without a full stop.
+    pub summary: &'static str,
+    /// Paragraphs of further help; may be empty.
+    pub help: &'static str,
+    /// The heading under which help lists it; `None` for one that is not listed.
+    pub category: Option<Category>,
+    /// Does it, and says with which code the program ends.
+    pub run: fn(&mut Session, &Matches) -> Result<u8, Abort>,
+}
+
+/// Headings of the list of commands, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// Making repositories.
+    Creation,
+    /// Changesets that come from others or go to them.
+    Exchange,
+    /// Commits.
+    Committing,
+    /// Branches, tags, bookmarks, phases.
+    Organization,
+    /// What the content of files is and was.
+    Contents,
+    /// Moving through history.
+    Navigation,
+    /// The working folder.
+    WorkingDirectory,
+    /// Care of stores.
+    Maintenance,
+    /// Help and configuration.
+    Help,
+}
+
+impl Command {
+    /// The name that help and messages use.
+    pub fn name(&self) -> &'static str {
+        self.names[0]
+    }
+}
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing; `--no-NAME` takes it back.
+    Flag,
+    /// A value; the last one counts. The word stands for it in help.
+    Value(&'static str),
+    /// A value each time; all of them count.
+    List(&'static str),
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag {
+    /// The letter, if it has one.
+    pub short: Option<char>,
+    /// The name behind two hyphens.
+    pub long: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+impl Flag {
+    const fn new(short: Option<char>, long: &'static str, kind: Kind, help: &'static str) -> Flag {
+        Flag {
+            short,
+            long,
+            kind,
+            help,
+        }
+    }
+
+    /// Takes nothing.
+    #[expect(
+        clippy::self_named_constructors,
+        reason = "a flag is one kind of option"
+    )]
+    pub const fn flag(short: char, long: &'static str, help: &'static str) -> Flag {
+        Flag::new(Some(short), long, Kind::Flag, help)
+    }
+
+    /// Takes nothing, and has no letter.
+    pub const fn long_flag(long: &'static str, help: &'static str) -> Flag {
+        Flag::new(None, long, Kind::Flag, help)
+    }
+
+    /// Takes a value.
+    pub const fn value(
+        short: char,
+        long: &'static str,
+        word: &'static str,
+        help: &'static str,
+    ) -> Flag {
+        Flag::new(Some(short), long, Kind::Value(word), help)
+    }
+
+    /// Takes a value, and has no letter.
+    pub const fn long_value(long: &'static str, word: &'static str, help: &'static str) -> Flag {
+        Flag::new(None, long, Kind::Value(word), help)
+    }
+
+    /// Takes a value and can be repeated.
+    pub const fn list(
+        short: char,
+        long: &'static str,
+        word: &'static str,
+        help: &'static str,
+    ) -> Flag {
+        Flag::new(Some(short), long, Kind::List(word), help)
+    }
+
+    /// Takes a value, can be repeated, and has no letter.
+    pub const fn long_list(long: &'static str, word: &'static str, help: &'static str) -> Flag {
+        Flag::new(None, long, Kind::List(word), help)
+    }
+}
+
+/// `-T`, which every command with a formatter has.
+pub const TEMPLATE: Flag = Flag::value(
+    'T',
+    "template",
+    "TEMPLATE",
+    "print in the form of a template, or as json",
+);
+/// `--style`, which commands have that show changesets.
+pub const STYLE: Flag = Flag::long_value(
+    "style",
+    "STYLE",
+    "print in this style, or as a map file says",
+);
+/// `-I`.
+pub const INCLUDE: Flag = Flag::list(
+    'I',
+    "include",
+    "PATTERN",
+    "only files that match the pattern",
+);
+/// `-X`.
+pub const EXCLUDE: Flag = Flag::list('X', "exclude", "PATTERN", "no files that match the pattern");
+/// `--insecure`.
+pub const INSECURE: Flag = Flag::long_flag(
+    "insecure",
+    "take any server for what it says it is, whatever web.cacerts names",
+);
+/// `-e`.
+pub const SSH: Flag = Flag::value(
+    'e',
+    "ssh",
+    "CMD",
+    "how to get to another machine, instead of ui.ssh",
+);
+/// `--remotecmd`.
+pub const REMOTECMD: Flag = Flag::long_value(
+    "remotecmd",
+    "CMD",
+    "what is run there, instead of ui.remotecmd",
+);

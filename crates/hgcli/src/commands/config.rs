@@ -1,0 +1,159 @@
+//! `config`: what is configured, and where.
+
+use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
+use crate::context::Session;
+use crate::render::Formatter;
+use crate::render::formatter::Value;
+use crate::ui::{Abort, editor, environment};
+use std::path::PathBuf;
+use varve_config::hgrc::{Hgrc, Item, Source};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["config", "showconfig", "debugconfig"],
+    options: &[
+        Flag::flag('e', "edit", "edit the user's file"),
+        Flag::flag('l', "local", "edit the repository's file"),
+        Flag::flag('g', "global", "edit the system's file"),
+        Flag::long_flag("source", "print where each value was set"),
+        TEMPLATE,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[NAME]...",
+    summary: "show the configuration of all files together",
+    help: "Each NAME is a section, or a section and a key with a dot between them. If one key is \
+           all that is asked for, only its value is printed.\n\nEnds with 0, or with 1 if nothing \
+           of these names is set.",
+    category: Some(Category::Help),
+    run,
+};
+
+/// What the start of an empty file says.
+const SAMPLE: &str = "# Configuration of hg, see `hg help config`\n[ui]\n# The author of commits, \
+                      for instance\n# username = Ada Lovelace <ada@example.org>\n";
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    if ["edit", "local", "global"]
+        .iter()
+        .any(|flag| matches.flag(flag))
+    {
+        return edit(session, matches);
+    }
+    let names = matches.arguments();
+    let (keys, sections): (Vec<&Vec<u8>>, Vec<&Vec<u8>>) =
+        names.iter().partition(|name| name.contains(&b'.'));
+    let only = keys.len() == 1 && sections.is_empty();
+    let sources = matches.flag("source") || session.verbosity.debug;
+    if session.verbosity.debug {
+        for file in session.files_read.clone() {
+            session.write(format!("read config from: {}\n", file.display()))?;
+        }
+    }
+    let config = shown_config(session, matches);
+    let mut found = false;
+    let mut out = Formatter::new(session, matches, "config")?;
+    for (section, items) in config.sections() {
+        for item in items {
+            let name = [section, b".", &item.key].concat();
+            if !names.is_empty()
+                && !keys.contains(&&name)
+                && !sections.iter().any(|wanted| *wanted == section)
+            {
+                continue;
+            }
+            found = true;
+            print(session, &mut out, &name, item, (only, sources))?;
+        }
+    }
+    out.end(session)?;
+    Ok(u8::from(!found && !names.is_empty()))
+}
+
+/// The configuration with what Mercurial adds to it: the repository's place, and options that
+/// count as values.
+fn shown_config(session: &Session, matches: &Matches) -> Hgrc {
+    let mut config = Hgrc::clone(&session.config);
+    let named = |name: &str| Source::Named(name.to_owned());
+    if let Some(root) = session.place().root() {
+        use std::os::unix::ffi::OsStrExt;
+        let root = root.as_os_str().as_bytes();
+        config.set(b"bundle", b"mainreporoot", root, named("repo"));
+    }
+    if ["verbose", "debug", "quiet"]
+        .iter()
+        .any(|flag| matches.flag(flag))
+    {
+        for (flag, on) in [
+            ("verbose", matches.flag("verbose")),
+            ("debug", matches.flag("debug")),
+            ("quiet", matches.flag("quiet")),
+        ] {
+            let value: &[u8] = if on { b"True" } else { b"False" };
+            config.set(b"ui", flag.as_bytes(), value, named(&format!("--{flag}")));
+        }
+    }
+    if matches.flag("noninteractive") {
+        config.set(b"ui", b"interactive", b"off", named("-y"));
+    }
+    config
+}
+
+fn print(
+    session: &mut Session,
+    out: &mut Formatter,
+    name: &[u8],
+    item: &Item,
+    (only, sources): (bool, bool),
+) -> Result<(), Abort> {
+    let source = item.source.to_string();
+    out.item(session)?;
+    out.data("source", source.as_str());
+    if sources {
+        out.plain(session, format!("{source}: "))?;
+    }
+    if !only {
+        out.plain(session, [name, b"="].concat())?;
+    }
+    out.data("name", name);
+    out.data("value", &item.value);
+    // What an alias would be by default is nothing at all.
+    if !name.starts_with(b"alias.") {
+        out.data("defaultvalue", default_value(name));
+    }
+    let lines: Vec<&[u8]> = item.value.split(|byte| *byte == b'\n').collect();
+    out.plain(session, lines.join(&b"\\n"[..]))?;
+    out.plain(session, "\n")
+}
+
+/// What a few settings are if nobody sets them; of the others nothing is told.
+fn default_value(name: &[u8]) -> Value {
+    match name {
+        b"bundle.mainreporoot" => Value::from(""),
+        b"ui.verbose" | b"ui.debug" | b"ui.quiet" => Value::Bool(false),
+        _ => Value::Null,
+    }
+}
+
+/// Opens a file in the user's editor.
+fn edit(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let local = matches.flag("local");
+    if local && matches.flag("global") {
+        return Err(Abort::new("cannot specify both --local and --global"));
+    }
+    let files: Vec<PathBuf> = if local {
+        vec![session.root()?.join(".hg/hgrc")]
+    } else if matches.flag("global") {
+        environment::system_files()
+    } else {
+        environment::user_files()
+    };
+    let existing = files.iter().find(|file| file.exists());
+    let Some(file) = existing.or(files.first()) else {
+        return Err(Abort::new("there is no place for a file of configuration"));
+    };
+    if existing.is_none() {
+        std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;
+    }
+    editor::run(session, file)?;
+    Ok(0)
+}

@@ -1,0 +1,132 @@
+//! `debugbundle`: what is in a bundle.
+
+mod parts;
+mod spec;
+
+use crate::arguments::{Command, Flag, Matches};
+use crate::context::Session;
+use crate::context::place::without_address;
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use varve_exchange::ExchangeError;
+use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::changegroup::{ChangegroupReader, Group, NodeBytes};
+use varve_exchange::format::input::Finish;
+use varve_exchange::format::limits::BundleLimits;
+use varve_repo::Node;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["debugbundle"],
+    options: &[
+        Flag::flag('a', "all", "every delta, not only changesets"),
+        Flag::long_list("part-type", "VALUE", "only parts of this kind"),
+        Flag::long_flag("spec", "only the bundlespec"),
+    ],
+    arguments: 1..=1,
+    synopsis: "FILE",
+    summary: "list what a bundle holds",
+    help: "Lists the parts of the bundle FILE and the changesets in it; with --all, every delta with \
+           its parents, changeset, base and length.\n\nEnds with 0.",
+    category: None,
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    if matches
+        .value("repository")
+        .is_some_and(|name| !name.is_empty())
+    {
+        session.warn("warning: --repository ignored\n")?;
+    }
+    let name = &matches.arguments()[0];
+    let (engine, bundle) = open(session, name)?;
+    let all = matches.flag("all");
+    if matches.flag("spec") {
+        let spec = spec::of(bundle, engine.as_ref().map(|it| &it[..]))?;
+        session.write(spec + "\n")?;
+        return Ok(0);
+    }
+    match bundle {
+        Bundle::One(mut changes) => list(session, &mut changes, "", all)?,
+        Bundle::Two(parts) => parts::list(session, matches, parts)?,
+        Bundle::Packed(_) => {
+            return Err(Abort::new("packed bundles hold files, and no parts")
+                .hint("use 'hg debugbundle --spec'"));
+        }
+    }
+    Ok(0)
+}
+
+/// Opens a bundle; one of the first version with the letters of its engine.
+fn open<'a>(session: &Session, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'a>), Abort> {
+    let path = without_address(name);
+    let shown = String::from_utf8_lossy(path);
+    if shown.contains("://") {
+        return Err(Abort::new(format!("cannot read a bundle from {shown}"))
+            .hint("only bundles that are files of this machine can be read"));
+    }
+    let path = Path::new(OsStr::from_bytes(path));
+    let refused = |error: std::io::Error| Abort::file(&error, path);
+    let open = || File::open(session.cwd.join(path)).map_err(refused);
+    if open()?.metadata().is_ok_and(|found| found.is_dir()) {
+        return Err(refused(rustix::io::Errno::ISDIR.into()));
+    }
+    let mut start = Vec::new();
+    open()?.take(6).read_to_end(&mut start).map_err(refused)?;
+    let engine = start
+        .strip_prefix(b"HG10")
+        .and_then(|engine| engine.first_chunk());
+    let failed = |error: ExchangeError| Abort::of_bundle(error, path.as_os_str().as_bytes());
+    let bundle = open_bundle(open()?, BundleLimits::default()).map_err(failed)?;
+    Ok((engine.copied(), bundle))
+}
+
+/// Lists a changegroup: the changesets, or with `all` every delta.
+fn list<R: Read + Finish>(
+    session: &mut Session,
+    changes: &mut ChangegroupReader<R>,
+    indent: &str,
+    all: bool,
+) -> Result<(), Abort> {
+    if all {
+        let words = "format: id, p1, p2, cset, delta base, len(delta)";
+        session.write(format!("{indent}{words}\n"))?;
+    }
+    let mut patch = Vec::new();
+    while let Some(group) = changes.next_group()? {
+        if all {
+            let name = match &group {
+                Group::Changesets => b"changelog",
+                Group::Manifests => &b"manifest"[..],
+                Group::File(path) => path,
+            };
+            session.write([b"\n", indent.as_bytes(), name, b"\n"].concat())?;
+        }
+        while let Some(header) = changes.next_delta(&mut patch)? {
+            session.stop.check().map_err(varve_repo::RepoError::from)?;
+            if all {
+                let nodes = [
+                    header.node,
+                    header.p1,
+                    header.p2,
+                    header.changeset,
+                    header.base,
+                ];
+                let nodes = nodes.map(hex).join(" ");
+                session.write(format!("{indent}{nodes} {}\n", patch.len()))?;
+            } else if group == Group::Changesets {
+                session.write(format!("{indent}{}\n", hex(header.node)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn hex(node: NodeBytes) -> String {
+    Node(node).to_string()
+}

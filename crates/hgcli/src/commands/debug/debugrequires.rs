@@ -1,0 +1,25 @@
+//! `debugrequires`: what a program must know to work on the repository.
+
+use crate::arguments::{Command, Matches};
+use crate::context::Session;
+use crate::ui::Abort;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["debugrequires"],
+    options: &[],
+    arguments: 0..=0,
+    synopsis: "",
+    summary: "print the current repo requirements",
+    help: "One per line, sorted.\n\nEnds with 0.",
+    category: None,
+    run,
+};
+
+fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
+    let repository = session.repository()?;
+    for name in repository.requirements().iter() {
+        session.write(format!("{name}\n"))?;
+    }
+    Ok(0)
+}

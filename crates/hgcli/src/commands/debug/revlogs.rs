@@ -1,0 +1,153 @@
+//! Which revlog a debugging command looks at: `-c`, `-m`, or the history of a file.
+
+use crate::arguments::command::Flag;
+use crate::arguments::{Command, Matches};
+use crate::context::Session;
+use crate::ui::Abort;
+use std::sync::Arc;
+use varve_repo::{PrefixMatch, RepoView, Rev, Revlog};
+
+/// Opens the changelog.
+pub(crate) const CHANGELOG: Flag = Flag::flag('c', "changelog", "look at the changelog");
+/// Opens the manifest.
+pub(crate) const MANIFEST: Flag = Flag::flag('m', "manifest", "look at the manifest");
+
+/// A revlog of the repository.
+pub(crate) enum Chosen {
+    /// The changelog or the manifest, which the view holds.
+    Shared {
+        /// The view.
+        view: Arc<RepoView>,
+        /// Which of the two.
+        manifest: bool,
+    },
+    /// The history of a file.
+    File(Box<Revlog>),
+}
+
+impl Chosen {
+    /// Finds what the options and the first of `names` say; `None` if that is empty or nothing.
+    pub(crate) fn find(
+        session: &mut Session,
+        matches: &Matches,
+        name: Option<&Vec<u8>>,
+    ) -> Result<Option<Chosen>, Abort> {
+        let (changelog, manifest) = (matches.flag("changelog"), matches.flag("manifest"));
+        if changelog && manifest {
+            return Err(Abort::new(
+                "cannot specify --changelog and --manifest at the same time",
+            ));
+        }
+        if (changelog || manifest) && name.is_some() {
+            return Err(Abort::new(
+                "cannot specify filename with --changelog or --manifest",
+            ));
+        }
+        let view = session.view()?;
+        let chosen = match name {
+            _ if changelog || manifest => Chosen::Shared { view, manifest },
+            None => return Ok(None),
+            Some(name) => match view.filelog(name) {
+                Ok(filelog) => Chosen::File(Box::new(filelog)),
+                Err(error) if is_absent(&error) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        Ok((!chosen.revlog()?.is_empty()).then_some(chosen))
+    }
+
+    /// The same for a command whose only argument is the file's name, and which needs a revlog.
+    pub(crate) fn of_argument(
+        session: &mut Session,
+        matches: &Matches,
+        command: &'static Command,
+    ) -> Result<Chosen, Abort> {
+        let name = matches.arguments().first();
+        let chosen = Chosen::find(session, matches, name)?;
+        chosen.ok_or_else(|| match name {
+            Some(name) => not_found(name),
+            None => Abort::usage(command, "invalid arguments"),
+        })
+    }
+
+    /// The revlog.
+    pub(crate) fn revlog(&self) -> Result<&Revlog, Abort> {
+        Ok(match self {
+            Chosen::Shared {
+                view,
+                manifest: true,
+            } => view.manifest()?,
+            Chosen::Shared {
+                view,
+                manifest: false,
+            } => view.changelog(),
+            Chosen::File(filelog) => filelog,
+        })
+    }
+}
+
+fn is_absent(error: &varve_repo::RepoError) -> bool {
+    use varve_repo::{RepoError, RevlogError};
+    match error {
+        RepoError::Storage(error) => error.is_not_found(),
+        RepoError::Revlog(RevlogError::Storage(error)) => error.is_not_found(),
+        _ => false,
+    }
+}
+
+/// `abort: revlog 'x' not found`.
+pub(crate) fn not_found(name: &[u8]) -> Abort {
+    let name = String::from_utf8_lossy(name);
+    Abort::new(format!("revlog '{name}' not found"))
+}
+
+/// A revision by number, by node or by the beginning of one.
+pub(crate) fn revision(revlog: &Revlog, text: &[u8]) -> Result<Rev, Abort> {
+    let number = std::str::from_utf8(text).ok();
+    let number = number.and_then(|text| text.parse::<i64>().ok());
+    if let Some(number) = number {
+        let from_end = if number < 0 {
+            number + revlog.len() as i64
+        } else {
+            number
+        };
+        if let Some(rev) = revlog.rev_at(from_end) {
+            return Ok(rev);
+        }
+    }
+    if text.is_empty() {
+        return Err(invalid_revision(text));
+    }
+    match revlog.rev_by_prefix(text) {
+        PrefixMatch::One(rev) => Ok(rev),
+        PrefixMatch::None | PrefixMatch::Ambiguous => Err(invalid_revision(text)),
+    }
+}
+
+/// `abort: invalid revision identifier x`.
+pub(crate) fn invalid_revision(text: &[u8]) -> Abort {
+    let text = String::from_utf8_lossy(text);
+    Abort::new(format!("invalid revision identifier {text}"))
+}
+
+/// For each revision, how many snapshots it is built on; `None` for an ordinary delta. With
+/// `sparse`, a delta against a snapshot that is no parent is one itself; else only full texts are.
+pub(crate) fn snapshot_depths(revlog: &Revlog, sparse: bool) -> Vec<Option<u32>> {
+    let mut depths: Vec<Option<u32>> = Vec::with_capacity(revlog.len());
+    for rev in revlog.revs() {
+        let depth = match revlog.delta_parent(rev) {
+            None => Some(0),
+            Some(base) if sparse && !revlog.parents(rev).contains(&Some(base)) => {
+                depths[base.index()].map(|depth| depth + 1)
+            }
+            Some(_) => None,
+        };
+        depths.push(depth);
+    }
+    depths
+}
+
+/// Whether the repository's snapshots may be deltas.
+pub(crate) fn is_sparse(session: &mut Session) -> Result<bool, Abort> {
+    Ok(session.repository()?.requirements().has("sparserevlog"))
+}

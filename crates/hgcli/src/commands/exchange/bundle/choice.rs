@@ -1,0 +1,166 @@
+//! Which changesets go into the bundle.
+
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::context::revision::query;
+use crate::remote::outgoing::{
+    Outgoing, branch_heads, descendants_among, missing_of, tell_nothing,
+};
+use crate::ui::Abort;
+use std::collections::BTreeSet;
+use varve_exchange::generate::Travellers;
+use varve_repo::{RepoView, Rev};
+
+/// What was chosen.
+pub(super) struct Choice {
+    /// The changesets.
+    pub(super) travellers: Travellers,
+}
+
+/// What `--rev` names; `None` without it.
+pub(super) fn asked(session: &mut Session, matches: &Matches) -> Result<Option<Vec<Rev>>, Abort> {
+    let specs = matches.list("rev");
+    if specs.is_empty() {
+        return Ok(None);
+    }
+    let named = named(session, &specs)?;
+    if named.is_empty() {
+        return Err(Abort::new("no commits to bundle"));
+    }
+    Ok(Some(named.into_iter().flatten().collect()))
+}
+
+/// The changesets of some queries, with the null revision.
+fn named(session: &mut Session, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abort> {
+    let view = session.view()?;
+    let engine = session.engine(&view)?;
+    let set = query(&engine, specs)?;
+    let mut named = Vec::new();
+    for member in set.members(&engine) {
+        named.push(member?);
+    }
+    Ok(named)
+}
+
+/// Decides; `None` if there is nothing to do, which has been told.
+pub(super) fn choose(
+    session: &mut Session,
+    matches: &Matches,
+    asked: Option<Vec<Rev>>,
+) -> Result<Option<Choice>, Abort> {
+    let [_, destinations @ ..] = matches.arguments() else {
+        return Ok(None);
+    };
+    let base = match base(session, matches, asked.as_deref(), destinations)? {
+        Base::Known(base) => base,
+        Base::OfDestinations => return to_destinations(session, matches, asked, destinations),
+    };
+    let view = session.view()?;
+    let heads = asked.unwrap_or_else(|| view.heads());
+    let revs = missing_of(&view, &heads, &base);
+    if revs.is_empty() {
+        tell_nothing(session, 0)?;
+        return Ok(None);
+    }
+    let travellers = Travellers {
+        revs,
+        heads: heads_among(&view, &heads),
+        common: base,
+    };
+    Ok(Some(Choice { travellers }))
+}
+
+enum Base {
+    Known(Vec<Rev>),
+    /// What the destinations have.
+    OfDestinations,
+}
+
+fn base(
+    session: &mut Session,
+    matches: &Matches,
+    asked: Option<&[Rev]>,
+    destinations: &[Vec<u8>],
+) -> Result<Base, Abort> {
+    let given = matches.list("base");
+    let option = match (matches.flag("all"), matches.flag("exact")) {
+        (true, _) => "--all",
+        (_, true) => "--exact",
+        _ if !given.is_empty() => "--base",
+        _ => return Ok(Base::OfDestinations),
+    };
+    if !destinations.is_empty() {
+        let words = format!("{option} is incompatible with specifying destinations");
+        return Err(Abort::new(words));
+    }
+    if option != "--base" && !given.is_empty() {
+        session.warn(format!("ignoring --base because {option} was specified\n"))?;
+    }
+    if option == "--all" && matches.flag("exact") {
+        session.warn("ignoring --exact because --all was specified\n")?;
+    }
+    Ok(Base::Known(match option {
+        "--all" => Vec::new(),
+        "--exact" => below(&*session.view()?, asked.unwrap_or_default()),
+        _ => named(session, &given)?.into_iter().flatten().collect(),
+    }))
+}
+
+/// The parents of `revs` that are none of them.
+fn below(view: &RepoView, revs: &[Rev]) -> Vec<Rev> {
+    let inside: BTreeSet<Rev> = revs.iter().copied().collect();
+    let parents = |rev: &Rev| view.changelog().parents(*rev).into_iter().flatten();
+    let below = revs.iter().flat_map(parents);
+    below.filter(|rev| !inside.contains(rev)).collect()
+}
+
+/// Those of `revs` that no other one of them builds on.
+fn heads_among(view: &RepoView, revs: &[Rev]) -> Vec<Rev> {
+    let parents = |rev: &Rev| view.changelog().parents(*rev).into_iter().flatten();
+    let roots: Vec<Rev> = revs.iter().flat_map(parents).collect();
+    let covered: BTreeSet<Rev> = missing_of(view, &roots, &[]).into_iter().collect();
+    let chosen: BTreeSet<Rev> = revs.iter().copied().collect();
+    chosen.difference(&covered).copied().collect()
+}
+
+/// What at least one of the destinations lacks. As in Mercurial, everything that builds on this
+/// goes along, even if it is secret.
+fn to_destinations(
+    session: &mut Session,
+    matches: &Matches,
+    asked: Option<Vec<Rev>>,
+    destinations: &[Vec<u8>],
+) -> Result<Option<Choice>, Abort> {
+    let view = session.view()?;
+    let peers = session.destinations(destinations)?;
+    let (mut missing, mut secret) = (BTreeSet::new(), 0);
+    let mut wanted = asked;
+    if view.tip().is_some() {
+        for peer in &peers {
+            if let Some(branch) = &peer.branch {
+                let heads = branch_heads(session, &view, branch)?;
+                wanted.get_or_insert_default().extend(heads);
+            }
+            let heads = wanted.clone().unwrap_or_else(|| view.heads());
+            let mut remote = session.connect(peer)?;
+            let force = matches.flag("force");
+            let found = Outgoing::find(session, &mut remote, &heads, force)?;
+            missing.extend(found.missing);
+            secret = found.secret;
+        }
+    }
+    if missing.is_empty() {
+        tell_nothing(session, secret)?;
+        return Ok(None);
+    }
+    let heads = wanted.unwrap_or_else(|| view.heads());
+    let all = missing_of(&view, &heads, &[]);
+    let missing: Vec<Rev> = missing.into_iter().collect();
+    let revs = descendants_among(&view, &all, &missing);
+    let travellers = Travellers {
+        common: below(&view, &revs),
+        heads: heads_among(&view, &revs),
+        revs,
+    };
+    Ok(Some(Choice { travellers }))
+}

@@ -1,0 +1,260 @@
+//! `bundle`: changesets in a file.
+
+mod choice;
+mod stream;
+
+use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH};
+use crate::commands::exchange::exchanged::REV;
+use crate::context::Session;
+use crate::remote::target::Target;
+use crate::ui::{Abort, system_words};
+use choice::Choice;
+use std::io::ErrorKind;
+use varve_codec::StreamSetting;
+use varve_exchange::ExchangeError;
+use varve_exchange::format::bundlespec::{
+    BundleContents, BundleSpec, BundleSpecError, BundleType, Habits,
+};
+use varve_exchange::generate::{BundlePlan, PartOutline, SectionSizes};
+use varve_repo::RepoView;
+use varve_repo::hooks::Facts;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["bundle"],
+    options: &[
+        Flag::long_flag(
+            "exact",
+            "only what --rev names, on top of what that builds on",
+        ),
+        Flag::flag('f', "force", "even if DEST has nothing to do with this"),
+        REV,
+        Flag::list('b', "branch", "BRANCH", "without meaning, as in Mercurial"),
+        Flag::long_list("base", "REV", "what the reader of the bundle has already"),
+        Flag::flag('a', "all", "everything, for a reader that has nothing"),
+        Flag::value(
+            't',
+            "type",
+            "TYPE",
+            "a bundlespec: which kind of bundle it shall be",
+        ),
+        SSH,
+        REMOTECMD,
+        INSECURE,
+    ],
+    arguments: 1..=usize::MAX,
+    synopsis: "[-f] [-t BUNDLESPEC] [-a] [-r REV]... [--base REV]... FILE [DEST]...",
+    summary: "create a bundle file",
+    help: "Writes changesets with their files to FILE, or to the standard output if that is `-`. \
+           Any repository that has what they build on can read it with unbundle or pull.\n\n\
+           With --all everything is written. With --base, what the reader is assumed to have is \
+           left out. Otherwise that is what DEST has, a URL of http or https or a repository of this \
+           machine, by default the path default-push or default; secret changesets are then left out too.\n\n\
+           --type says what kind of bundle it shall be and how it is compressed: see 'hg help \
+           bundlespec'. It is compressed by bzip2 unless this says something else.\n\n\
+           FILE is there when it is complete, and not before. While the bundle goes to the standard \
+           output, words go to the standard error.\n\n\
+           Ends with 0, or with 1 if there was nothing to write.",
+    category: Some(Category::Exchange),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let mut target = Target::begin(session, &matches.arguments()[0]);
+    let done = bundle(session, matches, &mut target);
+    target.end(session)?;
+    done
+}
+
+fn bundle(session: &mut Session, matches: &Matches, target: &mut Target) -> Result<u8, Abort> {
+    let asked = choice::asked(session, matches)?;
+    let spec = bundlespec(session, matches)?;
+    if spec.kind() == BundleType::Packed1 {
+        return Err(
+            Abort::new("packed bundles cannot be produced by \"hg bundle\"")
+                .hint("use 'hg debugcreatestreamclonebundle'"),
+        );
+    }
+    let Some(choice) = choice::choose(session, matches, asked)? else {
+        return Ok(1);
+    };
+    let contents = contents(session, &spec)?;
+    let setting = setting(session, &spec)?;
+    if let Some(form) = &contents.stream {
+        stream::write(session, target, form, &contents)?;
+        return Ok(0);
+    }
+    let view = session.view()?;
+    let plan = BundlePlan::new(&view, &choice.travellers, &contents)?;
+    announce(session, &view, &choice, &contents)?;
+    tell_engine(session, spec.setting())?;
+    tell_parts(session, &plan, setting)?;
+    let sizes = target.write(session, &mut |session, out| {
+        plan.write(setting, out, &session.stop).map_err(failed)
+    })?;
+    if contents.changegroup {
+        after(session, &view, &choice, &sizes)?;
+    }
+    Ok(0)
+}
+
+fn bundlespec(session: &mut Session, matches: &Matches) -> Result<BundleSpec, Abort> {
+    let text = String::from_utf8_lossy(matches.value("type").unwrap_or(b"bzip2")).into_owned();
+    let habits = Habits {
+        general_delta: session.repository()?.requirements().has("generaldelta"),
+    };
+    let spec = BundleSpec::parse(&text, habits).map_err(of_spec)?;
+    let version = &spec.contents().changegroup_version;
+    match version.as_str() {
+        "01" | "02" | "03" => Ok(spec),
+        "04" => Err(Abort::new("changegroup version 04 cannot be written yet")),
+        _ => Err(ExchangeError::ChangegroupVersion(version.clone()).into()),
+    }
+}
+
+fn of_spec(error: BundleSpecError) -> Abort {
+    Abort::new(error.to_string()).hint("see 'hg help bundlespec' for supported values for --type")
+}
+
+/// What the bundlespec says, and what the configuration adds.
+fn contents(session: &Session, spec: &BundleSpec) -> Result<BundleContents, Abort> {
+    let mut contents = spec.contents().clone();
+    let switches = [
+        ("bundle-phases", &mut contents.phases),
+        ("evolution.bundle-obsmarker", &mut contents.obsolescence),
+    ];
+    for (key, switch) in switches {
+        let on = session.config.boolean("experimental", key, false);
+        *switch |= on.map_err(Abort::Setting)?;
+    }
+    Ok(contents)
+}
+
+/// Level and threads, as the bundlespec or else the configuration says.
+fn setting(session: &Session, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
+    let configured = |name: &str| {
+        let own = format!("{name}.{}", spec.setting().engine.name());
+        for key in [own, name.to_owned()] {
+            let number = session.config.integer("experimental", &key);
+            if let Some(number) = number.map_err(Abort::Setting)? {
+                return Ok(Some((format!("experimental.{key}"), number)));
+            }
+        }
+        Ok::<_, Abort>(None)
+    };
+    let level = configured("bundlecomplevel")?;
+    let threads = configured("bundlecompthreads")?.map(|(_, threads)| threads);
+    let setting = spec.setting_with(level, threads);
+    setting.map_err(|error| Abort::new(error.to_string()))
+}
+
+/// Asks who may object, and says what will be written.
+fn announce(
+    session: &mut Session,
+    view: &RepoView,
+    choice: &Choice,
+    contents: &BundleContents,
+) -> Result<(), Abort> {
+    if !contents.changegroup {
+        return Ok(());
+    }
+    let facts = Facts::from([("source", b"bundle".to_vec())]);
+    session.ask_hooks("preoutgoing", &facts)?;
+    let revs = &choice.travellers.revs;
+    session.status(format!("{} changesets found\n", revs.len()))?;
+    if session.verbosity.debug {
+        session.write("list of changesets:\n")?;
+        for rev in revs {
+            session.write(format!("{}\n", view.changelog().node(*rev)))?;
+        }
+    }
+    Ok(())
+}
+
+/// How it is compressed, where the bundlespec says something about it.
+fn tell_engine(session: &mut Session, setting: StreamSetting) -> Result<(), Abort> {
+    let options = [("level", setting.level), ("threads", setting.threads)];
+    let given = options
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let mut lines = format!("using compression engine {}\n", setting.engine.name());
+    let mut any = false;
+    for (name, value) in given {
+        lines += &format!("engine option: {name}={value}\n");
+        any = true;
+    }
+    match any && session.verbosity.debug {
+        true => session.write(lines),
+        false => Ok(()),
+    }
+}
+
+fn tell_parts(
+    session: &mut Session,
+    plan: &BundlePlan<'_>,
+    setting: StreamSetting,
+) -> Result<(), Abort> {
+    let Some(parts) = plan.parts().filter(|_| session.verbosity.debug) else {
+        return Ok(());
+    };
+    let params = match setting.engine {
+        varve_codec::StreamEngine::None => "",
+        _ => "(1 params) ",
+    };
+    let count = parts.len();
+    session.write(format!(
+        "bundle2-output-bundle: \"HG20\", {params}{count} parts total\n"
+    ))?;
+    for part in parts {
+        session.write(line_of(&part))?;
+    }
+    Ok(())
+}
+
+fn line_of(part: &PartOutline) -> String {
+    let mut line = format!("bundle2-output-part: \"{}\"", part.name);
+    if !part.is_mandatory {
+        line += " (advisory)";
+    }
+    let kinds = part.params.iter().zip(["mandatory", "advisory"]);
+    let kinds = kinds.filter(|(count, _)| **count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(count, kind)| format!(" {count} {kind}"))
+        .collect();
+    if !kinds.is_empty() {
+        line += &format!(" (params:{})", kinds.concat());
+    }
+    match part.len {
+        Some(len) => line + &format!(" {len} bytes payload\n"),
+        None => line + " streamed payload\n",
+    }
+}
+
+fn after(
+    session: &mut Session,
+    view: &RepoView,
+    choice: &Choice,
+    sizes: &SectionSizes,
+) -> Result<(), Abort> {
+    if session.verbosity.verbose && !session.verbosity.debug {
+        session.note_sizes(sizes)?;
+    }
+    let first = choice.travellers.revs.first();
+    let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());
+    let facts = Facts::from([
+        ("node", node.unwrap_or_default()),
+        ("source", b"bundle".to_vec()),
+    ]);
+    session.tell_hooks("outgoing", &facts)
+}
+
+/// What the writer answers is told in the system's words.
+pub(crate) fn failed(error: ExchangeError) -> Abort {
+    match error {
+        ExchangeError::Write(error) if error.kind() == ErrorKind::BrokenPipe => {
+            Abort::Output(error)
+        }
+        ExchangeError::Write(error) => Abort::new(system_words(&error)),
+        other => other.into(),
+    }
+}

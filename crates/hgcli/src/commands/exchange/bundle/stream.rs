@@ -1,0 +1,52 @@
+//! A bundle of the store's files.
+
+use super::failed;
+use crate::context::Session;
+use crate::remote::target::Target;
+use crate::ui::Abort;
+use varve_exchange::format::bundlespec::BundleContents;
+use varve_exchange::generate::{StreamBundle, StreamExtras};
+
+/// Writes it, in the form that the bundlespec names.
+pub(super) fn write(
+    session: &mut Session,
+    target: &mut Target,
+    form: &str,
+    contents: &BundleContents,
+) -> Result<(), Abort> {
+    let view = session.view()?;
+    let may = |key: &str, usual| {
+        let allowed = session.config.boolean("server", key, usual);
+        allowed.map_err(Abort::Setting)
+    };
+    let secret = view.phases().any_secret() && !may("uncompressedallowsecret", false)?;
+    if !may("uncompressed", true)? || secret {
+        let words = "stream data requested but server does not allow this feature";
+        return Err(Abort::new(words).hint("the client seems buggy"));
+    }
+    if form != "v2" {
+        let words = format!("no common supported version with the client: v2; {form}");
+        return Err(Abort::new(words));
+    }
+    if view.has_obsolete()? && !contents.obsolescence {
+        let words =
+            "server has obsolescence markers, but client cannot receive them via stream clone";
+        return Err(Abort::new(words));
+    }
+    let extras = StreamExtras {
+        phases: !session.is_publishing()?,
+        markers: contents.obsolescence,
+        caches: true,
+    };
+    let bundle = StreamBundle::plan(&session.repository()?, &view, extras)?;
+    if session.verbosity.debug {
+        session.write(
+            "scanning\n\
+             bundle2-output-bundle: \"HG20\", 1 parts total\n\
+             bundle2-output-part: \"stream2\" (params: 3 mandatory) streamed payload\n",
+        )?;
+    }
+    target.write(session, &mut |session, out| {
+        bundle.write_bundle2(out, &session.stop).map_err(failed)
+    })
+}

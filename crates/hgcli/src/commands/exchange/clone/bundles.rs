@@ -1,0 +1,165 @@
+//! Clones that begin with a bundle that was made before, see `hg help -e clonebundles`.
+
+use crate::context::Session;
+use crate::remote::Source;
+use crate::ui::Abort;
+use std::io::{self, Read};
+use varve_exchange::ExchangeError;
+use varve_exchange::client::clone_bundles::{Candidates, Wishes};
+use varve_exchange::client::peer::{Remote, Transport};
+use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::clone_bundle_manifest::INLINE;
+use varve_exchange::format::limits::BundleLimits;
+use varve_repo::Locked;
+
+/// What Mercurial advises when a bundle does not come.
+const ADVICE: &str = "if this error persists, consider contacting the server operator or disable \
+                      clone bundles via \"--config ui.clonebundles=false\"";
+
+/// Applies the clone bundle that suits best, if the server has any; the rest is still to be pulled.
+pub(super) fn begin(
+    session: &mut Session,
+    source: &Source,
+    remote: &mut Remote,
+    streamed: bool,
+) -> Result<bool, Abort> {
+    let wanted = session.config.boolean("ui", "clonebundles", true);
+    if !source.is_elsewhere() || !wanted.map_err(Abort::Setting)? {
+        return Ok(false);
+    }
+    let Some(manifest) = remote.clone_bundles()? else {
+        return Ok(false);
+    };
+    if manifest.entries().next().is_none() {
+        session.note("no clone bundles available on remote; falling back to regular clone\n")?;
+        return Ok(false);
+    }
+    let memory = memory();
+    let mut found = Candidates::of(&manifest, &Wishes { streamed, memory });
+    if session.verbosity.debug {
+        for reason in &found.passed_over {
+            session.write(format!("{reason}\n"))?;
+        }
+    }
+    if found.usable.is_empty() {
+        session.warn(
+            "no compatible clone bundles available on server; falling back to regular clone\n\
+             (you may want to report this to the server operator)\n",
+        )?;
+        return Ok(false);
+    }
+    found.prefer(&preferred(session)?);
+    match found.usable.first() {
+        Some(best) => take(session, source, remote, &best.url),
+        None => Ok(false),
+    }
+}
+
+/// `ui.clonebundleprefers`.
+fn preferred(session: &Session) -> Result<Vec<(String, String)>, Abort> {
+    let items = session.config.list("ui", "clonebundleprefers");
+    let pairs = items.iter().map(|item| {
+        let item = String::from_utf8_lossy(item);
+        let pair = item.split_once('=');
+        let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        pair.ok_or_else(|| {
+            Abort::new(format!("invalid ui.clonebundleprefers item: {item}"))
+                .hint("each comma separated item should be key=value pairs")
+        })
+    });
+    pairs.collect()
+}
+
+fn take(
+    session: &mut Session,
+    source: &Source,
+    remote: &mut Remote,
+    url: &str,
+) -> Result<bool, Abort> {
+    session.status(format!("applying clone bundle from {url}\n"))?;
+    let fetched = match url.strip_prefix(INLINE) {
+        Some(name) => remote.clone_bundle(name),
+        None => fetch(session, source, url)?,
+    };
+    match fetched {
+        Ok(mut bytes) => {
+            apply(session, url, &mut bytes)?;
+            // Over ssh the next answer stands behind it.
+            io::copy(&mut bytes, &mut io::sink()).map_err(ExchangeError::Read)?;
+            session.status("finished applying clone bundle\n")?;
+            return Ok(true);
+        }
+        Err(error @ ExchangeError::HttpStatus { .. }) => {
+            session.warn(format!("HTTP error fetching bundle: {error}\n"))?;
+        }
+        Err(error @ ExchangeError::FetchFailed { .. }) => {
+            session.warn(format!("{error}\n"))?;
+        }
+        Err(other) => return Err(other.into()),
+    }
+    let falls_back = session.config.boolean("ui", "clonebundlefallback", false);
+    if !falls_back.map_err(Abort::Setting)? {
+        return Err(Abort::new("error applying bundle").hint(ADVICE));
+    }
+    session.warn("falling back to normal clone\n")?;
+    Ok(false)
+}
+
+/// Asks for a file, and says whether it came. Where the repository's own server has it, a login for that is good for both.
+fn fetch(
+    session: &mut Session,
+    source: &Source,
+    url: &str,
+) -> Result<Result<Box<dyn Read + Send>, ExchangeError>, Abort> {
+    let file = Source {
+        url: url.as_bytes().to_vec(),
+        branch: None,
+        name: None,
+        push_rev: None,
+    };
+    let mut peer = session.over_http(&file)?;
+    if peer.login().is_none()
+        && origin(url) == origin(&String::from_utf8_lossy(&source.url))
+        && let Some(login) = session.over_http(source)?.login()
+    {
+        peer.log_in(login.clone());
+    }
+    match peer.fetch() {
+        Err(ExchangeError::LoginNeeded { url, realm }) => {
+            let login = session.ask_login(&file, (url, &realm))?;
+            peer.log_in(login);
+            Ok(peer.fetch())
+        }
+        fetched => Ok(fetched),
+    }
+}
+
+/// Scheme, host and port.
+fn origin(url: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    Some((scheme, host.rsplit('@').next()?))
+}
+
+fn apply(session: &mut Session, url: &str, bytes: &mut (dyn Read + Send)) -> Result<(), Abort> {
+    let failed = |error: ExchangeError| Abort::of_bundle(error, b"stream");
+    let lock = session.lock(Locked::Store)?;
+    let bundle = open_bundle(bytes, BundleLimits::default()).map_err(failed)?;
+    let Bundle::Packed(packed) = bundle else {
+        let origin = ("clonebundles", url.as_bytes().to_vec());
+        let (report, lock) = session.apply_bundle(lock, bundle, origin, failed)?;
+        drop(lock);
+        return session.tell_stored(&report);
+    };
+    drop(session.apply_packed(lock, packed, failed)?);
+    session.forget_view();
+    Ok(())
+}
+
+/// Bytes of memory of this machine.
+fn memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let kilobytes: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    kilobytes.checked_mul(1024)
+}

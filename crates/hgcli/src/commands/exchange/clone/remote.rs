@@ -1,0 +1,169 @@
+//! Clones of repositories on other machines: an empty repository that pulls.
+
+use super::{Update, bundles, check_out, free_folder};
+use crate::arguments::Matches;
+use crate::commands::exchange::pull::{Wanted, apply, bring, heads_of_branches};
+use crate::context::{Session, disk};
+use crate::remote::Source;
+use crate::remote::arrivals::Way;
+use crate::ui::Abort;
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use varve_exchange::apply::Pulled;
+use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_repo::{Node, Repository, Requirements};
+
+/// What is to be done.
+struct Plan {
+    source: Source,
+    target: PathBuf,
+    wanted: Wanted,
+    /// Whether the files of the store are to be taken, if all of it is wanted and they can be.
+    streamed: bool,
+    update: Update,
+}
+
+/// Clones what a URL leads to.
+pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> Result<u8, Abort> {
+    let mut remote = session.connect(&source)?;
+    let target = target(session, matches, &source)?;
+    let target = free_folder(session, &target)?;
+    let mut wanted = Wanted {
+        heads: heads_of_branches(matches, &source, &mut remote)?,
+        is_clone: true,
+        ..Wanted::default()
+    };
+    let branch = wanted.heads.last().copied();
+    let mut first = None;
+    for rev in matches.list("rev") {
+        let node = remote.lookup(rev)?;
+        first.get_or_insert(node);
+        wanted.heads.push(node);
+    }
+    let update = update(matches, &mut remote, first.or(branch))?;
+    let plan = Plan {
+        streamed: matches.flag("stream"),
+        source,
+        target,
+        wanted,
+        update,
+    };
+    session.guard.writes();
+    let made_folder = !plan.target.exists();
+    let outcome = fill(session, &plan, &mut remote);
+    if outcome.is_err() {
+        // Half a clone helps nobody.
+        let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
+        if made_folder {
+            let _ = std::fs::remove_dir(&plan.target);
+        }
+    }
+    outcome?;
+    session.after_locks()?;
+    let repository = session.repository()?;
+    check_out(session, matches, (&plan.update, &plan.target), &repository)?;
+    Ok(0)
+}
+
+/// The folder that was typed, or else the last word of the URL.
+fn target(session: &mut Session, matches: &Matches, source: &Source) -> Result<Vec<u8>, Abort> {
+    if let [_, target, ..] = matches.arguments() {
+        return Ok(target.clone());
+    }
+    let host = if source.is_elsewhere() { 3 } else { 0 };
+    let behind = source.url.split(|byte| *byte == b'/').skip(host);
+    let name = behind.filter(|word| !word.is_empty()).last();
+    let name = name.unwrap_or_default().to_vec();
+    if !name.is_empty() {
+        session.status([b"destination directory: ", &name[..], b"\n"].concat())?;
+    }
+    Ok(name)
+}
+
+fn update(matches: &Matches, remote: &mut Remote, first: Option<Node>) -> Result<Update, Abort> {
+    if matches.flag("noupdate") {
+        return Ok(Update::Nothing);
+    }
+    let typed = match matches.value("updaterev") {
+        Some(rev) => Some(remote.lookup(rev)?),
+        None => first,
+    };
+    Ok(match typed {
+        Some(node) => Update::To(node),
+        None => Update::Default,
+    })
+}
+
+/// Makes the repository and pulls into it.
+fn fill(session: &mut Session, plan: &Plan, remote: &mut Remote) -> Result<(), Abort> {
+    let engine = session.storage_settings()?.engine_of_new()?;
+    Repository::create_with(disk(), &plan.target, engine)?;
+    session.go_to(plan.target.as_os_str().as_bytes());
+    session.move_hooks(&plan.target);
+    let everything = plan.wanted.heads.is_empty();
+    let begun = everything && bundles::begin(session, &plan.source, remote, plan.streamed)?;
+    let streamed = plan.streamed && everything && !begun;
+    if streamed && may_stream(session, &plan.source, remote)? {
+        stream(session, &plan.source, remote)?;
+    } else {
+        let pair = (remote, &plan.wanted);
+        if let Some(arrival) = bring(session, &plan.source, pair, true)? {
+            session.tell_arrived(&arrival)?;
+        }
+    }
+    write_path(&plan.target, &plan.source)
+}
+
+/// Whether the server gives files that this program can read; says why not.
+fn may_stream(session: &mut Session, source: &Source, remote: &Remote) -> Result<bool, Abort> {
+    let needs = remote.capabilities().streamed();
+    let Some(needs) = needs.filter(|_| source.is_elsewhere()) else {
+        session.warn("warning: stream clone requested but server has them disabled\n")?;
+        return Ok(false);
+    };
+    let unknown = needs
+        .into_iter()
+        .filter(|name| !Requirements::is_streamable(name));
+    let unknown: Vec<&str> = unknown.collect();
+    if unknown.is_empty() {
+        return Ok(true);
+    }
+    let unknown = unknown.join(", ");
+    session.warn(format!(
+        "warning: stream clone requested but client is missing requirements: {unknown}\n"
+    ))?;
+    Ok(false)
+}
+
+/// Takes the files of the store, and the bookmarks.
+fn stream(session: &mut Session, source: &Source, remote: &mut Remote) -> Result<(), Abort> {
+    let look = remote.look(&[])?;
+    session.status("streaming all changes\n")?;
+    let comes_along = remote.capabilities().bundle2("listkeys").is_some();
+    let request = BundleRequest {
+        heads: look.heads,
+        streamed: true,
+        bookmarks: comes_along,
+        ..BundleRequest::default()
+    };
+    let bookmarks = match comes_along {
+        true => BTreeMap::new(),
+        false => remote.bookmarks()?,
+    };
+    let pulled = Pulled {
+        bookmarks,
+        path: source.name.as_deref(),
+        ..Pulled::default()
+    };
+    apply(session, source, remote, request, Way::Cloned(pulled))?;
+    Ok(())
+}
+
+/// The source becomes the path `default`, without its password.
+fn write_path(target: &Path, source: &Source) -> Result<(), Abort> {
+    let path = target.join(".hg/hgrc");
+    let url = source.without_password();
+    let text = [b"[paths]\ndefault = ", &url[..], b"\n"].concat();
+    std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))
+}

@@ -1,0 +1,36 @@
+//! Keeping what a repository sends.
+
+use crate::context::Session;
+use crate::remote::target::Target;
+use crate::ui::Abort;
+use std::io::{self, Read, Write};
+use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_repo::RepoError;
+
+/// Bytes that are read at once.
+const BUFFER: usize = 256 << 10;
+
+/// Writes the bundle that is asked for to the file that `name` names.
+pub(super) fn save(
+    session: &mut Session,
+    remote: &mut Remote,
+    request: &BundleRequest,
+    name: &[u8],
+) -> Result<(), Abort> {
+    let mut bytes = remote.bundle(request)?;
+    let mut target = Target::File(name.to_vec());
+    target.write(session, &mut |session, out| copy(session, &mut bytes, out))
+}
+
+fn copy(session: &mut Session, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        session.stop.check().map_err(RepoError::from)?;
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => out.write_all(&buffer[..read])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Abort::new(format!("cannot read the bundle: {error}"))),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `outgoing`: what another repository lacks.
+
+use crate::arguments::{
+    Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE,
+};
+use crate::commands::exchange::exchanged;
+use crate::context::Session;
+use crate::remote::Source;
+use crate::remote::outgoing::{Outgoing, asked_for, tell_nothing};
+use crate::render::diff::{GIT, STAT};
+use crate::ui::Abort;
+use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
+use varve_repo::Node;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["outgoing", "out"],
+    options: &[
+        Flag::flag('f', "force", "even if DEST has nothing to do with this"),
+        exchanged::REV,
+        exchanged::NEWEST_FIRST,
+        Flag::flag('B', "bookmarks", "compare bookmarks instead of changesets"),
+        exchanged::BRANCH,
+        exchanged::PATCH,
+        GIT,
+        exchanged::LIMIT,
+        exchanged::NO_MERGES,
+        STAT,
+        exchanged::GRAPH,
+        STYLE,
+        TEMPLATE,
+        SSH,
+        REMOTECMD,
+        INSECURE,
+        exchanged::SUBREPOS,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[-M] [-p] [-n] [-f] [-r REV]... [DEST]...",
+    summary: "show changesets not found in the destination",
+    help: "Shows what push would send to DEST, a URL of http or https or a repository of this \
+           machine, by default the path default-push or default: the changesets that are not \
+           there, but for secret ones.\n\n\
+           With --bookmarks, shows bookmarks that differ: those that are only here or have moved \
+           here with their changeset, those that are only there without.\n\n\
+           Ends with 0, or with 1 if there is nothing.",
+    category: Some(Category::Exchange),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    exchanged::refuse_contradictions(session, matches)?;
+    let mut code = 1;
+    for source in session.destinations(matches.arguments())? {
+        let found = match matches.flag("bookmarks") {
+            true => bookmarks(session, &source)?,
+            false => show(session, matches, &source)?,
+        };
+        session.tell_traffic()?;
+        code = code.min(found);
+    }
+    Ok(code)
+}
+
+/// The bookmarks that are different in one destination; ends with 1 if none is.
+fn bookmarks(session: &mut Session, source: &Source) -> Result<u8, Abort> {
+    let mut remote = session.connect(source)?;
+    session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    session.status("searching for changed bookmarks\n")?;
+    let view = session.view()?;
+    let mut any = false;
+    for compared in compare_bookmarks(&*view, &remote.bookmarks()?) {
+        let word = match compared.relation {
+            BookmarkRelation::OnlyHere => "added",
+            BookmarkRelation::OnlyThere => "deleted",
+            BookmarkRelation::Ahead => "advanced",
+            BookmarkRelation::Apart => "diverged",
+            BookmarkRelation::Unknown => "changed",
+            BookmarkRelation::Same | BookmarkRelation::Behind => continue,
+        };
+        any = true;
+        let hex = session.hex(&compared.here.unwrap_or(Node::NULL));
+        let node = match compared.here {
+            Some(_) => hex,
+            None => " ".repeat(hex.len()),
+        };
+        let name = String::from_utf8_lossy(&compared.name).into_owned();
+        let mut line = format!("   {name:<25} {node}");
+        if session.verbosity.verbose {
+            line = format!("{line} {word}");
+        }
+        session.write(line + "\n")?;
+    }
+    if !any {
+        session.status("no changed bookmarks found\n")?;
+        return Ok(1);
+    }
+    Ok(0)
+}
+
+/// What one destination lacks; ends with 1 if that is nothing.
+fn show(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8, Abort> {
+    session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    let view = session.view()?;
+    let asked = (&matches.list("rev")[..], &matches.list("branch")[..]);
+    let heads = asked_for(session, &view, asked, source)?;
+    let heads = heads.unwrap_or_else(|| view.heads());
+    let mut remote = session.connect(source)?;
+    if view.tip().is_none() {
+        return tell_nothing(session, 0);
+    }
+    let force = matches.flag("force");
+    let Outgoing {
+        missing, secret, ..
+    } = Outgoing::find(session, &mut remote, &heads, force)?;
+    if missing.is_empty() {
+        return tell_nothing(session, secret);
+    }
+    exchanged::print(session, matches, &view, missing)?;
+    Ok(0)
+}

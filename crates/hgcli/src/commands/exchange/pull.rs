@@ -1,0 +1,289 @@
+//! `pull`: changesets of another repository.
+
+use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH};
+use crate::commands::exchange::exchanged::{BRANCH, REV};
+use crate::commands::local::update;
+use crate::context::Session;
+use crate::context::evolution::{exchanges_markers, new_exchanges_markers};
+use crate::remote::Source;
+use crate::remote::arrivals::{Arrival, Way};
+use crate::ui::Abort;
+use std::collections::BTreeMap;
+use varve_exchange::ExchangeError;
+use varve_exchange::apply::Pulled;
+use varve_exchange::client::discovery::{Common, Discovery};
+use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_exchange::format::bundle::open_bundle;
+use varve_exchange::format::limits::BundleLimits;
+use varve_repo::{Audience, Locked, Node};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["pull"],
+    options: &[
+        Flag::flag('u', "update", "update the working folder, if anything came"),
+        Flag::flag('f', "force", "even if the repositories are unrelated"),
+        REV,
+        Flag::list(
+            'B',
+            "bookmark",
+            "BOOKMARK",
+            "this bookmark, and what it is on",
+        ),
+        BRANCH,
+        SSH,
+        REMOTECMD,
+        INSECURE,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[-u] [-f] [-r REV]... [SOURCE]...",
+    summary: "pull changes from the specified source",
+    help: "Brings the changesets of SOURCE that are not here yet, each source in one transaction: \
+           all of it comes in, or nothing. Bookmarks there that are new, or have moved forward, \
+           come along; one that both sides moved apart is kept with an @ and the source's name \
+           behind its own.\n\n\
+           SOURCE is a name of [paths], a path of this machine, a bundle, or a URL of http or https; without \
+           it, the path `default`. A name and password may stand in the URL or in [auth]. The \
+           server's certificate must be signed by a known authority, or by one in the file that \
+           web.cacerts names.\n\n\
+           Ends with 0; with 1 if --update leaves files with conflicts.",
+    category: Some(Category::Exchange),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let typed: Vec<Vec<u8>> = match matches.arguments() {
+        [] => vec![b"default".to_vec()],
+        some => some.to_vec(),
+    };
+    for typed in typed {
+        for source in session.sources(&typed)? {
+            let code = pull(session, matches, &source)?;
+            session.tell_traffic()?;
+            if code != 0 {
+                return Ok(code);
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// What of the other side is wanted.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// Changesets; all if there are none.
+    pub(crate) heads: Vec<Node>,
+    /// Bookmarks that are taken as they are.
+    pub(crate) bookmarks: Vec<Vec<u8>>,
+    /// All bookmarks of the other side, if they had to be asked for.
+    pub(crate) known_bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
+    /// Whether it is for a new repository.
+    pub(crate) is_clone: bool,
+}
+
+fn pull(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8, Abort> {
+    session.status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
+    let mut remote = session.connect(source)?;
+    let wanted = wanted(matches, source, &mut remote)?;
+    let force = matches.flag("force");
+    let arrival = bring(session, source, (&mut remote, &wanted), force)?;
+    let arrived = match &arrival {
+        Some(arrival) => {
+            session.tell_arrived(arrival)?;
+            &arrival.report.arrived[..]
+        }
+        None => &[],
+    };
+    session.after_locks()?;
+    if arrived.is_empty() {
+        return Ok(0);
+    }
+    if matches.flag("update") {
+        return update::to_newest(session, matches);
+    }
+    let more = arrived.iter().map(|arrived| arrived.heads).sum();
+    session.advise_after_arrival(more)?;
+    Ok(0)
+}
+
+/// Looks up what `--rev`, `--branch` and `--bookmark` name.
+fn wanted(matches: &Matches, source: &Source, remote: &mut Remote) -> Result<Wanted, Abort> {
+    let mut wanted = Wanted::default();
+    let of_branches = heads_of_branches(matches, source, remote)?;
+    let names = matches.list("bookmark");
+    if !names.is_empty() {
+        wanted.known_bookmarks = Some(remote.bookmarks()?);
+    }
+    for name in names {
+        let known = wanted.known_bookmarks.iter();
+        let node = known.flat_map(|known| known.get(name)).next().copied();
+        let Some(node) = node else {
+            let name = String::from_utf8_lossy(name);
+            return Err(Abort::new(format!("remote bookmark {name} not found!")));
+        };
+        wanted.heads.push(node);
+        wanted.bookmarks.push(name.to_vec());
+    }
+    let revs = matches.list("rev");
+    if !revs.is_empty() || !of_branches.is_empty() {
+        let (nodes, bookmarks) = remote.lookup_all(&revs)?;
+        wanted.heads.extend(of_branches);
+        wanted.heads.extend(nodes);
+        wanted.known_bookmarks.get_or_insert(bookmarks);
+    }
+    Ok(wanted)
+}
+
+/// Heads of the branches that are asked for; what stands behind `#` may also be another name.
+pub(crate) fn heads_of_branches(
+    matches: &Matches,
+    source: &Source,
+    remote: &mut Remote,
+) -> Result<Vec<Node>, Abort> {
+    let typed = matches.list("branch");
+    if typed.is_empty() && source.branch.is_none() {
+        return Ok(Vec::new());
+    }
+    let branches = remote.branchmap()?;
+    let mut heads = Vec::new();
+    for name in typed {
+        let Some(of_branch) = branches.get(name) else {
+            let name = String::from_utf8_lossy(name);
+            return Err(Abort::new(format!("unknown branch '{name}'")));
+        };
+        heads.extend_from_slice(of_branch);
+    }
+    if let Some(name) = &source.branch {
+        match branches.get(name) {
+            Some(of_branch) => heads.extend_from_slice(of_branch),
+            None => heads.push(remote.lookup(name)?),
+        }
+    }
+    Ok(heads)
+}
+
+/// Brings what is wanted and not there, with bookmarks, and says what it is about.
+pub(crate) fn bring(
+    session: &mut Session,
+    source: &Source,
+    (remote, wanted): (&mut Remote, &Wanted),
+    force: bool,
+) -> Result<Option<Arrival>, Abort> {
+    let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
+    let common = compare(session, remote, heads, force)?;
+    let is_empty = session.repository()?.view()?.changelog().is_empty();
+    if is_empty && heads.is_none() && common.incoming {
+        session.status("requesting all changes\n")?;
+    }
+    if !common.incoming {
+        session.status("no changes found\n")?;
+    }
+    let mut request = BundleRequest {
+        common: common.heads,
+        heads: heads.map_or(common.remote_heads, <[Node]>::to_vec),
+        nothing_new: !common.incoming,
+        ..BundleRequest::default()
+    };
+    if request.heads.iter().all(Node::is_null) {
+        return Ok(None);
+    }
+    let mut pulled = Pulled {
+        wanted: &wanted.bookmarks,
+        path: source.name.as_deref(),
+        ..Pulled::default()
+    };
+    match &wanted.known_bookmarks {
+        Some(bookmarks) => pulled.bookmarks = bookmarks.clone(),
+        None if remote.capabilities().bundle2("listkeys").is_some() => request.bookmarks = true,
+        None => pulled.bookmarks = remote.bookmarks()?,
+    }
+    let way = match wanted.is_clone {
+        true => Way::Cloned(pulled),
+        false => Way::Pulled(pulled),
+    };
+    apply(session, source, remote, request, way).map(Some)
+}
+
+/// Finds out what both sides have; `heads` are those that are wanted, if not all are.
+pub(crate) fn compare(
+    session: &mut Session,
+    remote: &mut Remote,
+    heads: Option<&[Node]>,
+    force: bool,
+) -> Result<Common, Abort> {
+    let view = session.repository()?.view_for(Audience::Owner)?;
+    let own = view.changelog().len();
+    let is_here = |node: &Node| {
+        let rev = view.changelog().rev(node);
+        rev.is_some_and(|rev| view.is_visible(rev))
+    };
+    if let Some(heads) = heads.filter(|heads| heads.iter().all(is_here)) {
+        // Nobody has to be asked.
+        return Ok(Common {
+            heads: heads.to_vec(),
+            remote_heads: heads.to_vec(),
+            ..Common::default()
+        });
+    }
+    let discovery = Discovery::begin(&view, remote, heads)?;
+    if own > 0 {
+        session.status("searching for changes\n")?;
+    }
+    let common = discovery.finish(remote)?;
+    if own > 0 {
+        let is_empty = common.remote_heads.iter().all(Node::is_null);
+        if !common.incoming && !is_empty {
+            session.debug("all remote heads known locally\n")?;
+        }
+    }
+    let all_there = || {
+        let nodes = view
+            .heads()
+            .into_iter()
+            .map(|head| view.changelog().node(head));
+        own > 0 && nodes.into_iter().all(|node| common.heads.contains(&node))
+    };
+    if common.incoming && session.verbosity.verbose && all_there() {
+        session.write("all local changesets known remotely\n")?;
+    }
+    if common.is_unrelated(own) {
+        if !force {
+            return Err(ExchangeError::Unrelated.into());
+        }
+        session.warn("warning: repository is unrelated\n")?;
+    }
+    Ok(common)
+}
+
+/// Asks for a bundle and applies it.
+pub(crate) fn apply(
+    session: &mut Session,
+    source: &Source,
+    remote: &mut Remote,
+    mut request: BundleRequest,
+    way: Way<'_>,
+) -> Result<Arrival, Abort> {
+    if !remote.capabilities().has("bundle2") {
+        return Err(Abort::new("the other side is too old to pull from")
+            .hint("it makes no bundles of the second version"));
+    }
+    let exchanges = match way {
+        Way::Cloned(_) => new_exchanges_markers(session)?,
+        _ => exchanges_markers(session)?,
+    };
+    // With the files of a store, all of its markers come, whether the server makes any or not.
+    request.markers = exchanges && (request.streamed || remote.has_markers());
+    let lock = session.lock(Locked::Store)?;
+    let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
+    let applied = session.apply(lock, bundle, ("pull", source.hook_url()), way)?;
+    let (arrival, _lock) = match applied {
+        Err(ExchangeError::RemoteAbort { message, hint }) => {
+            session.warn(format!("remote: abort: {message}\n"))?;
+            let failed = Abort::new("pull failed on remote");
+            return Err(hint.into_iter().fold(failed, Abort::hint));
+        }
+        applied => applied?,
+    };
+    session.forget_view();
+    Ok(arrival)
+}

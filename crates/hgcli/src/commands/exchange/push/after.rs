@@ -1,0 +1,91 @@
+//! What changes on this side when a push is done: phases.
+
+use super::Pushing;
+use crate::context::Session;
+use crate::ui::Abort;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::RemotePhases;
+use varve_repo::{Audience, Locked, Phase, RepoView, Rev};
+
+/// What the transaction is called, and the source that hooks learn.
+const RESPONSE: &str = "push-response";
+
+impl Pushing<'_> {
+    /// Gives changesets here the phases that they have there. `settled` are the newest that both
+    /// sides have.
+    pub(super) fn settle_phases(
+        &self,
+        session: &mut Session,
+        remote: &mut Remote,
+        settled: &[Rev],
+    ) -> Result<(), Abort> {
+        let keys = remote.list_keys("phases")?;
+        let phases = RemotePhases::read(&self.all, &keys, settled);
+        let public = match phases.publishes {
+            true => settled.to_vec(),
+            false => phases.public_heads,
+        };
+        let targets = [(Phase::Public, &public[..]), (Phase::Draft, settled)];
+        let is_higher = |(phase, revs): &(Phase, &[Rev])| {
+            revs.iter().any(|rev| self.all.phases().of(*rev) > *phase)
+        };
+        // Mercurial opens a transaction in any case, which hooks notice.
+        if !targets.iter().any(is_higher) && session.hooks.is_empty() {
+            return Ok(());
+        }
+        let lock = session.lock(Locked::Store)?;
+        session.forget_view();
+        let repository = session.repository()?;
+        // Nothing is ever taken out of the changelog but under this lock.
+        let now = repository.view_for(Audience::Everything)?;
+        let node = |rev: &Rev| self.all.changelog().node(*rev);
+        let found = |revs: &[Rev]| -> Vec<Rev> {
+            let revs = revs.iter().map(node);
+            revs.filter_map(|node| now.changelog().rev(&node)).collect()
+        };
+        let (public, draft) = (found(&public), found(settled));
+        let targets = [(Phase::Public, &public[..]), (Phase::Draft, &draft[..])];
+        let lowered = now.phases().lowered(now.changelog(), &targets);
+        let mut transaction = repository.transaction(lock, RESPONSE)?;
+        transaction.comes_from(RESPONSE, self.source.hook_url());
+        if lowered.changed > 0 {
+            transaction.set_phases(now.changelog(), &lowered);
+        }
+        transaction.finish()?;
+        session.forget_view();
+        Ok(())
+    }
+}
+
+/// The newest of the changesets that both `heads` and `common` are or build on.
+pub(super) fn common_below(view: &RepoView, heads: &[Rev], common: &[Rev]) -> Vec<Rev> {
+    let (wanted, there) = (ancestors(view, heads), ancestors(view, common));
+    let mut followed = vec![false; wanted.len()];
+    let mut found = Vec::new();
+    for rev in view.changelog().revs().rev() {
+        if !wanted[rev.index()] || !there[rev.index()] {
+            continue;
+        }
+        if !followed[rev.index()] {
+            found.push(rev);
+        }
+        for parent in view.changelog().parents(rev).into_iter().flatten() {
+            followed[parent.index()] = true;
+        }
+    }
+    found.reverse();
+    found
+}
+
+fn ancestors(view: &RepoView, of: &[Rev]) -> Vec<bool> {
+    let changelog = view.changelog();
+    let mut inside = vec![false; changelog.len()];
+    of.iter().for_each(|rev| inside[rev.index()] = true);
+    for rev in changelog.revs().rev().filter(|_| !of.is_empty()) {
+        if inside[rev.index()] {
+            let parents = changelog.parents(rev).into_iter().flatten();
+            parents.for_each(|parent| inside[parent.index()] = true);
+        }
+    }
+    inside
+}

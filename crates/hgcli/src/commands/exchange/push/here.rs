@@ -1,0 +1,58 @@
+//! Pushing to another repository of this machine: no other program stores what is sent.
+
+use super::send::prepare;
+use crate::context::Session;
+use crate::remote::Source;
+use crate::remote::arrivals::Way;
+use crate::ui::Abort;
+use varve_exchange::ExchangeError;
+use varve_exchange::Spool;
+use varve_exchange::apply::Pushed;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::{PushPlan, PushReply};
+use varve_exchange::format::bundle::open_bundle;
+use varve_exchange::format::limits::BundleLimits;
+use varve_exchange::server::unbundle::{PushWords, Replies};
+use varve_repo::Locked;
+
+/// Puts the bundle together and stores it there, with the configuration and the hooks of there.
+pub(super) fn store(
+    session: &mut Session,
+    remote: &Remote,
+    source: &Source,
+    plan: &PushPlan<'_>,
+) -> Result<PushReply, Abort> {
+    let mut spool = Spool::default();
+    prepare(session, remote, plan, &mut spool)?;
+    spool.rewind().map_err(ExchangeError::Read)?;
+    let root = session.root_of(source)?;
+    let mut there = session.at(&root)?;
+    let lock = there.lock(Locked::Store)?;
+    let bundle = open_bundle(spool, BundleLimits::default())?;
+    let (words, mut replies) = (PushWords::default(), Replies::default());
+    let takes_variables = there.config.boolean("push", "pushvars.server", false)?;
+    let hooks = there.hooks.clone();
+    let pushed = Pushed {
+        hooks: takes_variables.then_some(hooks.as_ref()),
+        publishing: there.is_publishing()?,
+        words: &words,
+        replies: &mut replies,
+    };
+    let origin = ("push", source.hook_url());
+    let applied = there.apply(lock, bundle, origin, Way::Pushed(pushed))?;
+    let (arrival, lock) = applied.map_err(overtaken)?;
+    drop(lock);
+    there.tell_stored(&arrival)?;
+    there.after_locks()?;
+    Ok(PushReply {
+        changegroup: (!plan.changesets.is_empty()).then_some(1),
+    })
+}
+
+/// Who has changed the other repository meanwhile was first.
+fn overtaken(error: ExchangeError) -> Abort {
+    match error {
+        ExchangeError::Overtaken(_) => ExchangeError::PushRaced(error.to_string()).into(),
+        other => other.into(),
+    }
+}

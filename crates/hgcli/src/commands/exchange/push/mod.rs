@@ -1,0 +1,329 @@
+//! `push`: changesets to another repository.
+
+mod after;
+mod bookmarks;
+mod checks;
+mod here;
+mod send;
+
+use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH};
+use crate::commands::exchange::exchanged::{BRANCH, REV};
+use crate::context::Session;
+use crate::context::evolution::exchanges_markers;
+use crate::remote::Source;
+use crate::remote::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
+use crate::ui::Abort;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::{PushPlan, RemotePhases, Seen};
+use varve_repo::hooks::Given;
+use varve_repo::{Audience, Node, RepoView, Rev};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["push"],
+    options: &[
+        Flag::flag('f', "force", "whatever it does to the heads of DEST"),
+        REV,
+        Flag::list(
+            'B',
+            "bookmark",
+            "BOOKMARK",
+            "this bookmark, and what it is on; . is the active one",
+        ),
+        Flag::long_flag("all-bookmarks", "all bookmarks of this repository"),
+        BRANCH,
+        Flag::long_flag("new-branch", "DEST may get branches that it has not"),
+        Flag::long_list(
+            "pushvars",
+            "NAME=VALUE",
+            "hooks there find it as HG_USERVAR_NAME, if DEST lets them",
+        ),
+        Flag::long_flag("publish", "let what is pushed become public"),
+        SSH,
+        REMOTECMD,
+        INSECURE,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[-f] [-r REV]... [--new-branch] [DEST]...",
+    summary: "push changes to the specified destination",
+    help: "Sends the changesets that DEST lacks, but for secret ones, all of them in one \
+           transaction there. They become public on both sides, unless DEST does not publish. \
+           Bookmarks that both sides have and that have moved forward here move there too; others \
+           have to be named with --bookmark, which also removes one there that is not here.\n\n\
+           DEST is a name of [paths], a path of this machine, or a URL of http or https; without \
+           it, the path default-push or default.\n\n\
+           A push that would give a branch of DEST more heads than it has is refused, unless they \
+           have bookmarks that move along; so is one with a new branch, unless with --new-branch. \
+           With --force nothing of this is looked at.\n\n\
+           Ends with 0; with 1 if there were no changesets to push; with 2 if a bookmark was \
+           named that is on neither side.",
+    category: Some(Category::Exchange),
+    run,
+};
+
+/// Bytes of a parameter of a part, in which a variable is sent.
+const LONGEST: usize = 255;
+
+/// What the command line asks for, wherever it is pushed to.
+struct Asked {
+    force: bool,
+    /// Whether all of this repository goes to a new one.
+    fills: bool,
+    new_branch: bool,
+    publish: bool,
+    /// Bookmarks that are pushed in any case.
+    bookmarks: BTreeSet<Vec<u8>>,
+    /// What hooks of the other side are to know, as it was typed.
+    variables: Vec<Vec<u8>>,
+}
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let asked = Asked {
+        fills: false,
+        force: matches.flag("force"),
+        new_branch: matches.flag("new-branch"),
+        publish: matches.flag("publish"),
+        bookmarks: bookmarks::named(session, matches)?,
+        variables: matches
+            .list("pushvars")
+            .into_iter()
+            .map(<[u8]>::to_vec)
+            .collect(),
+    };
+    let mut code = 1;
+    for source in session.destinations(matches.arguments())? {
+        let pushed = push(session, matches, &source, &asked)?;
+        session.tell_traffic()?;
+        match pushed {
+            2 => return Ok(2),
+            other => code = code.min(other),
+        }
+    }
+    Ok(code)
+}
+
+/// A push on its way.
+struct Pushing<'a> {
+    asked: &'a Asked,
+    source: &'a Source,
+    /// This repository as its owner sees it.
+    view: Arc<RepoView>,
+    /// The same with all that is hidden.
+    all: Arc<RepoView>,
+    /// Changesets that were asked for; `None` for all.
+    heads: Option<Vec<Rev>>,
+    outgoing: Outgoing,
+    /// The newest of what both sides have, of what is pushed.
+    common: Vec<Rev>,
+    phases: RemotePhases,
+}
+
+fn push(
+    session: &mut Session,
+    matches: &Matches,
+    source: &Source,
+    asked: &Asked,
+) -> Result<u8, Abort> {
+    session.status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
+    let heads = heads(session, matches, source, asked)?;
+    let mut remote = session.connect(source)?;
+    checks::refuse_to_publish(session, &mut remote, heads.as_deref(), asked.publish)?;
+    send_all(session, &mut remote, (source, asked), heads)
+}
+
+/// Pushes all of these heads, or of this repository, with all bookmarks, to one that is new.
+pub(crate) fn fill(
+    session: &mut Session,
+    target: &Source,
+    heads: Option<Vec<Rev>>,
+) -> Result<(), Abort> {
+    let mut remote = session.connect(target)?;
+    let asked = Asked {
+        fills: true,
+        force: false,
+        new_branch: false,
+        publish: false,
+        bookmarks: session.view()?.bookmarks().keys().cloned().collect(),
+        variables: Vec::new(),
+    };
+    send_all(session, &mut remote, (target, &asked), heads).map(drop)
+}
+
+fn send_all(
+    session: &mut Session,
+    remote: &mut Remote,
+    (source, asked): (&Source, &Asked),
+    heads: Option<Vec<Rev>>,
+) -> Result<u8, Abort> {
+    let view = session.view()?;
+    if view.tip().is_none() {
+        return tell_nothing(session, 0);
+    }
+    let wanted = heads.clone().unwrap_or_else(|| view.heads());
+    let outgoing = Outgoing::find(session, remote, &wanted, asked.force)?;
+    let all = session.repository()?.view_for(Audience::Everything)?;
+    let common = match &heads {
+        Some(heads) => after::common_below(&view, heads, &outgoing.common),
+        None => outgoing.common.clone(),
+    };
+    let keys = remote.list_keys("phases")?;
+    let mut pushing = Pushing {
+        asked,
+        source,
+        phases: RemotePhases::read(&all, &keys, &common),
+        view,
+        all,
+        heads,
+        outgoing,
+        common,
+    };
+    pushing.go(session, remote)
+}
+
+/// What `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name nothing.
+fn heads(
+    session: &mut Session,
+    matches: &Matches,
+    source: &Source,
+    asked: &Asked,
+) -> Result<Option<Vec<Rev>>, Abort> {
+    let view = session.view()?;
+    let specs = matches.list("rev");
+    let branches = matches.list("branch");
+    let mut heads = asked_for(session, &view, (&specs, &branches), source)?;
+    if !asked.bookmarks.is_empty() {
+        let nodes = asked
+            .bookmarks
+            .iter()
+            .filter_map(|name| view.bookmarks().get(name));
+        let revs = nodes.filter_map(|node| view.changelog().rev(node));
+        heads.get_or_insert_default().extend(revs);
+    } else if heads.as_ref().is_some_and(Vec::is_empty) {
+        return Err(Abort::new("specified revisions evaluate to an empty set")
+            .hint("use different revision arguments"));
+    }
+    if let (None, Some(query)) = (&heads, &source.push_rev) {
+        let revs = session.revisions(&[query])?;
+        if revs.is_empty() {
+            let words = "default push revset for path evaluates to an empty set";
+            return Err(Abort::new(words));
+        }
+        heads = Some(revs);
+    }
+    Ok(heads)
+}
+
+impl Pushing<'_> {
+    fn go(&mut self, session: &mut Session, remote: &mut Remote) -> Result<u8, Abort> {
+        let markers = self.markers(session, remote)?;
+        let moved = self.compare_bookmarks(session, remote)?;
+        // Mercurial looks at them also when there is nothing to push.
+        let variables = variables(&self.asked.variables)?;
+        let mut touched = Vec::new();
+        if self.outgoing.missing.is_empty() {
+            tell_nothing(session, self.outgoing.secret)?;
+        } else if !self.asked.force {
+            self.refuse_unstable()?;
+            touched = self.check_heads(session, remote, &moved)?;
+        }
+        if !self.asked.fills {
+            self.refuse_secret_bookmarks(&moved)?;
+        }
+        let future = self.future();
+        let publish = self.asked.publish;
+        let missing = &self.outgoing.missing[..];
+        let plan = PushPlan {
+            view: &self.view,
+            common: &self.outgoing.common,
+            changesets: missing,
+            seen: (!self.asked.force).then(|| Seen {
+                heads: &self.outgoing.found.remote_heads,
+                touched,
+                phases: &self.phases,
+            }),
+            published: self.phases.outdated(&self.all, (&future, missing), publish),
+            markers,
+            bookmarks: moved.pushed.clone(),
+            variables,
+        };
+        if let Some(secret) = self.secret_bookmark(&moved) {
+            send::announce(session, &plan)?;
+            let node = secret.after.unwrap_or(Node::NULL);
+            return Err(Abort::new(format!("filtered revision '{node}'")));
+        }
+        let reply = match plan.is_empty() {
+            true => Default::default(),
+            false if self.source.is_elsewhere() => send::send(session, remote, self.source, &plan)?,
+            false => here::store(session, remote, self.source, &plan)?,
+        };
+        bookmarks::tell(session, &moved.pushed)?;
+        let is_stored = reply.changegroup.is_some_and(|code| code != 0);
+        let settled = match is_stored || self.outgoing.missing.is_empty() {
+            true => future,
+            false => self.common.clone(),
+        };
+        self.settle_phases(session, remote, &settled)?;
+        session.after_locks()?;
+        Ok(match (moved.unknown, is_stored) {
+            (true, _) => 2,
+            (false, stored) => u8::from(!stored),
+        })
+    }
+
+    /// Markers for what the other side will have, if it takes any.
+    fn markers(&self, session: &mut Session, remote: &mut Remote) -> Result<Vec<u8>, Abort> {
+        let exchanges = exchanges_markers(session)?;
+        if !exchanges || session.repository()?.count_markers()? == 0 {
+            return Ok(Vec::new());
+        }
+        if !takes_markers(remote)? {
+            return Ok(Vec::new());
+        }
+        let changelog = self.view.changelog();
+        let below = missing_of(&self.view, &self.future(), &[]);
+        let nodes: Vec<Node> = below.into_iter().map(|rev| changelog.node(rev)).collect();
+        Ok(self.all.relevant_markers(&nodes)?)
+    }
+
+    /// The newest changesets that both sides have once everything is sent.
+    fn future(&self) -> Vec<Rev> {
+        let all = self.common.iter().chain(&self.outgoing.missing);
+        let all: BTreeSet<Rev> = all.copied().collect();
+        let parents = |rev: &Rev| self.view.changelog().parents(*rev).into_iter().flatten();
+        let followed: BTreeSet<Rev> = self.outgoing.missing.iter().flat_map(parents).collect();
+        all.difference(&followed).copied().collect()
+    }
+}
+
+/// What hooks are to know, from `NAME=VALUE`; of several with a name the last.
+fn variables(typed: &[Vec<u8>]) -> Result<Given, Abort> {
+    let mut given = Given::new();
+    for typed in typed {
+        let mut halves = typed.splitn(2, |byte| *byte == b'=');
+        let (Some(name), Some(value)) = (halves.next(), halves.next()) else {
+            let typed = String::from_utf8_lossy(typed);
+            return Err(Abort::new(format!(
+                "unable to parse variable '{typed}', should follow 'KEY=VALUE' or 'KEY=' format"
+            )));
+        };
+        if name.len().max(value.len()) > LONGEST {
+            let name = String::from_utf8_lossy(name);
+            let words = format!("the variable '{name}' is too long for a bundle");
+            return Err(
+                Abort::new(words).hint(format!("name and value have at most {LONGEST} bytes each"))
+            );
+        }
+        match given.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value.to_vec(),
+            None => given.push((name.to_vec(), value.to_vec())),
+        }
+    }
+    Ok(given)
+}
+
+fn takes_markers(remote: &mut Remote) -> Result<bool, Abort> {
+    let spaces = remote.list_keys("namespaces")?;
+    Ok(remote.has_markers() && spaces.contains_key(&b"obsolete"[..]))
+}

@@ -1,0 +1,146 @@
+//! Sending what a push has planned, and telling what comes back.
+
+use crate::context::Session;
+use crate::remote::Source;
+use crate::ui::Abort;
+use std::io::Write;
+use varve_exchange::ExchangeError;
+use varve_exchange::Spool;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::push::{PushPlan, PushReply, PushedPart, read_reply};
+use varve_repo::Node;
+use varve_repo::hooks::Facts;
+
+/// Puts the bundle together, sends it, and reads the answer.
+pub(super) fn send(
+    session: &mut Session,
+    remote: &mut Remote,
+    source: &Source,
+    plan: &PushPlan<'_>,
+) -> Result<PushReply, Abort> {
+    let mut spool = Spool::default();
+    let first = announce(session, plan)?;
+    // Over HTTP the length goes first, over ssh the bundle is sent as it is made.
+    if source.is_ssh() {
+        session.debug("sending unbundle command\n")?;
+    }
+    write(session, remote, (plan, first), &mut spool)?;
+    if !source.is_ssh() {
+        let len = spool.len();
+        session.debug(format!("sending unbundle command\nsending {len} bytes\n"))?;
+    }
+    session.out.flush()?;
+    let answer = match remote.push(&mut spool) {
+        Err(ExchangeError::LoginNeeded { url, realm }) => {
+            let login = session.ask_login(source, (url, &realm))?;
+            remote.log_in(login);
+            remote.push(&mut spool)?
+        }
+        answered => answered?,
+    };
+    let mut told = Ok(());
+    let reply = read_reply(answer, &mut |news| {
+        if told.is_ok() {
+            told = session.tell_news(news);
+        }
+    });
+    told?;
+    reply.map_err(|error| of_remote(session, error))
+}
+
+/// Writes the bundle, between the hooks that belong to changesets that leave.
+pub(super) fn prepare(
+    session: &mut Session,
+    remote: &Remote,
+    plan: &PushPlan<'_>,
+    spool: &mut Spool,
+) -> Result<(), Abort> {
+    let first = announce(session, plan)?;
+    write(session, remote, (plan, first), spool)
+}
+
+/// Writes the bundle, of whose changesets one is the `first`.
+fn write(
+    session: &mut Session,
+    remote: &Remote,
+    (plan, first): (&PushPlan<'_>, Option<Node>),
+    spool: &mut Spool,
+) -> Result<(), Abort> {
+    if session.verbosity.debug {
+        let parts = plan.outline(remote.capabilities())?;
+        session.write(format!(
+            "bundle2-output-bundle: \"HG20\", {} parts total\n",
+            parts.len()
+        ))?;
+        for part in parts {
+            session.write(line_of(&part))?;
+        }
+    }
+    let sizes = plan.write(remote.capabilities(), spool)?;
+    if let Some(sizes) = sizes.filter(|_| session.verbosity.verbose && !session.verbosity.debug) {
+        session.note_sizes(&sizes)?;
+    }
+    if let Some(first) = first {
+        let facts = Facts::from([
+            ("node", first.to_hex().to_vec()),
+            ("source", b"push".to_vec()),
+        ]);
+        session.tell_hooks("outgoing", &facts)?;
+    }
+    Ok(())
+}
+
+/// Tells which changesets leave, after a hook was asked; the first of them.
+pub(super) fn announce(session: &mut Session, plan: &PushPlan<'_>) -> Result<Option<Node>, Abort> {
+    let nodes = plan
+        .changesets
+        .iter()
+        .map(|rev| plan.view.changelog().node(*rev));
+    let first = nodes.clone().next();
+    if first.is_none() {
+        return Ok(None);
+    }
+    let facts = Facts::from([("source", b"push".to_vec())]);
+    session.ask_hooks("preoutgoing", &facts)?;
+    session.note(format!("{} changesets found\n", plan.changesets.len()))?;
+    if session.verbosity.debug {
+        session.write("list of changesets:\n")?;
+        for node in nodes {
+            session.write(format!("{node}\n"))?;
+        }
+    }
+    Ok(first)
+}
+
+fn line_of(part: &PushedPart) -> String {
+    let params = match part.params {
+        [0, 0] => String::new(),
+        [mandatory, 0] => format!(" (params: {mandatory} mandatory)"),
+        // Of both Mercurial shows the first number.
+        [0, _] => " (params: 0 advisory)".to_owned(),
+        [mandatory, _] => format!(" (params: {mandatory} mandatory {mandatory} advisory)"),
+    };
+    let payload = match part.len {
+        Some(0) => "empty".to_owned(),
+        Some(len) => format!("{len} bytes"),
+        None => "streamed".to_owned(),
+    };
+    format!(
+        "bundle2-output-part: \"{}\"{params} {payload} payload\n",
+        part.name
+    )
+}
+
+/// What the other side says about its failure is told before the command ends.
+fn of_remote(session: &mut Session, error: ExchangeError) -> Abort {
+    if let ExchangeError::PushFailed { message, hint } = &error {
+        let mut words = format!("remote: {message}\n");
+        if let Some(hint) = hint {
+            words += &format!("remote: ({hint})\n");
+        }
+        if let Err(abort) = session.warn(words) {
+            return abort;
+        }
+    }
+    error.into()
+}

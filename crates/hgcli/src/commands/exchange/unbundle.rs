@@ -1,0 +1,79 @@
+//! `unbundle`: takes changesets out of bundles.
+
+use crate::arguments::{Category, Command, Flag, Matches};
+use crate::commands::local::update;
+use crate::context::Session;
+use crate::remote::arrivals::Arrival;
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use varve_exchange::ExchangeError;
+use varve_exchange::format::bundle::open_bundle;
+use varve_exchange::format::limits::BundleLimits;
+use varve_repo::{Lock, Locked};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["unbundle"],
+    options: &[Flag::flag(
+        'u',
+        "update",
+        "update the working folder afterwards, if anything came",
+    )],
+    arguments: 1..=usize::MAX,
+    synopsis: "[-u] FILE...",
+    summary: "take changesets out of bundle files",
+    help: "Adds the changesets of each FILE that are not here yet, each file in one transaction: \
+           all of it comes in, or nothing. Bundles of all versions and engines are read; one that \
+           needs what is not known here is refused.\n\n\
+           A FILE is a file of this machine.\n\n\
+           Ends with 0; with 1 if --update leaves files with conflicts.",
+    category: Some(Category::Exchange),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let mut lock = session.lock(Locked::Store)?;
+    let mut more = 0;
+    for name in matches.arguments() {
+        let arrival;
+        (arrival, lock) = apply(session, lock, name)?;
+        session.tell_arrived(&arrival)?;
+        more = arrival
+            .report
+            .arrived
+            .iter()
+            .map(|arrived| arrived.heads)
+            .sum();
+    }
+    drop(lock);
+    session.after_locks()?;
+    if matches.flag("update") {
+        return update::to_newest(session, matches);
+    }
+    session.advise_after_arrival(more)?;
+    Ok(0)
+}
+
+/// The file that is meant; those on other machines are refused.
+pub(crate) fn local_file(session: &Session, typed: &[u8]) -> Result<File, Abort> {
+    let shown = String::from_utf8_lossy(typed);
+    let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
+    if scheme.is_some_and(|scheme| scheme != "file") {
+        return Err(Abort::new(format!("cannot read a bundle from {shown}"))
+            .hint("only bundles that are files of this machine can be read"));
+    }
+    let path = typed.strip_prefix(b"file://").unwrap_or(typed);
+    let path = Path::new(OsStr::from_bytes(path));
+    File::open(session.cwd.join(path)).map_err(|error| Abort::file(&error, path))
+}
+
+fn apply(session: &mut Session, lock: Lock, name: &[u8]) -> Result<(Arrival, Lock), Abort> {
+    let file = local_file(session, name)?;
+    let failed = |error: ExchangeError| Abort::of_bundle(error, name);
+    let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
+    let origin = ("unbundle", [b"bundle:", name].concat());
+    session.apply_bundle(lock, bundle, origin, failed)
+}

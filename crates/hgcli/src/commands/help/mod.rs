@@ -1,0 +1,234 @@
+//! `help`: what commands there are, and what each of them takes.
+
+mod topics;
+
+use crate::arguments::global::GLOBAL;
+use crate::arguments::{Category, Command, Flag, Matches, usage};
+use crate::context::Session;
+use crate::ui::Abort;
+use topics::{TOPICS, Topic};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["help"],
+    options: &[
+        Flag::flag('c', "command", "help for commands only"),
+        Flag::flag('e', "extension", "help for extensions only; there are none"),
+        Flag::flag('k', "keyword", "commands and topics that mention a word"),
+    ],
+    arguments: 0..=1,
+    synopsis: "[-eck] [TOPIC]",
+    summary: "show help for a command or a topic, or a list of both",
+    help: "TOPIC.SECTION shows one section of a topic. With -v, the options that every command takes \
+           are listed too.\n\nEnds with 0.",
+    category: Some(Category::Help),
+    run,
+};
+
+/// What is listed if nobody asks for anything.
+const BASIC: &[&str] = &[
+    "add", "annotate", "clone", "commit", "diff", "forget", "init", "log", "remove", "status",
+    "summary", "update",
+];
+
+/// Columns of a line of help.
+const WIDTH: usize = 78;
+/// Columns of a command's name in a list.
+const NAME: usize = 13;
+
+const CATEGORIES: &[(Category, &str)] = &[
+    (Category::Creation, "Repository creation"),
+    (Category::Exchange, "Remote repository management"),
+    (Category::Committing, "Change creation"),
+    (Category::Organization, "Change organization"),
+    (Category::Contents, "File content management"),
+    (Category::Navigation, "Change navigation"),
+    (Category::WorkingDirectory, "Working directory management"),
+    (Category::Maintenance, "Repository maintenance"),
+    (Category::Help, "Help"),
+];
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    if let Some(name) = matches.arguments().first() {
+        let name = String::from_utf8_lossy(name).into_owned();
+        return of_name(session, matches, &name);
+    }
+    let commands = session.commands.clone();
+    session.write("Mercurial Distributed SCM\n\nlist of commands:\n")?;
+    for (category, title) in CATEGORIES {
+        let of = commands
+            .iter()
+            .filter(|command| command.category == Some(*category));
+        let lines: String = of.map(line).collect();
+        if !lines.is_empty() {
+            session.write(format!("\n{title}:\n\n{lines}"))?;
+        }
+    }
+    session.write("\nadditional help topics:\n\n")?;
+    let lines = TOPICS.iter().map(|topic| row(topic.names[0], topic.title));
+    session.write(lines.collect::<String>())?;
+    if session.verbosity.verbose {
+        return global_options(session);
+    }
+    let program = session.program.clone();
+    session.write(format!(
+        "\n(use '{program} help -v' to show built-in aliases and global options)\n"
+    ))?;
+    Ok(0)
+}
+
+/// What a call without a command prints.
+pub(crate) fn basic(session: &mut Session) -> Result<u8, Abort> {
+    let commands = session.commands.clone();
+    session.write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
+    let of = commands
+        .iter()
+        .filter(|command| BASIC.contains(&command.name()));
+    let lines: String = of.map(line).collect();
+    session.write(lines)?;
+    if session.verbosity.verbose {
+        return global_options(session);
+    }
+    let program = session.program.clone();
+    session.write(format!(
+        "\n(use '{program} help' for the full list of commands or '{program} -v' for details)\n"
+    ))?;
+    Ok(0)
+}
+
+fn line(command: &Command) -> String {
+    row(command.name(), command.summary)
+}
+
+fn row(name: &str, words: &str) -> String {
+    format!(" {name:NAME$} {words}\n")
+}
+
+fn unknown(name: &str) -> Abort {
+    Abort::new(format!("no such help topic: {name}"))
+        .hint(format!("try 'hg help --keyword {name}'"))
+}
+
+/// Help about what a name means, first of all a topic.
+fn of_name(session: &mut Session, matches: &Matches, name: &str) -> Result<u8, Abort> {
+    if matches.flag("keyword") {
+        return of_keyword(session, name);
+    }
+    if matches.flag("extension") && !matches.flag("command") {
+        return Err(unknown(name));
+    }
+    let (whole, section) = match name.split_once('.') {
+        Some((whole, section)) => (whole, Some(section)),
+        None => (name, None),
+    };
+    let commands = session.commands.clone();
+    let topic = Topic::find(whole).filter(|_| !matches.flag("command"));
+    let same = |command: &&Command| command.names.contains(&whole);
+    let command = commands.iter().find(same);
+    if let Some(section) = section {
+        if topic.is_none() && command.is_none() {
+            return Err(unknown(name));
+        }
+        let missing = || Abort::new(format!("help section not found: {name}"));
+        let text = topic.and_then(|topic| topic.section(section));
+        session.write(text.ok_or_else(missing)?)?;
+        return Ok(0);
+    }
+    if let Some(topic) = topic {
+        session.write(topic.shown())?;
+        return Ok(0);
+    }
+    if let Some(command) = command {
+        return of_command(session, command);
+    }
+    let begins = |command: &&Command| command.names.iter().any(|full| full.starts_with(name));
+    let found: Vec<&Command> = commands.iter().filter(begins).collect();
+    match found[..] {
+        [] => Err(unknown(name)),
+        [command] => of_command(session, command),
+        _ => {
+            session.write("list of commands:\n\n")?;
+            session.write(found.into_iter().map(line).collect::<String>())?;
+            Ok(0)
+        }
+    }
+}
+
+/// Topics and commands that mention a word.
+fn of_keyword(session: &mut Session, word: &str) -> Result<u8, Abort> {
+    let commands = session.commands.clone();
+    let word = word.to_lowercase();
+    let topics = TOPICS.iter().filter(|topic| topic.mentions(&word));
+    let topics: Vec<(&str, &str)> = topics.map(|topic| (topic.names[0], topic.title)).collect();
+    let has = |text: &str| text.to_lowercase().contains(&word);
+    let commands = commands.iter().filter(|command| {
+        has(command.summary) || has(command.help) || command.names.iter().any(|name| has(name))
+    });
+    let commands: Vec<(&str, &str)> = commands
+        .filter(|command| command.category.is_some())
+        .map(|command| (command.name(), command.summary))
+        .collect();
+    let mut out = Vec::new();
+    for (title, rows) in [("Topics", topics), ("Commands", commands)] {
+        let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let rows: String = rows
+            .iter()
+            .map(|(name, words)| format!(" {name:width$} {words}\n"))
+            .collect();
+        if !rows.is_empty() {
+            out.push(format!("{title}:\n\n{rows}"));
+        }
+    }
+    if out.is_empty() {
+        return Err(Abort::new("no matches").hint("try 'hg help' for a list of topics"));
+    }
+    session.write(out.join("\n"))?;
+    Ok(0)
+}
+
+/// Prints the help of one command.
+pub(crate) fn of_command(session: &mut Session, command: &Command) -> Result<u8, Abort> {
+    let mut out = format!("{}\n", usage::line(&session.program, command));
+    if command.names.len() > 1 {
+        out += &format!("\naliases: {}\n", command.names[1..].join(", "));
+    }
+    out += &format!("\n{}\n", command.summary);
+    for paragraph in command.help.split("\n\n").filter(|text| !text.is_empty()) {
+        out += &format!("\n{}\n", wrapped(paragraph));
+    }
+    let listed = command.options.iter().filter(|flag| usage::is_listed(flag));
+    let table = usage::options(listed);
+    if !table.is_empty() {
+        out += &format!("\n{}\n\n{table}", usage::heading(command.options));
+    }
+    session.write(out)?;
+    if session.verbosity.verbose {
+        return global_options(session);
+    }
+    session.write("\n(some details hidden, use --verbose to show complete help)\n")?;
+    Ok(0)
+}
+
+fn global_options(session: &mut Session) -> Result<u8, Abort> {
+    let table = usage::options(GLOBAL.iter());
+    session.write(format!("\nglobal {}\n\n{table}", usage::heading(GLOBAL)))?;
+    Ok(0)
+}
+
+/// A paragraph in lines of limited width.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        if column > 0 && column + 1 + word.len() > WIDTH {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += word.len();
+    }
+    out
+}

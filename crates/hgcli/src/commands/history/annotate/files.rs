@@ -1,0 +1,175 @@
+//! Which files are annotated, and what they are in a changeset or in the working folder.
+
+use crate::arguments::Matches;
+use crate::context::working::short_hex;
+use crate::context::{Session, matching};
+use crate::ui::{Abort, system_words};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use varve_lang::patterns::Matcher;
+use varve_repo::{Node, RepoView, Rev, Start, StoredFile};
+use varve_workdir::{Dirstate, Listing, StatusRequest, WorkingFiles, working_status};
+
+/// Where the files are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In a changeset, or the null revision.
+    Stored(Option<Rev>),
+    /// In the working folder.
+    Working,
+}
+
+/// Names of the working folder as if it were a changeset.
+const WORKING: &[&[u8]] = &[
+    b"wdir()",
+    b"2147483647",
+    b"ffffffffffffffffffffffffffffffffffffffff",
+];
+
+impl Place {
+    /// What `-r` names.
+    pub(super) fn of(session: &mut Session, spec: Option<&[u8]>) -> Result<Place, Abort> {
+        match spec {
+            Some(spec) if WORKING.contains(&spec.trim_ascii()) => Ok(Place::Working),
+            spec => Ok(Place::Stored(session.revision(spec)?)),
+        }
+    }
+}
+
+/// One file.
+pub(super) struct File {
+    pub(super) path: Vec<u8>,
+    /// Where it is stored; `None` for one of the working folder.
+    stored: Option<(Rev, Node)>,
+}
+
+/// The files that match, sorted, and what is to be said about a name that is not there.
+pub(super) fn listed(
+    session: &mut Session,
+    matches: &Matches,
+    place: Place,
+) -> Result<(Vec<File>, Option<Abort>), Abort> {
+    match place {
+        Place::Stored(rev) => {
+            let at = varve_workdir::filesets::FilesAt::Rev(rev);
+            let matcher = session.matcher_at(matches, at)?;
+            stored(session, rev, &matcher)
+        }
+        Place::Working => {
+            let matcher = session.working_matcher(matches, matches.arguments())?;
+            Ok((working(session, &matcher)?, None))
+        }
+    }
+}
+
+fn stored(
+    session: &mut Session,
+    rev: Option<Rev>,
+    matcher: &Matcher,
+) -> Result<(Vec<File>, Option<Abort>), Abort> {
+    let view = session.view()?;
+    let text = view.manifest_text(rev)?;
+    let short = short_hex(&view.changelog().node_or_null(rev));
+    let mut missing = None;
+    let entries = matching::files_of(&view, &text, matcher, |name| {
+        let name = String::from_utf8_lossy(name);
+        let message = format!("{name}: no such file in rev {short}");
+        missing.get_or_insert_with(|| Abort::new(message));
+        Ok(())
+    })?;
+    let files = entries.iter().map(|entry| File {
+        path: entry.path.to_vec(),
+        stored: rev.map(|rev| (rev, entry.node)),
+    });
+    Ok((files.collect(), missing))
+}
+
+/// Tracked files, also those that are removed or lost, and unknown ones.
+fn working(session: &mut Session, matcher: &Matcher) -> Result<Vec<File>, Abort> {
+    let repository = session.repository()?;
+    let dirstate = Dirstate::read(&repository)?;
+    let ignore = session.ignore()?;
+    let listing = Listing {
+        unknown: true,
+        clean: true,
+        ignored: false,
+    };
+    let status = working_status(&StatusRequest {
+        repository: &repository,
+        dirstate: &dirstate,
+        matcher,
+        ignore: &ignore,
+        listing,
+        stop: &session.stop,
+    })?
+    .status;
+    let lists = [
+        status.modified,
+        status.added,
+        status.removed,
+        status.deleted,
+        status.unknown,
+        status.clean,
+    ];
+    let mut paths: BTreeSet<Vec<u8>> = lists.into_iter().flatten().collect();
+    let mut named = matcher.named().to_vec();
+    named.sort_unstable();
+    for name in named.iter().filter(|name| !name.is_empty()) {
+        let known = dirstate.get(name).is_some() || dirstate.below(name).next().is_some();
+        let found = repository.root().join(OsStr::from_bytes(name));
+        match found.symlink_metadata() {
+            Err(error) if !known => {
+                let shown = String::from_utf8_lossy(name);
+                return Err(Abort::new(format!("{shown}: {}", system_words(&error))));
+            }
+            // Who names a file that is ignored means it.
+            Ok(found) if !found.is_dir() && matcher.matches(name) => {
+                paths.insert(name.clone());
+            }
+            _ => {}
+        }
+    }
+    let file = |path| File { path, stored: None };
+    Ok(paths.into_iter().map(file).collect())
+}
+
+impl File {
+    /// The content, and where it comes from.
+    pub(super) fn start(
+        &self,
+        session: &mut Session,
+        view: &RepoView,
+    ) -> Result<(Vec<u8>, Start), Abort> {
+        let Some((changeset, node)) = self.stored else {
+            let files = WorkingFiles::new(session.root()?);
+            return Ok((files.read(&self.path)?.0, self.origin(session, view)?));
+        };
+        let content = view.file_content(&self.path, &node)?;
+        let file = StoredFile {
+            changeset,
+            path: self.path.clone(),
+            node,
+        };
+        Ok((content, Start::Stored(file)))
+    }
+
+    /// What a file of the working folder is in its parents.
+    fn origin(&self, session: &mut Session, view: &RepoView) -> Result<Start, Abort> {
+        let dirstate = Dirstate::read(&session.repository()?)?;
+        let source = dirstate.copy_source(&self.path).unwrap_or(&self.path);
+        let mut parents = Vec::new();
+        let paths = [source, &self.path];
+        for (changeset, path) in session.working_parents()?.into_iter().zip(paths) {
+            let text = view.manifest_text(Some(changeset))?;
+            let entry = view.find_in_manifest(&text, path)?;
+            parents.extend(entry.map(|entry| StoredFile {
+                changeset,
+                path: path.to_vec(),
+                node: entry.node,
+            }));
+        }
+        let path = self.path.clone();
+        Ok(Start::Working { path, parents })
+    }
+}

@@ -1,0 +1,131 @@
+//! `annotate`: where the lines of files come from.
+
+mod columns;
+mod files;
+mod source;
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::context::Session;
+use crate::render::Formatter;
+use crate::render::diff::{
+    IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, of_annotate,
+};
+use crate::ui::Abort;
+use columns::{Columns, Page};
+use files::{File, Place};
+use std::collections::HashSet;
+use varve_delta::Blanks;
+use varve_repo::{Annotate, Rev};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["annotate", "blame"],
+    options: &[
+        Flag::value('r', "rev", "REV", "the files as they are in this changeset"),
+        Flag::long_flag("follow", "show the names of files too"),
+        Flag::long_flag("no-follow", "do not go along copies and renames"),
+        Flag::flag('a', "text", "take all files as text"),
+        Flag::flag('u', "user", "show who wrote the line"),
+        Flag::flag('f', "file", "show what the file was called"),
+        Flag::flag('d', "date", "show the date, with -q the day only"),
+        Flag::flag(
+            'n',
+            "number",
+            "show the number of the changeset, as by default",
+        ),
+        Flag::flag('c', "changeset", "show the id of the changeset"),
+        Flag::flag(
+            'l',
+            "line-number",
+            "show which line it was when it first appeared",
+        ),
+        Flag::long_list(
+            "skip",
+            "REV",
+            "show what was there before these changesets instead",
+        ),
+        IGNORE_ALL_SPACE,
+        IGNORE_SPACE_CHANGE,
+        IGNORE_BLANK_LINES,
+        IGNORE_SPACE_AT_EOL,
+        INCLUDE,
+        EXCLUDE,
+        TEMPLATE,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[-r REV] [-f] [-a] [-u] [-d] [-n] [-c] [-l] FILE...",
+    summary: "show which changeset each line of a file comes from",
+    help: "Lines are followed through merges, copies and renames. With -r \"wdir()\", lines that \
+           are not committed are marked with a plus sign. A star instead of the colon marks a line \
+           of a changeset that --skip names; what is shown is the one it replaced.\n\nWithout -a, \
+           files that are not text are only named.\n\nEnds with 0.",
+    category: Some(Category::Contents),
+    run,
+};
+
+/// What is done to each file.
+struct Task {
+    blanks: Blanks,
+    /// Whether all files are taken as text.
+    text: bool,
+    skipped: HashSet<Rev>,
+    follow: bool,
+}
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    if matches.arguments().is_empty() {
+        return Err(Abort::new("at least one filename or pattern is required"));
+    }
+    let columns = Columns::new(matches)?;
+    let place = Place::of(session, matches.value("rev"))?;
+    let blanks = of_annotate(session, matches)?;
+    let mut out = Formatter::new(session, matches, "annotate")?;
+    let skipped = match &matches.list("skip")[..] {
+        [] => Vec::new(),
+        specs => session.revisions(specs)?,
+    };
+    let task = Task {
+        blanks,
+        text: matches.flag("text"),
+        skipped: skipped.into_iter().collect(),
+        follow: !matches.flag("no-follow"),
+    };
+    let (files, missing) = files::listed(session, matches, place)?;
+    let mut page = Page::new(session, columns, place, &out)?;
+    for file in &files {
+        out.item(session)?;
+        out.data("path", &file.path);
+        annotate(session, &mut out, &mut page, &task, file)?;
+    }
+    if let Some(missing) = missing {
+        return Err(missing);
+    }
+    out.end(session)?;
+    Ok(0)
+}
+
+fn annotate(
+    session: &mut Session,
+    out: &mut Formatter,
+    page: &mut Page,
+    task: &Task,
+    file: &File,
+) -> Result<(), Abort> {
+    let view = session.view()?;
+    let (content, start) = file.start(session, &view)?;
+    if !task.text && content.contains(&0) {
+        let shown = session.shown_path(&file.path)?;
+        return out.plain(session, [&shown[..], b": binary file\n"].concat());
+    }
+    let annotation = view.annotate(
+        &start,
+        &content,
+        &Annotate {
+            follow: task.follow,
+            blanks: task.blanks,
+            skip: &|rev| task.skipped.contains(&rev),
+            stop: &session.stop,
+        },
+    )?;
+    page.print(session, out, &content, &annotation)
+}

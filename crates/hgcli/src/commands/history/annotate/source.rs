@@ -1,0 +1,213 @@
+//! What is known about the version of a file that a line comes from.
+
+use super::columns::{COLUMNS, Column};
+use crate::arguments::Matches;
+use crate::commands::local::commit::words;
+use crate::context::Session;
+use crate::render::Formatter;
+use crate::render::changesets::{Printer, Style};
+use crate::render::formatter::{HIDDEN, Value};
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use varve_lang::date::Date;
+use varve_repo::{AnnotatedLine, FileVersion, Node, RepoView, Rev};
+
+/// The number of the working folder, where it counts as a changeset.
+const WORKING: i64 = 0x7fff_ffff;
+
+/// What has to be found out.
+pub(super) struct Wanted {
+    columns: Vec<Column>,
+    /// Further keywords of a template, and what fills them.
+    keywords: Vec<String>,
+    printer: Option<Printer>,
+}
+
+impl Wanted {
+    /// What the columns show, and what a template uses.
+    pub(super) fn new(
+        session: &mut Session,
+        columns: &[Column],
+        out: &Formatter,
+    ) -> Result<Wanted, Abort> {
+        let names = out.names();
+        let of_lines = |wanted: &str| COLUMNS.iter().find(|(_, _, name)| *name == wanted);
+        let used = COLUMNS
+            .iter()
+            .filter(|(column, _, name)| columns.contains(column) || names.contains(name));
+        let columns = used.map(|(column, ..)| *column).collect();
+        let others = names
+            .iter()
+            .filter(|name| of_lines(name).is_none() && !["line", "lines"].contains(name));
+        let keywords: Vec<String> = others.map(|name| (*name).to_owned()).collect();
+        let printer = match keywords[..] {
+            [] => None,
+            _ => Some(Printer::new(session, Style::default())?),
+        };
+        Ok(Wanted {
+            columns,
+            keywords,
+            printer,
+        })
+    }
+
+    fn has(&self, column: Column) -> bool {
+        self.columns.contains(&column)
+    }
+}
+
+/// One version of a file.
+pub(super) struct Source {
+    /// `None` for the working folder.
+    pub(super) rev: Option<Rev>,
+    node: Node,
+    pub(super) path: Vec<u8>,
+    pub(super) user: Vec<u8>,
+    pub(super) date: Date,
+    /// Further keywords with their values.
+    values: Vec<(Vec<u8>, Value)>,
+}
+
+impl Source {
+    /// Finds out what is wanted of a version.
+    pub(super) fn of(
+        session: &mut Session,
+        view: &RepoView,
+        version: &FileVersion,
+        wanted: &Wanted,
+    ) -> Result<Source, Abort> {
+        let mut source = Source {
+            rev: version.changeset,
+            node: view.changelog().node_or_null(version.changeset),
+            path: version.path.clone(),
+            user: Vec::new(),
+            date: Date::default(),
+            values: Vec::new(),
+        };
+        match version.changeset {
+            Some(rev) => source.fill(view, rev, wanted)?,
+            None => source.fill_working(session, view, wanted)?,
+        }
+        Ok(source)
+    }
+
+    fn fill(&mut self, view: &RepoView, rev: Rev, wanted: &Wanted) -> Result<(), Abort> {
+        if wanted.has(Column::User) || wanted.has(Column::Date) {
+            view.with_changeset(rev, |changeset| {
+                self.user = changeset.user.to_vec();
+                self.date = Date {
+                    time: changeset.time,
+                    zone: changeset.zone,
+                };
+            })?;
+        }
+        for name in wanted.keywords.iter() {
+            let printer = wanted.printer.as_ref();
+            let value = printer.map(|printer| printer.keyword(rev, name));
+            if let Some(value) = value.transpose()?.flatten() {
+                self.values.push((hidden(name), value));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_working(
+        &mut self,
+        session: &mut Session,
+        view: &RepoView,
+        wanted: &Wanted,
+    ) -> Result<(), Abort> {
+        if wanted.has(Column::User) {
+            self.user = session.username()?;
+        }
+        if wanted.has(Column::Date) {
+            self.date = changed(session, &self.path)?;
+        }
+        for name in wanted.keywords.iter() {
+            let value = match name.as_str() {
+                "author" => Value::from(session.username()?),
+                "branch" => Value::from(session.working_branch()?),
+                "desc" => Value::from(""),
+                other => {
+                    let (printer, tip) = (wanted.printer.as_ref(), view.tip());
+                    let known = printer
+                        .zip(tip)
+                        .map(|(printer, tip)| printer.keyword(tip, other));
+                    if known.transpose()?.flatten().is_none() {
+                        continue;
+                    }
+                    return Err(Abort::new(format!(
+                        "template keyword '{other}' is not supported for the working folder"
+                    )));
+                }
+            };
+            self.values.push((hidden(name), value));
+        }
+        Ok(())
+    }
+
+    /// One of its lines, for programs.
+    pub(super) fn line(
+        &self,
+        text: &[u8],
+        line: &AnnotatedLine,
+        wanted: &Wanted,
+        in_template: bool,
+    ) -> Value {
+        let mut values = vec![(b"line".to_vec(), Value::from(text))];
+        for (column, _, name) in COLUMNS {
+            if wanted.has(*column) {
+                let value = self.value(*column, line, in_template);
+                values.push((name.as_bytes().to_vec(), value));
+            }
+        }
+        values.sort_by(|(a, _), (b, _)| a.cmp(b));
+        if in_template {
+            // What stands for a line that is printed whole.
+            let shown = [self.number().to_string().as_bytes(), b": ", text].concat();
+            values.push((Vec::new(), Value::from(shown)));
+            values.extend(self.values.iter().cloned());
+        }
+        Value::Dict(values)
+    }
+
+    fn number(&self) -> i64 {
+        self.rev.map_or(WORKING, |rev| i64::from(rev.0))
+    }
+
+    fn value(&self, column: Column, line: &AnnotatedLine, in_template: bool) -> Value {
+        match column {
+            Column::User => Value::from(&self.user),
+            Column::Number => Value::Int(self.number()),
+            Column::Changeset if self.rev.is_none() => Value::from("f".repeat(2 * Node::LEN)),
+            Column::Changeset => Value::from(self.node),
+            // Mercurial has seconds with a fraction here, except for files in the working folder.
+            Column::Date if !in_template && self.rev.is_some() => Value::List(vec![
+                Value::Float(self.date.time as f64),
+                Value::Int(i64::from(self.date.zone)),
+            ]),
+            Column::Date => Value::Date(self.date.time, self.date.zone),
+            Column::File => Value::from(&self.path),
+            Column::Line => Value::Int(line.line as i64 + 1),
+        }
+    }
+}
+
+/// The name of an entry that is no data of the line.
+fn hidden(name: &str) -> Vec<u8> {
+    [&[HIDDEN], name.as_bytes()].concat()
+}
+
+/// When a file of the working folder was written, in the zone of a commit that is made now.
+fn changed(session: &Session, path: &[u8]) -> Result<Date, Abort> {
+    let file = session.root()?.join(OsStr::from_bytes(path));
+    let found = file.symlink_metadata();
+    let found = found.map_err(|error| Abort::file(&error, file))?;
+    let (_, zone) = words::date(session, &Matches::default())?;
+    Ok(Date {
+        time: found.mtime(),
+        zone,
+    })
+}

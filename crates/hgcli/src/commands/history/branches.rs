@@ -1,0 +1,119 @@
+//! `branches`: named branches and whether something is open on them.
+
+use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
+use crate::context::Session;
+use crate::render::Formatter;
+use crate::ui::{Abort, columns};
+use varve_repo::Rev;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["branches"],
+    options: &[
+        Flag::flag(
+            'a',
+            "active",
+            "only branches with a head that nothing was merged from",
+        ),
+        Flag::flag('c', "closed", "closed branches too"),
+        Flag::list('r', "rev", "REV", "only branches of these changesets"),
+        TEMPLATE,
+    ],
+    arguments: 0..=0,
+    synopsis: "[-c]",
+    summary: "list the named branches",
+    help: "Branches all of whose heads have been merged into other branches are marked as \
+           inactive.\n\nEnds with 0.",
+    category: Some(Category::Organization),
+    run,
+};
+
+/// Where the number of the changeset ends.
+const COLUMNS: usize = 31;
+
+/// One line; sorted from the last to the first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    active: bool,
+    tip: Rev,
+    name: Vec<u8>,
+    open: bool,
+}
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
+    let view = session.view()?;
+    let chosen = chosen_branches(session, &matches.list("rev"))?;
+    let heads = view.heads();
+    let mut lines: Vec<Line> = Vec::new();
+    for (name, branch) in view.branchmap()? {
+        let Some(tip) = branch.tip() else { continue };
+        let mut open = branch
+            .heads
+            .iter()
+            .filter(|head| !branch.closed.contains(head));
+        let is_open = open.clone().next().is_some();
+        lines.push(Line {
+            active: open.any(|head| heads.contains(head)),
+            tip,
+            name: name.clone(),
+            open: is_open,
+        });
+    }
+    lines.sort_unstable();
+    let current = session.working_branch()?;
+    let mut out = Formatter::new(session, matches, "branches")?;
+    for line in lines.iter().rev() {
+        let hidden = matches.flag("active") && !line.active;
+        let closed = !line.open && !matches.flag("closed");
+        let other = chosen
+            .as_ref()
+            .is_some_and(|names| !names.contains(&line.name));
+        if !hidden && !closed && !other {
+            print(session, &mut out, line, line.name == current)?;
+        }
+    }
+    out.end(session)?;
+    Ok(0)
+}
+
+/// Branches of the changesets of `-r`; `None` without `-r`.
+fn chosen_branches(session: &mut Session, specs: &[&[u8]]) -> Result<Option<Vec<Vec<u8>>>, Abort> {
+    if specs.is_empty() {
+        return Ok(None);
+    }
+    let view = session.view()?;
+    let names = session.revisions(specs)?.into_iter().map(|rev| {
+        let branch = view.with_changeset(rev, |changeset| changeset.branch().into_owned());
+        branch.map_err(Abort::from)
+    });
+    names.collect::<Result<_, _>>().map(Some)
+}
+
+fn print(
+    session: &mut Session,
+    out: &mut Formatter,
+    line: &Line,
+    current: bool,
+) -> Result<(), Abort> {
+    let node = session.view()?.changelog().node(line.tip);
+    out.item(session)?;
+    out.field(session, "branch", &line.name, &line.name)?;
+    out.data("rev", line.tip);
+    out.data("node", node);
+    if !session.verbosity.quiet {
+        let number = line.tip.0.to_string();
+        let wanted = COLUMNS.saturating_sub(number.len());
+        let (pad, hex) = (columns::padding(&line.name, wanted), session.hex(&node));
+        let notice = match (line.active, line.open) {
+            (true, _) => "",
+            (false, false) => " (closed)",
+            (false, true) => " (inactive)",
+        };
+        out.plain(session, format!("{pad} {number}:{hex}{notice}"))?;
+    }
+    out.data("active", line.active);
+    out.data("closed", !line.open);
+    out.data("current", current);
+    out.plain(session, "\n")
+}

@@ -1,0 +1,139 @@
+//! `files`: tracked files that match.
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::context::{Session, matching};
+use crate::render::Formatter;
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use varve_repo::{FileKind, Rev};
+use varve_workdir::Dirstate;
+use varve_workdir::filesets::FilesAt;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["files"],
+    options: &[
+        Flag::value('r', "rev", "REV", "the files of this changeset"),
+        Flag::flag(
+            '0',
+            "print0",
+            "end each name with a zero byte instead of a newline",
+        ),
+        INCLUDE,
+        EXCLUDE,
+        TEMPLATE,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [FILE]...",
+    summary: "list tracked files",
+    help: "Lists the files of the working folder, or with -r those of a changeset, that match \
+           the patterns; all of them if there are none. With -v, sizes and flags are printed \
+           too.\n\nEnds with 0 if there is a file, else with 1.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+/// One file to print.
+struct Listed {
+    path: Vec<u8>,
+    /// Size and flag, if they are printed.
+    details: Option<(u64, &'static str)>,
+}
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let rev = match matches.value("rev").filter(|rev| !rev.is_empty()) {
+        Some(rev) => Some(session.revision(Some(rev))?),
+        None => None,
+    };
+    let matcher = session.matcher_at(matches, rev.map_or(FilesAt::Working, FilesAt::Rev))?;
+    let details = session.verbosity.verbose || matches.value("template").is_some();
+    let listed = match rev {
+        Some(rev) => of_changeset(session, rev, &matcher, details)?,
+        None => of_working_folder(session, &matcher, details)?,
+    };
+    let end = if matches.flag("print0") { "\0" } else { "\n" };
+    let verbose = session.verbosity.verbose;
+    let mut out = Formatter::new(session, matches, "files")?;
+    for file in &listed {
+        out.item(session)?;
+        if let Some((size, flag)) = file.details
+            && (verbose || out.is_template())
+        {
+            out.data("size", size as i64);
+            out.data("flags", flag);
+            out.plain(session, format!("{size:10} {flag:1} "))?;
+        }
+        let shown = session.shown_path(&file.path)?;
+        out.field(session, "path", &shown, &shown)?;
+        out.plain(session, end)?;
+    }
+    out.end(session)?;
+    Ok(u8::from(listed.is_empty()))
+}
+
+fn of_changeset(
+    session: &mut Session,
+    rev: Option<Rev>,
+    matcher: &varve_lang::patterns::Matcher,
+    details: bool,
+) -> Result<Vec<Listed>, Abort> {
+    let view = session.view()?;
+    let text = view.manifest_text(rev)?;
+    let node = view.changelog().node_or_null(rev);
+    let entries = matching::files_of(&view, &text, matcher, |name| {
+        session.tell_not_in(name, &node)
+    })?;
+    let listed = entries.iter().map(|entry| {
+        let flag = match entry.kind {
+            FileKind::Plain => "",
+            FileKind::Executable => "x",
+            FileKind::Symlink => "l",
+        };
+        let size = || -> Result<_, Abort> {
+            let content = view.file_content(entry.path, &entry.node)?;
+            Ok((content.len() as u64, flag))
+        };
+        Ok(Listed {
+            path: entry.path.to_vec(),
+            details: details.then(size).transpose()?,
+        })
+    });
+    listed.collect()
+}
+
+fn of_working_folder(
+    session: &mut Session,
+    matcher: &varve_lang::patterns::Matcher,
+    details: bool,
+) -> Result<Vec<Listed>, Abort> {
+    let dirstate = Dirstate::read(&session.repository()?)?;
+    let root = session.root()?;
+    let tracked = dirstate.iter().filter(|(_, item)| item.is_tracked());
+    let matching = tracked.filter(|(path, _)| matcher.matches(path));
+    let listed = matching.map(|(path, _)| {
+        let on_disk = || -> Result<_, Abort> {
+            let file = root.join(OsStr::from_bytes(path));
+            let metadata = file.symlink_metadata();
+            let metadata = metadata.map_err(|error| Abort::file(&error, file))?;
+            Ok((metadata.len(), flag_of(&metadata)))
+        };
+        Ok(Listed {
+            path: path.to_vec(),
+            details: details.then(on_disk).transpose()?,
+        })
+    });
+    listed.collect()
+}
+
+fn flag_of(metadata: &Metadata) -> &'static str {
+    if metadata.is_symlink() {
+        "l"
+    } else if metadata.permissions().mode() & 0o100 != 0 {
+        "x"
+    } else {
+        ""
+    }
+}

@@ -1,0 +1,292 @@
+//! `identify`: what the working folder or a changeset is.
+
+use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
+use crate::context::Session;
+use crate::remote::Source;
+use crate::render::Formatter;
+use crate::ui::Abort;
+use varve_repo::{Audience, DEFAULT_BRANCH, Node, RepoView, Rev};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["identify", "id"],
+    options: &[
+        Flag::value('r', "rev", "REV", "identify this changeset"),
+        Flag::flag('n', "num", "the number"),
+        Flag::flag('i', "id", "the id"),
+        Flag::flag('b', "branch", "the branch"),
+        Flag::flag('t', "tags", "the tags"),
+        Flag::flag('B', "bookmarks", "the bookmarks"),
+        SSH,
+        REMOTECMD,
+        INSECURE,
+        TEMPLATE,
+    ],
+    arguments: 0..=1,
+    synopsis: "[-nibtB] [-r REV] [SOURCE]",
+    summary: "identify the working folder or a changeset",
+    help: "Prints the id of each parent of the working folder, a + if files are changed, the \
+           branch if it is not default, tags and bookmarks. SOURCE is another repository, see \
+           'hg help pull'.\n\nEnds with 0.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+/// What is identified.
+struct Subject {
+    /// `None` stands for the null revision; a merge in the working folder has two.
+    revs: Vec<Option<Rev>>,
+    branch: Vec<u8>,
+    /// `+` if files are changed.
+    dirty: &'static str,
+    /// Whether it is the working folder, which is no changeset itself.
+    working: bool,
+    tags: Vec<Vec<u8>>,
+    bookmarks: Vec<Vec<u8>>,
+}
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let wanted = matches.value("rev").filter(|rev| !rev.is_empty());
+    if let Some(source) = matches.arguments().first() {
+        return of_source(session, matches, source, wanted);
+    }
+    session.tell_of_markers()?;
+    let view = session.view()?;
+    let subject = match wanted {
+        Some(rev) => {
+            let rev = session.revision(Some(rev))?;
+            of_changeset(&view, rev)?
+        }
+        None => of_working_folder(session, &view)?,
+    };
+    print(session, matches, &view, &subject)
+}
+
+fn of_changeset(view: &RepoView, rev: Option<Rev>) -> Result<Subject, Abort> {
+    let branch = match rev {
+        Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
+        None => DEFAULT_BRANCH.to_vec(),
+    };
+    let nodes = [view.changelog().node_or_null(rev)];
+    Ok(Subject {
+        tags: tags(view, &nodes)?,
+        bookmarks: bookmarks(view, &nodes),
+        revs: vec![rev],
+        branch,
+        dirty: "",
+        working: false,
+    })
+}
+
+fn of_working_folder(session: &mut Session, view: &RepoView) -> Result<Subject, Abort> {
+    let parents = session.working_parents()?;
+    let status = session.working_changes()?;
+    let nodes: Vec<Node> = parents
+        .iter()
+        .map(|rev| view.changelog().node(*rev))
+        .collect();
+    let mut revs: Vec<Option<Rev>> = parents.into_iter().map(Some).collect();
+    if revs.is_empty() {
+        revs.push(None);
+    }
+    Ok(Subject {
+        tags: match view.changelog().is_empty() {
+            true => vec![b"tip".to_vec()],
+            false => tags(view, &nodes)?,
+        },
+        bookmarks: bookmarks(view, &nodes),
+        revs,
+        branch: session.working_branch()?,
+        dirty: if status.is_unchanged() { "" } else { "+" },
+        working: true,
+    })
+}
+
+/// Names of the tags of these changesets, sorted.
+fn tags(view: &RepoView, nodes: &[Node]) -> Result<Vec<Vec<u8>>, Abort> {
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    let tip = view.tip().map(|rev| view.changelog().node(rev));
+    let tags = view.tags()?;
+    for node in nodes {
+        let of_node = tags.iter().filter(|(_, tagged)| *tagged == node);
+        let mut here: Vec<Vec<u8>> = of_node.map(|(name, _)| name.clone()).collect();
+        if tip == Some(*node) {
+            here.push(b"tip".to_vec());
+        }
+        here.sort_unstable();
+        names.append(&mut here);
+    }
+    Ok(names)
+}
+
+fn bookmarks(view: &RepoView, nodes: &[Node]) -> Vec<Vec<u8>> {
+    let names = |node: &Node| {
+        let node = *node;
+        view.bookmarks().iter().filter(move |(_, at)| **at == node)
+    };
+    let names = nodes.iter().flat_map(names);
+    names.map(|(name, _)| name.clone()).collect()
+}
+
+fn print(
+    session: &mut Session,
+    matches: &Matches,
+    view: &RepoView,
+    subject: &Subject,
+) -> Result<u8, Abort> {
+    let nodes: Vec<Node> = subject
+        .revs
+        .iter()
+        .map(|rev| view.changelog().node_or_null(*rev))
+        .collect();
+    let words = words(session, matches, subject, &nodes);
+    let dirty = subject.dirty;
+    let mut out = Formatter::new(session, matches, "identify")?;
+    out.item(session)?;
+    let whole = nodes
+        .iter()
+        .map(|node| String::from_utf8_lossy(&node.to_hex()).into_owned());
+    out.data("id", whole.collect::<Vec<_>>().join("+") + dirty);
+    if matches.flag("num") {
+        out.data("rev", numbers(subject));
+    }
+    out.data("branch", &subject.branch);
+    out.data("tags", subject.tags.clone());
+    out.data("bookmarks", subject.bookmarks.clone());
+    if subject.working {
+        out.data("dirty", dirty);
+        out.data("node", WORKING_FOLDER);
+        out.data("parents", nodes);
+    } else {
+        out.data("node", nodes.first().copied().unwrap_or(Node::NULL));
+    }
+    out.plain(session, words.join(&b' '))?;
+    out.plain(session, "\n")?;
+    out.end(session)?;
+    Ok(0)
+}
+
+/// What stands for the node of the working folder.
+const WORKING_FOLDER: &str = "ffffffffffffffffffffffffffffffffffffffff";
+
+fn numbers(subject: &Subject) -> String {
+    let numbers = subject.revs.iter().map(|rev| match rev {
+        Some(rev) => rev.0.to_string(),
+        None => "-1".to_owned(),
+    });
+    numbers.collect::<Vec<_>>().join("+") + subject.dirty
+}
+
+/// What people see, word by word.
+fn words(session: &Session, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<Vec<u8>> {
+    let asked = |flag| matches.flag(flag);
+    let default = !["num", "id", "branch", "tags", "bookmarks"]
+        .iter()
+        .any(|flag| asked(flag));
+    let mut words: Vec<Vec<u8>> = Vec::new();
+    if default || asked("id") {
+        let ids: Vec<String> = nodes.iter().map(|node| session.hex(node)).collect();
+        words.push((ids.join("+") + subject.dirty).into_bytes());
+    }
+    if asked("num") {
+        words.push(numbers(subject).into_bytes());
+    }
+    if default && !session.verbosity.quiet {
+        if subject.branch != DEFAULT_BRANCH {
+            words.push([b"(", &subject.branch[..], b")"].concat());
+        }
+        for names in [&subject.tags, &subject.bookmarks] {
+            if !names.is_empty() {
+                words.push(names.join(&b'/'));
+            }
+        }
+    } else if !default {
+        if asked("branch") {
+            words.push(subject.branch.clone());
+        }
+        if asked("tags") {
+            words.extend(subject.tags.iter().cloned());
+        }
+        if asked("bookmarks") {
+            words.extend(subject.bookmarks.iter().cloned());
+        }
+    }
+    words
+}
+
+/// Identifies a changeset of another repository.
+fn of_source(
+    session: &mut Session,
+    matches: &Matches,
+    source: &[u8],
+    wanted: Option<&[u8]>,
+) -> Result<u8, Abort> {
+    let source = session.sources(source)?.remove(0);
+    if !source.is_elsewhere() {
+        return of_neighbour(session, matches, &source, wanted);
+    }
+    if ["num", "branch", "tags"]
+        .iter()
+        .any(|flag| matches.flag(flag))
+    {
+        let message = "can't query remote revision number, branch, or tags";
+        return Err(Abort::new(message));
+    }
+    let mut remote = session.connect(&source)?;
+    let wanted = wanted.or(source.branch.as_deref()).unwrap_or(b"tip");
+    let node = remote.lookup(wanted)?;
+    let mut bookmarks = Vec::new();
+    if !is_json(matches) {
+        let all = remote.bookmarks()?.into_iter();
+        bookmarks.extend(all.filter(|(_, at)| *at == node).map(|(name, _)| name));
+    }
+    let subject = Subject {
+        revs: Vec::new(),
+        branch: DEFAULT_BRANCH.to_vec(),
+        dirty: "",
+        working: false,
+        tags: Vec::new(),
+        bookmarks,
+    };
+    let words = words(session, matches, &subject, &[node]);
+    let mut out = Formatter::new(session, matches, "identify")?;
+    out.item(session)?;
+    out.data("id", String::from_utf8_lossy(&node.to_hex()).into_owned());
+    if !is_json(matches) {
+        out.data("bookmarks", subject.bookmarks.clone());
+    }
+    out.data("node", node);
+    out.plain(session, words.join(&b' '))?;
+    out.plain(session, "\n")?;
+    out.end(session)?;
+    Ok(0)
+}
+
+/// Identifies a changeset of a repository on this machine; its working folder does not count.
+fn of_neighbour(
+    session: &mut Session,
+    matches: &Matches,
+    source: &Source,
+    wanted: Option<&[u8]>,
+) -> Result<u8, Abort> {
+    let neighbour = session.neighbour(source)?;
+    let view = neighbour.repository.view_for(Audience::Owner)?;
+    let wanted = wanted.or(source.branch.as_deref());
+    let rev = match wanted {
+        // A bundle has no newest changeset of its own: that of the working folder counts.
+        None if neighbour.is_bundle => {
+            let parents = view.working_parents()?;
+            parents.first().and_then(|node| view.changelog().rev(node))
+        }
+        wanted => {
+            let node = view.lookup(wanted.unwrap_or(b"tip"))?;
+            view.changelog().rev(&node)
+        }
+    };
+    print(session, matches, &view, &of_changeset(&view, rev)?)
+}
+
+/// Bookmarks are asked for only where they are shown, and `json` does not show them.
+fn is_json(matches: &Matches) -> bool {
+    matches.value("template") == Some(b"json")
+}

@@ -1,0 +1,291 @@
+//! `log`: the history.
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
+use crate::context::Session;
+use crate::context::revision::query;
+use crate::render::changesets::{Form, Look, Printer, Style};
+use crate::render::diff::{GIT, Options, STAT};
+use crate::ui::Abort;
+use varve_lang::patterns::Matcher;
+use varve_repo::{Changeset, RepoView, Rev};
+use varve_revset::{Engine, Expr, Set};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["log", "history"],
+    options: &[
+        Flag::flag(
+            'f',
+            "follow",
+            "go along the ancestors, and along copies of files",
+        ),
+        Flag::value('d', "date", "DATE", "only changesets of this time"),
+        Flag::flag('C', "copies", "show copies and renames"),
+        Flag::list(
+            'k',
+            "keyword",
+            "TEXT",
+            "only changesets that have this text",
+        ),
+        Flag::list('r', "rev", "REV", "only these changesets, in this order"),
+        Flag::long_flag("removed", "changesets that removed the files too"),
+        Flag::flag('m', "only-merges", "only merges"),
+        Flag::list('u', "user", "USER", "only changesets of this user"),
+        Flag::list('b', "branch", "BRANCH", "only changesets of this branch"),
+        Flag::long_list("only-branch", "BRANCH", "only changesets of this branch"),
+        Flag::list(
+            'B',
+            "bookmark",
+            "BOOKMARK",
+            "only changesets that nothing but this bookmark leads to",
+        ),
+        Flag::list(
+            'P',
+            "prune",
+            "REV",
+            "neither these changesets nor their ancestors",
+        ),
+        Flag::value('l', "limit", "NUM", "no more changesets than this"),
+        Flag::flag('M', "no-merges", "no merges"),
+        Flag::flag('p', "patch", "show the changes of files"),
+        STYLE,
+        Flag::flag('G', "graph", "draw how changesets descend from each other"),
+        GIT,
+        STAT,
+        TEMPLATE,
+        INCLUDE,
+        EXCLUDE,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [FILE]",
+    summary: "show the history of the repository or of files",
+    help: "Changesets are shown from the newest to the oldest, or in the order of -r. With files, \
+           only those that changed one of them.\n\nEnds with 0.",
+    category: Some(Category::Navigation),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let limit = limit(matches)?;
+    let specs = matches.list("rev");
+    match specs.is_empty() || matches.flag("graph") {
+        true => session.tell_of_markers_for(&[b"all()"])?,
+        false => session.tell_of_markers_for(&specs)?,
+    }
+    let view = session.view()?;
+    let engine = session.engine(&view)?;
+    let set = selected(session, matches, &engine)?;
+    let style = style(session, matches, None)?;
+    let graph = matches.flag("graph");
+    // In a picture children come before their parents.
+    let set = if graph {
+        newest_first(&set, &engine)?
+    } else {
+        set
+    };
+    let members = set.members(&engine).take(limit);
+    let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
+    let printer = Printer::new(session, style)?;
+    if graph {
+        let look = Look::new(session)?;
+        printer.print_graph(session, &look, &revs)?;
+    } else {
+        printer.print_all(session, matches, &revs)?;
+    }
+    Ok(0)
+}
+
+/// What the options say of how changesets are to be shown, with all files that match, or those
+/// that the command line names.
+pub(crate) fn style(
+    session: &mut Session,
+    matches: &Matches,
+    matcher: Option<Matcher>,
+) -> Result<Style, Abort> {
+    let form = Form::new(session, matches)?;
+    if matches!(form, Form::Json) && matches.flag("graph") {
+        return Err(Abort::new("-T json does not support --graph"));
+    }
+    let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
+    let diff = if (patch || stat) && !session.verbosity.quiet {
+        let options = Options::new(session, matches)?;
+        let matcher = matcher.map_or_else(|| session.matcher(matches), Ok)?;
+        Some((options, matcher))
+    } else {
+        None
+    };
+    Ok(Style {
+        copies: matches.flag("copies"),
+        patch,
+        stat,
+        diff,
+        form,
+    })
+}
+
+fn newest_first(set: &Set, engine: &Engine<'_>) -> Result<Set, Abort> {
+    Ok(set.clone().ascending(engine)?.reversed(engine)?)
+}
+
+/// The number of `-l`.
+pub(crate) fn limit(matches: &Matches) -> Result<usize, Abort> {
+    let Some(text) = matches.value("limit").filter(|text| !text.is_empty()) else {
+        return Ok(usize::MAX);
+    };
+    let number = std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.parse::<i64>().ok());
+    let number = number.ok_or_else(|| Abort::new("limit must be a positive integer"))?;
+    usize::try_from(number)
+        .ok()
+        .filter(|limit| *limit > 0)
+        .ok_or_else(|| Abort::new("limit must be positive"))
+}
+
+/// All that the options leave, in order.
+fn selected(session: &mut Session, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
+    let specs = matches.list("rev");
+    let follow = matches.flag("follow");
+    let given = (!specs.is_empty())
+        .then(|| query(engine, &specs))
+        .transpose()?;
+    let matcher = session.matcher(matches)?;
+    let mut set = match (&given, follow) {
+        (Some(given), false) => given.clone(),
+        (None, false) if engine.view().tip().is_none() => Set::list(Vec::new()),
+        (None, false) => engine.all().reversed(engine)?,
+        (_, true) => followed(engine, given.as_ref(), &matcher)?,
+    };
+    let along_copies = follow && !matches.arguments().is_empty();
+    if !along_copies && !matcher.is_everything() {
+        set = set.and(touching(engine, matches, matcher)?);
+    }
+    filtered(set, matches, engine)
+}
+
+/// Ancestors of the starting changesets, or of the files in them; newest first.
+fn followed(engine: &Engine<'_>, given: Option<&Set>, matcher: &Matcher) -> Result<Set, Abort> {
+    let start: Vec<Option<Rev>> = match given {
+        Some(given) => given.members(engine).collect::<Result<_, _>>()?,
+        None => vec![engine.context().parents.first().copied()],
+    };
+    if matcher.named().is_empty() {
+        return Ok(engine.ancestors_of(&Set::list(start))?.reversed(engine)?);
+    }
+    let mut sets = Vec::new();
+    for rev in start {
+        let text = engine.view().manifest_text(rev)?;
+        let mut files = Vec::new();
+        for entry in engine.view().manifest_entries(&text) {
+            let entry = entry?;
+            if matcher.matches(entry.path) {
+                files.push((entry.path.to_vec(), entry.node));
+            }
+        }
+        for named in matcher.named() {
+            let below = [&named[..], b"/"].concat();
+            let there = |path: &[u8]| *path == named[..] || path.starts_with(&below);
+            if !matcher.is_wild() && !files.iter().any(|(path, _)| there(path)) {
+                let name = String::from_utf8_lossy(named);
+                let message = format!("cannot follow file not in parent revision: \"{name}\"");
+                return Err(Abort::new(message));
+            }
+        }
+        sets.push(engine.file_history(rev, files)?);
+    }
+    let all = Set::chain(sets).ascending(engine)?;
+    Ok(all.reversed(engine)?)
+}
+
+/// Changesets that changed a file which matches. Plain names of files are looked up in their
+/// filelogs, which do not know of removals.
+fn touching(engine: &Engine<'_>, matches: &Matches, matcher: Matcher) -> Result<Set, Abort> {
+    let options = ["include", "exclude"];
+    let plain = !matcher.is_wild() && options.iter().all(|name| matches.list(name).is_empty());
+    if plain
+        && !matches.flag("removed")
+        && let Some(set) = by_filelogs(engine.view(), &matcher)?
+    {
+        return Ok(set);
+    }
+    Ok(engine.where_text(move |_: Rev, changeset: &Changeset<'_>| {
+        changeset.files().any(|file| matcher.matches(file))
+    }))
+}
+
+/// `None` if one of the names is no file that was ever tracked.
+fn by_filelogs(view: &RepoView, matcher: &Matcher) -> Result<Option<Set>, Abort> {
+    let mut revs = Vec::new();
+    for named in matcher.named() {
+        let filelog = match view.filelog(named) {
+            Ok(filelog) => filelog,
+            Err(varve_repo::RepoError::Revlog(varve_repo::RevlogError::Storage(_))) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let links = filelog.revs().map(|rev| filelog.linkrev(rev));
+        let links = links.filter_map(|link| view.changelog().rev_at(link));
+        revs.extend(links.filter(|rev| view.is_visible(*rev)).map(Some));
+    }
+    Ok(Some(Set::list(revs)))
+}
+
+/// Those that pass the options which ask something of each changeset.
+fn filtered(mut set: Set, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
+    let call = |function: &str, argument: &[u8]| {
+        let call = Expr::Call(
+            function.as_bytes().to_vec(),
+            vec![Expr::Text(argument.to_vec())],
+        );
+        engine.evaluate(&call)
+    };
+    let merges = || engine.evaluate(&Expr::Call(b"merge".to_vec(), Vec::new()));
+    if let Some(date) = matches.value("date").filter(|date| !date.is_empty()) {
+        set = set.and(call("date", date)?);
+    }
+    for (option, function) in [
+        ("keyword", "keyword"),
+        ("user", "user"),
+        ("branch", "branch"),
+        ("only-branch", "branch"),
+    ] {
+        let wanted = matches.list(option);
+        if !wanted.is_empty() {
+            let sets = wanted.iter().map(|argument| call(function, argument));
+            set = set.and(Set::chain(sets.collect::<Result<_, _>>()?));
+        }
+    }
+    let bookmarks = matches.list("bookmark");
+    if !bookmarks.is_empty() {
+        let sets = bookmarks.iter().map(|name| of_bookmark(engine, name));
+        set = set.and(Set::chain(sets.collect::<Result<_, _>>()?));
+    }
+    if matches.flag("only-merges") {
+        set = set.and(merges()?);
+    }
+    if matches.flag("no-merges") {
+        set = set.without(merges()?);
+    }
+    let pruned = matches.list("prune");
+    if !pruned.is_empty() {
+        let pruned = query(engine, &pruned)?;
+        set = set.without(engine.ancestors_of(&pruned)?);
+    }
+    Ok(set)
+}
+
+/// Changesets that only one bookmark leads to: neither another one nor the head of a branch.
+fn of_bookmark(engine: &Engine<'_>, name: &[u8]) -> Result<Set, Abort> {
+    let (bookmarks, changelog) = (engine.view().bookmarks(), engine.view().changelog());
+    let node = bookmarks.get(name).ok_or_else(|| {
+        let name = String::from_utf8_lossy(name);
+        Abort::new(format!("bookmark '{name}' does not exist"))
+    })?;
+    let own = Set::list(vec![changelog.rev(node)]);
+    let heads = engine.evaluate(&Expr::Call(b"head".to_vec(), Vec::new()))?;
+    let marked = bookmarks.values().map(|node| changelog.rev(node));
+    let others = Set::chain(vec![heads, Set::list(marked.collect())]).without(own.clone());
+    let below = engine.ancestors_of(&others)?;
+    Ok(engine.ancestors_of(&own)?.without(below))
+}

@@ -1,0 +1,17 @@
+//! Commands that show what a repository holds.
+
+pub(crate) mod annotate;
+pub(crate) mod bookmarks;
+pub(crate) mod branches;
+pub(crate) mod cat;
+pub(crate) mod diff;
+pub(crate) mod files;
+pub(crate) mod heads;
+pub(crate) mod identify;
+pub(crate) mod log;
+pub(crate) mod manifest;
+pub(crate) mod parents;
+pub(crate) mod phase;
+pub(crate) mod summary;
+pub(crate) mod tags;
+pub(crate) mod tip;

@@ -1,0 +1,78 @@
+//! `parents`: what the working folder or a changeset builds on.
+
+use crate::arguments::{Category, Command, Flag, Matches, STYLE, TEMPLATE};
+use crate::context::Session;
+use crate::render::changesets;
+use crate::ui::Abort;
+use varve_repo::Rev;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["parents"],
+    options: &[
+        Flag::value('r', "rev", "REV", "the parents of this changeset"),
+        STYLE,
+        TEMPLATE,
+    ],
+    arguments: 0..=1,
+    synopsis: "[-r REV] [FILE]",
+    summary: "show the parents of the working folder or of a changeset",
+    help: "With FILE, the changesets are shown in which the parents have changed it last.\n\n\
+           Ends with 0.",
+    category: Some(Category::Navigation),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let view = session.view()?;
+    let parents: Vec<Rev> = match matches.value("rev").filter(|rev| !rev.is_empty()) {
+        Some(rev) => match session.revision(Some(rev))? {
+            Some(rev) => view
+                .changelog()
+                .parents(rev)
+                .into_iter()
+                .flatten()
+                .collect(),
+            None => Vec::new(),
+        },
+        None => session.working_parents()?,
+    };
+    let shown = match matches.arguments() {
+        [] => parents,
+        _ => last_changes(session, matches, &parents)?,
+    };
+    let shown: Vec<Option<Rev>> = shown.into_iter().map(Some).collect();
+    if !shown.is_empty() || matches.value("template").is_some() {
+        changesets::show(session, matches, &shown)?;
+    }
+    Ok(0)
+}
+
+/// The changesets in which `parents` have changed the file that the argument names.
+fn last_changes(
+    session: &mut Session,
+    matches: &Matches,
+    parents: &[Rev],
+) -> Result<Vec<Rev>, Abort> {
+    let view = session.view()?;
+    let matcher = session.matcher(matches)?;
+    let file = match matcher.named() {
+        [file] if !matcher.is_wild() => file,
+        _ => return Err(Abort::new("can only specify an explicit filename")),
+    };
+    let mut found = Vec::new();
+    for parent in parents {
+        let text = view.manifest_text(Some(*parent))?;
+        let Some(entry) = view.find_in_manifest(&text, file)? else {
+            continue;
+        };
+        let filelog = view.filelog(file)?;
+        let link = filelog.rev(&entry.node).map(|rev| filelog.linkrev(rev));
+        found.extend(link.and_then(|link| view.changelog().rev_at(link)));
+    }
+    if found.is_empty() {
+        let file = String::from_utf8_lossy(file);
+        return Err(Abort::new(format!("'{file}' not found in manifest")));
+    }
+    Ok(found)
+}

@@ -1,0 +1,294 @@
+//! `summary`: where the working folder stands.
+
+use crate::arguments::{Category, Command, Matches};
+use crate::context::Session;
+use crate::render::changesets::Names;
+use crate::ui::Abort;
+use varve_repo::{Phase, RepoView, Rev, Unstable};
+use varve_workdir::{Dirstate, Listing, Status};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["summary", "sum"],
+    options: &[],
+    arguments: 0..=0,
+    synopsis: "",
+    summary: "summarize the state of the working folder",
+    help: "Tells the parents, the branch and the bookmarks of the working folder, how many files \
+           are changed, what an update would bring, and how many changesets are not public.\n\n\
+           Ends with 0.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
+    let view = session.view()?;
+    let names = Names::read(&view)?;
+    let parents = session.working_parents()?;
+    let unstable = view.unstable()?;
+    print_parents(session, (&view, &unstable), &names, &parents)?;
+    let branch = session.working_branch()?;
+    let line = [b"branch: ", &branch[..], b"\n"].concat();
+    if branch == varve_repo::DEFAULT_BRANCH {
+        session.status(line)?;
+    } else {
+        session.write(line)?;
+    }
+    print_bookmarks(session, &names, &parents)?;
+    let open = open_heads(&view, &branch)?;
+    print_commit(session, &view, &parents, &branch)?;
+    print_update(session, &view, &parents, &open)?;
+    print_phases(session, &view)?;
+    let counts = [
+        (unstable.orphans.len(), "orphan"),
+        (unstable.content_divergent.len(), "content-divergent"),
+        (unstable.phase_divergent.len(), "phase-divergent"),
+    ];
+    for (count, name) in counts.iter().filter(|(count, _)| *count > 0) {
+        session.status(format!("{name}: {count} changesets\n"))?;
+    }
+    Ok(0)
+}
+
+fn print_parents(
+    session: &mut Session,
+    (view, unstable): (&RepoView, &Unstable),
+    names: &Names,
+    parents: &[Rev],
+) -> Result<(), Abort> {
+    if parents.is_empty() {
+        let hex = session.hex(&varve_repo::Node::NULL);
+        let rest = if view.changelog().is_empty() {
+            "tip (empty repository)"
+        } else {
+            " (no revision checked out)"
+        };
+        return session.write(format!("parent: -1:{hex} {rest}\n"));
+    }
+    for parent in parents {
+        let line = format!("parent: {} ", session.rev_and_hex(*parent)?);
+        let tags = names.tags(*parent).join(&b' ');
+        let state: Vec<&str> = match unstable.obsolete.contains(parent) {
+            true => vec!["obsolete"],
+            false => unstable.names(*parent).collect(),
+        };
+        let state = match state.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", state.join(", ")),
+        };
+        session.write([line.as_bytes(), &tags, state.as_bytes(), b"\n"].concat())?;
+        let first = view.with_changeset(*parent, |changeset| {
+            let text = changeset.description.trim_ascii();
+            let line = text.split(|byte| *byte == b'\n').next();
+            line.unwrap_or_default().trim_ascii().to_vec()
+        })?;
+        if !first.is_empty() {
+            session.status([b" ", &first[..], b"\n"].concat())?;
+        }
+    }
+    Ok(())
+}
+
+fn print_bookmarks(session: &mut Session, names: &Names, parents: &[Rev]) -> Result<(), Abort> {
+    let marks = parents.iter().flat_map(|parent| names.bookmarks(*parent));
+    let mut marks: Vec<Vec<u8>> = marks.cloned().collect();
+    if marks.is_empty() {
+        return Ok(());
+    }
+    let mut line = b"bookmarks:".to_vec();
+    if let Some(active) = session.active_bookmark()?
+        && let Some(at) = marks.iter().position(|mark| *mark == active)
+    {
+        line.extend_from_slice(&[b" *", &marks.remove(at)[..]].concat());
+    }
+    for mark in marks {
+        line.push(b' ');
+        line.extend_from_slice(&mark);
+    }
+    line.push(b'\n');
+    session.write(line)
+}
+
+/// Heads of a branch that are not closed.
+fn open_heads(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
+    let Some(heads) = view.branchmap()?.get(branch) else {
+        return Ok(Vec::new());
+    };
+    let open = heads
+        .heads
+        .iter()
+        .filter(|head| !heads.closed.contains(head));
+    Ok(open.copied().collect())
+}
+
+/// Numbers of files with the word for them.
+type Counts = Vec<(usize, &'static str)>;
+
+/// How many files there are of each kind, in the order of the line, and whether a commit would
+/// have any of them.
+fn counted(session: &mut Session) -> Result<(Counts, bool), Abort> {
+    let listing = Listing {
+        unknown: true,
+        ..Listing::default()
+    };
+    let status = session.working_status(listing)?;
+    let dirstate = Dirstate::read(&session.repository()?)?;
+    let Status {
+        modified,
+        mut added,
+        mut removed,
+        deleted,
+        unknown,
+        ..
+    } = status;
+    let (mut renamed, mut copied) = (0, 0);
+    for (path, source) in dirstate.copies() {
+        let Some(at) = added.iter().position(|file| file == path) else {
+            continue;
+        };
+        added.remove(at);
+        match removed.iter().position(|file| file == source) {
+            Some(from) => {
+                removed.remove(from);
+                renamed += 1;
+            }
+            None => copied += 1,
+        }
+    }
+    let changed = modified.len() + added.len() + removed.len() + renamed + copied > 0;
+    let unresolved = varve_workdir::unresolved(&session.repository()?)?;
+    let counts = vec![
+        (modified.len(), "modified"),
+        (added.len(), "added"),
+        (removed.len(), "removed"),
+        (renamed, "renamed"),
+        (copied, "copied"),
+        (deleted.len(), "deleted"),
+        (unknown.len(), "unknown"),
+        (unresolved, "unresolved"),
+    ];
+    Ok((counts, changed))
+}
+
+fn print_commit(
+    session: &mut Session,
+    view: &RepoView,
+    parents: &[Rev],
+    branch: &[u8],
+) -> Result<(), Abort> {
+    let (counts, changed) = counted(session)?;
+    let words = counts.iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = words
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let mut line = words.join(", ");
+    let first = parents.first().copied();
+    let (parent_branch, closes) = match first {
+        Some(rev) => view.with_changeset(rev, |changeset| {
+            (changeset.branch().into_owned(), changeset.closes_branch())
+        })?,
+        None => (varve_repo::DEFAULT_BRANCH.to_vec(), false),
+    };
+    let heads = view
+        .branchmap()?
+        .get(branch)
+        .map(|heads| heads.heads.clone());
+    let heads = heads.unwrap_or_default();
+    let is_head = first.is_none_or(|rev| heads.contains(&rev));
+    let mut clean = false;
+    if parents.len() > 1 {
+        line += " (merge)";
+    } else if branch != parent_branch {
+        line += " (new branch)";
+    } else if closes && is_head {
+        line += " (head closed)";
+    } else if !changed {
+        line += " (clean)";
+        clean = true;
+    } else if !is_head {
+        line += " (new branch head)";
+    }
+    if is_secret(session, view, parents) {
+        line += " (secret)";
+    }
+    let line = format!("commit: {}\n", line.trim());
+    if clean {
+        session.status(line)
+    } else {
+        session.write(line)
+    }
+}
+
+/// Whether the next commit would be secret.
+fn is_secret(session: &Session, view: &RepoView, parents: &[Rev]) -> bool {
+    let asked = session.config.get("phases", "new-commit");
+    let by_parent = parents
+        .iter()
+        .any(|rev| view.phases().of(*rev) == Phase::Secret);
+    by_parent || matches!(asked, Some(b"secret" | b"2"))
+}
+
+fn print_update(
+    session: &mut Session,
+    view: &RepoView,
+    parents: &[Rev],
+    open: &[Rev],
+) -> Result<(), Abort> {
+    let theirs = with_ancestors(view, open);
+    let ours = with_ancestors(view, parents);
+    let news = theirs
+        .iter()
+        .zip(&ours)
+        .filter(|(theirs, ours)| **theirs && !**ours)
+        .count();
+    if news == 0 {
+        return session.status("update: (current)\n");
+    }
+    let at_head = parents.first().is_some_and(|parent| open.contains(parent));
+    session.write(if at_head {
+        let heads = open.len();
+        format!("update: {news} new changesets, {heads} branch heads (merge)\n")
+    } else {
+        format!("update: {news} new changesets (update)\n")
+    })
+}
+
+/// For each changeset whether it is one of these or an ancestor.
+fn with_ancestors(view: &RepoView, revs: &[Rev]) -> Vec<bool> {
+    let changelog = view.changelog();
+    let mut reached = vec![false; changelog.len()];
+    for rev in revs {
+        reached[rev.index()] = true;
+    }
+    for rev in changelog.revs().rev() {
+        if reached[rev.index()] {
+            for parent in changelog.parents(rev).into_iter().flatten() {
+                reached[parent.index()] = true;
+            }
+        }
+    }
+    reached
+}
+
+fn print_phases(session: &mut Session, view: &RepoView) -> Result<(), Abort> {
+    let (mut drafts, mut secrets) = (0, 0);
+    for rev in view.changelog().revs().filter(|rev| view.is_visible(*rev)) {
+        match view.phases().of(rev) {
+            Phase::Draft => drafts += 1,
+            Phase::Secret => secrets += 1,
+            Phase::Public => {}
+        }
+    }
+    let mut words = Vec::new();
+    if drafts > 0 {
+        words.push(format!("{drafts} draft"));
+    }
+    if secrets > 0 {
+        words.push(format!("{secrets} secret"));
+    }
+    if words.is_empty() {
+        return Ok(());
+    }
+    session.status(format!("phases: {}\n", words.join(", ")))
+}

@@ -1,0 +1,58 @@
+//! `tags`: names of changesets that stay where they are.
+
+use crate::arguments::{Category, Command, Matches, TEMPLATE};
+use crate::context::Session;
+use crate::render::Formatter;
+use crate::ui::{Abort, columns};
+use varve_repo::Rev;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["tags"],
+    options: &[TEMPLATE],
+    arguments: 0..=0,
+    synopsis: "",
+    summary: "list the tags, newest changeset first",
+    help: "With -v, tags that only this repository has are marked as local. With -q, only names \
+           are printed.\n\nEnds with 0.",
+    category: Some(Category::Organization),
+    run,
+};
+
+/// Where the number of the changeset ends.
+const COLUMNS: usize = 30;
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    session.tell_of_markers()?;
+    let view = session.view()?;
+    let changelog = view.changelog();
+    let local = view.local_tag_names()?;
+    let mut tags: Vec<(Option<Rev>, Vec<u8>)> = Vec::new();
+    for (name, node) in view.tags()? {
+        tags.push((changelog.rev(&node), name));
+    }
+    tags.push((view.tip(), b"tip".to_vec()));
+    tags.sort_unstable();
+    let (quiet, verbose) = (session.verbosity.quiet, session.verbosity.verbose);
+    let mut out = Formatter::new(session, matches, "tags")?;
+    for (rev, name) in tags.into_iter().rev() {
+        let node = changelog.node_or_null(rev);
+        let number = rev.map_or(-1, |rev| i64::from(rev.0));
+        let kind = if local.contains(&name) { "local" } else { "" };
+        out.item(session)?;
+        out.field(session, "tag", &name, &name)?;
+        if !quiet || !out.is_plain() {
+            out.data("rev", number);
+            out.data("node", node);
+            let (pad, hex) = (columns::padding(&name, COLUMNS), session.hex(&node));
+            out.plain(session, format!("{pad} {number:5}:{hex}"))?;
+        }
+        out.data("type", kind);
+        if verbose && !kind.is_empty() {
+            out.plain(session, format!(" {kind}"))?;
+        }
+        out.plain(session, "\n")?;
+    }
+    out.end(session)?;
+    Ok(0)
+}

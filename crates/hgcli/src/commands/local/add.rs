@@ -1,0 +1,98 @@
+//! `add`: track files from the next commit on.
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::commands::local::change::{Change, Portability, portability};
+use crate::context::Session;
+use crate::ui::Abort;
+use std::collections::{BTreeSet, HashSet};
+
+/// `-n`, of all commands that change what is tracked.
+pub(crate) const DRY_RUN: Flag =
+    Flag::flag('n', "dry-run", "say what would be done, and do nothing");
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["add"],
+    options: &[
+        INCLUDE,
+        EXCLUDE,
+        Flag::flag('S', "subrepos", "include subrepositories"),
+        DRY_RUN,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [FILE]...",
+    summary: "track files from the next commit on",
+    help: "Without names, all files are added that are neither tracked nor ignored. An ignored \
+           file is added if it is named.\n\n\
+           Ends with 0; with 1 if a file could not be added.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+/// Refuses `-S` where there is something that it would mean.
+pub(crate) fn refuse_subrepositories(session: &Session, matches: &Matches) -> Result<(), Abort> {
+    if matches.flag("subrepos") && session.root()?.join(".hgsub").exists() {
+        return Err(Abort::new("subrepositories are not supported"));
+    }
+    Ok(())
+}
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    refuse_subrepositories(session, matches)?;
+    let matcher = session.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(session)?;
+    let mut rejected = session.tell_missing(&matcher, &change.dirstate)?;
+    let status = change.status(session, &matcher, true)?;
+    let mut candidates: BTreeSet<Vec<u8>> = change
+        .unknown_or_named(&matcher, &status)
+        .into_iter()
+        .collect();
+    let again = status.removed.iter().filter(|file| change.exists(file));
+    candidates.extend(again.cloned());
+    let named = matcher.named().iter();
+    let named = named.filter(|file| change.dirstate.get(file).is_some() && matcher.matches(file));
+    candidates.extend(named.cloned());
+    let mut collisions = Collisions::default();
+    let mut files = Vec::new();
+    for file in candidates {
+        collisions.check(session, &change, &file)?;
+        if session.verbosity.verbose || !matcher.is_exact(&file) {
+            let line = [b"adding ", &session.shown_path(&file)?[..], b"\n"].concat();
+            session.status(line)?;
+        }
+        files.push(file);
+    }
+    if !matches.flag("dry-run") {
+        let refused = change.add(session, &files)?;
+        rejected.extend(refused.into_iter().filter(|file| matcher.is_exact(file)));
+        change.end()?;
+    }
+    Ok(u8::from(!rejected.is_empty()))
+}
+
+/// Finds names that differ from others only in the case of letters.
+#[derive(Default)]
+struct Collisions {
+    /// All names so far in lower case; read when the first is looked for.
+    lower: Option<HashSet<Vec<u8>>>,
+}
+
+impl Collisions {
+    fn check(&mut self, session: &mut Session, change: &Change, file: &[u8]) -> Result<(), Abort> {
+        let all = self.lower.get_or_insert_with(|| {
+            let entries = change.dirstate.iter();
+            entries.map(|(path, _)| path.to_ascii_lowercase()).collect()
+        });
+        let is_new = all.insert(file.to_ascii_lowercase());
+        if is_new || change.dirstate.get(file).is_some() {
+            return Ok(());
+        }
+        let shown = String::from_utf8_lossy(file);
+        let message = format!("possible case-folding collision for {shown}");
+        match portability(session) {
+            Portability::Ignore => Ok(()),
+            Portability::Warn => session.warn(format!("warning: {message}\n")),
+            Portability::Abort => Err(Abort::new(message)),
+        }
+    }
+}

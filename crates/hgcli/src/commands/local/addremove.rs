@@ -1,0 +1,182 @@
+//! `addremove`: track what came, and stop tracking what is gone.
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
+use crate::commands::local::change::Change;
+use crate::context::Session;
+use crate::ui::Abort;
+use std::collections::BTreeMap;
+use varve_lang::patterns::Matcher;
+use varve_workdir::{Candidate, Rename, WorkingFiles, renames};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["addremove"],
+    options: &[
+        Flag::value(
+            's',
+            "similarity",
+            "SIMILARITY",
+            "how alike a renamed file is, in percent",
+        ),
+        Flag::flag('S', "subrepos", "include subrepositories"),
+        INCLUDE,
+        EXCLUDE,
+        DRY_RUN,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [FILE]...",
+    summary: "track all new files, and stop tracking all that are gone",
+    help: "Ignored files are not added. A file that is gone and a new one that is alike to the \
+           percentage of -s are recorded as a rename; without -s only if they are the same, with \
+           -s 0 never.\n\n\
+           Ends with 0; with 1 if a name is not there.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    refuse_subrepositories(session, matches)?;
+    let similarity = similarity(matches)?;
+    let matcher = session.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(session)?;
+    let missing = session.tell_missing(&matcher, &change.dirstate)?;
+    let status = change.status(session, &matcher, true)?;
+    let (back, removed): (Vec<_>, Vec<_>) = status
+        .removed
+        .iter()
+        .cloned()
+        .partition(|file| change.exists(file));
+    let mut new = change.unknown_or_named(&matcher, &status);
+    let unknown = new.clone();
+    new.extend(back);
+    let names = Names {
+        relative: session.shows_relative(!matches.arguments().is_empty())?,
+    };
+    tell_changes(session, &names, &matcher, &new, &status.deleted)?;
+    let found = if similarity > 0.0 {
+        let gone = [removed, status.deleted.clone()].concat();
+        let came = [status.added, unknown].concat();
+        find_renames(session, &change, &gone, &came, similarity)?
+    } else {
+        Vec::new()
+    };
+    let mut sources = BTreeMap::new();
+    for rename in found {
+        let exact = matcher.is_exact(&rename.from) && matcher.is_exact(&rename.to);
+        if session.verbosity.verbose || !exact {
+            tell_rename(session, &names, &rename)?;
+        }
+        sources.insert(rename.to, rename.from);
+    }
+    if !matches.flag("dry-run") {
+        for file in &status.deleted {
+            change.dirstate.remove(file);
+        }
+        new.sort_unstable();
+        change.add(session, &new)?;
+        for (to, from) in sources {
+            change.dirstate.copy(&to, Some(&from));
+        }
+        change.end()?;
+    }
+    Ok(u8::from(!missing.is_empty()))
+}
+
+/// A share from 0 to 1.
+fn similarity(matches: &Matches) -> Result<f64, Abort> {
+    let text = match matches.value("similarity") {
+        None | Some(b"") => return Ok(1.0),
+        Some(text) => String::from_utf8_lossy(text).into_owned(),
+    };
+    let number: f64 = text
+        .trim()
+        .parse()
+        .map_err(|_| Abort::new("similarity must be a number"))?;
+    if !(0.0..=100.0).contains(&number) {
+        return Err(Abort::new("similarity must be between 0 and 100"));
+    }
+    Ok(number / 100.0)
+}
+
+/// How paths are shown: from the root on if none was named.
+struct Names {
+    relative: bool,
+}
+
+impl Names {
+    fn show(&self, session: &Session, path: &[u8]) -> Result<Vec<u8>, Abort> {
+        match self.relative {
+            true => session.relative(path),
+            false => Ok(path.to_vec()),
+        }
+    }
+}
+
+fn tell_changes(
+    session: &mut Session,
+    names: &Names,
+    matcher: &Matcher,
+    new: &[Vec<u8>],
+    deleted: &[Vec<u8>],
+) -> Result<(), Abort> {
+    let mut lines: Vec<(&[u8], &str)> = Vec::new();
+    lines.extend(new.iter().map(|file| (&file[..], "adding ")));
+    lines.extend(deleted.iter().map(|file| (&file[..], "removing ")));
+    lines.sort_unstable();
+    for (file, word) in lines {
+        if session.verbosity.verbose || !matcher.is_exact(file) {
+            let shown = names.show(session, file)?;
+            session.status([word.as_bytes(), &shown[..], b"\n"].concat())?;
+        }
+    }
+    Ok(())
+}
+
+fn tell_rename(session: &mut Session, names: &Names, rename: &Rename) -> Result<(), Abort> {
+    let percent = (rename.score * 100.0) as u32;
+    let (from, to) = (
+        names.show(session, &rename.from)?,
+        names.show(session, &rename.to)?,
+    );
+    let score = format!(" ({percent}% similar)\n");
+    let line = [
+        b"recording removal of ",
+        &from[..],
+        b" as rename to ",
+        &to,
+        score.as_bytes(),
+    ];
+    session.status(line.concat())
+}
+
+fn find_renames(
+    session: &mut Session,
+    change: &Change,
+    gone: &[Vec<u8>],
+    came: &[Vec<u8>],
+    least: f64,
+) -> Result<Vec<Rename>, Abort> {
+    if gone.is_empty() || came.is_empty() {
+        return Ok(Vec::new());
+    }
+    let view = session.view()?;
+    let first = view.changelog().rev(&change.dirstate.parents()[0]);
+    let text = view.manifest_text(first)?;
+    let mut removed = Vec::new();
+    for path in gone {
+        if let Some(entry) = view.find_in_manifest(&text, path)? {
+            let (path, content) = (path.clone(), view.file_content(path, &entry.node)?);
+            removed.push(Candidate { path, content });
+        }
+    }
+    let working = WorkingFiles::new(change.repository.root());
+    let mut added = Vec::new();
+    for path in came {
+        let (path, (content, _)) = (path.clone(), working.read(path)?);
+        added.push(Candidate { path, content });
+    }
+    removed.sort_by(|a, b| a.path.cmp(&b.path));
+    added.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(renames(&removed, &added, least))
+}

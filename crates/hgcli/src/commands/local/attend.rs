@@ -1,0 +1,222 @@
+//! Watching an update at the terminal: what is told of it, what is asked, and what merges files.
+
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::ui::{Abort, environment};
+use std::io::{self, BufRead, IsTerminal, Write};
+use varve_config::hgrc::Files;
+use varve_workdir::{Answer, Attendant, Backups, Chosen, News, Question, Tool, ToolChoice};
+
+/// Tells and asks in a session's name.
+pub(crate) struct Watcher<'s> {
+    session: &'s mut Session,
+    interactive: bool,
+    /// The first thing that could not be printed.
+    failed: Option<Abort>,
+}
+
+impl<'s> Watcher<'s> {
+    /// Asks only if somebody is there to answer.
+    pub(crate) fn new(session: &'s mut Session, matches: &Matches) -> Result<Self, Abort> {
+        let is_there = io::stdin().is_terminal();
+        let interactive = session.config.boolean("ui", "interactive", is_there)?;
+        Ok(Watcher {
+            interactive: interactive && !matches.flag("noninteractive"),
+            session,
+            failed: None,
+        })
+    }
+
+    /// Fails if anything could not be printed.
+    pub(crate) fn finish(self) -> Result<(), Abort> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn keep(&mut self, printed: Result<(), Abort>) {
+        if let Err(abort) = printed {
+            self.failed.get_or_insert(abort);
+        }
+    }
+
+    fn print(&mut self, news: &News<'_>) -> Result<(), Abort> {
+        let session = &mut *self.session;
+        let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
+        match news {
+            News::Planned => session.note("resolving manifests\n"),
+            News::Removing(path) => session.note(line(&[b"removing ", path])),
+            News::Getting(path) => session.note(line(&[b"getting ", path])),
+            News::Moving { from, to } => session.note(line(&[b"moving ", from, b" to ", to])),
+            News::RenamedTwice { source, names } => {
+                let what = b" was renamed multiple times to:\n";
+                session.warn(possible_conflict(source, what, names))
+            }
+            News::RenamedAndDeleted { source, names } => {
+                let what = b" was deleted and renamed to:\n";
+                session.warn(possible_conflict(source, what, names))
+            }
+            News::NoToolConfigured => session.note("couldn't find merge tool hgmerge\n"),
+            News::ToolCannot { tool, path, what } => session.warn(line(&[
+                b"tool ",
+                tool.as_bytes(),
+                b" (for pattern ",
+                path,
+                b") can't handle ",
+                what.as_bytes(),
+            ])),
+            News::NoTool(path) => session.warn(line(&[b"no tool found to merge ", path])),
+            News::Merging { ours, theirs, dest } if ours == theirs && ours == dest => {
+                session.status(line(&[b"merging ", ours]))
+            }
+            News::Merging { ours, theirs, dest } => {
+                session.status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
+            }
+            News::LooksBinary(path) => {
+                session.warn(line(&[b"warning: ", path, b" looks like a binary file."]))
+            }
+            News::IsLink { tool, path } => session.warn(line(&[
+                b"warning: internal ",
+                tool.as_bytes(),
+                b" cannot merge symlinks for ",
+                path,
+            ])),
+            News::KeepsMode(path) => session.warn(line(&[
+                b"warning: cannot merge flags for ",
+                path,
+                b" without common ancestor - keeping local flags",
+            ])),
+            News::Conflicts(path) => session.warn(line(&[
+                b"warning: conflicts while merging ",
+                path,
+                b"! (edit, then use 'hg resolve --mark')",
+            ])),
+        }
+    }
+
+    fn ask(&mut self, text: &[u8], answers: &[(u8, Answer)]) -> Result<Answer, Abort> {
+        loop {
+            self.session.write(text)?;
+            if !self.interactive {
+                self.session.write("u\n")?;
+                return Ok(Answer::Unresolved);
+            }
+            self.session.out.flush()?;
+            let mut typed = String::new();
+            if io::stdin().lock().read_line(&mut typed)? == 0 {
+                self.session.write("\n")?;
+                return Ok(Answer::Unresolved);
+            }
+            let letter = typed.trim().to_ascii_lowercase();
+            if letter.is_empty() || letter == "u" {
+                return Ok(Answer::Unresolved);
+            }
+            let known = answers
+                .iter()
+                .find(|(known, _)| letter.as_bytes() == [*known]);
+            if let Some((_, answer)) = known {
+                return Ok(*answer);
+            }
+            self.session.write("unrecognized response\n")?;
+        }
+    }
+}
+
+fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {
+    let mut text = [b"note: possible conflict - ", source, what].concat();
+    for name in names {
+        text.extend_from_slice(&[b" ", &name[..], b"\n"].concat());
+    }
+    text
+}
+
+impl Attendant for Watcher<'_> {
+    fn hear(&mut self, news: &News<'_>) {
+        let printed = self.print(news);
+        self.keep(printed);
+    }
+
+    fn decide(&mut self, question: &Question<'_>) -> Answer {
+        let (path, rest, answers) = match question {
+            Question::DeletedThere(path) => (
+                path,
+                "' was deleted in other [destination] but was modified in local [working copy].\n\
+                 You can use (c)hanged version, (d)elete, or leave (u)nresolved.\n",
+                [(b'c', Answer::Ours), (b'd', Answer::Theirs)],
+            ),
+            Question::DeletedHere(path) => (
+                path,
+                "' was deleted in local [working copy] but was modified in other [destination].\n\
+                 You can use (c)hanged version, leave (d)eleted, or leave (u)nresolved.\n",
+                [(b'c', Answer::Theirs), (b'd', Answer::Ours)],
+            ),
+            Question::WhoseFile(path) => (
+                path,
+                "' needs to be resolved.\n\
+                 You can keep (l)ocal [working copy], take (o)ther [destination], or leave \
+                 (u)nresolved.\n",
+                [(b'l', Answer::Ours), (b'o', Answer::Theirs)],
+            ),
+        };
+        let what = b"What do you want to do? ";
+        let text = [&b"file '"[..], path, rest.as_bytes(), what].concat();
+        match self.ask(&text, &answers) {
+            Ok(answer) => answer,
+            Err(abort) => {
+                self.keep(Err(abort));
+                Answer::Unresolved
+            }
+        }
+    }
+}
+
+impl Session {
+    /// What merges files: the call's tool, or that of the environment or the configuration.
+    pub(crate) fn tool_choice(&self, tool: Option<&[u8]>) -> ToolChoice {
+        ToolChoice {
+            chosen: self.chosen_tool(tool),
+            backups: self.backup_folder(),
+        }
+    }
+
+    /// Where files are kept before they are overwritten: `ui.origbackuppath`.
+    pub(crate) fn backup_folder(&self) -> Backups {
+        let set = self.config.get("ui", "origbackuppath");
+        match set.filter(|path| !path.is_empty()) {
+            Some(path) => Backups::Below(environment::Environment.expand(path)),
+            None => Backups::Beside,
+        }
+    }
+
+    fn chosen_tool(&self, tool: Option<&[u8]>) -> Chosen {
+        let program = |name: &[u8]| {
+            let name = String::from_utf8_lossy(name);
+            Chosen::Unsupported(format!("merge tool '{name}'"))
+        };
+        let variable = environment::variable("HGMERGE").filter(|tool| !tool.is_empty());
+        if let Some(name) = tool.or(variable.as_deref()).filter(|name| !name.is_empty()) {
+            return Tool::named(name).map_or_else(|| program(name), Chosen::Forced);
+        }
+        for section in ["merge-patterns", "merge-tools"] {
+            if !self.config.section(section).is_empty() {
+                return Chosen::Unsupported(format!("configuration section '{section}'"));
+            }
+        }
+        let markers = self.config.text("ui", "mergemarkers");
+        if markers.is_some_and(|markers| markers.eq_ignore_ascii_case("detailed")) {
+            return Chosen::Unsupported("ui.mergemarkers=detailed".to_owned());
+        }
+        let configured = self
+            .config
+            .get("ui", "merge")
+            .filter(|name| !name.is_empty());
+        match configured {
+            Some(name) => Tool::named(name).map_or_else(|| program(name), Chosen::Configured),
+            None if is_on_path("hgmerge") => program(b"hgmerge"),
+            None => Chosen::Default,
+        }
+    }
+}
+
+fn is_on_path(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+}

@@ -1,0 +1,83 @@
+//! `branch`: the branch of the next commit.
+
+use crate::arguments::{Category, Command, Flag, Matches};
+use crate::commands::names;
+use crate::context::Session;
+use crate::ui::Abort;
+use varve_repo::{DEFAULT_BRANCH, Locked};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["branch"],
+    options: &[
+        Flag::flag('f', "force", "even if there is a branch of this name"),
+        Flag::flag('C', "clean", "go back to the branch of the parent"),
+    ],
+    arguments: 0..=1,
+    synopsis: "[-fC] [NAME]",
+    summary: "set or show the current branch name",
+    help: "Without NAME, shows the branch of the next commit. With NAME, the next commit begins \
+           that branch; until then it is not there for others.\n\nEnds with 0.",
+    category: Some(Category::Organization),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let repository = session.repository()?;
+    let name = matches
+        .arguments()
+        .first()
+        .map(|name| session.text(name.trim_ascii()))
+        .transpose()?;
+    let name = name.filter(|name| !name.is_empty());
+    if matches.flag("clean") {
+        let _lock = session.lock(Locked::WorkingCopy)?;
+        let parents = parent_branches(session)?;
+        let own = parents.first().cloned();
+        let own = own.unwrap_or_else(|| DEFAULT_BRANCH.to_vec());
+        varve_workdir::set_branch(&repository, &own)?;
+        session.status([b"reset working directory to branch ", &own[..], b"\n"].concat())?;
+        return Ok(0);
+    }
+    let Some(name) = name else {
+        let branch = varve_workdir::branch(&repository)?;
+        session.write([&branch[..], b"\n"].concat())?;
+        return Ok(0);
+    };
+    let _lock = session.lock(Locked::WorkingCopy)?;
+    session.tell_of_markers()?;
+    let branches = session.view()?.branchmap()?.clone();
+    if !matches.flag("force") && branches.contains_key(&name) {
+        let parents = parent_branches(session)?;
+        if !parents.contains(&name) {
+            return Err(Abort::new("a branch of the same name already exists")
+                .hint("use 'hg update' to switch to it"));
+        }
+    }
+    let name = if branches.contains_key(&name) {
+        name
+    } else {
+        names::checked(&name, "branch")?
+    };
+    varve_workdir::set_branch(&repository, &name)?;
+    session.status([b"marked working directory as branch ", &name[..], b"\n"].concat())?;
+    // Who has made one knows it.
+    let others = branches
+        .iter()
+        .any(|(other, heads)| other != DEFAULT_BRANCH && heads.heads.len() > heads.closed.len());
+    if !others {
+        session.status("(branches are permanent and global, did you want a bookmark?)\n")?;
+    }
+    Ok(0)
+}
+
+fn parent_branches(session: &mut Session) -> Result<Vec<Vec<u8>>, Abort> {
+    let view = session.view()?;
+    let mut branches = Vec::new();
+    for node in view.working_parents()? {
+        if let Some(rev) = view.changelog().rev(&node) {
+            branches.push(view.with_changeset(rev, |changeset| changeset.branch().into_owned())?);
+        }
+    }
+    Ok(branches)
+}

@@ -1,0 +1,210 @@
+//! Changing which files are tracked: the lock, the dirstate, and what `add` means.
+
+use crate::context::Session;
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use varve_lang::patterns::Matcher;
+use varve_repo::{Lock, Locked, Repository};
+use varve_workdir::{Dirstate, Listing, State, Status, StatusRequest, working_status};
+
+/// Files from this size on are warned about, unless `ui.large-file-limit` says otherwise.
+const LARGE: u64 = 10 << 20;
+
+/// A change of the dirstate under the lock of the working copy.
+pub(crate) struct Change {
+    pub(crate) repository: Repository,
+    pub(crate) dirstate: Dirstate,
+    _lock: Lock,
+}
+
+impl Change {
+    /// Takes the lock and reads the dirstate.
+    pub(crate) fn begin(session: &mut Session) -> Result<Change, Abort> {
+        let repository = session.repository()?;
+        let lock = session.lock(Locked::WorkingCopy)?;
+        let dirstate = Dirstate::read(&repository)?;
+        Ok(Change {
+            repository,
+            dirstate,
+            _lock: lock,
+        })
+    }
+
+    /// Writes what changed.
+    pub(crate) fn end(mut self) -> Result<(), Abort> {
+        Ok(self.dirstate.write(&self.repository)?)
+    }
+
+    /// Where a file of the working copy lies.
+    pub(crate) fn path(&self, file: &[u8]) -> PathBuf {
+        self.repository.root().join(OsStr::from_bytes(file))
+    }
+
+    /// Whether anything is there, a link that leads nowhere too.
+    pub(crate) fn exists(&self, file: &[u8]) -> bool {
+        self.path(file).symlink_metadata().is_ok()
+    }
+
+    /// The files that match, with clean ones and, if they are wanted, those that are not tracked.
+    pub(crate) fn status(
+        &self,
+        session: &mut Session,
+        matcher: &Matcher,
+        unknown: bool,
+    ) -> Result<Status, Abort> {
+        let ignore = match unknown {
+            true => session.ignore()?,
+            false => Default::default(),
+        };
+        let stop = session.stop.clone();
+        let request = StatusRequest {
+            repository: &self.repository,
+            dirstate: &self.dirstate,
+            matcher,
+            ignore: &ignore,
+            listing: Listing {
+                unknown,
+                ignored: false,
+                clean: true,
+            },
+            stop: &stop,
+        };
+        Ok(working_status(&request)?.status)
+    }
+
+    /// Ignored files that arguments name are meant all the same.
+    pub(crate) fn unknown_or_named(&self, matcher: &Matcher, status: &Status) -> Vec<Vec<u8>> {
+        let mut files = status.unknown.clone();
+        let named = matcher.named().iter().filter(|path| {
+            let metadata = self.path(path).symlink_metadata();
+            let is_file = metadata.is_ok_and(|found| found.is_file() || found.is_symlink());
+            is_file && matcher.matches(path) && self.dirstate.get(path).is_none()
+        });
+        files.extend(named.cloned());
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
+    /// Tracks files; says of those that cannot be why, and gives them.
+    pub(crate) fn add(
+        &mut self,
+        session: &mut Session,
+        files: &[Vec<u8>],
+    ) -> Result<Vec<Vec<u8>>, Abort> {
+        let mut rejected = Vec::new();
+        let limit = session
+            .config
+            .bytes("ui", "large-file-limit")?
+            .unwrap_or(LARGE);
+        for file in files {
+            warn_unportable(session, file)?;
+            let shown = session.shown_path(file)?;
+            let warn = |session: &mut Session, words: &str| {
+                session.warn([&shown[..], words.as_bytes()].concat())
+            };
+            let Ok(metadata) = self.path(file).symlink_metadata() else {
+                warn(session, " does not exist!\n")?;
+                rejected.push(file.clone());
+                continue;
+            };
+            if limit != 0 && metadata.len() > limit {
+                let size = 3 * metadata.len() / 1_000_000;
+                warn(
+                    session,
+                    &format!(": up to {size} MB of RAM may be required to manage this file\n"),
+                )?;
+                let line = [
+                    b"(use 'hg revert ",
+                    &shown[..],
+                    b"' to cancel the pending addition)\n",
+                ];
+                session.warn(line.concat())?;
+            }
+            if !(metadata.is_file() || metadata.is_symlink()) {
+                warn(
+                    session,
+                    " not added: only files and symlinks supported currently\n",
+                )?;
+                rejected.push(file.clone());
+            } else if self.dirstate.is_tracked(file) {
+                warn(session, " already tracked!\n")?;
+            } else {
+                self.dirstate.add(file);
+            }
+        }
+        Ok(rejected)
+    }
+
+    /// Whether the file is in a parent and still tracked.
+    pub(crate) fn is_committed(&self, file: &[u8]) -> bool {
+        let item = self.dirstate.get(file);
+        item.is_some_and(|item| matches!(item.state(), State::Normal | State::Merged))
+    }
+}
+
+/// Says that a name would make trouble on Windows; refuses one that no repository may have.
+pub(crate) fn warn_unportable(session: &mut Session, file: &[u8]) -> Result<(), Abort> {
+    if file.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        let shown = quoted(&escaped(file));
+        return Err(Abort::new(format!(
+            "'\\n' and '\\r' disallowed in filenames: {shown}"
+        )));
+    }
+    let mode = portability(session);
+    let Some(reason) = varve_repo::unportable(file).filter(|_| mode != Portability::Ignore) else {
+        return Ok(());
+    };
+    let message = format!("{reason}: {}", quoted(&String::from_utf8_lossy(file)));
+    if mode == Portability::Abort {
+        return Err(Abort::new(message));
+    }
+    session.warn(format!("warning: {message}\n"))
+}
+
+/// What is done about names that would make trouble elsewhere: `ui.portablefilenames`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Portability {
+    /// Nothing.
+    Ignore,
+    /// They are told of.
+    Warn,
+    /// They are refused.
+    Abort,
+}
+
+/// As configured.
+pub(crate) fn portability(session: &Session) -> Portability {
+    let setting = session.config.get("ui", "portablefilenames");
+    match &setting.unwrap_or(b"warn").to_ascii_lowercase()[..] {
+        b"ignore" | b"false" | b"0" | b"no" | b"off" => Portability::Ignore,
+        b"abort" => Portability::Abort,
+        _ => Portability::Warn,
+    }
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
+}
+
+/// As a shell would need it.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@%_-+=:,./".contains(&byte);
+    if !text.is_empty() && text.bytes().all(|byte| plain(byte) && byte != b':') {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_as_for_a_shell() {
+        assert_eq!(quoted("x."), "x.");
+        assert_eq!(quoted("b\\"), "'b\\'");
+    }
+}

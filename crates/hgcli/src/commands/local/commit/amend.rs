@@ -1,0 +1,468 @@
+//! `commit --amend`: a new changeset in the place of the working folder's parent.
+
+use super::before::{self, Before};
+use super::{CLOSING, closes, look, refuse_interrupted, tell_written, words};
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::context::evolution::{Evolution, evolution};
+use crate::ui::Abort;
+use std::sync::Arc;
+use varve_exchange::generate::SectionSizes;
+use varve_repo::{Audience, CommitBatch, Lock, Locked, Node, Phase, RepoView, Repository, Rev};
+use varve_workdir::filesets::FilesAt;
+use varve_workdir::{
+    AMEND, Amend, AmendPlace, Amended, Dirstate, Marker, PathAuditor, Status, Tree, Words, message,
+};
+
+/// Extra fact that names the amended changeset.
+const SOURCE: &[u8] = b"amend_source";
+
+/// Hooks that Mercurial calls for what it bundles and stores again when it removes a changeset.
+const OF_STRIPPING: &[&str] = &[
+    "preoutgoing",
+    "outgoing",
+    "prechangegroup",
+    "pretxnchangegroup",
+    "changegroup",
+    "incoming",
+];
+
+/// What the amended changeset says.
+struct Old {
+    rev: Rev,
+    node: Node,
+    user: Vec<u8>,
+    date: (i64, i32),
+    branch: Vec<u8>,
+    /// Without that of the branch.
+    extras: Vec<(Vec<u8>, Vec<u8>)>,
+    description: Vec<u8>,
+    phase: Phase,
+}
+
+/// What the new one will say.
+struct New {
+    user: Vec<u8>,
+    date: (i64, i32),
+    extras: Vec<(Vec<u8>, Vec<u8>)>,
+    description: Vec<u8>,
+}
+
+/// Runs `commit --amend`; `phase` is what the options say.
+pub(super) fn run(
+    session: &mut Session,
+    matches: &Matches,
+    phase: Option<Phase>,
+) -> Result<u8, Abort> {
+    let repository = session.repository()?;
+    let working_copy = session.lock(Locked::WorkingCopy)?;
+    let lock = session.lock(Locked::Store)?;
+    let mut dirstate = Dirstate::read(&repository)?;
+    let before = Before::look(session, &repository, &dirstate)?;
+    let evolution = evolution(session)?;
+    if !evolution.markers {
+        session.refuse_hooks("commit --amend", OF_STRIPPING)?;
+    }
+    if closes(matches) && !before.is_merge() {
+        before.check_close(matches)?;
+    }
+    let old = Old::read(before.view(), may_be_amended(session, &before, evolution)?)?;
+    refuse_interrupted(&repository)?;
+    session.note(format!("amending changeset {}\n", short(&old.node)))?;
+    // Hooks may refuse before the user has typed anything.
+    let options = words::write_options(session, &repository)?;
+    let batch = repository.begin_named(lock, options, AMEND)?;
+    words::check(matches)?;
+    let auditor = PathAuditor::new(session.root()?);
+    let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let status = look(session, matches, (&repository, &matcher), &mut dirstate)?;
+    let Some(new) = New::of(session, matches, (&before, &old), &status)? else {
+        dirstate.write(&repository)?;
+        batch.finish()?;
+        session.status("nothing changed\n")?;
+        return Ok(super::NOTHING);
+    };
+    let amendment = Amendment {
+        before: &before,
+        old: &old,
+        new: &new,
+        status: &status,
+        phase: phase.unwrap_or(old.phase),
+        markers: evolution.markers,
+    };
+    let orphans = before.view().orphans()?.len();
+    let node = amendment.make(session, (&repository, batch), &mut dirstate)?;
+    drop(working_copy);
+    session.forget_view();
+    before::tell_committed(session, &node)?;
+    let unstable = session.view()?.orphans()?.len();
+    if unstable > orphans {
+        let count = unstable - orphans;
+        session.warn(format!("{count} new orphan changesets\n"))?;
+    }
+    Ok(0)
+}
+
+/// All that is known before anything is written.
+struct Amendment<'a> {
+    before: &'a Before,
+    old: &'a Old,
+    new: &'a New,
+    status: &'a Status,
+    phase: Phase,
+    /// Whether the old changeset stays, marked as obsolete.
+    markers: bool,
+}
+
+impl Amendment<'_> {
+    fn make(
+        &self,
+        session: &mut Session,
+        (repository, batch): (&Repository, CommitBatch),
+        dirstate: &mut Dirstate,
+    ) -> Result<Node, Abort> {
+        let Amendment { old, new, .. } = *self;
+        // For the user, should the commit fail.
+        let last = repository.root().join(".hg/last-message.txt");
+        let _ = std::fs::write(last, &new.description);
+        let extras = new.extras.iter();
+        let extras: Vec<(&[u8], &[u8])> =
+            extras.map(|(key, value)| (&key[..], &value[..])).collect();
+        let words = Words {
+            user: &new.user,
+            date: new.date,
+            branch: &self.before.branch,
+            extras: &extras,
+            description: &new.description,
+            phase: self.phase,
+        };
+        let author = match session.config.get("devel", "user.obsmarker") {
+            Some(author) => author.to_vec(),
+            None if self.markers => {
+                // Mercurial looks for the name twice, and so tells twice of a guess.
+                session.username()?;
+                session.username()?
+            }
+            None => Vec::new(),
+        };
+        let marker = Marker {
+            date: words::default_date(session)?,
+            user: &author,
+            effects: new.effects(old, &self.before.branch),
+        };
+        let place = AmendPlace {
+            repository,
+            batch,
+            stop: &session.stop,
+        };
+        let what = Amend {
+            view: &*repository.view_for(Audience::Everything)?,
+            old: old.rev,
+            marker: self.markers.then_some(&marker),
+        };
+        let made = varve_workdir::amend(place, dirstate, self.status, &words, &what)?;
+        tell_amended(session, repository, old, (&made.node, self.status))?;
+        let node = made.node;
+        if !self.markers {
+            strip(session, repository, old, made)?;
+        }
+        Ok(node)
+    }
+}
+
+fn short(node: &Node) -> String {
+    node.to_string()[..12].to_owned()
+}
+
+/// The changeset to be amended, unless something speaks against that.
+fn may_be_amended(
+    session: &mut Session,
+    before: &Before,
+    evolution: Evolution,
+) -> Result<Rev, Abort> {
+    let view = session.view()?;
+    let old = match before.parents() {
+        [] => {
+            return Err(
+                Abort::new("cannot amend the null revision").hint("no changeset checked out")
+            );
+        }
+        [old] => *old,
+        _ => return Err(Abort::new("cannot amend changesets while merging")),
+    };
+    let node = view.changelog().node(old);
+    if view.phases().of(old) == Phase::Public {
+        let message = format!("cannot amend public changesets: {}", short(&node));
+        return Err(Abort::new(message).hint("see 'hg help phases' for details"));
+    }
+    let descendants = descendants(&view, old);
+    if descendants > 0 && !evolution.unstable {
+        let message =
+            format!("cannot amend changeset, as that will orphan {descendants} descendants");
+        return Err(Abort::new(message).hint("see 'hg help evolution.instability'"));
+    }
+    if view.obsolete()?.contains(&old) {
+        refuse_divergence(session, &view, node)?;
+    }
+    Ok(old)
+}
+
+/// Visible changesets that would be left without what they build on.
+fn descendants(view: &RepoView, old: Rev) -> usize {
+    let mut follows = vec![false; view.changelog().len() - old.index()];
+    follows[0] = true;
+    for rev in view.changelog().revs().skip(old.index() + 1) {
+        let mut parents = view.changelog().parents(rev).into_iter().flatten();
+        let of_old = |parent: Rev| {
+            let at = parent.index().checked_sub(old.index());
+            at.is_some_and(|at| follows[at])
+        };
+        follows[rev.index() - old.index()] = parents.any(of_old) && view.is_visible(rev);
+    }
+    follows.iter().filter(|follows| **follows).count() - 1
+}
+
+/// What was rewritten before must not be rewritten a second time, differently.
+fn refuse_divergence(session: &Session, view: &RepoView, node: Node) -> Result<(), Abort> {
+    let latest = view.latest_successors(node)?;
+    let Some(other) = latest.into_iter().find(|rev| view.is_visible(*rev)) else {
+        return Ok(());
+    };
+    let (node, other) = (short(&node), short(&view.changelog().node(other)));
+    let message = format!("cannot amend {node}, as that creates content-divergence with {other}");
+    if !session.verbosity.verbose {
+        return Err(Abort::new(message)
+            .hint("add --verbose for details or see 'hg help evolution.instability'"));
+    }
+    Err(Abort::new(format!(
+        "{message}\n    changeset {node} already has a successor in changeset {other}\n    \
+         rewriting changeset {node} would create \"content-divergence\"\n    \
+         set experimental.evolution.allowdivergence=True to skip this check"
+    ))
+    .hint("see 'hg help evolution.instability' for details on content-divergence"))
+}
+
+impl Old {
+    fn read(view: &RepoView, rev: Rev) -> Result<Old, Abort> {
+        let read = |changeset: varve_repo::Changeset<'_>| {
+            let extras = changeset.extras();
+            let extras = extras.map(|(key, value)| (key.into_owned(), value.into_owned()));
+            Old {
+                rev,
+                node: view.changelog().node(rev),
+                user: changeset.user.to_vec(),
+                date: (changeset.time, changeset.zone),
+                branch: changeset.branch().into_owned(),
+                extras: extras.filter(|(key, _)| key != b"branch").collect(),
+                description: changeset.description.to_vec(),
+                phase: view.phases().of(rev),
+            }
+        };
+        Ok(view.with_changeset(rev, read)?)
+    }
+}
+
+impl New {
+    /// From options, the old changeset and the editor; `None` if nothing would change.
+    fn of(
+        session: &mut Session,
+        matches: &Matches,
+        (before, old): (&Before, &Old),
+        status: &Status,
+    ) -> Result<Option<New>, Abort> {
+        let typed_date = words::typed_date(matches)?;
+        let user = match matches.value("user").filter(|user| !user.is_empty()) {
+            Some(_) => {
+                let typed = words::user(session, matches)?;
+                session.text(&typed)?
+            }
+            None => old.user.clone(),
+        };
+        let typed = words::typed_message(session, matches)?;
+        let edits = typed.is_none() || matches.flag("edit");
+        let shown = if edits {
+            shown_status(before.view(), old, status)?
+        } else {
+            Status::default()
+        };
+        let notes = message::Notes {
+            user: &user,
+            branch: &before.branch,
+            is_merge: before.view().changelog().parents(old.rev)[1].is_some(),
+            bookmark: before.bookmark.as_deref(),
+            status: &shown,
+        };
+        let text = words::Text {
+            typed: typed.unwrap_or_else(|| old.description.clone()),
+            edits,
+        };
+        let description = words::edited(session, text, &notes)?;
+        let description = session.text(&description)?;
+        let mut extras = old.extras.clone();
+        if closes(matches) {
+            let close = CLOSING
+                .iter()
+                .map(|(key, value)| (key.to_vec(), value.to_vec()));
+            extras.retain(|(key, _)| key != b"close");
+            extras.extend(close);
+        }
+        let mut new = New {
+            user,
+            date: typed_date.unwrap_or(old.date),
+            extras,
+            description,
+        };
+        if super::is_empty(status) && new.effects(old, &before.branch) == 0 {
+            return Ok(None);
+        }
+        let updates = session
+            .config
+            .boolean("rewrite", "update-timestamp", false)?;
+        if typed_date.is_none() && updates {
+            new.date = words::now();
+        }
+        let source = (SOURCE.to_vec(), old.node.to_string().into_bytes());
+        new.extras.retain(|(key, _)| key != SOURCE);
+        new.extras.push(source);
+        Ok(Some(new))
+    }
+
+    /// Which words differ, as the bits that markers have for them.
+    fn effects(&self, old: &Old, branch: &[u8]) -> u32 {
+        let facts = |extras: &[(Vec<u8>, Vec<u8>)]| {
+            let mut facts = extras.to_vec();
+            facts.retain(|(key, _)| key != SOURCE);
+            facts.sort_unstable();
+            facts
+        };
+        let differ = [
+            (self.description != old.description, 1),
+            (facts(&self.extras) != facts(&old.extras), 2),
+            (self.user != old.user, 16),
+            (self.date != old.date, 32),
+            (branch != old.branch, 64),
+        ];
+        differ
+            .iter()
+            .map(|(differs, bit)| u32::from(*differs) * bit)
+            .sum()
+    }
+}
+
+/// What an editor is shown: all that will differ from the parents.
+fn shown_status(view: &RepoView, old: &Old, status: &Status) -> Result<Status, Abort> {
+    let parent = view.changelog().parents(old.rev)[0];
+    let tree = Tree::of(view, parent)?;
+    let all = varve_lang::patterns::Matcher::everything();
+    let before = varve_workdir::status_between(view, parent, Some(old.rev), &all, false)?;
+    let mut shown = Status::default();
+    let touched = [&before.modified, &before.added, &before.removed];
+    let now = [&status.modified, &status.added, &status.removed];
+    let mut paths: Vec<&Vec<u8>> = touched.into_iter().chain(now).flatten().collect();
+    paths.sort_unstable();
+    paths.dedup();
+    for path in paths {
+        let listed = |list: &Vec<Vec<u8>>| list.binary_search(path).is_ok();
+        let written = listed(&status.modified) || listed(&status.added);
+        let gone = listed(&status.removed) || listed(&before.removed) && !written;
+        let list = match (tree.get(path)?.is_some(), gone) {
+            (true, true) => &mut shown.removed,
+            (true, false) => &mut shown.modified,
+            (false, true) => continue,
+            (false, false) => &mut shown.added,
+        };
+        list.push(path.clone());
+    }
+    Ok(shown)
+}
+
+/// What `--verbose` says of the new changeset.
+fn tell_amended(
+    session: &mut Session,
+    repository: &Repository,
+    old: &Old,
+    (node, status): (&Node, &Status),
+) -> Result<(), Abort> {
+    if !session.verbosity.verbose {
+        return Ok(());
+    }
+    let view = repository.view_for(Audience::Everything)?;
+    let changelog = view.changelog();
+    if super::is_empty(status) {
+        let parent = changelog.node_or_null(changelog.parents(old.rev)[0]);
+        let line = format!(
+            "copying changeset {} to {}\n",
+            short(&old.node),
+            short(&parent)
+        );
+        session.note(line)?;
+    }
+    let Some(rev) = changelog.rev(node) else {
+        return Ok(());
+    };
+    let mut files: Vec<Vec<u8>> = view.with_changeset(rev, |changeset| {
+        changeset.files().map(<[u8]>::to_vec).collect()
+    })?;
+    if files.is_empty() {
+        return session.note("committing changelog\n");
+    }
+    let tree = Tree::of(&view, Some(rev))?;
+    let mut there = Vec::new();
+    for file in &mut files {
+        if tree.get(file)?.is_some() {
+            there.push(&*file);
+        }
+    }
+    tell_written(session, &there)
+}
+
+/// Removes the old changeset, after it has gone into a bundle.
+fn strip(
+    session: &mut Session,
+    repository: &Repository,
+    old: &Old,
+    made: Amended,
+) -> Result<(), Abort> {
+    let lock: Lock = match made.lock {
+        Some(lock) => lock,
+        None => session.lock(Locked::Store)?,
+    };
+    let view: Arc<RepoView> = repository.view_for(Audience::Everything)?;
+    let storage = repository.storage().as_ref();
+    let backup = varve_exchange::generate::save_backup(&view, storage, &[old.rev], "amend")?;
+    tell_bundle(session, 1, &backup.sizes)?;
+    session.status(format!(
+        "saved backup bundle to {}\n",
+        backup.path.display()
+    ))?;
+    let again: Vec<Rev> = view.changelog().revs().skip(old.rev.index() + 1).collect();
+    if session.verbosity.verbose {
+        let sizes = varve_exchange::generate::measure(&view, &again)?;
+        tell_bundle(session, again.len(), &sizes)?;
+        session.note(format!(
+            "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
+             added {} changesets with {} changes to {} files\n",
+            again.len(),
+            sizes.file_revisions,
+            sizes.files.len()
+        ))?;
+    }
+    let options = words::write_options(session, repository)?;
+    let stripped = repository.strip(lock, &[old.node], options, &session.stop);
+    if stripped.is_err() {
+        let path = backup.path.display();
+        session.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
+    }
+    stripped?;
+    Ok(())
+}
+
+/// What `--verbose` says of a bundle.
+fn tell_bundle(
+    session: &mut Session,
+    changesets: usize,
+    sizes: &SectionSizes,
+) -> Result<(), Abort> {
+    session.note(format!("{changesets} changesets found\n"))?;
+    session.note_sizes(sizes)
+}

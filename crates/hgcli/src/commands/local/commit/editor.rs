@@ -1,0 +1,27 @@
+//! The description in the user's editor.
+
+use crate::context::Session;
+use crate::ui::Abort;
+use crate::ui::editor;
+use std::io::Write;
+
+/// Lets the user change a text.
+pub(super) fn edit(session: &mut Session, text: &[u8]) -> Result<Vec<u8>, Abort> {
+    let folder = std::env::temp_dir();
+    let path = folder.join(format!("hg-editor-{}.commit.hg.txt", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let wrong = |error: std::io::Error| Abort::file(&error, &path);
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .map_err(wrong)?;
+    file.write_all(text).map_err(wrong)?;
+    drop(file);
+    let ended = editor::run(session, &path);
+    let edited = std::fs::read(&path);
+    let _ = std::fs::remove_file(&path);
+    ended?;
+    edited.map_err(wrong)
+}

@@ -1,0 +1,205 @@
+//! Who, when and what: the words of a changeset, from options and configuration.
+
+use super::editor;
+use crate::arguments::{Flag, Matches};
+use crate::context::Session;
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use varve_lang::date;
+use varve_repo::{Phase, Repository, WriteOptions};
+use varve_workdir::{Words, message};
+
+/// `-m`.
+pub(crate) const MESSAGE: Flag = Flag::value('m', "message", "TEXT", "the description");
+/// `-l`.
+pub(crate) const LOGFILE: Flag =
+    Flag::value('l', "logfile", "FILE", "read the description from a file");
+/// `-d`.
+pub(crate) const DATE: Flag = Flag::value('d', "date", "DATE", "the date of the changeset");
+/// `-u`.
+pub(crate) const USER: Flag = Flag::value('u', "user", "USER", "who makes the changeset");
+
+/// `-u`, or the configured user.
+pub(crate) fn user(session: &mut Session, matches: &Matches) -> Result<Vec<u8>, Abort> {
+    match matches.value("user").filter(|user| !user.is_empty()) {
+        Some(user) if user.contains(&b'\n') => {
+            let shown = String::from_utf8_lossy(user).escape_debug().to_string();
+            Err(Abort::new(format!("username '{shown}' contains a newline")))
+        }
+        Some(user) => Ok(user.trim_ascii().to_vec()),
+        None => session.username(),
+    }
+}
+
+/// `-d`, or now.
+pub(crate) fn date(session: &Session, matches: &Matches) -> Result<(i64, i32), Abort> {
+    match typed_date(matches)? {
+        Some(date) => Ok(date),
+        None => default_date(session),
+    }
+}
+
+/// What `devel.default-date` says, or now.
+pub(crate) fn default_date(session: &Session) -> Result<(i64, i32), Abort> {
+    match session.config.get("devel", "default-date") {
+        Some(text) => parse_date(text),
+        None => Ok(now()),
+    }
+}
+
+/// Now, in the zone of this process.
+pub(crate) fn now() -> (i64, i32) {
+    let now = crate::ui::clock::clock().date();
+    (now.time, now.zone)
+}
+
+/// `-d`.
+pub(crate) fn typed_date(matches: &Matches) -> Result<Option<(i64, i32)>, Abort> {
+    let typed = matches.value("date").filter(|date| !date.is_empty());
+    typed.map(parse_date).transpose()
+}
+
+fn parse_date(text: &[u8]) -> Result<(i64, i32), Abort> {
+    let clock = crate::ui::clock::clock();
+    let text = String::from_utf8_lossy(text);
+    let date = date::parse(&text, &clock).map_err(|error| {
+        if error.is_parse_error() {
+            Abort::Parse {
+                message: error.to_string(),
+                at: None,
+                hint: None,
+            }
+        } else {
+            Abort::new(error.to_string())
+        }
+    })?;
+    Ok((date.time, date.zone))
+}
+
+/// Refuses options that contradict each other.
+pub(crate) fn check(matches: &Matches) -> Result<(), Abort> {
+    let given = |name| matches.value(name).is_some_and(|value| !value.is_empty());
+    if given("message") && given("logfile") {
+        return Err(Abort::new("cannot specify both --message and --logfile"));
+    }
+    Ok(())
+}
+
+/// `-m` or `-l`; `None` if neither says anything.
+pub(crate) fn typed_message(
+    session: &Session,
+    matches: &Matches,
+) -> Result<Option<Vec<u8>>, Abort> {
+    let text = matches.value("message").filter(|text| !text.is_empty());
+    let Some(file) = matches.value("logfile").filter(|file| !file.is_empty()) else {
+        return Ok(text.map(<[u8]>::to_vec));
+    };
+    let mut bytes = Vec::new();
+    let read = if file == b"-" {
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    } else {
+        std::fs::read(session.cwd.join(OsStr::from_bytes(file)))
+    };
+    let wrong = |error: std::io::Error| {
+        let words = crate::ui::system_words(&error);
+        let shown = String::from_utf8_lossy(file);
+        Abort::new(format!("can't read commit message '{shown}': {words}"))
+    };
+    read.map(Some).map_err(wrong)
+}
+
+/// The description, from the user's editor if nothing was typed or `--edit` asks for it.
+pub(crate) fn description(
+    session: &mut Session,
+    matches: &Matches,
+    typed: Option<Vec<u8>>,
+    notes: &message::Notes<'_>,
+) -> Result<Vec<u8>, Abort> {
+    let text = Text {
+        edits: typed.is_none() || matches.flag("edit"),
+        typed: typed.unwrap_or_default(),
+    };
+    edited(session, text, notes)
+}
+
+/// A description, and whether the user changes it.
+pub(crate) struct Text {
+    /// What it is so far.
+    pub(crate) typed: Vec<u8>,
+    /// Whether the editor is called.
+    pub(crate) edits: bool,
+}
+
+/// The description, after the user's editor if that is wanted.
+pub(crate) fn edited(
+    session: &mut Session,
+    text: Text,
+    notes: &message::Notes<'_>,
+) -> Result<Vec<u8>, Abort> {
+    let text = match text.edits {
+        false => text.typed,
+        true => {
+            let shown = message::with_notes(&message::tidy(&text.typed), notes);
+            message::without_notes(&editor::edit(session, &shown)?)
+        }
+    };
+    let tidied = message::tidy(&text);
+    if tidied.is_empty() {
+        return Err(Abort::new("empty commit message"));
+    }
+    Ok(tidied)
+}
+
+/// `--secret` or `--draft`.
+pub(crate) fn phase(matches: &Matches) -> Result<Option<Phase>, Abort> {
+    match (matches.flag("secret"), matches.flag("draft")) {
+        (true, true) => Err(Abort::new("cannot specify both --draft and --secret")),
+        (true, false) => Ok(Some(Phase::Secret)),
+        (false, true) => Ok(Some(Phase::Draft)),
+        (false, false) => Ok(None),
+    }
+}
+
+/// `phases.new-commit`.
+pub(crate) fn new_phase(session: &Session) -> Result<Phase, Abort> {
+    match session.config.get("phases", "new-commit") {
+        None | Some(b"draft" | b"1") => Ok(Phase::Draft),
+        Some(b"secret" | b"2") => Ok(Phase::Secret),
+        Some(b"public" | b"0") => Ok(Phase::Public),
+        Some(other) => {
+            let shown = String::from_utf8_lossy(other);
+            Err(Abort::new(format!(
+                "phases.new-commit: not a valid phase name ('{shown}')"
+            )))
+        }
+    }
+}
+
+/// User and description as the repository holds them. Mercurial finds out in the transaction what
+/// is no text, and says that it has undone that.
+pub(crate) fn texts(session: &mut Session, words: &Words<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
+    let user = session.text(words.user);
+    let texts = user.and_then(|user| {
+        let description = message::tidy(&session.text(words.description)?);
+        Ok((user, description))
+    });
+    if texts.is_err() {
+        session.warn("transaction abort!\nrollback completed\n")?;
+    }
+    texts
+}
+
+/// How revisions are stored here.
+pub(crate) fn write_options(
+    session: &Session,
+    repository: &Repository,
+) -> Result<WriteOptions, Abort> {
+    Ok(session
+        .storage_settings()?
+        .write_options(repository.requirements()))
+}

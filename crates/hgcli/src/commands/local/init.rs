@@ -1,0 +1,71 @@
+//! `init`: a new repository.
+
+use crate::arguments::{Category, Command, INSECURE, Matches, REMOTECMD, SSH};
+use crate::commands::exchange::clone::refuse_http;
+use crate::context::{Session, disk};
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use varve_repo::Repository;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["init"],
+    options: &[SSH, REMOTECMD, INSECURE],
+    arguments: 0..=1,
+    synopsis: "[-e CMD] [--remotecmd CMD] [DEST]",
+    summary: "create a new repository in the given directory",
+    help: "Makes the folder if it is not there. Without DEST the current folder is used. With a URL \
+           of ssh the repository is made on another machine, by the program there. Ends with 0.",
+    category: Some(Category::Creation),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let typed = matches.arguments().first().map_or(&b"."[..], Vec::as_slice);
+    if typed.starts_with(b"ssh://") {
+        for target in session.destinations(&[typed.to_vec()])? {
+            session.create_over_ssh(&target)?;
+            session.connect(&target)?;
+        }
+        return Ok(0);
+    }
+    refuse_http(typed)?;
+    let path = session.cwd.join(Path::new(OsStr::from_bytes(typed)));
+    if path.join(".hg").exists() {
+        let typed = String::from_utf8_lossy(typed);
+        return Err(Abort::new(format!("repository {typed} already exists")));
+    }
+    let engine = session.storage_settings()?.engine_of_new()?;
+    refuse_other_formats(session)?;
+    Repository::create_with(disk(), &path, engine)?;
+    Ok(0)
+}
+
+/// Settings of formats that new repositories always have or never have here.
+const FORMATS: &[(&str, bool)] = &[
+    ("dotencode", true),
+    ("generaldelta", true),
+    ("sparse-revlog", true),
+    ("use-dirstate-tracked-hint", false),
+    ("use-dirstate-v2", false),
+    ("use-persistent-nodemap", false),
+    ("use-share-safe", true),
+    ("usefncache", true),
+    ("usegeneraldelta", true),
+    ("usestore", true),
+];
+
+/// A format that was asked for and cannot be made is not passed over in silence.
+fn refuse_other_formats(session: &Session) -> Result<(), Abort> {
+    for (key, usual) in FORMATS {
+        if session.config.boolean("format", key, *usual)? != *usual {
+            let value = session.config.text("format", key).unwrap_or_default();
+            return Err(Abort::new(format!(
+                "repositories with format.{key}={value} are not made here"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! `recover`: undo what was interrupted.
+
+use crate::arguments::{Category, Command, Flag, Matches};
+use crate::commands::local::verify;
+use crate::context::Session;
+use crate::ui::Abort;
+use varve_repo::Locked;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["recover"],
+    options: &[Flag::long_flag(
+        "verify",
+        "check the repository once it is recovered",
+    )],
+    arguments: 0..=0,
+    synopsis: "",
+    summary: "roll back an interrupted transaction",
+    help: "Brings a repository back to the state before a commit or pull that was interrupted. \
+           Other commands ask for it where it is needed.\n\n\
+           Ends with 0; with 1 if there was nothing to recover, or if the check found damage.",
+    category: Some(Category::Maintenance),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let repository = session.repository()?;
+    let working_copy = session.lock(Locked::WorkingCopy)?;
+    let lock = session.lock(Locked::Store)?;
+    if !repository.has_journal()? {
+        session.warn("no interrupted transaction available\n")?;
+        return Ok(1);
+    }
+    session.status("rolling back interrupted transaction\n")?;
+    repository.recover(&lock)?;
+    drop((lock, working_copy));
+    if matches.flag("verify") {
+        return verify::verify_repository(session, false);
+    }
+    session.warn("(verify step skipped, run `hg verify` to check your repository content)\n")?;
+    Ok(0)
+}

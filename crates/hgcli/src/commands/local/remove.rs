@@ -1,0 +1,129 @@
+//! `remove`: remove files, and stop tracking them.
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
+use crate::commands::local::change::Change;
+use crate::context::Session;
+use crate::ui::Abort;
+use varve_lang::patterns::Matcher;
+use varve_workdir::WorkingFiles;
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["remove", "rm"],
+    options: &[
+        Flag::flag('A', "after", "only files that are gone already"),
+        Flag::flag(
+            'f',
+            "force",
+            "added files are forgotten, modified ones removed",
+        ),
+        Flag::flag('S', "subrepos", "include subrepositories"),
+        INCLUDE,
+        EXCLUDE,
+        DRY_RUN,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... FILE...",
+    summary: "remove files, and stop tracking them",
+    help: "Files with changes, and files that were added since the last commit, are left alone \
+           without -f. With -A only those stop being tracked that are gone; with both, all stop \
+           being tracked and none is removed.\n\n\
+           Ends with 0; with 1 if something was left alone.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    refuse_subrepositories(session, matches)?;
+    let (after, force) = (matches.flag("after"), matches.flag("force"));
+    let any = [matches.list("include"), matches.list("exclude")].concat();
+    if matches.arguments().is_empty() && any.is_empty() && !after {
+        return Err(Abort::new("no files specified"));
+    }
+    let matcher = session.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(session)?;
+    let missing = session.tell_missing(&matcher, &change.dirstate)?;
+    let status = change.status(session, &matcher, false)?;
+    let mut warnings = untracked(session, &matcher, &change)?;
+    let mut left = |session: &Session, files: &[Vec<u8>], words: &str, always: bool| {
+        for file in files {
+            let shown = session.shown_path(file)?;
+            let line = [b"not removing ", &shown[..], words.as_bytes()].concat();
+            let told = always || session.verbosity.verbose || matcher.is_exact(file);
+            warnings.push(told.then_some(line));
+        }
+        Ok::<(), Abort>(())
+    };
+    let mut files = if force {
+        [
+            status.modified,
+            status.deleted.clone(),
+            status.clean,
+            status.added.clone(),
+        ]
+        .concat()
+    } else if after {
+        let still = [status.modified, status.added.clone(), status.clean].concat();
+        left(session, &still, ": file still exists\n", false)?;
+        status.deleted.clone()
+    } else {
+        let words = ": file is modified (use -f to force removal)\n";
+        left(session, &status.modified, words, true)?;
+        let words = ": file has been marked for add (use 'hg forget' to undo add)\n";
+        left(session, &status.added, words, true)?;
+        [status.deleted.clone(), status.clean].concat()
+    };
+    files.sort_unstable();
+    for file in &files {
+        if session.verbosity.verbose || !matcher.is_exact(file) {
+            let line = [b"removing ", &session.shown_path(file)?[..], b"\n"].concat();
+            session.status(line)?;
+        }
+    }
+    if !matches.flag("dry-run") {
+        let working = WorkingFiles::new(change.repository.root());
+        for file in &files {
+            // A file that was never committed is in no other place.
+            if !after && status.added.binary_search(file).is_err() {
+                working.audit(file)?;
+                working.remove(file)?;
+            }
+            change.dirstate.remove(file);
+        }
+        change.end()?;
+    }
+    let failed = !warnings.is_empty() || !missing.is_empty();
+    for line in warnings.into_iter().flatten() {
+        session.warn(line)?;
+    }
+    Ok(u8::from(failed))
+}
+
+/// A line for each name of something that is there and not tracked.
+fn untracked(
+    session: &Session,
+    matcher: &Matcher,
+    change: &Change,
+) -> Result<Vec<Option<Vec<u8>>>, Abort> {
+    let mut lines = Vec::new();
+    for file in matcher.named().iter().filter(|file| !file.is_empty()) {
+        let dirstate = &change.dirstate;
+        let tracked_below = dirstate.below(file).any(|(_, item)| item.is_tracked());
+        if dirstate.get(file).is_some() || tracked_below {
+            continue;
+        }
+        let Ok(metadata) = change.path(file).metadata() else {
+            continue;
+        };
+        let words = match metadata.is_dir() {
+            true => ": no tracked files\n",
+            false => ": file is untracked\n",
+        };
+        let shown = session.shown_path(file)?;
+        lines.push(Some(
+            [b"not removing ", &shown[..], words.as_bytes()].concat(),
+        ));
+    }
+    Ok(lines)
+}

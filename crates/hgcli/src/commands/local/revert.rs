@@ -1,0 +1,235 @@
+//! `revert`: files as they are in a changeset.
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::context::Session;
+use crate::ui::Abort;
+use varve_lang::patterns::Matcher;
+use varve_repo::{Locked, Repository, Rev};
+use varve_workdir::filesets::FilesAt;
+use varve_workdir::{
+    Action, Backups, Dirstate, Ignore, Listing, PathAuditor, RevertPlan, Status, StatusRequest,
+    Tree, WorkingFiles, plan_revert, working_status,
+};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["revert"],
+    options: &[
+        Flag::flag('a', "all", "all files that changed"),
+        Flag::value(
+            'd',
+            "date",
+            "DATE",
+            "take the newest changeset of that date",
+        ),
+        Flag::value('r', "rev", "REV", "the changeset to take the files from"),
+        Flag::flag('C', "no-backup", "do not keep what is overwritten"),
+        Flag::flag('i', "interactive", "choose the changes; not supported"),
+        INCLUDE,
+        EXCLUDE,
+        Flag::flag('n', "dry-run", "only say what would be done"),
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [-r REV] [NAME]...",
+    summary: "restore files to their checkout state",
+    help: "Gives the named files the content that they have in REV, or in the parent of the \
+           working folder. What was added is no longer tracked, what was removed is back. What is \
+           overwritten is kept in a file with .orig behind its name, or below the folder of \
+           ui.origbackuppath.\n\n\
+           The parent of the working folder stays; see update for going to another changeset.\n\n\
+           Ends with 0.",
+    category: Some(Category::Committing),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    if matches.flag("interactive") {
+        return Err(Abort::new("revert --interactive is not supported"));
+    }
+    let (rev, date) = asked(matches)?;
+    let repository = session.repository()?;
+    let working_copy = session.lock(Locked::WorkingCopy)?;
+    let mut dirstate = Dirstate::read(&repository)?;
+    let [p1, p2] = dirstate.parents();
+    if !p2.is_null() && rev.is_none() && date.is_none() {
+        return Err(Abort::new("uncommitted merge with no revision specified")
+            .hint("use 'hg update' or see 'hg help revert'"));
+    }
+    let view = session.view()?;
+    let parent = view.changelog().rev(&p1);
+    let target = match (rev, date) {
+        (Some(spec), _) => session.revision(Some(spec))?,
+        (_, Some(date)) => Some(session.tipmost_of_date(date)?),
+        _ => parent,
+    };
+    let names_nothing = matches.arguments().is_empty()
+        && matches.list("include").is_empty()
+        && matches.list("exclude").is_empty();
+    let auditor = PathAuditor::new(repository.root());
+    let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let status = working_status(&StatusRequest {
+        repository: &repository,
+        dirstate: &dirstate,
+        matcher: &matcher,
+        ignore: &Ignore::default(),
+        listing: Listing::default(),
+        stop: &session.stop,
+    })?
+    .status;
+    if names_nothing && !matches.flag("all") {
+        return Err(nothing_named(
+            &status,
+            !p2.is_null(),
+            target,
+            target != parent,
+        ));
+    }
+    let (from, to) = (Tree::of(&view, parent)?, Tree::of(&view, target)?);
+    let files = WorkingFiles::new(repository.root());
+    let mut plan = plan_revert(&dirstate, (&from, &to), &status, &files, &matcher)?;
+    if matches.flag("dry-run") {
+        plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    let backups = match matches.flag("no-backup") {
+        true => Backups::None,
+        false => session.backup_folder(),
+    };
+    tell(session, &plan, &matcher, (&files, &backups))?;
+    tell_named(
+        session,
+        (&repository, &dirstate),
+        &matcher,
+        (&from, &to),
+        &plan,
+        target,
+    )?;
+    if !matches.flag("dry-run") {
+        let stop = session.stop.clone();
+        varve_workdir::revert(&repository, &view, &mut dirstate, &plan, &backups, &stop)?;
+        dirstate.write(&repository)?;
+    }
+    drop(working_copy);
+    Ok(0)
+}
+
+/// What `--rev` and `--date` say.
+type Asked<'m> = (Option<&'m [u8]>, Option<&'m [u8]>);
+
+fn asked(matches: &Matches) -> Result<Asked<'_>, Abort> {
+    let date = matches.value("date").filter(|date| !date.is_empty());
+    let rev = matches.value("rev").filter(|rev| !rev.is_empty());
+    if date.is_some() && rev.is_some() {
+        return Err(Abort::new("cannot specify both --date and --rev"));
+    }
+    Ok((rev, date))
+}
+
+fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other: bool) -> Abort {
+    let number = target.map_or(-1, |rev| i64::from(rev.0));
+    let dirty = !status.is_unchanged();
+    let hint = match (is_merge, is_other, dirty) {
+        (true, ..) => "uncommitted merge, use --all to discard all changes, or 'hg update -C .' to abort the merge".to_owned(),
+        (_, true, true) => format!("uncommitted changes, use --all to discard all changes, or 'hg update {number}' to update"),
+        (_, true, false) => format!("use --all to revert all files, or 'hg update {number}' to update"),
+        (_, false, true) => "uncommitted changes, use --all to discard all changes".to_owned(),
+        (_, false, false) => "use --all to revert all files".to_owned(),
+    };
+    Abort::new("no files or directories specified").hint(hint)
+}
+
+fn tell(
+    session: &mut Session,
+    plan: &RevertPlan,
+    matcher: &Matcher,
+    (files, backups): (&WorkingFiles, &Backups),
+) -> Result<(), Abort> {
+    for step in &plan.steps {
+        if step.loses_content
+            && files.look(&step.path)?.is_some()
+            && let Some(place) = backups.place(&step.path)
+        {
+            tell_backup(session, &step.path, &place, files)?;
+        }
+        if matcher.is_exact(&step.path) && !session.verbosity.verbose {
+            continue;
+        }
+        let verb = match step.action {
+            Action::Forget => "forgetting ",
+            Action::Remove => "removing ",
+            Action::Revert => "reverting ",
+            Action::Add => "adding ",
+            Action::Undelete => "undeleting ",
+        };
+        let shown = session.shown_path(&step.path)?;
+        session.status([verb.as_bytes(), &shown, b"\n"].concat())?;
+    }
+    Ok(())
+}
+
+/// Says where a file is kept.
+fn tell_backup(
+    session: &mut Session,
+    path: &[u8],
+    place: &[u8],
+    files: &WorkingFiles,
+) -> Result<(), Abort> {
+    let folder = files.path(place);
+    if let Some(folder) = folder.parent().filter(|folder| !folder.is_dir()) {
+        session.note(format!("creating directory: {}\n", folder.display()))?;
+    }
+    let (path, place) = (session.shown_path(path)?, session.shown_path(place)?);
+    session.note(
+        [
+            b"saving current version of ",
+            &path[..],
+            b" as ",
+            &place,
+            b"\n",
+        ]
+        .concat(),
+    )
+}
+
+/// Says of each named file for which nothing is done, why.
+fn tell_named(
+    session: &mut Session,
+    (repository, dirstate): (&Repository, &Dirstate),
+    matcher: &Matcher,
+    (from, to): (&Tree<'_>, &Tree<'_>),
+    plan: &RevertPlan,
+    target: Option<Rev>,
+) -> Result<(), Abort> {
+    if matcher.is_wild() {
+        return Ok(());
+    }
+    for path in matcher.named().iter().filter(|path| !path.is_empty()) {
+        let below = [&path[..], b"/"].concat();
+        let is_done =
+            |step: &varve_workdir::RevertStep| step.path == *path || step.path.starts_with(&below);
+        if plan.steps.iter().any(is_done) {
+            continue;
+        }
+        let shown = String::from_utf8_lossy(&session.shown_path(path)?).into_owned();
+        let is_known = from.get(path)?.is_some() || to.get(path)?.is_some();
+        if is_known || dirstate.get(path).is_some() {
+            session.warn(format!("no changes needed to {shown}\n"))?;
+            continue;
+        }
+        let on_disk = WorkingFiles::new(repository.root())
+            .path(path)
+            .symlink_metadata();
+        let is_folder = dirstate.below(path).next().is_some();
+        match on_disk {
+            _ if is_folder => {}
+            Ok(found) if !found.is_dir() => {
+                session.warn(format!("file not managed: {shown}\n"))?;
+            }
+            _ => {
+                let view = session.view()?;
+                let node = view.changelog().node_or_null(target);
+                session.tell_not_in(path, &node)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! `root`: where the repository lies.
+
+use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
+use crate::context::Session;
+use crate::render::Formatter;
+use crate::ui::Abort;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["root"],
+    options: &[
+        Flag::long_flag("share-source", "of a share, print the root of its source"),
+        TEMPLATE,
+    ],
+    arguments: 0..=0,
+    synopsis: "",
+    summary: "print the folder that holds the repository",
+    help: "Ends with 0.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    // A share is refused when it is opened, so the root is its own source.
+    let repository = session.repository()?;
+    let root = repository.root();
+    let path = |name: &str| root.join(name).into_os_string().into_vec();
+    let mut out = Formatter::new(session, matches, "root")?;
+    out.item(session)?;
+    let text = root.as_os_str().as_bytes();
+    out.field(session, "reporoot", text, [text, b"\n"].concat())?;
+    out.data("hgpath", path(".hg"));
+    out.data("storepath", path(".hg/store"));
+    out.end(session)?;
+    Ok(0)
+}

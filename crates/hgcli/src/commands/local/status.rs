@@ -1,0 +1,259 @@
+//! `status`: what changed in the working copy, or between changesets.
+
+use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::context::Session;
+use crate::render::Formatter;
+use crate::ui::Abort;
+use std::collections::BTreeMap;
+use varve_repo::Rev;
+use varve_workdir::filesets::FilesAt;
+use varve_workdir::{
+    Dirstate, Listing, Status, StatusRequest, copies_against, copies_between, status_against,
+    status_between, working_status,
+};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["status", "st"],
+    options: &[
+        Flag::flag('A', "all", "show all files, changed or not"),
+        Flag::flag('m', "modified", "show modified files"),
+        Flag::flag('a', "added", "show added files"),
+        Flag::flag('r', "removed", "show removed files"),
+        Flag::flag('d', "deleted", "show tracked files that are missing"),
+        Flag::flag('c', "clean", "show files without changes"),
+        Flag::flag('u', "unknown", "show files that are not tracked"),
+        Flag::flag('i', "ignored", "show ignored files"),
+        Flag::flag('n', "no-status", "show names only"),
+        Flag::flag('C', "copies", "show what files are copies of"),
+        Flag::flag('0', "print0", "end names with a zero byte, for xargs -0"),
+        Flag::long_list(
+            "rev",
+            "REV",
+            "show changes since this revision, or between two",
+        ),
+        Flag::long_value("change", "REV", "show the changes of this revision"),
+        INCLUDE,
+        EXCLUDE,
+        Flag::flag('S', "subrepos", "include subrepositories"),
+        TEMPLATE,
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [FILE]...",
+    summary: "show files that changed in the working folder",
+    help: "Names and patterns choose files; without any, all are shown that changed or are not \
+           tracked. With -q, files that are not tracked are left out.\n\n\
+           M is a modified file, A an added and R a removed one, C a clean one, ! one that is \
+           tracked but missing, ? one that is not tracked, I an ignored one. The source of a copy \
+           stands on the line below it.\n\n\
+           Ends with 0.",
+    category: Some(Category::WorkingDirectory),
+    run,
+};
+
+/// The lists of a status in the order in which they are shown: option, letter.
+const LISTS: [(&str, char); 7] = [
+    ("modified", 'M'),
+    ("added", 'A'),
+    ("removed", 'R'),
+    ("deleted", '!'),
+    ("unknown", '?'),
+    ("ignored", 'I'),
+    ("clean", 'C'),
+];
+
+fn list(status: &Status, letter: char) -> &[Vec<u8>] {
+    match letter {
+        'M' => &status.modified,
+        'A' => &status.added,
+        'R' => &status.removed,
+        '!' => &status.deleted,
+        '?' => &status.unknown,
+        'I' => &status.ignored,
+        _ => &status.clean,
+    }
+}
+
+/// Which changesets are compared.
+enum Sides {
+    /// The first parent with the working copy.
+    Working,
+    /// A changeset with the working copy.
+    Since(Option<Rev>),
+    /// Two changesets.
+    Between(Option<Rev>, Option<Rev>),
+}
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let sides = sides(session, matches)?;
+    session.guard.writes();
+    let shown = shown(session, matches);
+    let has = |letter| shown.contains(&letter);
+    let listing = Listing {
+        unknown: has('?'),
+        ignored: has('I'),
+        clean: has('C'),
+    };
+    let patterns = matches.arguments();
+    let matcher = match sides {
+        Sides::Between(_, new) => session.matcher_at(matches, FilesAt::Rev(new))?,
+        _ => session.working_matcher(matches, patterns)?,
+    };
+    let always = session.config.boolean("ui", "statuscopies", false)?;
+    let with_copies =
+        (matches.flag("all") || matches.flag("copies") || always) && !matches.flag("no-status");
+    let (status, copies) = if let Sides::Between(old, new) = sides {
+        let view = session.view()?;
+        let status = status_between(&view, old, new, &matcher, listing.clean)?;
+        let copies = match with_copies {
+            true => copies_between(&view, old, new, &status)?,
+            false => BTreeMap::new(),
+        };
+        (status, copies)
+    } else {
+        let repository = session.repository()?;
+        let dirstate = Dirstate::read(&repository)?;
+        session.tell_missing(&matcher, &dirstate)?;
+        let ignore = match listing.unknown || listing.ignored {
+            true => session.ignore()?,
+            false => Default::default(),
+        };
+        let stop = session.stop.clone();
+        let request = StatusRequest {
+            repository: &repository,
+            dirstate: &dirstate,
+            matcher: &matcher,
+            ignore: &ignore,
+            listing,
+            stop: &stop,
+        };
+        working(session, &request, &sides, with_copies)?
+    };
+    print(session, matches, &status, &copies, &shown)?;
+    Ok(0)
+}
+
+type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn working(
+    session: &mut Session,
+    request: &StatusRequest<'_>,
+    sides: &Sides,
+    with_copies: bool,
+) -> Result<(Status, Copies), Abort> {
+    let found = working_status(request)?;
+    found.remember(request)?;
+    let mut status = found.status;
+    let dirstate = request.dirstate;
+    let mut copies = Copies::new();
+    if let Sides::Since(old) = sides {
+        let view = session.view()?;
+        status = status_against(request, &view, *old, status)?;
+        if with_copies {
+            let files = [&status.modified[..], &status.added].concat();
+            copies = copies_against(dirstate, &view, *old, &files)?;
+        }
+    } else if with_copies {
+        let all = dirstate.copies();
+        copies = all
+            .map(|(path, from)| (path.to_vec(), from.to_vec()))
+            .collect();
+    }
+    Ok((status, copies))
+}
+
+/// What the options compare.
+fn sides(session: &mut Session, matches: &Matches) -> Result<Sides, Abort> {
+    let revs = matches.list("rev");
+    let change = matches.value("change").filter(|rev| !rev.is_empty());
+    if !revs.is_empty() && change.is_some() {
+        return Err(Abort::new("cannot specify both --rev and --change"));
+    }
+    session.refuse_subrepositories(matches)?;
+    if let Some(change) = change {
+        let new = session.revision(Some(change))?;
+        let view = session.view()?;
+        let old = new.and_then(|rev| view.changelog().parents(rev)[0]);
+        return Ok(Sides::Between(old, new));
+    }
+    Ok(match revs[..] {
+        [] => Sides::Working,
+        [one] => {
+            let old = session.revision(Some(one))?;
+            let repository = session.repository()?;
+            let parent = Dirstate::read(&repository)?.parents()[0];
+            let view = session.view()?;
+            if view.changelog().rev(&parent) == old {
+                Sides::Working
+            } else {
+                Sides::Since(old)
+            }
+        }
+        [first, .., last] => {
+            let first = session.revision(Some(first))?;
+            Sides::Between(first, session.revision(Some(last))?)
+        }
+    })
+}
+
+/// Letters of the lists that are shown.
+fn shown(session: &Session, matches: &Matches) -> Vec<char> {
+    if matches.flag("all") {
+        return LISTS.iter().map(|(_, letter)| *letter).collect();
+    }
+    let asked = LISTS.iter().filter(|(option, _)| matches.flag(option));
+    let asked: Vec<char> = asked.map(|(_, letter)| *letter).collect();
+    if !asked.is_empty() {
+        return asked;
+    }
+    let count = if session.verbosity.quiet { 4 } else { 5 };
+    LISTS[..count].iter().map(|(_, letter)| *letter).collect()
+}
+
+fn print(
+    session: &mut Session,
+    matches: &Matches,
+    status: &Status,
+    copies: &Copies,
+    shown: &[char],
+) -> Result<(), Abort> {
+    let names_only = matches.flag("no-status");
+    let end: &[u8] = if matches.flag("print0") { b"\0" } else { b"\n" };
+    let relative = match session.config.get("commands", "status.relative") {
+        Some(_) => session
+            .config
+            .boolean("commands", "status.relative", false)?,
+        None => session.shows_relative(!matches.arguments().is_empty())?,
+    };
+    let mut out = Formatter::new(session, matches, "status")?;
+    for letter in shown {
+        let letter = letter.to_string();
+        for path in list(status, letter.chars().next().unwrap_or('C')) {
+            let name = |session: &Session, path: &[u8]| match relative {
+                true => session.relative(path),
+                false => Ok(path.to_vec()),
+            };
+            out.item(session)?;
+            out.data("itemtype", "file");
+            let before = if names_only {
+                ""
+            } else {
+                &format!("{letter} ")
+            };
+            out.field(session, "status", letter.as_str(), before)?;
+            let shown = name(session, path)?;
+            out.field(
+                session,
+                "path",
+                shown.as_slice(),
+                [&shown[..], end].concat(),
+            )?;
+            if let Some(source) = copies.get(path) {
+                let shown = name(session, source)?;
+                let line = [b"  ", &shown[..], end].concat();
+                out.field(session, "source", shown.as_slice(), line)?;
+            }
+        }
+    }
+    out.end(session)
+}

@@ -1,0 +1,295 @@
+//! `tag`: names of changesets that stay where they are.
+
+use crate::arguments::{Category, Command, Flag, Matches};
+use crate::commands::local::commit::words;
+use crate::commands::names;
+use crate::context::Session;
+use crate::ui::Abort;
+use std::collections::BTreeMap;
+use varve_repo::hooks::Facts;
+use varve_repo::{Locked, Node, Phase, Repository};
+use varve_workdir::{CommitPlace, Dirstate, Status, Tree, Words, WorkingFiles, message};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["tag"],
+    options: &[
+        Flag::flag('f', "force", "even if the tag is there, or this is no head"),
+        Flag::flag('l', "local", "only for this repository"),
+        Flag::value(
+            'r',
+            "rev",
+            "REV",
+            "the changeset instead of that of the working folder",
+        ),
+        Flag::long_flag("remove", "take tags away"),
+        words::MESSAGE,
+        words::DATE,
+        words::USER,
+    ],
+    arguments: 1..=usize::MAX,
+    synopsis: "[-f] [-l] [-m TEXT] [-d DATE] [-u USER] [-r REV] NAME...",
+    summary: "add one or more tags for the current or given revision",
+    help: "Tags stand in the file .hgtags, which is committed at once. Local ones stand in \
+           .hg/localtags, which others do not see.\n\nEnds with 0.",
+    category: Some(Category::Organization),
+    run,
+};
+
+const TAGS: &[u8] = b".hgtags";
+
+fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+    let repository = session.repository()?;
+    let _working_copy = session.lock(Locked::WorkingCopy)?;
+    session.tell_of_markers()?;
+    session.forget_view();
+    let (local, removes) = (matches.flag("local"), matches.flag("remove"));
+    let tags = typed_tags(session, matches)?;
+    if removes && matches.value("rev").is_some() {
+        return Err(Abort::new("cannot specify both --remove and --rev"));
+    }
+    let view = session.view()?;
+    let known = view.tags()?;
+    let force = matches.flag("force");
+    check_known(session, &tags, &known, (local, removes), force)?;
+    let mut dirstate = Dirstate::read(&repository)?;
+    if !local {
+        check_place(session, &dirstate, force)?;
+    }
+    let node = if removes {
+        Node::NULL
+    } else {
+        let rev = session.revision(matches.value("rev"))?;
+        let node = view.changelog().node_or_null(rev);
+        if node.is_null() {
+            return Err(Abort::new("cannot tag null revision"));
+        }
+        node
+    };
+    let branches = view.branchmap()?;
+    for tag in tags.iter().filter(|tag| branches.contains_key(*tag)) {
+        let tag = String::from_utf8_lossy(tag);
+        session.warn(format!(
+            "warning: tag {tag} conflicts with existing branch name\n"
+        ))?;
+    }
+    let date = words::date(session, matches)?;
+    for tag in &tags {
+        session.ask_hooks("pretag", &facts(tag, &node, local))?;
+    }
+    if local {
+        let path = repository.root().join(".hg/localtags");
+        let old = std::fs::read(&path).unwrap_or_default();
+        let text = with_lines(old, &tags, &node, &known);
+        std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))?;
+        tell(session, &tags, &node, local)?;
+        return Ok(0);
+    }
+    let said = (words::user(session, matches)?, date);
+    let status = write_tags(&repository, &mut dirstate, &tags, &node, &known)?;
+    let description = match matches.value("message").filter(|text| !text.is_empty()) {
+        Some(text) => message::tidy(text),
+        None => described(&tags, &node),
+    };
+    commit(
+        session,
+        said,
+        &repository,
+        &mut dirstate,
+        &status,
+        &description,
+    )?;
+    tell(session, &tags, &node, local)?;
+    Ok(0)
+}
+
+fn typed_tags(session: &Session, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
+    let mut tags: Vec<Vec<u8>> = Vec::new();
+    for name in matches.arguments() {
+        let name = names::checked(&session.text(name)?, "tag")?;
+        if tags.contains(&name) {
+            return Err(Abort::new("tag names must be unique"));
+        }
+        tags.push(name);
+    }
+    Ok(tags)
+}
+
+/// What hooks learn of a tag.
+fn facts(tag: &[u8], node: &Node, local: bool) -> Facts {
+    Facts::from([
+        ("tag", tag.to_vec()),
+        ("node", node.to_hex().to_vec()),
+        ("local", vec![b'0' + u8::from(local)]),
+    ])
+}
+
+fn tell(session: &mut Session, tags: &[Vec<u8>], node: &Node, local: bool) -> Result<(), Abort> {
+    let mut tags = tags.iter();
+    tags.try_for_each(|tag| session.tell_hooks("tag", &facts(tag, node, local)))
+}
+
+fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
+    let names = tags.join(&b", "[..]);
+    if node.is_null() {
+        return [b"Removed tag ", &names[..]].concat();
+    }
+    let hex = node.to_string();
+    [
+        b"Added tag ",
+        &names[..],
+        b" for changeset ",
+        &hex.as_bytes()[..12],
+    ]
+    .concat()
+}
+
+/// Refuses to add what is there and to remove what is not.
+fn check_known(
+    session: &mut Session,
+    tags: &[Vec<u8>],
+    known: &BTreeMap<Vec<u8>, Node>,
+    (local, removes): (bool, bool),
+    force: bool,
+) -> Result<(), Abort> {
+    let locals = session.view()?.local_tag_names()?;
+    for tag in tags {
+        let (is_known, shown) = (known.contains_key(tag), String::from_utf8_lossy(tag));
+        let fail = |words: String| Err(Abort::new(format!("tag '{shown}' {words}")));
+        if removes && !is_known {
+            return fail("does not exist".to_owned());
+        }
+        if removes && locals.contains(tag) != local {
+            let kind = if local { "local" } else { "global" };
+            return fail(format!("is not a {kind} tag"));
+        }
+        if !removes && !force && is_known {
+            return fail("already exists (use -f to force)".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// A tag is committed on the first parent, which should be a head of its branch.
+fn check_place(session: &mut Session, dirstate: &Dirstate, force: bool) -> Result<(), Abort> {
+    let [p1, p2] = dirstate.parents();
+    if !p2.is_null() {
+        return Err(Abort::new("uncommitted merge"));
+    }
+    let view = session.view()?;
+    let branches = view.branchmap()?;
+    let at = view.changelog().rev(&p1);
+    let mut heads = branches.values().flat_map(|branch| &branch.heads);
+    if !force && !branches.is_empty() && !heads.any(|head| Some(*head) == at) {
+        let message = "working directory is not at a branch head (use -f to force)";
+        return Err(Abort::new(message));
+    }
+    Ok(())
+}
+
+/// The lines of tags with new ones; a name that is there is first said to be where it was.
+fn with_lines(
+    mut text: Vec<u8>,
+    tags: &[Vec<u8>],
+    node: &Node,
+    known: &BTreeMap<Vec<u8>, Node>,
+) -> Vec<u8> {
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    for tag in tags {
+        let line = |node: &Node| [&node.to_hex()[..], b" ", tag, b"\n"].concat();
+        let was_named = text
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.get(2 * Node::LEN + 1..) == Some(tag));
+        if was_named || known.contains_key(tag) {
+            let old = known.get(tag).copied().unwrap_or(Node::NULL);
+            text.extend_from_slice(&line(&old));
+        }
+        text.extend_from_slice(&line(node));
+    }
+    text
+}
+
+fn write_tags(
+    repository: &Repository,
+    dirstate: &mut Dirstate,
+    tags: &[Vec<u8>],
+    node: &Node,
+    known: &BTreeMap<Vec<u8>, Node>,
+) -> Result<Status, Abort> {
+    let view = repository.view_for(varve_repo::Audience::Everything)?;
+    let parent = Tree::of(&view, view.changelog().rev(&dirstate.parents()[0]))?;
+    let files = WorkingFiles::new(repository.root());
+    let standing = varve_workdir::standing(TAGS, dirstate, &parent, &files)?;
+    let is_there = files.look(TAGS)?.is_some();
+    match standing {
+        varve_workdir::Standing::Clean => {}
+        varve_workdir::Standing::Unknown if !is_there => {}
+        _ => {
+            return Err(Abort::new("working copy of .hgtags is changed")
+                .hint("please commit .hgtags manually"));
+        }
+    }
+    let old = if is_there {
+        files.read(TAGS)?.0
+    } else {
+        Vec::new()
+    };
+    let text = with_lines(old, tags, node, known);
+    files.write(TAGS, &text, varve_repo::FileKind::Plain)?;
+    dirstate.add(TAGS);
+    let list = vec![TAGS.to_vec()];
+    Ok(match is_there {
+        true => Status {
+            modified: list,
+            ..Status::default()
+        },
+        false => Status {
+            added: list,
+            ..Status::default()
+        },
+    })
+}
+
+fn commit(
+    session: &mut Session,
+    (user, date): (Vec<u8>, (i64, i32)),
+    repository: &Repository,
+    dirstate: &mut Dirstate,
+    status: &Status,
+    description: &[u8],
+) -> Result<(), Abort> {
+    let branch = varve_workdir::branch(repository)?;
+    let phase: Phase = words::new_phase(session)?;
+    let parents = dirstate.parents();
+    session.before_commit(&parents)?;
+    let lock = session.lock(Locked::Store)?;
+    // Somebody may have committed before.
+    session.forget_view();
+    let place = CommitPlace {
+        repository,
+        lock,
+        seen: &*session.view()?,
+        options: words::write_options(session, repository)?,
+        stop: &session.stop.clone(),
+    };
+    let words = Words {
+        user: &user,
+        date,
+        branch: &branch,
+        extras: &[],
+        description,
+        phase,
+    };
+    let (user, description) = words::texts(session, &words)?;
+    let words = Words {
+        user: &user,
+        description: &description,
+        ..words
+    };
+    let made = varve_workdir::commit(place, dirstate, status, &words)?;
+    session.after_commit(&made, &parents);
+    session.forget_view();
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! What filesets are about in a session.
+
+use crate::context::Session;
+use crate::context::revision::abort;
+use crate::ui::Abort;
+use crate::ui::clock::clock;
+use std::sync::Arc;
+use varve_lang::fileset::FilesetError;
+use varve_lang::patterns::PatternError;
+use varve_repo::fileset::FileSource;
+use varve_revset::{Context, Engine, RevsetError};
+use varve_workdir::filesets::{FilesAt, FilesOf, FilesetPlaces, Query};
+
+impl Session {
+    /// The files of a place; nothing is read before a fileset asks.
+    pub fn files_of(&mut self, at: FilesAt) -> Result<Arc<dyn FileSource>, Abort> {
+        let places = FilesetPlaces {
+            repository: self.repository()?,
+            view: self.view()?,
+            ignore_files: self.ignore_files()?,
+            query: self.fileset_query()?,
+            stop: self.stop.clone(),
+        };
+        Ok(Arc::new(FilesOf::new(Arc::new(places), at)))
+    }
+
+    /// Answers the queries for changesets in `revs()` and `status()`.
+    fn fileset_query(&mut self) -> Result<Query, Abort> {
+        let view = self.view()?;
+        let parents = self.working_parents()?;
+        let (root, cwd) = (self.root()?.to_owned(), self.cwd.clone());
+        Ok(Box::new(move |query| {
+            if query.trim_ascii() == b"wdir()" {
+                return Ok(vec![FilesAt::Working]);
+            }
+            let engine = Engine::new(Context {
+                view: &view,
+                parents: parents.clone(),
+                root: root.clone(),
+                cwd: cwd.clone(),
+                clock: clock(),
+                files: None,
+            });
+            let set = engine.query(query).map_err(|error| wrong(error, query))?;
+            let places = set.members(&engine).map(|member| {
+                let member = member.map_err(|error| wrong(error, query))?;
+                Ok(FilesAt::Rev(member))
+            });
+            places.collect()
+        }))
+    }
+}
+
+fn wrong(error: RevsetError, query: &[u8]) -> PatternError {
+    match abort(error, query) {
+        Abort::Parse { message, at, hint } => FilesetError { message, at, hint }.into(),
+        Abort::Failed { message, .. } => PatternError::Files(message),
+        other => PatternError::Files(other.to_string()),
+    }
+}

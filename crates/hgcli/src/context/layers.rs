@@ -1,0 +1,211 @@
+//! Layers of configuration: the system's and the user's, then the repository's, then the arguments.
+//!
+//! A repository may lie where strangers can write. What its `hgrc` says counts only if the file is
+//! the user's own, or if `[trusted]` has its owner or group: it could name programs to run.
+
+use crate::context::Session;
+use crate::context::place::Place;
+use crate::ui::{Abort, environment};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use varve_config::hgrc::{Files, Hgrc, HgrcError, Source};
+
+/// What there is besides the layer of a repository.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    /// Of the system and the user.
+    pub user: Hgrc,
+    /// Of `--config`.
+    pub arguments: Hgrc,
+}
+
+/// The configuration for one repository.
+#[derive(Clone, Debug, Default)]
+pub struct Layered {
+    /// All that counts.
+    pub config: Hgrc,
+    /// The same with what strangers say, over all else, if they say anything.
+    pub with_strangers: Option<Hgrc>,
+    /// Who that is.
+    pub strangers: Vec<Stranger>,
+}
+
+/// A file whose owner is not trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// Below the repository's folder.
+    name: &'static str,
+    user: String,
+    group: String,
+    /// The line that is no configuration, and what it says.
+    fault: Option<(usize, String)>,
+}
+
+impl Stranger {
+    /// The line that says so, for a repository that is shown as `root`.
+    pub fn warning(&self, root: &Path) -> String {
+        let (path, user, group) = (root.join(self.name), &self.user, &self.group);
+        let path = path.display();
+        let mut text =
+            format!("not trusting file {path} from untrusted user {user}, group {group}\n");
+        if let Some((line, words)) = &self.fault {
+            text += &format!("ignored {path}:{line}: {words}\n");
+        }
+        text
+    }
+}
+
+impl Layers {
+    /// Adds a file of `--config-file`.
+    ///
+    /// # Errors
+    /// A file that is not there, or is none of configuration.
+    pub fn add_argument_file(&mut self, name: &[u8]) -> Result<(), Abort> {
+        let path = environment::Environment.expand(name);
+        if !path.exists() {
+            let shown = String::from_utf8_lossy(name);
+            let message = format!("missing file \"{shown}\" for --config-file");
+            return Err(Abort::new(message));
+        }
+        Ok(self.arguments.add_file(&environment::Environment, &path)?)
+    }
+
+    /// Puts the layer of the repository in `root`, if there is one, between the others.
+    ///
+    /// # Errors
+    /// What is wrong in a file that counts.
+    pub fn with(&self, root: Option<&Path>) -> Result<Layered, HgrcError> {
+        let mut all = Layered {
+            config: self.user.clone(),
+            ..Layered::default()
+        };
+        for name in root.iter().flat_map(|_| environment::OF_REPOSITORY) {
+            let path = root.unwrap_or(Path::new("")).join(name);
+            match self.stranger(name, &path) {
+                None => {
+                    all.config.add_file(&environment::Environment, &path)?;
+                    if let Some(other) = &mut all.with_strangers {
+                        other.add_file(&environment::Environment, &path)?;
+                    }
+                }
+                Some(mut stranger) => {
+                    let arguments = &self.arguments;
+                    let other = all.with_strangers.get_or_insert_with(|| {
+                        let mut other = all.config.clone();
+                        other.add_all(arguments);
+                        other
+                    });
+                    // What a stranger has written need not even be a configuration.
+                    let added = other.add_file(&environment::Environment, &path);
+                    if let Err(HgrcError::Syntax {
+                        place: Source::Line(_, line),
+                        text,
+                    }) = added
+                    {
+                        stranger.fault = Some((line, text));
+                    }
+                    all.strangers.push(stranger);
+                }
+            }
+        }
+        // HGPLAIN is about what files configure; --config is part of the call.
+        environment::make_plain(&mut all.config);
+        all.config.add_all(&self.arguments);
+        if !all
+            .config
+            .boolean("ui", "report_untrusted", true)
+            .unwrap_or(true)
+        {
+            all.strangers.clear();
+        }
+        Ok(all)
+    }
+
+    /// Who owns the file, unless that is the user or somebody whom the user trusts.
+    fn stranger(&self, name: &'static str, path: &Path) -> Option<Stranger> {
+        let metadata = std::fs::metadata(path).ok()?;
+        if own_id() == Some(metadata.uid()) {
+            return None;
+        }
+        let mut trusted = self.user.clone();
+        trusted.add_all(&self.arguments);
+        let user = name_of("/etc/passwd", metadata.uid());
+        let group = name_of("/etc/group", metadata.gid());
+        let (users, groups) = (
+            trusted.list("trusted", "users"),
+            trusted.list("trusted", "groups"),
+        );
+        let anybody = users.iter().chain(&groups).any(|name| name == b"*");
+        let has = |list: &[Vec<u8>], name: &str| list.iter().any(|word| word == name.as_bytes());
+        if anybody || has(&users, &user) || has(&groups, &group) {
+            return None;
+        }
+        Some(Stranger {
+            name,
+            user,
+            group,
+            fault: None,
+        })
+    }
+}
+
+/// Who runs this process; nobody is trusted where the system does not tell.
+fn own_id() -> Option<u32> {
+    let own = |path: PathBuf| std::fs::metadata(path).ok().map(|found| found.uid());
+    let home = || std::env::var_os("HOME").map(PathBuf::from);
+    own(PathBuf::from("/proc/self")).or_else(|| own(home()?))
+}
+
+/// The name of a number in a table of the system, or else the number.
+fn name_of(table: &str, id: u32) -> String {
+    let number = id.to_string();
+    let text = std::fs::read(table).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let named = text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == number).then(|| name.to_owned())
+    });
+    named.unwrap_or(number)
+}
+
+impl Session {
+    /// The configuration for the repository that the session works on now, which need not be the
+    /// one it was called in.
+    ///
+    /// # Errors
+    /// What is wrong in a file that counts.
+    pub fn config_here(&mut self) -> Result<Hgrc, Abort> {
+        let root = self.root()?.to_owned();
+        let layered = self.layers.with(Some(&root))?;
+        for stranger in &layered.strangers {
+            self.warn(stranger.warning(&root))?;
+        }
+        Ok(layered.config)
+    }
+
+    /// A session of the same call that works on another repository of this machine, with its
+    /// configuration and its hooks.
+    ///
+    /// # Errors
+    /// What is wrong in a file of configuration that counts.
+    pub fn at(&mut self, root: &Path) -> Result<Session, Abort> {
+        self.out.flush()?;
+        let layered = self.layers.with(Some(root))?;
+        for stranger in &layered.strangers {
+            self.warn(stranger.warning(root))?;
+        }
+        let place = Place::Found(root.to_owned());
+        let layers = self.layers.clone();
+        let mut there = Session::new(&self.program, self.cwd.clone(), layers, place);
+        there.verbosity = self.verbosity;
+        there.stop = self.stop.clone();
+        there.guard = self.guard.clone();
+        there.hurried = true;
+        there.config = Arc::new(layered.config);
+        there.read_hooks(layered.with_strangers.as_ref())?;
+        Ok(there)
+    }
+}

@@ -1,0 +1,211 @@
+//! File arguments of a command, `-I` and `-X`; and paths as they are shown.
+
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::context::working::short_hex;
+use crate::ui::Abort;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use varve_lang::patterns::{
+    FileResolver, MatchRequest, Matcher, NameCheck, PathCheck, PatternError, PatternKind,
+};
+use varve_repo::fileset::FilesetEvaluator;
+use varve_repo::{ManifestEntry, Node, RepoView};
+use varve_workdir::filesets::FilesAt;
+
+impl From<PatternError> for Abort {
+    fn from(error: PatternError) -> Abort {
+        match error {
+            PatternError::Fileset(error) => Abort::Parse {
+                message: error.message,
+                at: error.at,
+                hint: error.hint,
+            },
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+/// Whether a pattern asks something of files, or lists patterns that may.
+fn asks_files(pattern: &[u8]) -> bool {
+    let kinds: [&[u8]; 4] = [b"set:", b"include:", b"listfile:", b"listfile0:"];
+    kinds.iter().any(|kind| pattern.starts_with(kind))
+}
+
+impl Session {
+    /// What the arguments, `-I` and `-X` match among the files of a changeset.
+    pub fn matcher(&mut self, matches: &Matches) -> Result<Matcher, Abort> {
+        self.matcher_with(matches, matches.arguments(), &NameCheck, FilesAt::Working)
+    }
+
+    /// The same with filesets about the files of `at`.
+    pub fn matcher_at(&mut self, matches: &Matches, at: FilesAt) -> Result<Matcher, Abort> {
+        self.matcher_with(matches, matches.arguments(), &NameCheck, at)
+    }
+
+    /// The same for some of the arguments, with paths looked at by `audit`.
+    pub fn matcher_with(
+        &mut self,
+        matches: &Matches,
+        patterns: &[Vec<u8>],
+        audit: &dyn PathCheck,
+        at: FilesAt,
+    ) -> Result<Matcher, Abort> {
+        let owned = |name| {
+            matches
+                .list(name)
+                .iter()
+                .map(|text| text.to_vec())
+                .collect::<Vec<_>>()
+        };
+        let (include, exclude) = (owned("include"), owned("exclude"));
+        let all = patterns.iter().chain(&include).chain(&exclude);
+        let files = match all.clone().any(|pattern| asks_files(pattern)) {
+            true => Some(FilesetEvaluator::new(self.files_of(at)?)),
+            false => None,
+        };
+        let request = MatchRequest {
+            files: files.as_ref().map(|files| files as &dyn FileResolver),
+            root: self.root()?,
+            cwd: &self.cwd,
+            patterns,
+            include: &include,
+            exclude: &exclude,
+            default: PatternKind::RelPath,
+        };
+        Ok(Matcher::new(&request, audit)?)
+    }
+
+    /// A path as it is shown: from the current folder on.
+    pub fn shown_path(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
+        let from_folder = match self.config.get("ui", "relative-paths") {
+            None | Some(b"legacy") => true,
+            Some(_) => self.config.boolean("ui", "relative-paths", true)?,
+        };
+        if !from_folder {
+            return Ok(path.to_vec());
+        }
+        self.relative(path)
+    }
+
+    /// Says that a changeset has no file or folder of this name.
+    pub fn tell_not_in(&mut self, path: &[u8], node: &Node) -> Result<(), Abort> {
+        let shown = self.shown_path(path)?;
+        let short = short_hex(node);
+        self.warn(
+            [
+                &shown,
+                &b": no such file in rev "[..],
+                short.as_bytes(),
+                b"\n",
+            ]
+            .concat(),
+        )
+    }
+
+    /// A path as it is called in the current folder.
+    pub fn relative(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
+        Ok(relative_to(self.root()?, &self.cwd, path))
+    }
+}
+
+/// `path`, which is from `root` on, as it is called in the folder `cwd`.
+pub fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
+    if root == cwd {
+        return path.to_vec();
+    }
+    // Split as Mercurial does it: the root of the file system counts as a folder above its own.
+    let cwd: Vec<&[u8]> = cwd
+        .as_os_str()
+        .as_bytes()
+        .split(|byte| *byte == b'/')
+        .collect();
+    let target = [root.as_os_str().as_bytes(), b"/", path].concat();
+    let target: Vec<&[u8]> = target.split(|byte| *byte == b'/').collect();
+    let common = cwd.iter().zip(&target).take_while(|(a, b)| a == b).count();
+    let mut way = vec![&b".."[..]; cwd.len() - common];
+    way.extend(&target[common..]);
+    if way.is_empty() {
+        return b".".to_vec();
+    }
+    way.join(&b'/')
+}
+
+/// Files of a manifest's text that match, sorted. `missing` hears of each argument that names
+/// neither a file nor a folder of it.
+pub fn files_of<'a>(
+    view: &RepoView,
+    text: &'a [u8],
+    matcher: &Matcher,
+    mut missing: impl FnMut(&[u8]) -> Result<(), Abort>,
+) -> Result<Vec<ManifestEntry<'a>>, Abort> {
+    let mut names: Vec<&Vec<u8>> = matcher.named().iter().collect();
+    names.sort_unstable();
+    names.dedup();
+    if !matcher.is_wild()
+        && let Some(found) = only_files(view, text, &names)?
+    {
+        return Ok(found
+            .into_iter()
+            .filter(|entry| matcher.matches(entry.path))
+            .collect());
+    }
+    let mut found = Vec::new();
+    for entry in view.manifest_entries(text) {
+        let entry = entry?;
+        if matcher.matches(entry.path) {
+            found.push(entry);
+        }
+    }
+    for name in names.into_iter().filter(|name| !name.is_empty()) {
+        let folder = [&name[..], b"/"].concat();
+        if !has_folder(view, text, &folder)? && view.find_in_manifest(text, name)?.is_none() {
+            missing(name)?;
+        }
+    }
+    Ok(found)
+}
+
+/// The entries of the names if all of them are files, so that nothing else need be looked at.
+fn only_files<'a>(
+    view: &RepoView,
+    text: &'a [u8],
+    names: &[&Vec<u8>],
+) -> Result<Option<Vec<ManifestEntry<'a>>>, Abort> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let entries = names.iter().map(|name| view.find_in_manifest(text, name));
+    let entries: Option<Vec<_>> = entries.collect::<Result<_, _>>()?;
+    Ok(entries)
+}
+
+/// Whether any file's path begins with `folder`.
+fn has_folder(view: &RepoView, text: &[u8], folder: &[u8]) -> Result<bool, Abort> {
+    for entry in view.manifest_entries(text) {
+        if entry?.path.starts_with(folder) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ways_from_the_current_folder() {
+        for (cwd, path, expected) in [
+            ("/r", "a/b", "a/b"),
+            ("/r/a", "a/b", "b"),
+            ("/r/a/c", "a/b", "../b"),
+            ("/other/x", "a", "../../r/a"),
+            ("/", "a", "../r/a"),
+            ("/r/a", "a", "."),
+        ] {
+            let way = relative_to(Path::new("/r"), Path::new(cwd), path.as_bytes());
+            assert_eq!(way, expected.as_bytes(), "{cwd} {path}");
+        }
+    }
+}

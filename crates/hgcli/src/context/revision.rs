@@ -1,0 +1,139 @@
+//! From what `-r` says to revisions.
+
+use crate::context::Session;
+use crate::ui::Abort;
+use crate::ui::clock::clock;
+use varve_lang::date::{Date, DateRange};
+use varve_repo::{LookupError, RepoView, Rev};
+use varve_revset::{Context, Engine, RevsetError, Set};
+use varve_workdir::filesets::FilesAt;
+
+impl Session {
+    /// What answers queries about `view`, in this folder and at this time.
+    pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
+        Ok(Engine::new(Context {
+            view,
+            parents: self.working_parents()?,
+            root: self.root()?.to_owned(),
+            cwd: self.cwd.clone(),
+            clock: clock(),
+            files: Some(self.files_of(FilesAt::Working)?),
+        }))
+    }
+
+    /// The revision that `-r` names; `.` if it says nothing. `None` is the null revision.
+    pub fn revision(&mut self, spec: Option<&[u8]>) -> Result<Option<Rev>, Abort> {
+        let spec = spec.filter(|spec| !spec.is_empty()).unwrap_or(b".");
+        self.tell_of_markers_for(&[spec])?;
+        let view = self.view()?;
+        let engine = self.engine(&view)?;
+        engine.single(spec).map_err(|error| abort(error, spec))
+    }
+
+    /// The newest revision of a `--date`, which is told.
+    pub fn tipmost_of_date(&mut self, date: &[u8]) -> Result<Rev, Abort> {
+        let text = String::from_utf8_lossy(date);
+        let range = DateRange::parse(&text, &clock()).map_err(RevsetError::Date)?;
+        let view = self.view()?;
+        for rev in view
+            .changelog()
+            .revs()
+            .rev()
+            .filter(|rev| view.is_visible(*rev))
+        {
+            let date = view.with_changeset(rev, |changeset| Date {
+                time: changeset.time,
+                zone: changeset.zone,
+            })?;
+            if range.contains(date.time) {
+                self.status(format!(
+                    "found revision {} from {}\n",
+                    rev.0,
+                    date.default_format()
+                ))?;
+                return Ok(rev);
+            }
+        }
+        Err(Abort::new("revision matching date not found"))
+    }
+
+    /// The revisions that several `-r` name, in their order, each once.
+    pub fn revisions(&mut self, specs: &[&[u8]]) -> Result<Vec<Rev>, Abort> {
+        self.tell_of_markers_for(specs)?;
+        let view = self.view()?;
+        let engine = self.engine(&view)?;
+        let set = query(&engine, specs)?;
+        let mut revs = Vec::new();
+        for member in set.members(&engine) {
+            revs.extend(member?);
+        }
+        Ok(revs)
+    }
+}
+
+/// The answer to several queries.
+pub fn query(engine: &Engine<'_>, specs: &[&[u8]]) -> Result<Set, Abort> {
+    let sets: Result<Vec<Set>, Abort> = specs
+        .iter()
+        .map(|spec| engine.query(spec).map_err(|error| abort(error, spec)))
+        .collect();
+    let mut sets = sets?;
+    Ok(match sets.pop() {
+        Some(only) if sets.is_empty() => only,
+        last => {
+            sets.extend(last);
+            Set::chain(sets)
+        }
+    })
+}
+
+/// An error of the query `spec`, with a mark below the place.
+pub fn abort(error: RevsetError, spec: &[u8]) -> Abort {
+    match error {
+        RevsetError::Parse {
+            message,
+            at: Some(at),
+            ..
+        } => {
+            let spec = String::from_utf8_lossy(spec).into_owned();
+            let hint = format!("{spec}\n{}^ here", " ".repeat(at + 1));
+            Abort::Parse {
+                message,
+                at: Some(at),
+                hint: Some(hint),
+            }
+        }
+        other => other.into(),
+    }
+}
+
+impl From<RevsetError> for Abort {
+    fn from(error: RevsetError) -> Abort {
+        match error {
+            RevsetError::Parse { message, at, hint } => Abort::Parse { message, at, hint },
+            RevsetError::Lookup(error) => lookup(error),
+            RevsetError::Date(error) if error.is_parse_error() => Abort::Parse {
+                message: error.to_string(),
+                at: None,
+                hint: None,
+            },
+            RevsetError::Repo(error) => error.into(),
+            RevsetError::Pattern(error) => error.into(),
+            other @ (RevsetError::Missing(_) | RevsetError::Empty | RevsetError::Date(_)) => {
+                Abort::new(other.to_string())
+            }
+        }
+    }
+}
+
+fn lookup(error: LookupError) -> Abort {
+    match error {
+        LookupError::Unknown(name) => Abort::new(format!("unknown revision '{name}'")),
+        LookupError::Ambiguous(name) => {
+            Abort::new(format!("ambiguous revision identifier: {name}"))
+        }
+        LookupError::Hidden { name, fate } => Abort::new(format!("hidden revision '{name}'{fate}"))
+            .hint("use --hidden to access hidden revisions"),
+        LookupError::Repo(error) => error.into(),
+    }
+}

@@ -1,0 +1,120 @@
+//! What `.hg` says about the working folder besides its files.
+
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::ui::Abort;
+use varve_base::storage::read_if_there;
+use varve_lang::patterns::Matcher;
+use varve_repo::{DEFAULT_BRANCH, Node, RepoError, Rev};
+use varve_workdir::{Dirstate, IgnoreFiles, Listing, Status, StatusRequest, working_status};
+
+impl Session {
+    /// Parents of the working folder that are in the repository; none for the null revision.
+    pub fn working_parents(&mut self) -> Result<Vec<Rev>, Abort> {
+        if self.is_elsewhere {
+            return Ok(Vec::new());
+        }
+        let view = self.view()?;
+        let mut known = Vec::new();
+        for node in view.working_parents()? {
+            // Somebody may have committed since the view was read.
+            let rev = match view.changelog().rev(&node) {
+                Some(rev) => Ok(Some(rev)),
+                None => view.newest_known(&node),
+            };
+            known.extend(rev.map_err(|error| match error {
+                RepoError::MissingNode { node, .. } => {
+                    Abort::new(format!("unknown working parent {}!", short_hex(&node)))
+                }
+                other => other.into(),
+            })?);
+        }
+        Ok(known)
+    }
+
+    /// The branch of the next commit.
+    pub fn working_branch(&mut self) -> Result<Vec<u8>, Abort> {
+        let text = self.small_file("branch")?;
+        Ok(match text.trim_ascii() {
+            [] => DEFAULT_BRANCH.to_vec(),
+            branch => branch.to_vec(),
+        })
+    }
+
+    /// The bookmark that moves with the next commit, if it is there.
+    pub fn active_bookmark(&mut self) -> Result<Option<Vec<u8>>, Abort> {
+        let text = self.small_file("bookmarks.current")?;
+        let name = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let name = name.to_vec();
+        let exists = self.view()?.bookmarks().contains_key(&name);
+        Ok(exists.then_some(name))
+    }
+
+    /// What a merge that is under way brings in.
+    pub fn merged(&mut self) -> Result<Option<Node>, Abort> {
+        Ok(varve_workdir::other_side(&self.repository()?)?)
+    }
+
+    fn small_file(&mut self, name: &str) -> Result<Vec<u8>, Abort> {
+        let repository = self.repository()?;
+        let path = repository.root().join(".hg").join(name);
+        let text = read_if_there(repository.storage().as_ref(), &path)?;
+        Ok(text.unwrap_or_default())
+    }
+
+    /// A node as this session shows it: twelve digits, or all forty with `--debug`.
+    pub fn hex(&self, node: &Node) -> String {
+        let digits = node.to_hex();
+        let shown = if self.verbosity.debug {
+            &digits[..]
+        } else {
+            &digits[..SHORT]
+        };
+        String::from_utf8_lossy(shown).into_owned()
+    }
+
+    /// `12:0123456789ab`.
+    pub fn rev_and_hex(&mut self, rev: Rev) -> Result<String, Abort> {
+        let node = self.view()?.changelog().node(rev);
+        Ok(format!("{}:{}", rev.0, self.hex(&node)))
+    }
+}
+
+/// Digits of a node that are shown.
+const SHORT: usize = 12;
+
+/// Twelve digits of a node.
+pub fn short_hex(node: &Node) -> String {
+    String::from_utf8_lossy(&node.to_hex()[..SHORT]).into_owned()
+}
+
+impl Session {
+    /// Stops a command that `-S` would let look into subrepositories, if there are any.
+    pub fn refuse_subrepositories(&self, matches: &Matches) -> Result<(), Abort> {
+        if matches.flag("subrepos") && self.root()?.join(".hgsub").exists() {
+            return Err(Abort::new("subrepositories are not supported"));
+        }
+        Ok(())
+    }
+
+    /// Tracked files that are not as in the first parent.
+    pub fn working_changes(&mut self) -> Result<Status, Abort> {
+        self.working_status(Listing::default())
+    }
+
+    /// The same with what else `listing` asks for.
+    pub fn working_status(&mut self, listing: Listing) -> Result<Status, Abort> {
+        let repository = self.repository()?;
+        let dirstate = Dirstate::read(&repository)?;
+        let files = IgnoreFiles::read(repository.root(), &[])?;
+        let request = StatusRequest {
+            repository: &repository,
+            dirstate: &dirstate,
+            matcher: &Matcher::everything(),
+            ignore: &files.ignore,
+            listing,
+            stop: &self.stop,
+        };
+        Ok(working_status(&request)?.status)
+    }
+}

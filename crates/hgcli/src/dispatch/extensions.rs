@@ -1,0 +1,122 @@
+//! The section `[extensions]`: parts of Mercurial that are written in Python and cannot be loaded.
+//!
+//! Those of Mercurial that only add commands are passed over: a call of such a command says that it
+//! is unknown. All others get the line that Mercurial prints for what it cannot import.
+
+use crate::ui::environment::Environment;
+use crate::ui::system_words;
+use varve_config::hgrc::{Files, Hgrc};
+
+/// Extensions of Mercurial that only add commands, options or hooks' functions, or that are part
+/// of every Mercurial now, or of this program.
+const PASSED_OVER: &[&str] = &[
+    "absorb",
+    "acl",
+    "automv",
+    "bookmarks",
+    "bugzilla",
+    "children",
+    "churn",
+    "clonebundles",
+    "closehead",
+    "color",
+    "convert",
+    "extdiff",
+    "factotum",
+    "fastannotate",
+    "fetch",
+    "fix",
+    "githelp",
+    "gpg",
+    "graphlog",
+    "hgk",
+    "histedit",
+    "interhg",
+    "journal",
+    "mq",
+    "notify",
+    "pager",
+    "parentrevspec",
+    "patchbomb",
+    "phabricator",
+    "progress",
+    "purge",
+    "rebase",
+    "record",
+    "relink",
+    "releasenotes",
+    "schemes",
+    "share",
+    "shelve",
+    "show",
+    "split",
+    "strip",
+    "transplant",
+    "uncommit",
+    "zeroconf",
+];
+
+/// Extensions of Mercurial that change what its commands do.
+const MISSING: &[&str] = &[
+    "beautifygraph",
+    "blackbox",
+    "censor",
+    "commitextras",
+    "eol",
+    "fsmonitor",
+    "hooklib",
+    "infinitepush",
+    "keyword",
+    "largefiles",
+    "lfs",
+    "logtoprocess",
+    "narrow",
+    "remotefilelog",
+    "remotenames",
+    "sparse",
+    "sqlitestore",
+    "win32mbcs",
+    "win32text",
+];
+
+/// One line for each extension that is configured and missed.
+pub(crate) fn warnings(config: &Hgrc) -> Vec<String> {
+    let mut lines = Vec::new();
+    for item in config.section("extensions") {
+        // `name:required` and the like are about another key; `!` switches off.
+        if item.key.contains(&b':') || item.value.starts_with(b"!") {
+            continue;
+        }
+        let name = String::from_utf8_lossy(&item.key);
+        if let Some(reason) = reason(&name, &item.value) {
+            lines.push(format!(
+                "*** failed to import extension \"{name}\"{reason}\n"
+            ));
+        }
+    }
+    lines
+}
+
+/// Why an extension is not there; `None` if nobody misses it.
+fn reason(name: &str, value: &[u8]) -> Option<String> {
+    if value.is_empty() {
+        let short = name.strip_prefix("hgext.").or(name.strip_prefix("hgext/"));
+        let short = short.unwrap_or(name);
+        if PASSED_OVER.contains(&short) {
+            return None;
+        }
+        return Some(match MISSING.contains(&short) {
+            true => ": it is not part of this program".to_owned(),
+            false => format!(": No module named '{name}'"),
+        });
+    }
+    let path = Environment.expand(value);
+    let shown = path.display();
+    Some(match path.metadata() {
+        Ok(_) => format!(" from {shown}: this program does not run Python"),
+        Err(error) => {
+            let (words, number) = (system_words(&error), error.raw_os_error().unwrap_or(0));
+            format!(" from {shown}: [Errno {number}] {words}: '{shown}'")
+        }
+    })
+}

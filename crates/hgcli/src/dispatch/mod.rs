@@ -1,0 +1,352 @@
+//! From the process's arguments to a command that has run, and to the exit code.
+
+mod alias;
+mod extensions;
+mod stdio_form;
+
+pub use stdio_form::check_stdio_form;
+
+/// The code of a `!` alias that a signal ended.
+const FAILED_SHELL: u8 = 255;
+
+use crate::arguments::global::{Early, GLOBAL};
+use crate::arguments::options::{self, Order};
+use crate::arguments::{Command, CommandTable, INSECURE, Matches, REMOTECMD, SSH, usage};
+use crate::commands;
+use crate::context::layers::{Layered, Layers};
+use crate::context::place::{self, Place};
+use crate::context::{Session, Verbosity};
+use crate::hooks::{self, Called};
+use crate::ui::{Abort, encoding, environment, pager, signals};
+use alias::Target;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use varve_config::hgrc::Hgrc;
+
+/// Runs the program; `program` is the name it was called by. To the commands of this crate come
+/// `additional` ones, which replace those of the same name.
+pub fn main(program: &str, arguments: &[Vec<u8>], additional: &'static [&'static Command]) -> u8 {
+    match run(program, arguments, commands::table(additional)) {
+        Ok(code) => code,
+        Err(abort) => {
+            report(program, &abort);
+            abort.code()
+        }
+    }
+}
+
+fn report(program: &str, abort: &Abort) {
+    if abort.is_broken_pipe() {
+        return;
+    }
+    let mut text = format!("{abort}\n");
+    if let Some(rest) = text.strip_prefix("hg: ") {
+        text = format!("{program}: {rest}");
+    }
+    if let Some(hint) = abort.hint_text() {
+        text.push_str(&format!("({hint})\n"));
+    }
+    // Nothing is left to do if even standard error is gone.
+    let _ = io::stderr().write_all(text.as_bytes());
+    if let Abort::Usage { command, .. } = abort {
+        let _ = io::stdout().write_all(usage::short(program, command).as_bytes());
+    }
+}
+
+fn run(program: &str, arguments: &[Vec<u8>], commands: CommandTable) -> Result<u8, Abort> {
+    let begun = Instant::now();
+    if let [.., serve, stdio] = arguments
+        && (&serve[..], &stdio[..]) == (b"serve", b"--stdio")
+    {
+        // Before anything is read that the other words may name.
+        check_stdio_form(arguments)?;
+    }
+    let early = Early::scan(arguments);
+    let (mut session, with_strangers) = begin(program, &early)?;
+    let (target, global) = find_target(arguments, &session.config, &commands)?;
+    session.commands = Arc::new(commands);
+    let is_bare =
+        global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
+    signals::watch(session.stop.clone(), session.guard.clone());
+    for warning in extensions::warnings(&session.config) {
+        session.warn(warning)?;
+    }
+    let done = match target {
+        Target::Shell { script, words } => {
+            early.check(&global)?;
+            session.read_hooks(with_strangers.as_ref())?;
+            let called = Called {
+                name: &String::from_utf8_lossy(&words[0]),
+                typed: &words,
+                command: None,
+            };
+            hooks::around(&mut session, &called, |_| alias::run_shell(&script, &words))
+        }
+        Target::Command(command, name, words) => {
+            let matches = parse_command(command, &name, &words, global)?;
+            early.check(&matches)?;
+            apply_global(&mut session, &matches)?;
+            session.read_hooks(with_strangers.as_ref())?;
+            let pager = pager::start(&mut session, command, &matches)?;
+            let done = match is_bare {
+                true => commands::help::basic(&mut session),
+                false => run_command(command, (&name, arguments), &mut session, &matches),
+            };
+            if let Some(pager) = pager {
+                pager.finish(&mut session);
+            }
+            if let (Err(abort), true) = (&done, matches.flag("traceback")) {
+                session.warn(format!("{abort:?}\n"))?;
+            }
+            done
+        }
+    };
+    let flushed = session.tell_heard().and_then(|()| session.out.flush());
+    let code = match (done, session.guard.words()) {
+        (Err(_), Some(words)) => return Err(Abort::Stopped(words)),
+        (done, _) => done?,
+    };
+    flushed?;
+    if session.show_time {
+        let real = begun.elapsed().as_secs_f64();
+        let [user, system, of_children_user, of_children_system] = processor_times();
+        session.warn(format!(
+            "time: real {real:.3} secs (user {user:.3}+{of_children_user:.3} \
+             sys {system:.3}+{of_children_system:.3})\n"
+        ))?;
+    }
+    Ok(code)
+}
+
+/// Reads the configuration; gives also what strangers say in it, if they do.
+fn begin(program: &str, early: &Early) -> Result<(Session, Option<Hgrc>), Abort> {
+    let mut layers = Layers {
+        user: environment::user_layers()?,
+        arguments: Hgrc::default(),
+    };
+    let files_read = layers.user.files_read().to_vec();
+    for file in &early.files {
+        layers.add_argument_file(file)?;
+    }
+    for argument in &early.config {
+        layers.arguments.add_argument(argument)?;
+    }
+    let started_in = std::env::current_dir().ok();
+    let cwd = change_folder(early.cwd.as_deref())?;
+    let mut config = layers.user.clone();
+    config.add_all(&layers.arguments);
+    let main = place::configured(config.get("bundle", "mainreporoot"), &cwd);
+    let place = Place::find(early.repository.as_deref(), &cwd, main.as_deref());
+    let layered = layers.with(place.root())?;
+    let mut session = Session::new(program, cwd, layers, place);
+    session.files_read = files_read;
+    session.started_in = started_in;
+    tell_strangers(&mut session, &layered, early.repository.as_deref())?;
+    session.config = Arc::new(layered.config);
+    session.strangers = layered.strangers;
+    Ok((session, layered.with_strangers))
+}
+
+/// Says whose configuration does not count, with the repository's path as it was typed.
+fn tell_strangers(
+    session: &mut Session,
+    layered: &Layered,
+    typed: Option<&[u8]>,
+) -> Result<(), Abort> {
+    let typed = typed.filter(|typed| !typed.is_empty());
+    let typed = typed.map(|typed| Path::new(OsStr::from_bytes(typed)).to_owned());
+    let root = typed.or_else(|| session.place().root().map(Path::to_owned));
+    for stranger in &layered.strangers {
+        session.warn(stranger.warning(root.as_deref().unwrap_or(Path::new(""))))?;
+    }
+    Ok(())
+}
+
+/// Seconds of user and system time of this process, then of those it has waited for; zeros where
+/// the system does not tell.
+fn processor_times() -> [f64; 4] {
+    /// Clock ticks of a second, as Linux counts them for programs.
+    const TICKS: f64 = 100.0;
+    /// Place of the user time among the words behind the program's name.
+    const USER: usize = 11;
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let behind = text.rsplit(')').next().unwrap_or_default();
+    let mut words = behind.split_whitespace().skip(USER);
+    let mut next = || words.next().and_then(|word| word.parse::<f64>().ok());
+    std::array::from_fn(|_| next().unwrap_or(0.0) / TICKS)
+}
+
+/// Goes to the folder of `--cwd`; gives the folder that the process is in then.
+fn change_folder(cwd: Option<&[u8]>) -> Result<PathBuf, Abort> {
+    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+        let path = Path::new(OsStr::from_bytes(cwd));
+        std::env::set_current_dir(path).map_err(|error| Abort::file(&error, path))?;
+    }
+    let current = std::env::current_dir();
+    current.map_err(|error| Abort::new(format!("error getting current working directory: {error}")))
+}
+
+/// The command, with the global options that stand before it.
+fn find_target(
+    arguments: &[Vec<u8>],
+    config: &Hgrc,
+    known: &CommandTable,
+) -> Result<(Target, Matches), Abort> {
+    let global = options::parse(&[GLOBAL], arguments, Order::CommandFirst);
+    let global = global.map_err(Abort::GlobalUsage)?;
+    let special = if global.flag("version") {
+        Some(&commands::version::COMMAND)
+    } else if global.arguments().is_empty() || global.flag("help") {
+        Some(&commands::help::COMMAND)
+    } else {
+        None
+    };
+    let target = match (special, global.arguments()) {
+        (Some(command), words) => {
+            Target::Command(command, command.name().to_owned(), words.to_vec())
+        }
+        (None, [name, rest @ ..]) => alias::resolve(name, rest, config, known)?,
+        (None, []) => {
+            let help = &commands::help::COMMAND;
+            Target::Command(help, help.name().to_owned(), Vec::new())
+        }
+    };
+    Ok((target, global))
+}
+
+fn parse_command(
+    command: &'static Command,
+    name: &str,
+    words: &[Vec<u8>],
+    global: Matches,
+) -> Result<Matches, Abort> {
+    let wrong = |message| Abort::Usage {
+        command,
+        name: name.to_owned(),
+        message,
+    };
+    let parsed = options::parse(&[command.options, GLOBAL], words, Order::Anywhere);
+    let mut matches = parsed.map_err(wrong)?;
+    matches.precede_with(global);
+    Ok(matches)
+}
+
+/// Commands that do not look at the repository that they are called in.
+const NO_REPOSITORY: &[&str] = &["clone", "help", "init", "version"];
+
+fn run_command(
+    command: &'static Command,
+    (name, typed): (&str, &[Vec<u8>]),
+    session: &mut Session,
+    matches: &Matches,
+) -> Result<u8, Abort> {
+    if matches.flag("version") {
+        return (commands::version::COMMAND.run)(session, matches);
+    }
+    if matches.flag("help") && command.name() != commands::help::COMMAND.name() {
+        return commands::help::of_command(session, command);
+    }
+    if !command.arguments.contains(&matches.arguments().len()) {
+        return Err(Abort::Usage {
+            command,
+            name: name.to_owned(),
+            message: "invalid arguments".to_owned(),
+        });
+    }
+    if !NO_REPOSITORY.contains(&command.name())
+        && let Some(root) = session.place().root().map(Path::to_owned)
+    {
+        // Mercurial reads the configuration once more together with the repository.
+        for stranger in std::mem::take(&mut session.strangers) {
+            session.warn(stranger.warning(&root))?;
+        }
+    }
+    for way in [SSH, REMOTECMD].map(|flag| flag.long) {
+        let is_option = command.options.iter().any(|flag| flag.long == way);
+        if let Some(typed) = matches.value(way).filter(|it| is_option && !it.is_empty()) {
+            let mut config = (*session.config).clone();
+            config.add_argument(&[b"ui.", way.as_bytes(), b"=", typed].concat())?;
+            session.config = Arc::new(config);
+        }
+    }
+    let is_option = |name| command.options.iter().any(|flag| flag.long == name);
+    session.insecure = is_option(INSECURE.long) && matches.flag(INSECURE.long);
+    let called = Called {
+        name,
+        typed,
+        command: Some((command, matches)),
+    };
+    hooks::around(session, &called, |session| (command.run)(session, matches))
+}
+
+/// Refuses global options that would do what is not there.
+fn check_global(session: &Session, matches: &Matches) -> Result<(), Abort> {
+    for option in ["profile", "debugger"] {
+        if matches.flag(option) {
+            return Err(Abort::new(format!("--{option} is not supported")));
+        }
+    }
+    // HGPLAIN keeps the output without colours whatever is asked for.
+    let typed = matches.value("color");
+    let color = typed.or_else(|| session.config.get("ui", "color"));
+    if let Some(color) = color.filter(|_| !environment::is_plain(Some("color"))) {
+        let shown = String::from_utf8_lossy(color).into_owned();
+        let always = typed.is_some() && varve_config::hgrc::boolean(color) == Some(true);
+        if always || ["always", "debug"].contains(&&*shown.to_ascii_lowercase()) {
+            return Err(Abort::new(format!(
+                "output with colours ({shown}) is not supported"
+            )));
+        }
+    }
+    if let Some(encoding) = matches.value("encoding").filter(|value| !value.is_empty()) {
+        check_encoding("--encoding", encoding)?;
+    }
+    match environment::variable("HGENCODING").filter(|value| !value.is_empty()) {
+        Some(encoding) => check_encoding("HGENCODING", &encoding),
+        None => Ok(()),
+    }
+}
+
+fn check_encoding(name: &str, value: &[u8]) -> Result<(), Abort> {
+    if [&b"utf-8"[..], b"utf8"].contains(&&*value.to_ascii_lowercase()) {
+        return Ok(());
+    }
+    let value = String::from_utf8_lossy(value);
+    Err(Abort::new(format!("{name} {value} is not supported")))
+}
+
+fn apply_global(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
+    check_global(session, matches)?;
+    let config = session.config.clone();
+    let either = |flag: &str| -> Result<bool, Abort> {
+        // What is no boolean counts as off here.
+        Ok(matches.flag(flag) || config.boolean("ui", flag, false).unwrap_or(false))
+    };
+    let debug = either("debug")?;
+    let (quiet, verbose) = if debug {
+        (false, true)
+    } else if matches.flag("verbose") || matches.flag("quiet") {
+        // Both together cancel each other.
+        let both = matches.flag("verbose") && matches.flag("quiet");
+        (
+            matches.flag("quiet") && !both,
+            matches.flag("verbose") && !both,
+        )
+    } else {
+        let (quiet, verbose) = (either("quiet")?, either("verbose")?);
+        (quiet && !verbose, verbose && !quiet)
+    };
+    session.verbosity = Verbosity {
+        quiet,
+        verbose,
+        debug,
+    };
+    session.hidden = matches.flag("hidden");
+    session.encoding = encoding::Mode::of(matches);
+    session.show_time = matches.flag("time");
+    Ok(())
+}

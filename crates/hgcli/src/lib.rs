@@ -1,0 +1,16 @@
+//! The command line of `hg`: arguments, configuration, output and exit codes as Mercurial has them.
+//!
+//! Commands that Mercurial has not, and those that need a server, come from the program that calls
+//! [`main`].
+
+pub mod arguments;
+mod commands;
+pub mod context;
+mod dispatch;
+pub mod hooks;
+mod remote;
+mod render;
+pub mod ui;
+
+pub use commands::local::verify::verify_repository;
+pub use dispatch::{check_stdio_form, main};

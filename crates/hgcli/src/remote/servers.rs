@@ -1,0 +1,136 @@
+//! What the configuration says about servers: which certificates are believed, and through whom the
+//! way to them leads.
+
+use crate::context::Session;
+use crate::ui::{Abort, environment::variable};
+use std::path::Path;
+use varve_exchange::client::peer::{HttpOptions, Proxy};
+
+/// Versions of TLS by their names; a server that has none from 1.2 on is never spoken to.
+const PROTOCOLS: [&str; 4] = ["tls1.0", "tls1.1", "tls1.2", "tls1.3"];
+/// The one that a minimum cannot be yet: nothing here leaves out only the version before it.
+const NEWEST: &str = "tls1.3";
+
+const SECTION: &str = "hostsecurity";
+const PROXY: &str = "http_proxy";
+
+/// The host of a URL, without its port.
+pub(crate) fn host_of(url: &str) -> &str {
+    let host = url.split("://").nth(1).unwrap_or_default();
+    let host = host.split('/').next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    match host.starts_with('[') {
+        true => host.split_inclusive(']').next().unwrap_or_default(),
+        false => host.split(':').next().unwrap_or_default(),
+    }
+}
+
+impl Session {
+    /// How the server of a URL is reached.
+    pub(crate) fn http_options(&self, url: &str) -> Result<HttpOptions, Abort> {
+        let host = host_of(url);
+        let mut options = HttpOptions {
+            proxy: self.proxy(host)?,
+            ..HttpOptions::default()
+        };
+        if url.starts_with("https:") {
+            self.refuse_unsupported(host)?;
+            options.trusts_all = self.insecure;
+            if !self.insecure {
+                options.authorities = self.authorities(host)?;
+            }
+        }
+        Ok(options)
+    }
+
+    /// How servers are reached that a bundle names; `None` if some host is special, because which it
+    /// will be is not known yet.
+    pub fn download_options(&self) -> Result<Option<HttpOptions>, Abort> {
+        let all = self.config.section(SECTION);
+        if all.iter().any(|item| item.key.contains(&b':')) || self.proxy("")?.is_some() {
+            return Ok(None);
+        }
+        self.http_options("https://").map(Some)
+    }
+
+    fn refuse_unsupported(&self, host: &str) -> Result<(), Abort> {
+        for key in ["minimumprotocol", "ciphers", "fingerprints"] {
+            for key in [key.to_owned(), format!("{host}:{key}")] {
+                let Some(value) = self.config.text(SECTION, &key) else {
+                    continue;
+                };
+                let is_minimum = key.ends_with("minimumprotocol");
+                if is_minimum && !PROTOCOLS.contains(&value.as_str()) {
+                    let words = format!("unsupported protocol from {SECTION}.{key}: {value}");
+                    let valid = format!("valid protocols: {}", PROTOCOLS.join(" "));
+                    return Err(Abort::new(words).hint(valid));
+                }
+                if !is_minimum || value == NEWEST {
+                    return Err(Abort::new(format!("{SECTION}.{key} is not supported")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The certificates that are believed besides, or instead of, the usual ones.
+    fn authorities(&self, host: &str) -> Result<Option<Vec<u8>>, Abort> {
+        let own = format!("{host}:verifycertsfile");
+        if let Some(path) = self.config.text(SECTION, &own) {
+            let missing = format!("path specified by {SECTION}.{own} does not exist: {path}");
+            return self.certificates(&path, missing).map(Some);
+        }
+        let general = self.config.text("web", "cacerts");
+        match general.filter(|path| !path.is_empty()) {
+            None => Ok(None),
+            Some(path) => {
+                let missing = format!("could not find web.cacerts: {path}");
+                self.certificates(&path, missing).map(Some)
+            }
+        }
+    }
+
+    fn certificates(&self, path: &str, missing: String) -> Result<Vec<u8>, Abort> {
+        let path = self.cwd.join(Path::new(path));
+        std::fs::read(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Abort::new(missing),
+            _ => Abort::file(&error, &path),
+        })
+    }
+
+    /// Through whom the way to a host leads: `[http_proxy]`, or the variable of that name.
+    fn proxy(&self, host: &str) -> Result<Option<Proxy>, Abort> {
+        let text = |key| self.config.text(PROXY, key).filter(|text| !text.is_empty());
+        let environment =
+            || variable("http_proxy").map(|text| String::from_utf8_lossy(&text).into_owned());
+        let Some(at) = text("host")
+            .or_else(environment)
+            .filter(|at| !at.is_empty())
+        else {
+            return Ok(None);
+        };
+        let always = self.config.boolean(PROXY, "always", false)?;
+        let mut without: Vec<String> = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
+        let listed = self.config.list(PROXY, "no").into_iter();
+        without.extend(listed.map(|name| String::from_utf8_lossy(&name).to_ascii_lowercase()));
+        if let Some(names) = variable("no_proxy") {
+            let names = String::from_utf8_lossy(&names).to_ascii_lowercase();
+            // Of these, unlike the others, the hosts below a name are meant as well.
+            let names = names
+                .split(',')
+                .map(|name| name.trim().trim_start_matches('.'));
+            let names = names.filter(|name| !name.is_empty());
+            without.extend(names.flat_map(|name| [name.to_owned(), format!(".{name}")]));
+        }
+        let is_without = |name: &String| match name.strip_prefix('*').unwrap_or(name) {
+            "" => false,
+            end if end.starts_with('.') => host.ends_with(end),
+            whole => whole == host,
+        };
+        if !always && without.iter().any(is_without) {
+            return Ok(None);
+        }
+        let proxy = Proxy::parse(&at, text("user").as_deref(), text("passwd").as_deref());
+        proxy.map(Some).map_err(Abort::from)
+    }
+}

@@ -1,0 +1,137 @@
+//! Where a bundle goes: a file that appears when it is complete, or the standard output.
+
+use crate::context::Session;
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes that are collected before the file grows.
+const BUFFER: usize = 256 << 10;
+
+/// What a new file may be used for, as far as the user's mask lets it.
+const USUAL_MODE: u32 = 0o666;
+
+/// Where a bundle goes.
+pub(crate) enum Target {
+    /// To a file, by its name as typed.
+    File(Vec<u8>),
+    /// To the standard output, which is here meanwhile: all words go to the standard error.
+    Output(BufWriter<Box<dyn Write>>),
+}
+
+impl Target {
+    /// What `typed` means. [`Target::end`] must be called.
+    pub(crate) fn begin(session: &mut Session, typed: &[u8]) -> Target {
+        if typed != b"-" {
+            return Target::File(typed.to_vec());
+        }
+        let words = BufWriter::new(Box::new(io::stderr()) as Box<dyn Write>);
+        Target::Output(std::mem::replace(&mut session.out, words))
+    }
+
+    /// Gives the session its output back.
+    pub(crate) fn end(self, session: &mut Session) -> Result<(), Abort> {
+        if let Target::Output(out) = self {
+            std::mem::replace(&mut session.out, out).flush()?;
+        }
+        Ok(())
+    }
+
+    /// Lets `make` write.
+    pub(crate) fn write<T>(
+        &mut self,
+        session: &mut Session,
+        make: &mut dyn FnMut(&mut Session, &mut dyn Write) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
+        match self {
+            Target::File(name) => to_file(session, name, make),
+            Target::Output(out) => {
+                session.out.flush()?;
+                make(session, out)
+            }
+        }
+    }
+}
+
+/// Lets `make` write to the file that `typed` names.
+fn to_file<T>(
+    session: &mut Session,
+    typed: &[u8],
+    make: &mut dyn FnMut(&mut Session, &mut dyn Write) -> Result<T, Abort>,
+) -> Result<T, Abort> {
+    let shown = Path::new(OsStr::from_bytes(typed));
+    let path = session.cwd.join(shown);
+    let refused = |error: io::Error| Abort::file(&error, shown);
+    let Some(place) = Place::find(&path).map_err(refused)? else {
+        // A device, a pipe, or a link to nothing yet: nothing can be put in its place. Or a
+        // folder, which the system refuses.
+        let file = File::create(&path).map_err(refused)?;
+        return make(session, &mut BufWriter::with_capacity(BUFFER, file));
+    };
+    session.guard.writes();
+    let file = place.create().map_err(refused)?;
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    let made = make(session, &mut out).and_then(|made| {
+        out.flush().map_err(refused)?;
+        fs::rename(&place.beside, &place.target).map_err(refused)?;
+        Ok(made)
+    });
+    if made.is_err() {
+        // Half a bundle helps nobody.
+        let _ = fs::remove_file(&place.beside);
+    }
+    made
+}
+
+/// The file, and the one that becomes it.
+struct Place {
+    target: PathBuf,
+    beside: PathBuf,
+    /// Of the file that is there already.
+    mode: Option<u32>,
+}
+
+impl Place {
+    /// `None` if something is there that is no file.
+    fn find(path: &Path) -> io::Result<Option<Place>> {
+        let mode = match fs::metadata(path) {
+            Ok(found) if !found.is_file() => return Ok(None),
+            Ok(found) => Some(found.mode() & 0o7777),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if path.is_symlink() {
+                    return Ok(None);
+                }
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        // What a link leads to is replaced, not the link.
+        let target = match mode {
+            Some(_) => path.canonicalize()?,
+            None => path.to_owned(),
+        };
+        let mut name = target.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.new", std::process::id()));
+        Ok(Some(Place {
+            beside: target.with_file_name(name),
+            target,
+            mode,
+        }))
+    }
+
+    fn create(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let file = options
+            .mode(self.mode.unwrap_or(USUAL_MODE))
+            .open(&self.beside)?;
+        if let Some(mode) = self.mode {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        Ok(file)
+    }
+}

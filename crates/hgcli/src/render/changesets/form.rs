@@ -1,0 +1,262 @@
+//! In which form changesets are printed: as text, by a style, by a template, or as JSON.
+
+use super::styles;
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::render::templates::{Template, unquoted};
+use crate::ui::Abort;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use varve_config::hgrc::Hgrc;
+
+/// A form.
+pub(crate) enum Form {
+    /// Lines for people.
+    Lines(Lines),
+    /// What templates say.
+    Filled(Box<Filled>),
+    /// As JSON.
+    Json,
+}
+
+impl Default for Form {
+    fn default() -> Form {
+        Form::Lines(Lines::default())
+    }
+}
+
+/// What lines for people say besides the usual.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lines {
+    /// The phase.
+    pub(crate) phase: bool,
+    /// The state in a bisection.
+    pub(crate) bisect: bool,
+    /// What became of each file.
+    pub(crate) status: bool,
+}
+
+/// Templates of one form.
+pub(crate) struct Filled {
+    /// Of each changeset.
+    pub(super) body: Template,
+    /// Before the first one.
+    pub(super) header: Option<Template>,
+    /// Behind the last one.
+    pub(super) footer: Option<Template>,
+    /// Between two.
+    pub(super) separator: Option<Template>,
+}
+
+impl Filled {
+    fn of(body: &[u8]) -> Result<Filled, Abort> {
+        Ok(Filled {
+            body: Template::parse(body)?,
+            header: None,
+            footer: None,
+            separator: None,
+        })
+    }
+}
+
+/// Names of templates that are a form of every command's output.
+const FORMATTERS: &[&[u8]] = &[b"cbor"];
+
+impl Form {
+    /// What the arguments ask for, or else the configuration.
+    pub(crate) fn new(session: &mut Session, matches: &Matches) -> Result<Form, Abort> {
+        let form = Form::asked(session, matches)?;
+        if let Form::Filled(filled) = &form {
+            let names = filled.body.names();
+            let mut aliases = names.iter().filter(|name| {
+                let alias = session.config.get("templatealias", name);
+                alias.is_some()
+            });
+            if let Some(name) = aliases.next() {
+                let message = format!("template alias '{name}' is not supported");
+                return Err(Abort::new(message));
+            }
+        }
+        Ok(form)
+    }
+
+    fn asked(session: &mut Session, matches: &Matches) -> Result<Form, Abort> {
+        let given = |option: &str| {
+            let value = matches.value(option).filter(|value| !value.is_empty());
+            value.map(<[u8]>::to_vec)
+        };
+        if let Some(template) = given("template") {
+            return of_template(session, &template);
+        }
+        if let Some(style) = given("style") {
+            return of_style(session, &style);
+        }
+        let config = session.config.clone();
+        let template = config.get("command-templates", "log");
+        let template = template.or_else(|| config.get("ui", "logtemplate"));
+        if let Some(template) = template.filter(|template| !template.is_empty()) {
+            return Ok(Form::Filled(Box::new(Filled::of(unquoted(template))?)));
+        }
+        match config.get("ui", "style").filter(|style| !style.is_empty()) {
+            Some(style) => of_style(session, style),
+            None => Ok(Form::default()),
+        }
+    }
+}
+
+fn of_template(session: &mut Session, template: &[u8]) -> Result<Form, Abort> {
+    if template == b"json" {
+        return Ok(Form::Json);
+    }
+    if template == b"list" {
+        session.write(format!("available styles: {}\n", styles::NAMES.join(", ")))?;
+        return Err(Abort::new("specify a template"));
+    }
+    let name = String::from_utf8_lossy(template).into_owned();
+    let config = session.config.clone();
+    if let Some(body) = config.get("templates", &name) {
+        let part = |kind: &str| {
+            let part = config.get("templates", &format!("{name}:{kind}"));
+            part.map(|part| Template::parse(unquoted(part))).transpose()
+        };
+        return Ok(Form::Filled(Box::new(Filled {
+            body: Template::parse(unquoted(body))?,
+            header: part("docheader")?,
+            footer: part("docfooter")?,
+            separator: part("separator")?,
+        })));
+    }
+    if let Some(form) = built_in(session, template)? {
+        return Ok(form);
+    }
+    if FORMATTERS.contains(&template) {
+        return Err(Abort::new(format!("template '{name}' is not supported")));
+    }
+    if matches!(template, b"pickle" | b"debug") {
+        return Err(Abort::new(format!("\"{name}\" not in template map")));
+    }
+    let path = session.cwd.join(std::ffi::OsStr::from_bytes(template));
+    if template.contains(&b'/') && path.is_file() {
+        let file = path.file_name().unwrap_or_default();
+        if file.as_bytes().starts_with(b"map-") {
+            return of_map(session, &path);
+        }
+        let text = std::fs::read(&path).map_err(|error| Abort::file(&error, path))?;
+        return Ok(Form::Filled(Box::new(Filled::of(&text)?)));
+    }
+    Ok(Form::Filled(Box::new(Filled::of(template)?)))
+}
+
+/// A style that comes with the program.
+fn built_in(session: &mut Session, name: &[u8]) -> Result<Option<Form>, Abort> {
+    let lines = Lines::default();
+    Ok(Some(match name {
+        b"default" | b"show" => Form::Lines(lines),
+        b"phases" => Form::Lines(Lines {
+            phase: true,
+            ..lines
+        }),
+        b"bisect" => {
+            let state = session.root()?.join(".hg/bisect.state");
+            if state.exists() {
+                let message = "style 'bisect' is not supported while a bisection is under way";
+                return Err(Abort::new(message));
+            }
+            Form::Lines(Lines {
+                bisect: true,
+                ..lines
+            })
+        }
+        b"status" => Form::Lines(Lines {
+            status: true,
+            ..lines
+        }),
+        _ => match styles::texts(name, session.verbosity) {
+            None => return Ok(None),
+            Some(texts) => {
+                let part = |text: &str| match text {
+                    "" => Ok(None),
+                    text => Template::parse(text.as_bytes()).map(Some),
+                };
+                Form::Filled(Box::new(Filled {
+                    body: Template::parse(texts.body.concat().as_bytes())?,
+                    header: part(texts.header)?,
+                    footer: part(texts.footer)?,
+                    separator: None,
+                }))
+            }
+        },
+    }))
+}
+
+fn of_style(session: &mut Session, style: &[u8]) -> Result<Form, Abort> {
+    let path: PathBuf = session.cwd.join(std::ffi::OsStr::from_bytes(style));
+    if style.contains(&b'/') && path.is_file() {
+        return of_map(session, &path);
+    }
+    if let Some(form) = built_in(session, style)? {
+        return Ok(form);
+    }
+    let shown = String::from_utf8_lossy(style);
+    let names = styles::NAMES.join(", ");
+    Err(Abort::new(format!("style '{shown}' not found")).hint(format!("available styles: {names}")))
+}
+
+/// Reads a map file: a file of configuration whose values are templates.
+fn of_map(session: &Session, path: &Path) -> Result<Form, Abort> {
+    let mut map = Hgrc::default();
+    let text = std::fs::read(path).map_err(|error| Abort::file(&error, path))?;
+    let sectioned = [b"[map]\n", &text[..]].concat();
+    map.add_text(&crate::ui::environment::Environment, path, &sectioned)?;
+    const KNOWN: &[&str] = &[
+        "changeset",
+        "changeset_debug",
+        "changeset_quiet",
+        "changeset_verbose",
+        "docheader",
+        "docfooter",
+        "separator",
+    ];
+    for item in map.section("map") {
+        let key = String::from_utf8_lossy(&item.key);
+        if !KNOWN.contains(&key.as_ref()) {
+            let path = path.display();
+            return Err(Abort::new(format!(
+                "{path}: map entry '{key}' is not supported"
+            )));
+        }
+    }
+    let template = |name: &str| -> Result<Option<Template>, Abort> {
+        let Some(value) = map.get("map", name) else {
+            return Ok(None);
+        };
+        if unquoted(value) != value {
+            return Template::parse(unquoted(value)).map(Some);
+        }
+        // Without quotation marks it is the name of a file.
+        let file = path.with_file_name(std::ffi::OsStr::from_bytes(value));
+        let text = std::fs::read(&file).map_err(|error| Abort::file(&error, file))?;
+        Template::parse(&text).map(Some)
+    };
+    let verbosity = session.verbosity;
+    let wanted: &[(bool, &str)] = &[
+        (verbosity.debug, "changeset_debug"),
+        (verbosity.verbose, "changeset_verbose"),
+        (verbosity.quiet, "changeset_quiet"),
+        (true, "changeset"),
+    ];
+    let mut body = None;
+    for (_, name) in wanted.iter().filter(|(wanted, _)| *wanted) {
+        body = match body {
+            None => template(name)?,
+            found => found,
+        };
+    }
+    let body = body.ok_or_else(|| Abort::new("\"changeset\" not in template map"))?;
+    Ok(Form::Filled(Box::new(Filled {
+        body,
+        header: template("docheader")?,
+        footer: template("docfooter")?,
+        separator: template("separator")?,
+    })))
+}

@@ -1,0 +1,355 @@
+//! What the keywords of a template mean for a changeset.
+
+use super::text::phase_name;
+use super::touched::{Touched, copies};
+use super::{Printer, Subject};
+use crate::render::formatter::{Row, Value};
+use crate::render::templates::{Keywords, Source};
+use crate::ui::{Abort, columns};
+use std::os::unix::ffi::OsStrExt;
+use varve_repo::{DEFAULT_BRANCH, Node, Rev};
+
+/// One changeset as a template sees it.
+pub(super) struct OfChangeset<'a> {
+    pub(super) printer: &'a Printer,
+    pub(super) subject: &'a Subject<'a>,
+}
+
+fn text(bytes: &[u8]) -> Value {
+    Value::Text(bytes.to_vec())
+}
+
+fn list<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> Value {
+    Value::List(texts.into_iter().map(|one| text(one.as_ref())).collect())
+}
+
+fn part(name: &str, value: impl Into<Value>) -> (Vec<u8>, Value) {
+    (name.as_bytes().to_vec(), value.into())
+}
+
+/// Digits of a node that is not shown in full.
+const SHORT: usize = 12;
+
+impl OfChangeset<'_> {
+    fn parent(&self, which: usize) -> Option<Rev> {
+        self.subject.parents(&self.printer.view)[which]
+    }
+
+    fn node(&self, rev: Option<Rev>) -> Node {
+        self.printer.view.changelog().node_or_null(rev)
+    }
+
+    /// `12:0123456789ab`.
+    fn shown(&self, rev: Option<Rev>, digits: usize) -> Vec<u8> {
+        let mut shown = Vec::new();
+        let number = rev.map_or(-1, |rev| i64::from(rev.0));
+        super::push_rev(number, &self.node(rev), digits, &mut shown);
+        shown
+    }
+
+    fn digits(&self) -> usize {
+        if self.printer.verbosity.debug {
+            2 * Node::LEN
+        } else {
+            SHORT
+        }
+    }
+
+    /// Parents as they are shown without a template: none if the only one comes right before.
+    fn parents(&self) -> Value {
+        let [first, second] = self.subject.parents(&self.printer.view);
+        let number = |parent: Option<Rev>| parent.map_or(-1, |rev| i64::from(rev.0));
+        let shown: &[Option<Rev>] = match second {
+            Some(_) => &[first, second],
+            None if self.printer.verbosity.debug => &[first, second],
+            None if number(first) < self.subject.number() - 1 => &[first],
+            None => &[],
+        };
+        let one = |parent: &Option<Rev>| {
+            let mut shown = self.shown(*parent, self.digits());
+            shown.push(b' ');
+            Value::Changeset(*parent, shown)
+        };
+        Value::List(shown.iter().map(one).collect())
+    }
+
+    fn children(&self) -> Value {
+        let view = &self.printer.view;
+        let changelog = view.changelog();
+        let own = self.subject.rev;
+        let later = own.map_or(0, |rev| rev.index() + 1)..changelog.len();
+        let later = later.map(|index| Rev(index as u32));
+        let children = later.filter(|rev| {
+            let [first, second] = changelog.parents(*rev);
+            view.is_visible(*rev) && (first == own || (second.is_some() && second == own))
+        });
+        list(children.map(|child| self.shown(Some(child), SHORT)))
+    }
+
+    fn touched(&self, which: fn(Touched) -> Vec<Vec<u8>>) -> Result<Value, Abort> {
+        let Some(rev) = self.subject.rev else {
+            return Ok(Value::List(Vec::new()));
+        };
+        let touched = Touched::of(&self.printer.view, rev, self.subject.changeset)?;
+        Ok(list(which(touched)))
+    }
+
+    fn copies(&self) -> Result<Value, Abort> {
+        let Some(rev) = self.subject.rev else {
+            return Ok(Value::Table(Vec::new()));
+        };
+        let copies = copies(&self.printer.view, rev, self.subject.changeset)?;
+        let one = |(name, source): (Vec<u8>, Vec<u8>)| Row {
+            shown: [&name[..], b" (", &source, b")"].concat(),
+            parts: vec![part("name", &name), part("source", &source)],
+            value: Value::Text(source),
+            name,
+        };
+        Ok(Value::Table(copies.into_iter().map(one).collect()))
+    }
+
+    fn manifest(&self) -> Result<Value, Abort> {
+        let node = &self.subject.changeset.manifest;
+        let rev = match node.is_null() {
+            true => None,
+            false => self.printer.view.manifest()?.rev(node),
+        };
+        let number = rev.map_or(-1, |rev| i64::from(rev.0));
+        let mut shown = Vec::new();
+        super::push_rev(number, node, SHORT, &mut shown);
+        let parts = vec![part("rev", number), part("node", *node)];
+        Ok(Value::Shown(shown, parts))
+    }
+
+    /// The letter that stands for the changeset in a picture.
+    fn graph_node(&self) -> &'static [u8] {
+        let (printer, subject) = (self.printer, self.subject);
+        match subject.rev {
+            None if printer.working.is_empty() => b"@",
+            Some(rev) if printer.working.contains(&rev) => b"@",
+            _ if printer.merged == Some(subject.node) => b"%",
+            _ if printer.is_obsolete(subject) => b"x",
+            _ if !printer.instabilities(subject).is_empty() => b"*",
+            _ if subject.changeset.closes_branch() => b"_",
+            _ => b"o",
+        }
+    }
+
+    fn extras(&self) -> Value {
+        let extras = self.subject.changeset.extras();
+        let mut extras: Vec<(Vec<u8>, Value)> = extras
+            .map(|(key, value)| (key.into_owned(), Value::Text(value.into_owned())))
+            .collect();
+        if !extras.iter().any(|(key, _)| key == b"branch") {
+            extras.push((b"branch".to_vec(), text(DEFAULT_BRANCH)));
+        }
+        extras.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Value::Dict(extras)
+    }
+
+    fn bookmarks(&self) -> Value {
+        let active = self.printer.active.as_deref();
+        let one = |name: &Vec<u8>| {
+            let active = active.map_or(Value::Null, Value::from);
+            let parts = vec![
+                part("bookmark", name),
+                part("active", active.clone()),
+                part("current", active),
+                part("item", name),
+            ];
+            Value::Shown(name.clone(), parts)
+        };
+        Value::List(self.bookmark_names().iter().map(one).collect())
+    }
+
+    fn bookmark_names(&self) -> &[Vec<u8>] {
+        self.printer.names.bookmarks(self.subject.rev)
+    }
+
+    fn tag_names(&self) -> &[Vec<u8>] {
+        self.printer.names.tags(self.subject.rev)
+    }
+
+    fn active_bookmark(&self) -> Value {
+        let active = self.printer.active.as_ref();
+        let active = active.filter(|active| self.bookmark_names().contains(active));
+        active.map_or_else(|| text(b""), |active| text(active))
+    }
+
+    fn namespaces(&self) -> Value {
+        let branch = vec![self.subject.changeset.branch().into_owned()];
+        let spaces = [
+            ("bookmarks", "bookmark", self.bookmark_names()),
+            ("tags", "tag", self.tag_names()),
+            ("branches", "branch", &branch),
+        ];
+        let one = |(space, colour, names): (&str, &str, &[Vec<u8>])| Row {
+            name: space.as_bytes().to_vec(),
+            shown: space.as_bytes().to_vec(),
+            value: list(names),
+            parts: vec![
+                part("namespace", space),
+                part("names", list(names)),
+                part("colorname", colour),
+                part("builtin", true),
+            ],
+        };
+        Value::Table(spaces.into_iter().map(one).collect())
+    }
+
+    fn verbosity(&self) -> &'static str {
+        let verbosity = self.printer.verbosity;
+        match (verbosity.debug, verbosity.quiet, verbosity.verbose) {
+            (true, _, _) => "debug",
+            (_, true, _) => "quiet",
+            (_, _, true) => "verbose",
+            _ => "",
+        }
+    }
+
+    /// Keywords about tags that other changesets have.
+    fn of_latest_tag(&self, name: &str) -> Result<Value, Abort> {
+        let latest = self.latest_tag(None)?;
+        let Value::List(tags) = &latest else {
+            return Ok(latest);
+        };
+        let key = match name {
+            "latesttag" => return Ok(latest),
+            "latesttagdistance" => "distance",
+            _ => "changes",
+        };
+        let Some(Value::Shown(_, parts)) = tags.first() else {
+            return Ok(Value::Null);
+        };
+        let found = parts.iter().find(|(known, _)| known == key.as_bytes());
+        Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
+    }
+
+    /// Keywords about rewritten changesets, or about a bisection: empty if there are none.
+    fn of_state(&self, name: &str) -> Result<Value, Abort> {
+        let state = match name {
+            "bisect" => "bisect.state",
+            _ => "store/obsstore",
+        };
+        let path = self.printer.view.root().join(".hg").join(state);
+        let there = path.metadata().is_ok_and(|found| found.len() > 0);
+        match name {
+            _ if there => Err(unsupported(name)),
+            "bisect" => Ok(text(b"")),
+            _ => Ok(Value::List(Vec::new())),
+        }
+    }
+
+    fn subrepos(&self) -> Result<Value, Abort> {
+        let changed = self.subject.changeset.files();
+        let mut changed = changed.filter(|file| file.starts_with(b".hgsub"));
+        match changed.next() {
+            Some(_) => Err(unsupported("subrepos")),
+            None => Ok(Value::List(Vec::new())),
+        }
+    }
+
+    fn rare(&self, name: &str) -> Result<Option<Value>, Abort> {
+        let (printer, subject) = (self.printer, self.subject);
+        Ok(Some(match name {
+            "children" => self.children(),
+            "manifest" => self.manifest()?,
+            "namespaces" => self.namespaces(),
+            "latesttag" | "latesttagdistance" | "changessincelatesttag" => {
+                self.of_latest_tag(name)?
+            }
+            "diffstat" => self.diffstat()?,
+            "negrev" => Value::Int(subject.number() - printer.view.changelog().len() as i64),
+            "phaseidx" => {
+                let phase = subject.rev.map(|rev| printer.view.phases().of(rev));
+                Value::Int(i64::from(phase.unwrap_or_default().number()))
+            }
+            "reporoot" => text(printer.view.root().as_os_str().as_bytes()),
+            "termwidth" => Value::Int(columns::of_terminal() as i64),
+            "verbosity" => Value::from(self.verbosity()),
+            "activebookmark" | "currentbookmark" => self.active_bookmark(),
+            "file_copies_switch" if printer.style.copies => self.copies()?,
+            "file_copies_switch" => Value::Table(Vec::new()),
+            "closesbranch" => Value::from(match subject.changeset.closes_branch() {
+                true => "true",
+                false => "false",
+            }),
+            "graphnode" => text(self.graph_node()),
+            "graphwidth" => Value::Int(subject.drawn as i64),
+            "obsolete" if printer.is_obsolete(subject) => text(b"obsolete"),
+            "obsolete" => text(b""),
+            "instabilities" => {
+                let names = printer.instabilities(subject).into_iter();
+                let one = |name: &str| {
+                    let parts = vec![part("instability", text(name.as_bytes()))];
+                    Value::Shown(name.as_bytes().to_vec(), parts)
+                };
+                Value::List(names.map(one).collect())
+            }
+            "bisect" | "obsfate" | "predecessors" | "successorssets" | "whyunstable" => {
+                self.of_state(name)?
+            }
+            "subrepos" => self.subrepos()?,
+            "index" => Value::Int(subject.index as i64),
+            _ if OF_MERCURIAL.contains(&name) => return Err(unsupported(name)),
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// Keywords that Mercurial fills and Varve cannot: empty like a name that nobody knows, they would
+/// give wrong output.
+const OF_MERCURIAL: &[&str] = &[
+    "flags",
+    "onelinesummary",
+    "peerurls",
+    "size",
+    "status",
+    "succsandmarkers",
+];
+
+fn unsupported(name: &str) -> Abort {
+    Abort::new(format!("template keyword '{name}' is not supported"))
+}
+
+impl Keywords for OfChangeset<'_> {
+    fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
+        let (subject, changeset) = (self.subject, self.subject.changeset);
+        Ok(Some(match name {
+            "rev" => Value::Int(subject.number()),
+            "node" => Value::from(subject.node),
+            "desc" => text(changeset.description.trim_ascii()),
+            "author" | "user" => text(changeset.user),
+            "date" => Value::Date(changeset.time, changeset.zone),
+            "branch" => text(&changeset.branch()),
+            "branches" => {
+                let branch = changeset.branch();
+                list((branch.as_ref() != DEFAULT_BRANCH).then_some(branch))
+            }
+            "tags" => list(self.tag_names()),
+            "bookmarks" => self.bookmarks(),
+            "phase" => {
+                let phase = subject.rev.map(|rev| self.printer.view.phases().of(rev));
+                text(phase_name(phase.unwrap_or_default()))
+            }
+            "files" => list(changeset.files()),
+            "file_adds" => self.touched(|touched| touched.added)?,
+            "file_mods" => self.touched(|touched| touched.modified)?,
+            "file_dels" => self.touched(|touched| touched.removed)?,
+            "file_copies" => self.copies()?,
+            "parents" => self.parents(),
+            "p1" => Value::Changeset(self.parent(0), self.shown(self.parent(0), self.digits())),
+            "p2" => Value::Changeset(self.parent(1), self.shown(self.parent(1), self.digits())),
+            "p1rev" => Value::from(self.parent(0)),
+            "p2rev" => Value::from(self.parent(1)),
+            "p1node" => Value::from(self.node(self.parent(0))),
+            "p2node" => Value::from(self.node(self.parent(1))),
+            "extras" => self.extras(),
+            _ => return self.rare(name),
+        }))
+    }
+
+    fn source(&self) -> Option<&dyn Source> {
+        Some(self)
+    }
+}

@@ -1,0 +1,252 @@
+//! Printing changesets: as text for people, or by a template, by all cores if there are many.
+
+mod form;
+mod graph;
+mod json;
+mod keywords;
+mod latest;
+mod lineage;
+mod many;
+mod names;
+mod obsolete;
+mod show;
+mod source;
+mod styles;
+mod text;
+pub(crate) mod touched;
+
+use crate::arguments::Matches;
+use crate::context::{Session, Verbosity};
+use crate::render::diff::{Options, of_changeset};
+use crate::render::formatter::Value;
+use crate::render::templates::{Keywords, Template};
+use crate::ui::{Abort, columns};
+pub(crate) use form::{Form, Lines};
+pub(crate) use graph::Look;
+pub(crate) use names::Names;
+pub(crate) use show::show;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+pub(crate) use text::{first_line, phase_name};
+use varve_config::hgrc::Hgrc;
+use varve_lang::patterns::Matcher;
+use varve_repo::{Changeset, Node, RepoView, Rev, Unstable};
+use varve_revlog::Reader;
+
+/// How changesets are to be printed.
+#[derive(Default)]
+pub(crate) struct Style {
+    /// Whether copies and renames are shown.
+    pub(crate) copies: bool,
+    /// Whether the changes of files are shown.
+    pub(crate) patch: bool,
+    /// Whether is shown how much changed in each file.
+    pub(crate) stat: bool,
+    /// How changes are shown; needed by both.
+    pub(crate) diff: Option<(Options, Matcher)>,
+    /// In which form.
+    pub(crate) form: Form,
+}
+
+/// Digits of a node without `--debug`.
+const SHORT: usize = 12;
+
+/// Prints changesets. One printer serves several threads.
+pub(crate) struct Printer {
+    view: Arc<RepoView>,
+    names: Names,
+    verbosity: Verbosity,
+    style: Style,
+    /// Parents of the working folder.
+    working: Vec<Rev>,
+    /// The other side of a merge that waits for its conflicts to be resolved.
+    merged: Option<Node>,
+    /// Columns of the picture of `--stat`.
+    width: usize,
+    /// The bookmark that moves with the next commit.
+    active: Option<Vec<u8>>,
+    /// The folder that paths are relative to.
+    cwd: PathBuf,
+    config: Arc<Hgrc>,
+    /// What obsolescence means for the changesets.
+    unstable: Unstable,
+    /// Who uses this program, if it is known.
+    user: Option<Vec<u8>>,
+    /// How changes are shown that only a template asks for.
+    plain_diff: Options,
+}
+
+/// One changeset, or the null revision, with its text.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    /// `None` for the null revision.
+    pub(crate) rev: Option<Rev>,
+    /// Its node.
+    pub(crate) node: Node,
+    /// What it says.
+    pub(crate) changeset: &'a Changeset<'a>,
+    /// Columns of the picture beside it.
+    pub(crate) drawn: usize,
+    /// How many are printed before it.
+    pub(crate) index: usize,
+}
+
+/// The text of the null revision.
+const NULL_TEXT: &[u8] = b"0000000000000000000000000000000000000000\n\n0 0\n\n";
+
+impl Printer {
+    /// Gets ready to print.
+    pub(crate) fn new(session: &mut Session, style: Style) -> Result<Printer, Abort> {
+        let view = session.view()?;
+        let quiet = session.verbosity.quiet;
+        let names = if quiet && !matches!(style.form, Form::Filled(_)) {
+            Names::default()
+        } else {
+            Names::read(&view)?
+        };
+        Ok(Printer {
+            working: session.working_parents()?,
+            merged: session.merged()?,
+            active: session.active_bookmark()?,
+            cwd: session.cwd.clone(),
+            config: session.config.clone(),
+            unstable: view.unstable()?,
+            user: session.known_user(),
+            plain_diff: Options::new(session, &Matches::default())?,
+            view,
+            names,
+            verbosity: session.verbosity,
+            style,
+            width: columns::of_terminal(),
+        })
+    }
+
+    /// What a keyword of a template means for one changeset; `None` if nobody knows it.
+    pub(crate) fn keyword(&self, rev: Rev, name: &str) -> Result<Option<Value>, Abort> {
+        let mut value = None;
+        let mut reader = self.view.changelog().reader();
+        self.with_subject(Some(rev), &mut reader, |subject| {
+            let printer = self;
+            value = keywords::OfChangeset { printer, subject }.value(name)?;
+            Ok(())
+        })?;
+        Ok(value)
+    }
+
+    /// Appends the text of one changeset.
+    fn render(
+        &self,
+        rev: Option<Rev>,
+        index: usize,
+        reader: &mut Reader<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Abort> {
+        self.with_subject(rev, reader, |subject| {
+            subject.index = index;
+            self.render_subject(subject, out)
+        })
+    }
+
+    /// Reads a changeset and gives it to `render`.
+    fn with_subject(
+        &self,
+        rev: Option<Rev>,
+        reader: &mut Reader<'_>,
+        render: impl FnOnce(&mut Subject<'_>) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let (node, text) = match rev {
+            None => (Node::NULL, NULL_TEXT),
+            Some(rev) => (self.view.changelog().node(rev), reader.text(rev)?),
+        };
+        let changeset = match rev {
+            None => Changeset::parse(text).map_err(|reason| Abort::new(reason.to_owned()))?,
+            Some(rev) => self.view.parse_changeset(rev, text)?,
+        };
+        render(&mut Subject {
+            rev,
+            node,
+            changeset: &changeset,
+            drawn: 0,
+            index: 0,
+        })
+    }
+
+    fn render_subject(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+        match &self.style.form {
+            Form::Lines(lines) => text::render(self, *lines, subject, out)?,
+            Form::Filled(filled) => {
+                if let Some(separator) = filled.separator.as_ref().filter(|_| subject.index > 0) {
+                    self.fill(separator, subject, out)?;
+                }
+                self.fill(&filled.body, subject, out)?;
+            }
+            // Printed item by item elsewhere.
+            Form::Json => {}
+        }
+        self.push_changes(subject, out)
+    }
+
+    fn fill(
+        &self,
+        template: &Template,
+        subject: &Subject<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Abort> {
+        let printer = self;
+        template.fill(&keywords::OfChangeset { printer, subject }, out)
+    }
+
+    /// Digits of nodes.
+    fn digits(&self) -> usize {
+        if self.verbosity.debug {
+            2 * Node::LEN
+        } else {
+            SHORT
+        }
+    }
+
+    /// Appends what `-p` and `--stat` ask for.
+    fn push_changes(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+        let Some((options, matcher)) = &self.style.diff else {
+            return Ok(());
+        };
+        let digits = self.digits();
+        // Mercurial compares the null revision with the working folder's parent.
+        let beside = self.working.first().copied();
+        let (comparison, changes) =
+            of_changeset(&self.view, subject.rev, beside, options, digits, matcher)?;
+        if self.style.stat {
+            let width = self.width.saturating_sub(subject.drawn);
+            comparison.push_stat(&changes, width, out)?;
+        }
+        if self.style.stat && self.style.patch {
+            out.push(b'\n');
+        }
+        if self.style.patch {
+            comparison.push_all(&changes, out)?;
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+}
+
+impl Subject<'_> {
+    /// -1 for the null revision.
+    pub(crate) fn number(&self) -> i64 {
+        self.rev.map_or(-1, |rev| i64::from(rev.0))
+    }
+
+    /// Both parents, as far as there are any.
+    pub(crate) fn parents(&self, view: &RepoView) -> [Option<Rev>; 2] {
+        self.rev
+            .map_or([None; 2], |rev| view.changelog().parents(rev))
+    }
+}
+
+/// Appends `12:0123456789ab`, with `digits` of the node.
+pub(crate) fn push_rev(number: i64, node: &Node, digits: usize, out: &mut Vec<u8>) {
+    // Writing to memory does not fail.
+    let _ = write!(out, "{number}:");
+    out.extend_from_slice(&node.to_hex()[..digits]);
+}

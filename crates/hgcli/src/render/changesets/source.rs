@@ -1,0 +1,160 @@
+//! What functions of templates ask about the repository of a changeset.
+
+use super::keywords::OfChangeset;
+use crate::context::matching::relative_to;
+use crate::context::revision::abort;
+use crate::render::changesets::latest::Latest;
+use crate::render::diff::{Change, Comparison, of_changeset};
+use crate::render::formatter::Value;
+use crate::render::templates::{Keywords, Source};
+use crate::ui::{Abort, clock};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_repo::{LookupError, Node, Rev};
+use varve_revset::{Context, Engine};
+
+/// Digits of nodes in the headers of differences.
+const DIGITS: usize = 12;
+
+impl OfChangeset<'_> {
+    fn matcher(
+        &self,
+        patterns: &[Vec<u8>],
+        include: &[Vec<u8>],
+        exclude: &[Vec<u8>],
+    ) -> Result<Matcher, Abort> {
+        let request = MatchRequest {
+            root: self.printer.view.root(),
+            cwd: &self.printer.cwd,
+            patterns,
+            include,
+            exclude,
+            default: PatternKind::RelPath,
+            files: None,
+        };
+        Ok(Matcher::new(&request, &NameCheck)?)
+    }
+
+    fn engine(&self) -> Engine<'_> {
+        Engine::new(Context {
+            view: &self.printer.view,
+            parents: self.printer.working.clone(),
+            root: self.printer.view.root().to_owned(),
+            cwd: self.printer.cwd.clone(),
+            clock: clock::clock(),
+            files: None,
+        })
+    }
+
+    /// What the changeset changed in files that match.
+    fn compared(&self, matcher: &Matcher) -> Result<(Comparison<'_>, Vec<Change>), Abort> {
+        let printer = self.printer;
+        let beside = printer.working.first().copied();
+        let (view, options) = (&printer.view, &printer.plain_diff);
+        of_changeset(view, self.subject.rev, beside, options, DIGITS, matcher)
+    }
+
+    /// `3: +2/-1`.
+    pub(super) fn diffstat(&self) -> Result<Value, Abort> {
+        let everything = Matcher::everything();
+        let (comparison, changes) = self.compared(&everything)?;
+        let stats = comparison.stats(&changes)?;
+        let added: usize = stats.iter().map(|stat| stat.added).sum();
+        let removed: usize = stats.iter().map(|stat| stat.removed).sum();
+        Ok(Value::from(format!("{}: +{added}/-{removed}", stats.len())))
+    }
+}
+
+impl Source for OfChangeset<'_> {
+    fn of_changeset(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort> {
+        let printer = self.printer;
+        let mut reader = printer.view.changelog().reader();
+        let mut found = None;
+        printer.with_subject(rev, &mut reader, |subject| {
+            found = OfChangeset { printer, subject }.value(name)?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn revset(&self, query: &[u8]) -> Result<Vec<Option<Rev>>, Abort> {
+        let engine = self.engine();
+        let set = engine.query(query).map_err(|error| abort(error, query))?;
+        let members = set.members(&engine);
+        members.map(|member| Ok(member?)).collect()
+    }
+
+    fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort> {
+        let digits = 2 * Node::LEN;
+        let changelog = self.printer.view.changelog();
+        let known = Node::from_hex(node).and_then(|node| changelog.rev(&node));
+        if node.len() != digits || known.is_none() {
+            return Ok(node.to_vec());
+        }
+        for len in least..digits {
+            let prefix = &node[..len];
+            let is_number = prefix.iter().all(u8::is_ascii_digit)
+                && (prefix[0] != b'0' || len == 1)
+                && std::str::from_utf8(prefix)
+                    .ok()
+                    .and_then(|digits| digits.parse::<usize>().ok())
+                    .is_some_and(|number| number < changelog.len());
+            let found = self.printer.view.lookup(prefix);
+            let ambiguous = matches!(found, Err(LookupError::Ambiguous(_)));
+            if !is_number && !ambiguous {
+                return Ok(prefix.to_vec());
+            }
+        }
+        Ok(node.to_vec())
+    }
+
+    fn relative(&self, path: &[u8]) -> Vec<u8> {
+        relative_to(self.printer.view.root(), &self.printer.cwd, path)
+    }
+
+    fn setting(&self, section: &[u8], key: &[u8]) -> Option<Vec<u8>> {
+        let (section, key) = (std::str::from_utf8(section), std::str::from_utf8(key));
+        let value = self.printer.config.get(section.ok()?, key.ok()?);
+        value.map(<[u8]>::to_vec)
+    }
+
+    fn files(&self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Abort> {
+        let matcher = self.matcher(&[pattern.to_vec()], &[], &[])?;
+        let view = &self.printer.view;
+        let text = view.manifest_text(self.subject.rev)?;
+        let mut files = Vec::new();
+        for entry in view.manifest_entries(&text) {
+            let entry = entry?;
+            if matcher.matches(entry.path) {
+                files.push(entry.path.to_vec());
+            }
+        }
+        Ok(files)
+    }
+
+    fn diff(&self, include: Option<&[u8]>, exclude: Option<&[u8]>) -> Result<Vec<u8>, Abort> {
+        let all = |pattern: Option<&[u8]>| -> Vec<Vec<u8>> {
+            pattern.iter().map(|pattern| pattern.to_vec()).collect()
+        };
+        let matcher = self.matcher(&[], &all(include), &all(exclude))?;
+        let (comparison, changes) = self.compared(&matcher)?;
+        let mut out = Vec::new();
+        comparison.push_all(&changes, &mut out)?;
+        Ok(out)
+    }
+
+    fn latest_tag(&self, pattern: Option<&[u8]>) -> Result<Value, Abort> {
+        let latest = Latest::new(&self.printer.view, pattern)?;
+        let found = latest.of(self.subject.rev);
+        let changes = latest.changes(self.subject.rev, &found) as i64;
+        let one = |tag: &Vec<u8>| {
+            let part = |name: &str, value: Value| (name.as_bytes().to_vec(), value);
+            let parts = vec![
+                part("tag", Value::from(tag)),
+                part("distance", Value::Int(found.distance as i64)),
+                part("changes", Value::Int(changes)),
+            ];
+            Value::Shown(tag.clone(), parts)
+        };
+        Ok(Value::List(found.tags.iter().map(one).collect()))
+    }
+}

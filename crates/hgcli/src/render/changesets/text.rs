@@ -1,0 +1,236 @@
+//! The text of a changeset that people read.
+
+use super::touched::{Touched, copies};
+use super::{Lines, Printer, Subject, push_rev};
+use crate::ui::Abort;
+use varve_lang::date::Date;
+use varve_repo::{DEFAULT_BRANCH, Node, Phase};
+
+pub(super) fn render(
+    printer: &Printer,
+    lines: Lines,
+    subject: &Subject<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Abort> {
+    let digits = printer.digits();
+    if printer.verbosity.quiet {
+        if lines.bisect {
+            out.extend_from_slice(b"  ");
+        }
+        push_rev(subject.number(), &subject.node, digits, out);
+        out.push(b'\n');
+        return Ok(());
+    }
+    out.extend_from_slice(b"changeset:   ");
+    push_rev(subject.number(), &subject.node, digits, out);
+    out.push(b'\n');
+    if lines.bisect {
+        // No bisection is under way.
+        line(b"bisect:      ", b"", out);
+    }
+    names(printer, lines, subject, out);
+    parents(printer, subject, digits, out);
+    if printer.verbosity.debug {
+        manifest(printer, subject, out)?;
+    }
+    let changeset = subject.changeset;
+    line(b"user:        ", changeset.user, out);
+    let date = Date {
+        time: changeset.time,
+        zone: changeset.zone,
+    };
+    line(b"date:        ", date.default_format().as_bytes(), out);
+    if !lines.phase && !lines.status && !lines.bisect {
+        unstable(printer, subject, out)?;
+    }
+    files(printer, lines, subject, out)?;
+    description(printer, subject, out);
+    if lines.status {
+        status(printer, subject, out)?;
+    }
+    out.push(b'\n');
+    Ok(())
+}
+
+fn line(label: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(label);
+    out.extend_from_slice(value);
+    out.push(b'\n');
+}
+
+fn unstable(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+    let names = printer.instabilities(subject);
+    if !names.is_empty() {
+        line(b"instability: ", names.join(", ").as_bytes(), out);
+    }
+    for fate in printer.fates(subject)? {
+        line(b"obsolete:    ", &fate, out);
+    }
+    Ok(())
+}
+
+fn names(printer: &Printer, lines: Lines, subject: &Subject<'_>, out: &mut Vec<u8>) {
+    let branch = subject.changeset.branch();
+    if branch.as_ref() != DEFAULT_BRANCH {
+        line(b"branch:      ", &branch, out);
+    }
+    for bookmark in printer.names.bookmarks(subject.rev) {
+        line(b"bookmark:    ", bookmark, out);
+    }
+    for tag in printer.names.tags(subject.rev) {
+        line(b"tag:         ", tag, out);
+    }
+    if printer.verbosity.debug || lines.phase {
+        let phase = subject.rev.map(|rev| printer.view.phases().of(rev));
+        line(b"phase:       ", phase_name(phase.unwrap_or_default()), out);
+    }
+}
+
+/// What a phase is called.
+pub(crate) fn phase_name(phase: Phase) -> &'static [u8] {
+    match phase {
+        Phase::Public => b"public",
+        Phase::Draft => b"draft",
+        Phase::Secret => b"secret",
+    }
+}
+
+/// Both parents of a merge; the only one if it is not the changeset before this one.
+fn parents(printer: &Printer, subject: &Subject<'_>, digits: usize, out: &mut Vec<u8>) {
+    let changelog = printer.view.changelog();
+    let [first, second] = subject.parents(&printer.view);
+    let number = |parent: Option<varve_repo::Rev>| parent.map_or(-1, |rev| i64::from(rev.0));
+    let count = if second.is_some() || printer.verbosity.debug {
+        2
+    } else {
+        usize::from(number(first) < subject.number() - 1)
+    };
+    for parent in [first, second].into_iter().take(count) {
+        out.extend_from_slice(b"parent:      ");
+        push_rev(number(parent), &changelog.node_or_null(parent), digits, out);
+        out.push(b'\n');
+    }
+}
+
+fn manifest(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+    let node = &subject.changeset.manifest;
+    let rev = if node.is_null() {
+        None
+    } else {
+        printer.view.manifest()?.rev(node)
+    };
+    out.extend_from_slice(b"manifest:    ");
+    let number = rev.map_or(-1, |rev| i64::from(rev.0));
+    push_rev(number, node, 2 * Node::LEN, out);
+    out.push(b'\n');
+    Ok(())
+}
+
+fn files(
+    printer: &Printer,
+    lines: Lines,
+    subject: &Subject<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Abort> {
+    let changeset = subject.changeset;
+    let joined = |label: &[u8], files: &[Vec<u8>], out: &mut Vec<u8>| {
+        if !files.is_empty() {
+            line(label, &files.join(&b' '), out);
+        }
+    };
+    match subject.rev {
+        _ if lines.status => {}
+        Some(rev) if printer.verbosity.debug => {
+            let touched = Touched::of(&printer.view, rev, changeset)?;
+            joined(b"files:       ", &touched.modified, out);
+            joined(b"files+:      ", &touched.added, out);
+            joined(b"files-:      ", &touched.removed, out);
+        }
+        _ if printer.verbosity.verbose => {
+            let files: Vec<Vec<u8>> = changeset.files().map(<[u8]>::to_vec).collect();
+            joined(b"files:       ", &files, out);
+        }
+        _ => {}
+    }
+    if printer.style.copies
+        && printer.verbosity.verbose
+        && let Some(rev) = subject.rev
+    {
+        let copies = copies(&printer.view, rev, changeset)?;
+        let shown = |(file, source): (Vec<u8>, Vec<u8>)| [&file[..], b" (", &source, b")"].concat();
+        let copies: Vec<Vec<u8>> = copies.into_iter().map(shown).collect();
+        joined(b"copies:      ", &copies, out);
+    }
+    if printer.verbosity.debug {
+        extras(subject, out);
+    }
+    Ok(())
+}
+
+/// What became of each file.
+fn status(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
+    let Some(rev) = subject.rev else {
+        return Ok(());
+    };
+    let touched = Touched::of(&printer.view, rev, subject.changeset)?;
+    let copies = match printer.style.copies {
+        true => copies(&printer.view, rev, subject.changeset)?,
+        false => Vec::new(),
+    };
+    let lists = [
+        (&b"M "[..], touched.modified),
+        (b"A ", touched.added),
+        (b"R ", touched.removed),
+    ];
+    if lists.iter().any(|(_, files)| !files.is_empty()) {
+        out.extend_from_slice(b"files:\n");
+    }
+    for (letter, file) in lists
+        .iter()
+        .flat_map(|(letter, files)| files.iter().map(move |file| (letter, file)))
+    {
+        line(letter, file, out);
+        if let Some((_, source)) = copies.iter().find(|(name, _)| name == file) {
+            line(b"  ", source, out);
+        }
+    }
+    Ok(())
+}
+
+fn extras(subject: &Subject<'_>, out: &mut Vec<u8>) {
+    let extras = subject.changeset.extras();
+    let mut extras: Vec<(Vec<u8>, Vec<u8>)> = extras
+        .map(|(key, value)| (key.into_owned(), value.into_owned()))
+        .collect();
+    if !extras.iter().any(|(key, _)| key == b"branch") {
+        extras.push((b"branch".to_vec(), DEFAULT_BRANCH.to_vec()));
+    }
+    extras.sort_unstable();
+    for (key, value) in extras {
+        let value = value.escape_ascii().to_string();
+        line(
+            b"extra:       ",
+            &[&key[..], b"=", value.as_bytes()].concat(),
+            out,
+        );
+    }
+}
+
+fn description(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) {
+    let description = subject.changeset.description.trim_ascii();
+    if description.is_empty() {
+        return;
+    }
+    if printer.verbosity.verbose {
+        line(b"description:\n", description, out);
+        out.push(b'\n');
+    } else {
+        line(b"summary:     ", first_line(description), out);
+    }
+}
+
+/// The first line, whatever ends it.
+pub(crate) fn first_line(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+    &text[..end.unwrap_or(text.len())]
+}

@@ -1,0 +1,257 @@
+//! Which files differ between two sides, and what each had.
+
+use crate::context::Session;
+use crate::ui::Abort;
+use std::collections::BTreeMap;
+use varve_lang::patterns::Matcher;
+use varve_repo::{FileKind, Node, ReaderState, RepoView, Rev};
+use varve_workdir::{
+    Dirstate, Ignore, Listing, Status, StatusRequest, WorkingFiles, copies_against, copies_between,
+    working_status,
+};
+
+/// A state of all files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// A changeset, or the null revision.
+    Rev(Option<Rev>),
+    /// The working folder.
+    Working,
+}
+
+/// Where the text of a file is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A revision of its filelog.
+    Stored(Node),
+    /// The file in the working folder.
+    Disk,
+}
+
+/// A file on one side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// Its text.
+    pub(crate) content: Content,
+    /// Executable, link or neither.
+    pub(crate) kind: FileKind,
+}
+
+/// What a file is a copy of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The path.
+    pub(crate) path: Vec<u8>,
+    /// What it had before.
+    pub(crate) version: Version,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// Its path.
+    pub(crate) path: Vec<u8>,
+    /// Before; `None` if it was not there.
+    pub(crate) old: Option<Version>,
+    /// After.
+    pub(crate) new: Option<Version>,
+    /// What a new file was copied from.
+    pub(crate) source: Option<Source>,
+}
+
+type Files = BTreeMap<Vec<u8>, Version>;
+
+/// Files that match and differ between two changesets, sorted by path.
+pub(crate) fn between(
+    view: &RepoView,
+    from: Option<Rev>,
+    to: Option<Rev>,
+    matcher: &Matcher,
+    with_copies: bool,
+) -> Result<Vec<Change>, Abort> {
+    let (old, new) = (view.manifest_text(from)?, view.manifest_text(to)?);
+    let mut changes = Vec::new();
+    for path in differing(&old, &new) {
+        // What was copied from where is also told by files that do not match.
+        if !with_copies && !matcher.matches(&path) {
+            continue;
+        }
+        changes.push(Change {
+            old: version(view, &old, &path)?,
+            new: version(view, &new, &path)?,
+            path,
+            source: None,
+        });
+    }
+    if with_copies {
+        let paths = |wanted: &dyn Fn(&&Change) -> bool| {
+            let found = changes.iter().filter(wanted);
+            found.map(|change| change.path.clone()).collect()
+        };
+        let status = Status {
+            added: paths(&|change| change.old.is_none() && matcher.matches(&change.path)),
+            removed: paths(&|change| change.new.is_none()),
+            ..Status::default()
+        };
+        let copies = copies_between(view, from, to, &status)?;
+        for change in &mut changes {
+            change.source = source(view, &old, copies.get(&change.path))?;
+        }
+        changes.retain(|change| matcher.matches(&change.path));
+    }
+    Ok(changes)
+}
+
+/// Paths whose lines in two manifests are not the same, sorted.
+fn differing(old: &[u8], new: &[u8]) -> Vec<Vec<u8>> {
+    let path_of = |line: &[u8]| {
+        let end = line.iter().position(|byte| *byte == 0);
+        line[..end.unwrap_or(line.len())].to_vec()
+    };
+    let lines = |text| super::unified::lines(text).into_iter().peekable();
+    let (mut old, mut new) = (lines(old), lines(new));
+    let mut paths = Vec::new();
+    loop {
+        match (old.peek(), new.peek()) {
+            (None, None) => return paths,
+            // Most files are the same.
+            (Some(a), Some(b)) if a == b => {
+                old.next();
+                new.next();
+            }
+            (a, b) => {
+                let (a, b) = (a.map(|line| path_of(line)), b.map(|line| path_of(line)));
+                let first = match (&a, &b) {
+                    (Some(a), Some(b)) => a.min(b).clone(),
+                    (a, b) => a.clone().or(b.clone()).unwrap_or_default(),
+                };
+                old.next_if(|_| a.as_ref() == Some(&first));
+                new.next_if(|_| b.as_ref() == Some(&first));
+                paths.push(first);
+            }
+        }
+    }
+}
+
+fn version(view: &RepoView, manifest: &[u8], path: &[u8]) -> Result<Option<Version>, Abort> {
+    let entry = view.find_in_manifest(manifest, path)?;
+    Ok(entry.map(|entry| Version {
+        content: Content::Stored(entry.node),
+        kind: entry.kind,
+    }))
+}
+
+/// A copied file as it was before.
+fn source(view: &RepoView, old: &[u8], path: Option<&Vec<u8>>) -> Result<Option<Source>, Abort> {
+    let Some(path) = path else { return Ok(None) };
+    let version = version(view, old, path)?;
+    let path = path.clone();
+    Ok(version.map(|version| Source { path, version }))
+}
+
+/// Files that match and differ between a changeset and the working folder.
+pub(crate) fn with_working(
+    session: &mut Session,
+    view: &RepoView,
+    from: Option<Rev>,
+    matcher: &Matcher,
+    with_copies: bool,
+) -> Result<Vec<Change>, Abort> {
+    let repository = session.repository()?;
+    let parent = session.working_parents()?.first().copied();
+    let dirstate = Dirstate::read(&repository)?;
+    let status = working_status(&StatusRequest {
+        repository: &repository,
+        dirstate: &dirstate,
+        matcher,
+        ignore: &Ignore::default(),
+        listing: Listing::default(),
+        stop: &session.stop,
+    })?
+    .status;
+    let (from_text, own_text) = (view.manifest_text(from)?, view.manifest_text(parent)?);
+    let old = files(view, &from_text, matcher)?;
+    let mut new = files(view, &own_text, matcher)?;
+    for path in status.removed.iter().chain(&status.deleted) {
+        new.remove(path);
+    }
+    let disk = WorkingFiles::new(repository.root());
+    for path in status.modified.iter().chain(&status.added) {
+        let (_, kind) = disk.read(path)?;
+        let content = Content::Disk;
+        new.insert(path.clone(), Version { content, kind });
+    }
+    let mut paths: Vec<&Vec<u8>> = old.keys().chain(new.keys()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let mut changes = Vec::new();
+    for path in paths {
+        let (before, after) = (old.get(path).copied(), new.get(path).copied());
+        if before == after || (after.is_none() && status.deleted.contains(path)) {
+            continue;
+        }
+        changes.push(Change {
+            path: path.clone(),
+            old: before,
+            new: after,
+            source: None,
+        });
+    }
+    if with_copies {
+        let added = changes.iter().filter(|change| change.old.is_none());
+        let added: Vec<Vec<u8>> = added.map(|change| change.path.clone()).collect();
+        let copies = copies_against(&dirstate, view, from, &added)?;
+        for change in &mut changes {
+            change.source = source(view, &from_text, copies.get(&change.path))?;
+        }
+    }
+    Ok(changes)
+}
+
+fn files(view: &RepoView, text: &[u8], matcher: &Matcher) -> Result<Files, Abort> {
+    let mut files = Files::new();
+    for entry in view.manifest_entries(text) {
+        let entry = entry?;
+        if matcher.matches(entry.path) {
+            let content = Content::Stored(entry.node);
+            let kind = entry.kind;
+            files.insert(entry.path.to_vec(), Version { content, kind });
+        }
+    }
+    Ok(files)
+}
+
+/// The same changes the other way round: what was renamed is renamed back.
+pub(crate) fn undone(changes: Vec<Change>) -> Vec<Change> {
+    let mut back = BTreeMap::new();
+    for change in &changes {
+        if let (Some(source), Some(version)) = (&change.source, change.new) {
+            let path = change.path.clone();
+            back.insert(source.path.clone(), Source { path, version });
+        }
+    }
+    let turned = changes.into_iter().map(|change| Change {
+        source: match change.new {
+            None => back.remove(&change.path),
+            Some(_) => None,
+        },
+        old: change.new,
+        new: change.old,
+        path: change.path,
+    });
+    turned.collect()
+}
+
+/// Text of one version of a file. The buffers and contexts of `reader` go from file to file.
+pub(super) fn text(
+    view: &RepoView,
+    path: &[u8],
+    version: Option<Version>,
+    reader: &mut ReaderState,
+) -> Result<Vec<u8>, Abort> {
+    match version.map(|version| version.content) {
+        None => Ok(Vec::new()),
+        Some(Content::Stored(node)) => Ok(view.file_content_with(path, &node, reader)?),
+        Some(Content::Disk) => Ok(WorkingFiles::new(view.root()).read(path)?.0),
+    }
+}

@@ -1,0 +1,40 @@
+//! Differences between changesets, or of the working folder, in Mercurial's two forms.
+
+mod binary;
+mod changes;
+mod comparison;
+mod options;
+mod stat;
+mod unified;
+
+use crate::ui::Abort;
+pub(crate) use changes::{Change, Side, between, undone, with_working};
+pub(crate) use comparison::Comparison;
+pub(crate) use options::{
+    GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, Options,
+    STAT, of_annotate,
+};
+pub(crate) use stat::FileStat;
+use varve_repo::{RepoView, Rev};
+
+/// The change that one changeset made, against its first parent. The null revision is compared with
+/// `beside`, as Mercurial compares it with the parent of the working folder.
+pub(crate) fn of_changeset<'a>(
+    view: &'a RepoView,
+    rev: Option<Rev>,
+    beside: Option<Rev>,
+    options: &'a Options,
+    digits: usize,
+    matcher: &varve_lang::patterns::Matcher,
+) -> Result<(Comparison<'a>, Vec<Change>), Abort> {
+    let parent = match rev {
+        Some(rev) => view.changelog().parents(rev)[0],
+        None => beside,
+    };
+    let sides = (Side::Rev(parent), Side::Rev(rev));
+    let comparison = Comparison::new(view, sides, options, digits)?;
+    Ok((
+        comparison,
+        between(view, parent, rev, matcher, options.git)?,
+    ))
+}

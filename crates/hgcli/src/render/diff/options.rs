@@ -1,0 +1,192 @@
+//! How differences are shown: the options and what is configured.
+
+use crate::arguments::{Flag, Matches};
+use crate::context::Session;
+use crate::ui::{Abort, environment};
+use varve_delta::Blanks;
+
+/// How differences are shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// The form that git has.
+    pub(crate) git: bool,
+    /// Binary files with their contents, in git's form.
+    pub(super) binary: bool,
+    /// Digits of the names that git would give to contents; none are shown if 0.
+    pub(super) index_digits: usize,
+    /// Lines around each difference.
+    pub(super) context: usize,
+    /// Without dates behind the names.
+    pub(super) no_dates: bool,
+    /// Without `a/` and `b/`.
+    pub(super) no_prefix: bool,
+    /// All files are texts.
+    pub(super) text: bool,
+    /// With the name of the function.
+    pub(super) functions: bool,
+    /// Which blanks do not count.
+    pub(super) blanks: Blanks,
+    /// What names begin with that are shown without it: a folder, or nothing.
+    pub(crate) root: Vec<u8>,
+}
+
+/// `-g`.
+pub(crate) const GIT: Flag = Flag::flag('g', "git", "in the extended form that git has");
+/// `--stat`.
+pub(crate) const STAT: Flag = Flag::long_flag("stat", "how much changed in each file");
+/// `-w`.
+pub(crate) const IGNORE_ALL_SPACE: Flag =
+    Flag::flag('w', "ignore-all-space", "blanks do not count");
+/// `-b`.
+pub(crate) const IGNORE_SPACE_CHANGE: Flag = Flag::flag(
+    'b',
+    "ignore-space-change",
+    "the number of blanks does not count",
+);
+/// `-B`.
+pub(crate) const IGNORE_BLANK_LINES: Flag =
+    Flag::flag('B', "ignore-blank-lines", "blank lines do not count");
+/// `-Z`.
+pub(crate) const IGNORE_SPACE_AT_EOL: Flag = Flag::flag(
+    'Z',
+    "ignore-space-at-eol",
+    "blanks at the end of lines do not count",
+);
+
+/// Lines around a difference if nobody says.
+const CONTEXT: usize = 3;
+
+/// Digits of a name of git.
+const GIT_DIGITS: usize = 40;
+
+impl Options {
+    /// What the options and the configuration say.
+    pub(crate) fn new(session: &mut Session, matches: &Matches) -> Result<Options, Abort> {
+        let index_digits = index_digits(session)?;
+        let config = &session.config;
+        let flag = |option, key| flag(session, matches, "diff", option, key);
+        let context = matches.value("unified").filter(|text| !text.is_empty());
+        let context = match context.or(config.get("diff", "unified")) {
+            None => CONTEXT,
+            Some(text) => context_of(text)?,
+        };
+        // These change what other programs read.
+        let plain = environment::is_plain(None);
+        let no_prefix = matches.switch("noprefix");
+        let binary = matches.switch("binary");
+        Ok(Options {
+            git: flag("git", "git")?,
+            binary: match binary {
+                Some(binary) => binary,
+                None => plain || !config.boolean("diff", "nobinary", false)?,
+            },
+            index_digits,
+            context,
+            no_dates: flag("nodates", "nodates")?,
+            no_prefix: match no_prefix {
+                Some(no_prefix) => no_prefix,
+                None => !plain && config.boolean("diff", "noprefix", false)?,
+            },
+            text: matches.flag("text"),
+            functions: flag("show-function", "showfunc")?,
+            blanks: blanks(session, matches, "diff")?,
+            root: Vec::new(),
+        })
+    }
+
+    /// A path as it is shown.
+    pub(super) fn shown<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        match path.strip_prefix(&self.root[..]) {
+            Some(shown) => shown,
+            // The root itself is a file.
+            None if self.root.strip_suffix(b"/") == Some(path) => b"",
+            None => path,
+        }
+    }
+}
+
+/// A flag, or what a section of the configuration says.
+fn flag(
+    session: &Session,
+    matches: &Matches,
+    section: &str,
+    option: &str,
+    key: &str,
+) -> Result<bool, Abort> {
+    match matches.switch(option) {
+        Some(on) => Ok(on),
+        None => session
+            .config
+            .boolean(section, key, false)
+            .map_err(Abort::Setting),
+    }
+}
+
+fn blanks(session: &Session, matches: &Matches, section: &str) -> Result<Blanks, Abort> {
+    let flag = |option, key| flag(session, matches, section, option, key);
+    Ok(Blanks {
+        ignore_all: flag("ignore-all-space", "ignorews")?,
+        ignore_amount: flag("ignore-space-change", "ignorewsamount")?,
+        ignore_at_end: flag("ignore-space-at-eol", "ignorewseol")?,
+        ignore_lines: flag("ignore-blank-lines", "ignoreblanklines")?,
+    })
+}
+
+/// Which blanks do not count where lines are annotated. The section has other settings of diffs
+/// too, which must be right although nothing depends on them.
+pub(crate) fn of_annotate(session: &Session, matches: &Matches) -> Result<Blanks, Abort> {
+    for key in ["nodates", "showfunc"] {
+        flag(session, matches, "annotate", key, key)?;
+    }
+    if let Some(text) = session.config.get("annotate", "unified") {
+        let shown = String::from_utf8_lossy(text);
+        shown.trim().parse::<i64>().map_err(|_| no_number(&shown))?;
+    }
+    blanks(session, matches, "annotate")
+}
+
+fn no_number(shown: &str) -> Abort {
+    Abort::new(format!(
+        "diff context lines count must be an integer, not '{shown}'"
+    ))
+}
+
+fn context_of(text: &[u8]) -> Result<usize, Abort> {
+    let shown = String::from_utf8_lossy(text);
+    let number = shown.trim().parse::<i64>();
+    let number = number.map_err(|_| no_number(&shown))?;
+    usize::try_from(number)
+        .map_err(|_| Abort::new(format!("negative diff context is not supported: {number}")))
+}
+
+/// What `experimental.extendedheader.index` says; what it should not say is warned about.
+fn index_digits(session: &mut Session) -> Result<usize, Abort> {
+    let config = session.config.clone();
+    let Some(value) = config.get("experimental", "extendedheader.index") else {
+        return Ok(0);
+    };
+    let shown = String::from_utf8_lossy(value);
+    match value {
+        b"none" => return Ok(0),
+        b"short" | b"" => return Ok(12),
+        b"full" => return Ok(GIT_DIGITS),
+        _ => {}
+    }
+    let Ok(number) = shown.trim().parse::<i64>() else {
+        session.warn(format!(
+            "invalid value for extendedheader.index: '{shown}'\n"
+        ))?;
+        return Ok(0);
+    };
+    let digits = usize::try_from(number).unwrap_or(usize::MAX);
+    if digits > GIT_DIGITS {
+        session.warn(format!(
+            "invalid length for extendedheader.index: '{shown}'\n"
+        ))?;
+    }
+    Ok(if number < 0 {
+        0
+    } else {
+        digits.min(GIT_DIGITS)
+    })
+}

@@ -1,0 +1,89 @@
+//! How much changed in each file, as a small picture.
+
+use crate::ui::columns;
+use std::io::Write;
+
+/// The narrowest picture.
+const NARROWEST: usize = 10;
+
+/// One file's counts.
+#[derive(Clone, Debug)]
+pub(crate) struct FileStat {
+    /// Its path.
+    pub(crate) path: Vec<u8>,
+    /// Lines that came.
+    pub(crate) added: usize,
+    /// Lines that went.
+    pub(crate) removed: usize,
+    /// Not a text.
+    pub(crate) binary: bool,
+}
+
+impl FileStat {
+    /// Counts the lines of a file's hunks.
+    pub(super) fn of(path: Vec<u8>, hunks: &[u8], binary: bool) -> FileStat {
+        let begin = |sign: u8| {
+            // Mercurial also splits at carriage returns.
+            let lines = hunks.split(|byte| matches!(byte, b'\n' | b'\r'));
+            lines.filter(|line| line.first() == Some(&sign)).count()
+        };
+        FileStat {
+            path,
+            added: begin(b'+'),
+            removed: begin(b'-'),
+            binary,
+        }
+    }
+}
+
+/// Appends the picture, `width` columns wide.
+pub(crate) fn push(stats: &[FileStat], width: usize, out: &mut Vec<u8>) {
+    if stats.is_empty() {
+        return;
+    }
+    let total = |stat: &FileStat| stat.added + stat.removed;
+    let most = stats.iter().map(total).max().unwrap_or_default();
+    let name_width = stats.iter().map(|stat| columns::width(&stat.path)).max();
+    let name_width = name_width.unwrap_or_default();
+    let mut count_width = most.to_string().len();
+    if stats.iter().any(|stat| stat.binary) {
+        count_width = count_width.max(3);
+    }
+    let picture = width
+        .saturating_sub(count_width + name_width + 6)
+        .max(NARROWEST);
+    let scaled = |count: usize| {
+        if most <= picture {
+            count
+        } else {
+            (count * picture / most).max(usize::from(count > 0))
+        }
+    };
+    for stat in stats {
+        let count = if stat.binary {
+            "Bin".to_owned()
+        } else {
+            total(stat).to_string()
+        };
+        let (plus, minus) = (
+            "+".repeat(scaled(stat.added)),
+            "-".repeat(scaled(stat.removed)),
+        );
+        out.push(b' ');
+        out.extend_from_slice(&stat.path);
+        // Writing to memory does not fail.
+        let _ = writeln!(
+            out,
+            "{} |  {count:>count_width$} {plus}{minus}",
+            columns::padding(&stat.path, name_width)
+        );
+    }
+    let sum = |count: fn(&FileStat) -> usize| stats.iter().map(count).sum::<usize>();
+    let _ = writeln!(
+        out,
+        " {} files changed, {} insertions(+), {} deletions(-)",
+        stats.len(),
+        sum(|stat| stat.added),
+        sum(|stat| stat.removed)
+    );
+}

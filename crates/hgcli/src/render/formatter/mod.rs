@@ -1,0 +1,158 @@
+//! What a command prints, as text for people, as JSON, or as a template has it.
+//!
+//! A command writes each thing once, with its name and with the text that people see:
+//!
+//! ```text
+//! let mut out = Formatter::new(session, matches, "tags")?;
+//! out.item(session)?;                              one tag
+//! out.field(session, "tag", name, format!("{name:30}"))?;
+//! out.plain(session, "\n")?;                       text that has no name
+//! out.end(session)
+//! ```
+
+mod json;
+mod value;
+
+use crate::arguments::Matches;
+use crate::context::Session;
+use crate::ui::Abort;
+pub(crate) use json::push_json;
+use std::collections::BTreeSet;
+pub(crate) use value::{HIDDEN, Item, Row, Value};
+
+/// Prints items in one of the forms.
+pub(crate) struct Formatter {
+    form: Form,
+    /// Items begun so far.
+    count: usize,
+    current: Item,
+}
+
+enum Form {
+    Plain,
+    Json,
+    Template(Box<dyn ItemTemplate>),
+}
+
+/// A template that prints items; made by the template language.
+pub(crate) trait ItemTemplate {
+    /// Prints one item; `index` counts from 0.
+    fn item(&mut self, session: &mut Session, item: &Item, index: usize) -> Result<(), Abort>;
+
+    /// Prints what comes behind the last item.
+    fn end(&mut self, session: &mut Session) -> Result<(), Abort>;
+
+    /// Names of the values that it shows.
+    fn names(&self) -> BTreeSet<&str>;
+}
+
+impl Formatter {
+    /// The form that `-T` asks for; `topic` is the command's name, which some templates look at.
+    pub(crate) fn new(
+        session: &mut Session,
+        matches: &Matches,
+        topic: &'static str,
+    ) -> Result<Formatter, Abort> {
+        let form = match matches.value("template") {
+            None | Some(b"") => Form::Plain,
+            Some(b"json") => {
+                session.write("[")?;
+                Form::Json
+            }
+            Some(template) => Form::Template(crate::render::templates::for_items(
+                session, template, topic,
+            )?),
+        };
+        Ok(Formatter {
+            form,
+            count: 0,
+            current: Item::default(),
+        })
+    }
+
+    /// Whether people will read the output.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.form, Form::Plain)
+    }
+
+    /// Whether a template picks what is printed.
+    pub(crate) fn is_template(&self) -> bool {
+        matches!(self.form, Form::Template(_))
+    }
+
+    /// Names of the values that a template shows; none without a template.
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
+        match &self.form {
+            Form::Template(template) => template.names(),
+            Form::Plain | Form::Json => BTreeSet::new(),
+        }
+    }
+
+    /// Begins an item.
+    pub(crate) fn item(&mut self, session: &mut Session) -> Result<(), Abort> {
+        self.finish(session)?;
+        self.count += 1;
+        Ok(())
+    }
+
+    /// One named value of the item, and its text.
+    pub(crate) fn field(
+        &mut self,
+        session: &mut Session,
+        name: &'static str,
+        value: impl Into<Value>,
+        text: impl AsRef<[u8]>,
+    ) -> Result<(), Abort> {
+        self.data(name, value);
+        self.plain(session, text)
+    }
+
+    /// One named value that the text does not show.
+    pub(crate) fn data(&mut self, name: &'static str, value: impl Into<Value>) {
+        if !self.is_plain() {
+            self.current.set(name, value.into());
+        }
+    }
+
+    /// Text for people.
+    pub(crate) fn plain(
+        &mut self,
+        session: &mut Session,
+        text: impl AsRef<[u8]>,
+    ) -> Result<(), Abort> {
+        match self.form {
+            Form::Plain => session.write(text),
+            Form::Json | Form::Template(_) => Ok(()),
+        }
+    }
+
+    /// Behind the last item.
+    pub(crate) fn end(mut self, session: &mut Session) -> Result<(), Abort> {
+        self.finish(session)?;
+        match &mut self.form {
+            Form::Plain => Ok(()),
+            Form::Json => session.write("\n]\n"),
+            Form::Template(template) => template.end(session),
+        }
+    }
+
+    fn finish(&mut self, session: &mut Session) -> Result<(), Abort> {
+        let Some(index) = self.count.checked_sub(1) else {
+            return Ok(());
+        };
+        let item = std::mem::take(&mut self.current);
+        match &mut self.form {
+            Form::Plain => Ok(()),
+            Form::Json => {
+                let mut text = if index == 0 {
+                    b"\n ".to_vec()
+                } else {
+                    b",\n ".to_vec()
+                };
+                json::push_item(&item, &mut text);
+                session.write(text)
+            }
+            Form::Template(template) => template.item(session, &item, index),
+        }
+    }
+}

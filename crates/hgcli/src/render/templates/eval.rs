@@ -1,0 +1,303 @@
+//! Filling a template.
+
+use super::filters::filter;
+use super::functions;
+use super::member::{OfMember, members};
+use super::parse::Expr;
+use super::source::Source;
+use crate::render::formatter::Value;
+use crate::ui::Abort;
+use varve_lang::date::Date;
+
+/// What keywords mean at one place.
+pub(crate) trait Keywords {
+    /// The value of a keyword; `None` if there is none of this name.
+    fn value(&self, name: &str) -> Result<Option<Value>, Abort>;
+
+    /// The repository, if what is printed is about one.
+    fn source(&self) -> Option<&dyn Source> {
+        None
+    }
+}
+
+/// Fills a template or evaluates an expression.
+pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Abort> {
+    match expr {
+        Expr::Text(text) => Ok(Value::Text(text.clone())),
+        Expr::Template(parts) => {
+            let mut out = Vec::new();
+            for part in parts {
+                push(&evaluate(part, keywords)?, &mut out);
+            }
+            Ok(Value::Text(out))
+        }
+        Expr::Symbol(name) => Ok(keywords.value(name)?.unwrap_or(Value::Null)),
+        Expr::Number(number) => {
+            // The groups of a search are called by their numbers.
+            let named = keywords.value(&number.to_string())?;
+            Ok(named.unwrap_or(Value::Int(*number)))
+        }
+        Expr::Filter(operand, name) => {
+            let argument = std::slice::from_ref(&**operand);
+            if functions::is_function(name) {
+                return functions::call(name, argument, keywords);
+            }
+            let value = evaluate(operand, keywords)?;
+            filter(name, value).map_err(|error| incompatible(error, name, operand))
+        }
+        Expr::Map(list, template) => map(list, template, keywords),
+        Expr::Call(name, arguments) => functions::call(name, arguments, keywords),
+        Expr::Named(..) => Err(parse_error("can't use a key-value pair in this context")),
+        Expr::Member(of, name) => member(of, name, keywords),
+        Expr::Arithmetic(operator, left, right) => {
+            let (left, right) = (number(left, keywords)?, number(right, keywords)?);
+            let result = match operator {
+                b'+' => left.checked_add(right),
+                b'-' => left.checked_sub(right),
+                b'*' => left.checked_mul(right),
+                _ => floor_division(left, right)?.map(|(quotient, _)| quotient),
+            };
+            let result = result.ok_or_else(|| parse_error("number is too large"))?;
+            Ok(Value::Int(result))
+        }
+    }
+}
+
+/// Quotient, rounded down, and what is left; `None` if it is too large.
+pub(super) fn floor_division(left: i64, right: i64) -> Result<Option<(i64, i64)>, Abort> {
+    if right == 0 {
+        return Err(Abort::new("division by zero is not defined"));
+    }
+    let divided = left.checked_div(right).zip(left.checked_rem(right));
+    Ok(divided.map(|(quotient, rest)| {
+        if rest != 0 && (rest < 0) != (right < 0) {
+            (quotient - 1, rest + right)
+        } else {
+            (quotient, rest)
+        }
+    }))
+}
+
+pub(super) fn parse_error(message: impl Into<String>) -> Abort {
+    Abort::Parse {
+        message: message.into(),
+        at: None,
+        hint: None,
+    }
+}
+
+/// Adds which filter and which keyword do not fit, if nothing else is said.
+pub(super) fn incompatible(error: Abort, filter: &str, operand: &Expr) -> Abort {
+    let unknown = format!("unknown function '{filter}'");
+    match &error {
+        Abort::Parse {
+            hint: None,
+            message,
+            ..
+        } if *message != unknown => {}
+        _ => return error,
+    }
+    error.hint(match operand {
+        Expr::Symbol(name) => {
+            format!("template filter '{filter}' is not compatible with keyword '{name}'")
+        }
+        _ => format!("incompatible use of template filter '{filter}'"),
+    })
+}
+
+/// Says that a value does not support an operation.
+fn unsupported(message: String, operand: &Expr, operation: &str) -> Abort {
+    let error = parse_error(message);
+    match operand {
+        Expr::Symbol(name) => error.hint(format!(
+            "keyword '{name}' does not support {operation} operation"
+        )),
+        _ => error,
+    }
+}
+
+/// A value as it is named in messages.
+pub(super) fn described(value: &Value) -> String {
+    match value {
+        Value::Null => "''".to_owned(),
+        Value::Text(text) => {
+            let escaped = text.escape_ascii().to_string();
+            format!("'{}'", escaped.replace("\\\"", "\""))
+        }
+        other => String::from_utf8_lossy(&text(other)).into_owned(),
+    }
+}
+
+pub(super) fn number(expr: &Expr, keywords: &dyn Keywords) -> Result<i64, Abort> {
+    let value = evaluate(expr, keywords)?;
+    integer(&value).ok_or_else(|| parse_error("arithmetic only defined on integers"))
+}
+
+pub(super) fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        Value::Changeset(rev, _) => Some(rev.map_or(-1, |rev| i64::from(rev.0))),
+        Value::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, Abort> {
+    let value = evaluate(list, keywords)?;
+    let name = item_name(list);
+    let members = members(&value).ok_or_else(|| {
+        let message = format!("{} is not iterable of mappings", described(&value));
+        unsupported(message, list, "map")
+    })?;
+    let mut out = Vec::new();
+    for (index, member) in members.iter().enumerate() {
+        let inner = OfMember {
+            member,
+            around: keywords,
+            name,
+            index,
+        };
+        push(&evaluate(template, &inner)?, &mut out);
+    }
+    Ok(Value::Text(out))
+}
+
+/// What one member of a list is called.
+pub(super) fn item_name(list: &Expr) -> &str {
+    let list: &str = match list {
+        Expr::Symbol(name) => name,
+        Expr::Call(name, arguments) => match &arguments[..] {
+            [first, ..] if name == "filter" => return item_name(first),
+            _ => name,
+        },
+        _ => return "item",
+    };
+    match list {
+        "files" | "file_adds" | "file_mods" | "file_dels" => "file",
+        "branches" => "branch",
+        "children" => "child",
+        other => other.strip_suffix('s').unwrap_or(other),
+    }
+}
+
+/// Text that stands for a member of a list that has parts of its own, such as a line.
+const SHOWN: &[u8] = b"";
+
+fn ends_with_blank(value: &Value) -> bool {
+    let shown = match value {
+        Value::Changeset(_, text) => text,
+        Value::Dict(entries) => match entries.iter().find(|(key, _)| key == SHOWN) {
+            Some((_, Value::Text(text))) => text,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    shown.ends_with(b" ") || shown.ends_with(b"\n")
+}
+
+fn member(of: &Expr, name: &str, keywords: &dyn Keywords) -> Result<Value, Abort> {
+    let value = evaluate(of, keywords)?;
+    let parts = match &value {
+        Value::Changeset(rev, _) => {
+            let source = keywords.source();
+            let found = source.map(|source| source.of_changeset(*rev, name));
+            return Ok(found.transpose()?.flatten().unwrap_or(Value::Null));
+        }
+        Value::Dict(parts) | Value::Shown(_, parts) => parts,
+        Value::Table(rows) => {
+            let row = rows.iter().find(|row| row.name == name.as_bytes());
+            return Ok(row.map_or(Value::Null, |row| row.value.clone()));
+        }
+        Value::List(_) => {
+            return Err(unsupported("not a dictionary".to_owned(), of, "member"));
+        }
+        other => {
+            let message = format!("{} is not a dictionary", described(other));
+            return Err(unsupported(message, of, "member"));
+        }
+    };
+    let found = parts.iter().find(|(key, _)| key == name.as_bytes());
+    Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
+}
+
+/// Appends a value as text.
+pub(crate) fn push(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => out.extend_from_slice(if *value { b"True" } else { b"False" }),
+        Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        Value::Float(number) => out.extend_from_slice(format!("{number:?}").as_bytes()),
+        Value::Date(time, zone) => {
+            out.extend_from_slice(format!("{time}.0{zone}").as_bytes());
+        }
+        Value::Text(text) | Value::Shown(text, _) | Value::Changeset(_, text) => {
+            out.extend_from_slice(text);
+        }
+        Value::List(members) => {
+            for (index, member) in members.iter().enumerate() {
+                // Parents bring their own space, and lines end by themselves.
+                if index > 0 && !ends_with_blank(&members[index - 1]) {
+                    out.push(b' ');
+                }
+                push(member, out);
+            }
+        }
+        Value::Dict(entries) if entries.iter().any(|(key, _)| key == SHOWN) => {
+            let shown = entries.iter().filter(|(key, _)| key == SHOWN);
+            shown.for_each(|(_, shown)| push(shown, out));
+        }
+        Value::Dict(entries) => {
+            for (index, (key, value)) in entries.iter().enumerate() {
+                if index > 0 {
+                    out.push(b' ');
+                }
+                out.extend_from_slice(key);
+                out.push(b'=');
+                push(value, out);
+            }
+        }
+        Value::Table(rows) => {
+            for (index, row) in rows.iter().enumerate() {
+                if index > 0 {
+                    out.push(b' ');
+                }
+                out.extend_from_slice(&row.shown);
+            }
+        }
+    }
+}
+
+/// A value as text.
+pub(super) fn text(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    push(value, &mut out);
+    out
+}
+
+/// Whether a value counts as true.
+pub(super) fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(value) => *value,
+        Value::Int(_) | Value::Float(_) | Value::Date(..) | Value::Changeset(..) => true,
+        Value::Text(text) | Value::Shown(text, _) => !text.is_empty(),
+        Value::List(members) => !members.is_empty(),
+        Value::Dict(entries) => !entries.is_empty(),
+        Value::Table(rows) => !rows.is_empty(),
+    }
+}
+
+/// The moment that a value is or says.
+pub(super) fn date(value: &Value) -> Option<Date> {
+    match value {
+        Value::Date(time, zone) => Some(Date {
+            time: *time,
+            zone: *zone,
+        }),
+        Value::Text(text) => {
+            let text = std::str::from_utf8(text).ok()?;
+            varve_lang::date::parse(text, &crate::ui::clock::clock()).ok()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,349 @@
+//! Filters: one value into another.
+
+use super::eval::{date, described, parse_error, text};
+use crate::render::changesets::first_line;
+use crate::render::formatter::{Value, push_json};
+use crate::ui::Abort;
+
+/// Digits of a short node.
+const SHORT: usize = 12;
+
+type Filter = fn(Value) -> Result<Value, Abort>;
+
+/// All filters, sorted by name.
+const FILTERS: &[(&str, Filter)] = &[
+    ("addbreaks", |value| {
+        of_text(value, |text| replace(text, b"\n", b"<br/>\n"))
+    }),
+    ("age", age),
+    ("basename", |value| {
+        of_text(value, |text| after_last(text, b'/').to_vec())
+    }),
+    ("commondir", commondir),
+    ("count", count),
+    ("dirname", |value| {
+        of_text(value, |text| before_last(text, b'/').to_vec())
+    }),
+    ("domain", |value| of_text(value, domain)),
+    ("email", |value| of_text(value, |text| email(text).to_vec())),
+    ("emailuser", |value| {
+        of_text(value, |text| before(email(text), b'@').to_vec())
+    }),
+    ("escape", |value| of_text(value, escape)),
+    ("fill68", |value| {
+        of_text(value, |text| super::fill::fill(text, 68, b"", b""))
+    }),
+    ("fill76", |value| {
+        of_text(value, |text| super::fill::fill(text, 76, b"", b""))
+    }),
+    ("firstline", |value| {
+        of_text(value, |text| first_line(text.trim_ascii_start()).to_vec())
+    }),
+    ("hex", |value| {
+        of_text(value, |text| {
+            let digits = text.iter().map(|byte| format!("{byte:02x}"));
+            digits.collect::<String>().into_bytes()
+        })
+    }),
+    ("hgdate", |value| of_date(value, "hgdate")),
+    ("isodate", |value| of_date(value, "%Y-%m-%d %H:%M %1%2")),
+    ("isodatesec", |value| {
+        of_date(value, "%Y-%m-%d %H:%M:%S %1%2")
+    }),
+    ("json", json),
+    ("lower", |value| {
+        of_text(value, |text| cased(text, str::to_lowercase))
+    }),
+    ("nonempty", |value| {
+        of_text(value, |text| match text {
+            b"" => b"(none)".to_vec(),
+            text => text.to_vec(),
+        })
+    }),
+    ("obfuscate", |value| {
+        of_text(value, |text| {
+            let text = String::from_utf8_lossy(text);
+            let entities = text.chars().map(|letter| format!("&#{};", letter as u32));
+            entities.collect::<String>().into_bytes()
+        })
+    }),
+    ("person", |value| of_text(value, person)),
+    ("revescape", |value| {
+        of_text(value, |text| replace(&escaped(text, b"/@"), b"/", b"%252F"))
+    }),
+    ("reverse", |value| match value {
+        Value::List(mut members) => {
+            members.reverse();
+            Ok(Value::List(members))
+        }
+        Value::Null => Ok(Value::Null),
+        _ => Err(parse_error("not reversible")),
+    }),
+    ("rfc3339date", |value| {
+        of_date(value, "%Y-%m-%dT%H:%M:%S%1:%2")
+    }),
+    ("rfc822date", |value| {
+        of_date(value, "%a, %d %b %Y %H:%M:%S %1%2")
+    }),
+    ("short", |value| {
+        of_text(value, |text| text[..text.len().min(SHORT)].to_vec())
+    }),
+    ("shortbisect", |value| {
+        of_text(value, |text| match text.first() {
+            Some(letter @ (b'g' | b'b' | b's' | b'u' | b'i')) => vec![letter.to_ascii_uppercase()],
+            _ => b" ".to_vec(),
+        })
+    }),
+    ("shortdate", |value| of_date(value, "%Y-%m-%d")),
+    ("slashpath", |value| of_text(value, <[u8]>::to_vec)),
+    ("splitlines", |value| {
+        let text = text(&value);
+        let lines = text.split_inclusive(|byte| *byte == b'\n');
+        let line = |line: &[u8]| Value::Text(line.strip_suffix(b"\n").unwrap_or(line).to_vec());
+        Ok(Value::List(lines.map(line).collect()))
+    }),
+    ("stringify", |value| Ok(Value::Text(text(&value)))),
+    ("stripdir", |value| {
+        of_text(value, |text| match before_last(text, b'/') {
+            b"" => after_last(text, b'/').to_vec(),
+            folder => folder.to_vec(),
+        })
+    }),
+    ("tabindent", |value| {
+        of_text(value, |text| {
+            super::functions::indent(text, b"\t", Some(b""))
+        })
+    }),
+    ("upper", |value| {
+        of_text(value, |text| cased(text, str::to_uppercase))
+    }),
+    ("urlescape", |value| {
+        of_text(value, |text| escaped(text, b"/"))
+    }),
+    ("user", |value| of_text(value, user)),
+    ("utf8", Ok),
+];
+
+/// Whether there is a filter of this name.
+pub(super) fn is_filter(name: &str) -> bool {
+    FILTERS.iter().any(|(known, _)| *known == name)
+}
+
+/// Applies the filter of this name.
+pub(super) fn filter(name: &str, value: Value) -> Result<Value, Abort> {
+    match FILTERS.iter().find(|(known, _)| *known == name) {
+        Some((_, filter)) => filter(value),
+        None if name == "cbor" => Err(Abort::new("template filter 'cbor' is not supported")),
+        None => Err(parse_error(format!("unknown function '{name}'"))),
+    }
+}
+
+fn of_text(value: Value, change: impl Fn(&[u8]) -> Vec<u8>) -> Result<Value, Abort> {
+    Ok(Value::Text(change(&text(&value))))
+}
+
+fn of_date(value: Value, pattern: &str) -> Result<Value, Abort> {
+    let date = moment(&value)?;
+    Ok(Value::from(match pattern {
+        "hgdate" => format!("{} {}", date.time, date.zone),
+        _ => date.format(pattern),
+    }))
+}
+
+fn count(value: Value) -> Result<Value, Abort> {
+    let count = match &value {
+        Value::List(members) => members.len(),
+        Value::Dict(entries) => entries.len(),
+        Value::Text(text) => text.len(),
+        Value::Null => 0,
+        _ => return Err(parse_error("not countable")),
+    };
+    Ok(Value::Int(count as i64))
+}
+
+/// As JSON of ASCII only, which can stand in a page too.
+fn json(value: Value) -> Result<Value, Abort> {
+    let mut out = Vec::new();
+    push_json(&value, &mut out);
+    let mut ascii = String::with_capacity(out.len());
+    for letter in String::from_utf8_lossy(&out).chars() {
+        if letter.is_ascii() && !matches!(letter, '<' | '>') {
+            ascii.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                ascii.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    Ok(Value::from(ascii))
+}
+
+fn cased(text: &[u8], change: fn(&str) -> String) -> Vec<u8> {
+    match std::str::from_utf8(text) {
+        Ok(text) => change(text).into_bytes(),
+        Err(_) => text.to_vec(),
+    }
+}
+
+fn before(text: &[u8], byte: u8) -> &[u8] {
+    let at = text.iter().position(|found| *found == byte);
+    &text[..at.unwrap_or(text.len())]
+}
+
+fn after_last(text: &[u8], byte: u8) -> &[u8] {
+    let at = text.iter().rposition(|found| *found == byte);
+    &text[at.map_or(0, |at| at + 1)..]
+}
+
+fn before_last(text: &[u8], byte: u8) -> &[u8] {
+    let at = text.iter().rposition(|found| *found == byte);
+    &text[..at.unwrap_or(0)]
+}
+
+/// What stands between angle brackets, or all.
+fn email(author: &[u8]) -> &[u8] {
+    let open = author.iter().position(|byte| *byte == b'<');
+    let from = open.map_or(0, |at| at + 1);
+    before(&author[from..], b'>')
+}
+
+fn domain(author: &[u8]) -> Vec<u8> {
+    match author.iter().position(|byte| *byte == b'@') {
+        Some(at) => before(&author[at + 1..], b'>').to_vec(),
+        None => Vec::new(),
+    }
+}
+
+/// The name before the address, or the address's own.
+fn person(author: &[u8]) -> Vec<u8> {
+    if !author.contains(&b'@') {
+        return author.to_vec();
+    }
+    if let Some(open) = author.iter().position(|byte| *byte == b'<') {
+        let name = author[..open].trim_ascii();
+        if !name.is_empty() {
+            let name = name.strip_prefix(b"\"").unwrap_or(name);
+            return name.strip_suffix(b"\"").unwrap_or(name).to_vec();
+        }
+    }
+    replace(before(email(author), b'@'), b".", b" ")
+}
+
+/// The short name: of the address, or the first word.
+pub(crate) fn user(author: &[u8]) -> Vec<u8> {
+    let name = before(author, b'@');
+    let name = match name.iter().position(|byte| *byte == b'<') {
+        Some(at) => &name[at + 1..],
+        None => name,
+    };
+    let name = before(name, b' ');
+    before(name, b'.').to_vec()
+}
+
+fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(byte) = rest.first() {
+        if let Some(behind) = rest.strip_prefix(old) {
+            out.extend_from_slice(new);
+            rest = behind;
+        } else {
+            out.push(*byte);
+            rest = &rest[1..];
+        }
+    }
+    out
+}
+
+fn escape(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'"' => out.extend_from_slice(b"&quot;"),
+            b'\'' => out.extend_from_slice(b"&#39;"),
+            0 => {}
+            other => out.push(*other),
+        }
+    }
+    out
+}
+
+/// With `%` and two digits for whatever is not plain.
+fn escaped(text: &[u8], also_plain: &[u8]) -> Vec<u8> {
+    let mut out = String::with_capacity(text.len());
+    for byte in text {
+        let plain = matches!(byte, b'-' | b'_' | b'.' | b'~') || also_plain.contains(byte);
+        if byte.is_ascii_alphanumeric() || plain {
+            out.push(char::from(*byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out.into_bytes()
+}
+
+/// The folder that all paths have in common.
+fn commondir(value: Value) -> Result<Value, Abort> {
+    let paths = match value {
+        Value::List(paths) => paths,
+        Value::Null => Vec::new(),
+        _ => return Err(parse_error("argument is not a list of text")),
+    };
+    let folders = |path: &Value| {
+        let path = text(path);
+        let path = path.strip_prefix(b"/").unwrap_or(&path).to_vec();
+        let mut parts: Vec<Vec<u8>> = path
+            .split(|byte| *byte == b'/')
+            .map(<[u8]>::to_vec)
+            .collect();
+        parts.pop();
+        parts
+    };
+    let mut all = paths.iter().map(folders);
+    let mut common = all.next().unwrap_or_default();
+    for other in all {
+        let same = common.iter().zip(&other).take_while(|(a, b)| a == b);
+        common.truncate(same.count());
+    }
+    Ok(Value::Text(common.join(&b'/')))
+}
+
+/// Seconds of a year; dates that are two of them old are shown as they are.
+const YEAR: i64 = 365 * 24 * 3600;
+/// Spans of time, the longest first.
+const SPANS: &[(&str, i64)] = &[
+    ("year", YEAR),
+    ("month", 30 * 24 * 3600),
+    ("week", 7 * 24 * 3600),
+    ("day", 24 * 3600),
+    ("hour", 3600),
+    ("minute", 60),
+    ("second", 1),
+];
+
+/// How long ago.
+fn age(value: Value) -> Result<Value, Abort> {
+    let date = moment(&value)?;
+    let now = crate::ui::clock::clock().now;
+    let future = date.time > now;
+    let span = (now - date.time).abs().max(1);
+    if future && span > 30 * YEAR {
+        return Ok(Value::from("in the distant future"));
+    }
+    if !future && span > 2 * YEAR {
+        return Ok(Value::from(date.format("%Y-%m-%d")));
+    }
+    let fitting = SPANS.iter().find(|(_, len)| span / len >= 2 || *len == 1);
+    let (name, len) = fitting.copied().unwrap_or(("second", 1));
+    let count = span / len;
+    let plural = if count == 1 { "" } else { "s" };
+    let direction = if future { "from now" } else { "ago" };
+    Ok(Value::from(format!("{count} {name}{plural} {direction}")))
+}
+
+fn moment(value: &Value) -> Result<varve_lang::date::Date, Abort> {
+    date(value).ok_or_else(|| parse_error(format!("invalid date: {}", described(value))))
+}

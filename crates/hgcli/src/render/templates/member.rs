@@ -1,0 +1,71 @@
+//! Members of lists, and what keywords mean for one of them.
+
+use super::eval::Keywords;
+use super::source::Source;
+use crate::render::formatter::{HIDDEN, Value};
+use crate::ui::Abort;
+
+/// The keywords of one member of a list, before those around it.
+pub(super) struct OfMember<'a> {
+    pub(super) member: &'a Value,
+    pub(super) around: &'a dyn Keywords,
+    /// What a plain member is called besides `item`.
+    pub(super) name: &'a str,
+    pub(super) index: usize,
+}
+
+impl Keywords for OfMember<'_> {
+    fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
+        if name == "index" {
+            return Ok(Some(Value::Int(self.index as i64)));
+        }
+        match self.member {
+            Value::Dict(parts) | Value::Shown(_, parts) => {
+                let of_name =
+                    |key: &[u8]| key.strip_prefix(&[HIDDEN]).unwrap_or(key) == name.as_bytes();
+                let found = parts.iter().find(|(key, _)| of_name(key));
+                if let Some((_, value)) = found {
+                    return Ok(Some(value.clone()));
+                }
+            }
+            Value::Changeset(rev, _) => {
+                if let Some(source) = self.source() {
+                    return source.of_changeset(*rev, name);
+                }
+            }
+            _ if name == "item" || name == self.name => {
+                return Ok(Some(self.member.clone()));
+            }
+            _ => {}
+        }
+        self.around.value(name)
+    }
+
+    fn source(&self) -> Option<&dyn Source> {
+        self.around.source()
+    }
+}
+
+/// What `%` goes through; `None` if the value has no members.
+pub(super) fn members(value: &Value) -> Option<Vec<Value>> {
+    let pair = |key: &str, name: &[u8], other: &str, value: Value| {
+        Value::Dict(vec![
+            (key.as_bytes().to_vec(), Value::from(name)),
+            (other.as_bytes().to_vec(), value),
+        ])
+    };
+    Some(match value {
+        Value::Null => Vec::new(),
+        Value::List(members) => members.clone(),
+        Value::Dict(parts) => parts
+            .iter()
+            .map(|(key, value)| pair("key", key, "value", value.clone()))
+            .collect(),
+        Value::Table(rows) => rows
+            .iter()
+            .map(|row| Value::Shown(row.shown.clone(), row.parts.clone()))
+            .collect(),
+        Value::Shown(..) | Value::Changeset(..) => vec![value.clone()],
+        _ => return None,
+    })
+}

@@ -1,0 +1,204 @@
+//! Templates: the language of `-T`.
+
+mod eval;
+mod fill;
+mod filters;
+mod functions;
+mod member;
+mod of_repository;
+mod parse;
+mod search;
+mod source;
+
+use crate::context::Session;
+use crate::render::formatter::{Item, ItemTemplate, Value};
+use crate::ui::Abort;
+pub(crate) use eval::Keywords;
+pub(crate) use filters::user as short_user;
+pub(crate) use source::Source;
+use std::collections::BTreeSet;
+
+/// A template that has been read.
+#[derive(Clone, Debug)]
+pub(crate) struct Template(parse::Expr);
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// Where it does not follow the grammar.
+    pub(crate) fn parse(text: &[u8]) -> Result<Template, Abort> {
+        parse::parse(text).map(Template)
+    }
+
+    /// Names of the keywords in it.
+    pub(crate) fn names(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.0.push_names(&mut names);
+        names
+    }
+
+    /// Appends it, filled.
+    ///
+    /// # Errors
+    /// A function or filter is unknown or has wrong arguments.
+    pub(crate) fn fill(&self, keywords: &dyn Keywords, out: &mut Vec<u8>) -> Result<(), Abort> {
+        eval::push(&eval::evaluate(&self.0, keywords)?, out);
+        Ok(())
+    }
+}
+
+/// Names of styles that Mercurial has; those that are not here are refused.
+const STYLES: &[&str] = &[
+    "default",
+    "compact",
+    "changelog",
+    "phases",
+    "show",
+    "status",
+    "bisect",
+    "xml",
+    "cbor",
+    "pickle",
+    "debug",
+    "list",
+    "help",
+];
+
+/// Reads the argument of `-T`: a template, or the name of a template in the section `templates`.
+///
+/// # Errors
+/// If it is wrong, or a style that is not there.
+pub(crate) fn of_argument(session: &Session, argument: &[u8]) -> Result<Template, Abort> {
+    let shown = String::from_utf8_lossy(argument).into_owned();
+    if let Some(text) = session.config.get("templates", &shown) {
+        return Template::parse(unquoted(text));
+    }
+    if STYLES.contains(&shown.as_str()) {
+        return Err(Abort::new(format!("style '{shown}' is not supported")));
+    }
+    Template::parse(argument)
+}
+
+/// A configured template, without the quotation marks that it may stand in.
+pub(crate) fn unquoted(text: &[u8]) -> &[u8] {
+    let quoted = [&b"\""[..], b"'"]
+        .iter()
+        .find_map(|mark| text.strip_prefix(*mark)?.strip_suffix(*mark));
+    quoted.unwrap_or(text)
+}
+
+/// The template that prints the items of a command.
+///
+/// # Errors
+/// If the template is wrong, or of a kind that is not there.
+pub(crate) fn for_items(
+    session: &Session,
+    template: &[u8],
+    _: &str,
+) -> Result<Box<dyn ItemTemplate>, Abort> {
+    Ok(Box::new(of_argument(session, template)?))
+}
+
+impl ItemTemplate for Template {
+    fn item(&mut self, session: &mut Session, item: &Item, index: usize) -> Result<(), Abort> {
+        let mut out = Vec::new();
+        self.fill(&OfItem { item, index }, &mut out)?;
+        session.write(out)
+    }
+
+    fn end(&mut self, _: &mut Session) -> Result<(), Abort> {
+        Ok(())
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        Template::names(self)
+    }
+}
+
+/// The keywords of one item.
+struct OfItem<'a> {
+    item: &'a Item,
+    index: usize,
+}
+
+impl Keywords for OfItem<'_> {
+    fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
+        if name == "index" {
+            return Ok(Some(Value::Int(self.index as i64)));
+        }
+        Ok(self.item.get(name).cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(template: &str) -> String {
+        let mut item = Item::default();
+        item.set("rev", Value::Int(3));
+        item.set("desc", Value::from("One\nTwo"));
+        item.set("author", Value::from("Ada Lovelace <ada.l@example.org>"));
+        item.set("files", Value::from(vec!["a", "b/c"]));
+        item.set("date", Value::Date(1_165_432_709, 3600));
+        let mut out = Vec::new();
+        let template = Template::parse(template.as_bytes());
+        match template.and_then(|template| {
+            template.fill(
+                &OfItem {
+                    item: &item,
+                    index: 0,
+                },
+                &mut out,
+            )
+        }) {
+            Ok(()) => String::from_utf8(out).unwrap(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn templates_are_filled_as_mercurial_fills_them() {
+        for (template, expected) in [
+            ("{rev}\\n", "3\n"),
+            ("{nosuch}|", "|"),
+            ("{desc|firstline|upper}", "ONE"),
+            (
+                "{author|person}/{author|email}/{author|user}",
+                "Ada Lovelace/ada.l@example.org/ada",
+            ),
+            ("{files % '{file}:'}{files}", "a:b/c:a b/c"),
+            ("{join(files, ', ')}", "a, b/c"),
+            (
+                "{if(files, \"F{rev}\", 'none')}{ifeq(rev, 4, 'x', 'y')}",
+                "F3y",
+            ),
+            ("{pad(rev, 3)}|{pad(rev, 3, '-', True)}", "3  |--3"),
+            (
+                "{date|isodate} {date|shortdate} {date|hgdate}",
+                "2006-12-06 18:18 -0100 2006-12-06 1165432709 3600",
+            ),
+            ("{rev + 2 * 3 - 1}", "8"),
+            ("{desc|json}{files|json}", "\"One\\nTwo\"[\"a\", \"b/c\"]"),
+            ("{separate('-', rev, nosuch, 'x')}", "3-x"),
+            ("{word(1, 'a b c')}{files|count}", "b2"),
+            ("{rev|foo}", "hg: parse error: unknown function 'foo'"),
+            (
+                "{rev",
+                "hg: parse error at 1: unterminated template expansion",
+            ),
+            ("\\{rev}", "{rev}"),
+        ] {
+            assert_eq!(filled(template), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        for part in ["{(", "{f(", "{-", "{'{", "{a|b|"] {
+            let deep = part.repeat(100_000);
+            assert!(Template::parse(deep.as_bytes()).is_err());
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Functions that ask the repository.
+
+use super::eval::{Keywords, evaluate, integer, parse_error, text};
+use super::functions::ordered;
+use super::parse::Expr;
+use super::source::Source;
+use crate::render::formatter::Value;
+use crate::ui::Abort;
+use varve_config::hgrc::boolean;
+
+const FUNCTIONS: &[&str] = &[
+    "config",
+    "configbool",
+    "configint",
+    "diff",
+    "files",
+    "formatnode",
+    "latesttag",
+    "relpath",
+    "revset",
+    "shortest",
+];
+
+/// Functions that Mercurial has and Varve has not.
+const OF_MERCURIAL: &[&str] = &[
+    "extdata",
+    "mailmap",
+    "obsfatedate",
+    "obsfateoperations",
+    "obsfateusers",
+    "obsfateverb",
+    "rstdoc",
+    "subsetparents",
+];
+
+/// Whether this is the name of such a function, even if it is refused.
+pub(super) fn is_function(name: &str) -> bool {
+    FUNCTIONS.contains(&name) || OF_MERCURIAL.contains(&name)
+}
+
+/// Digits of a short node.
+const SHORT: usize = 12;
+
+/// Calls the function of this name.
+pub(super) fn call(
+    name: &str,
+    arguments: &[Expr],
+    keywords: &dyn Keywords,
+) -> Result<Value, Abort> {
+    if OF_MERCURIAL.contains(&name) {
+        return Err(Abort::new(format!(
+            "template function '{name}' is not supported"
+        )));
+    }
+    let missing = || {
+        parse_error(format!(
+            "template resource not available: {}",
+            resource(name)
+        ))
+    };
+    let source = keywords.source().ok_or_else(missing)?;
+    let string = |expr: &Expr| Ok::<_, Abort>(text(&evaluate(expr, keywords)?));
+    let wrong = |words: &str| Err(parse_error(format!("{name} {words}")));
+    match (name, arguments) {
+        ("config" | "configbool" | "configint", [section, key, rest @ ..]) if rest.len() <= 1 => {
+            let value = source.setting(&string(section)?, &string(key)?);
+            let default = rest
+                .first()
+                .map(|expr| evaluate(expr, keywords))
+                .transpose()?;
+            setting(name, value, default)
+        }
+        ("config" | "configbool" | "configint", _) => wrong("expects two or three arguments"),
+        ("diff", patterns) if patterns.len() <= 2 => {
+            let patterns: Vec<Vec<u8>> = patterns.iter().map(string).collect::<Result<_, _>>()?;
+            let pattern = |at: usize| patterns.get(at).map(Vec::as_slice);
+            Ok(Value::Text(source.diff(pattern(0), pattern(1))?))
+        }
+        ("diff", _) => wrong("expects zero, one, or two arguments"),
+        ("files", [pattern]) => Ok(Value::from(source.files(&string(pattern)?)?)),
+        ("files", _) => wrong("expects one argument"),
+        ("formatnode", [node]) => {
+            let node = string(node)?;
+            Ok(Value::from(&node[..node.len().min(SHORT)]))
+        }
+        ("formatnode", _) => wrong("expects one argument"),
+        ("latesttag", []) => source.latest_tag(None),
+        ("latesttag", [pattern]) => source.latest_tag(Some(&string(pattern)?)),
+        ("latesttag", _) => wrong("expects at most one argument"),
+        ("relpath", [path]) => Ok(Value::Text(source.relative(&string(path)?))),
+        ("relpath", _) => wrong("expects one argument"),
+        ("revset", [query, rest @ ..]) => {
+            let values = rest.iter().map(|expr| evaluate(expr, keywords));
+            let values = values.collect::<Result<Vec<Value>, Abort>>()?;
+            revset(source, &string(query)?, &values)
+        }
+        ("revset", _) => wrong("expects one or more arguments"),
+        _ => {
+            let [node, least] = ordered(name, ["node", "minlength"], arguments)?;
+            let Some(node) = node else {
+                return Err(parse_error(format!(
+                    "{name}() expects one or two arguments"
+                )));
+            };
+            let least = match least {
+                None => Some(4),
+                Some(least) => integer(&evaluate(least, keywords)?),
+            };
+            let least =
+                least.ok_or_else(|| parse_error("shortest() expects an integer minlength"))?;
+            Ok(Value::Text(
+                source.shortest(&string(node)?, least.clamp(1, 40) as usize)?,
+            ))
+        }
+    }
+}
+
+/// What a function needs that is not there.
+fn resource(name: &str) -> &'static str {
+    match name {
+        "config" | "configbool" | "configint" => "ui",
+        "relpath" | "revset" | "shortest" => "repo",
+        _ => "ctx",
+    }
+}
+
+fn setting(name: &str, value: Option<Vec<u8>>, default: Option<Value>) -> Result<Value, Abort> {
+    let Some(value) = value else {
+        return Ok(match (name, default) {
+            (_, Some(default)) => default,
+            ("configbool", None) => Value::Bool(false),
+            ("configint", None) => Value::Int(0),
+            _ => Value::Null,
+        });
+    };
+    let shown = String::from_utf8_lossy(&value).into_owned();
+    match name {
+        "configbool" => boolean(&value)
+            .map(Value::Bool)
+            .ok_or_else(|| Abort::new(format!("'{shown}' is not a boolean"))),
+        "configint" => shown
+            .trim()
+            .parse()
+            .map(Value::Int)
+            .map_err(|_| Abort::new(format!("'{shown}' is not a valid integer"))),
+        _ => Ok(Value::Text(value)),
+    }
+}
+
+fn revset(source: &dyn Source, query: &[u8], values: &[Value]) -> Result<Value, Abort> {
+    let revs = if values.is_empty() {
+        source.revset(query)?
+    } else {
+        source.revset(&formatted(query, values)?)?
+    };
+    let one = |rev: Option<varve_repo::Rev>| {
+        let number = rev.map_or(-1, |rev| i64::from(rev.0));
+        Value::Changeset(rev, number.to_string().into_bytes())
+    };
+    Ok(Value::List(revs.into_iter().map(one).collect()))
+}
+
+/// A query with values in place of `%d`, `%s` and `%r`.
+fn formatted(query: &[u8], values: &[Value]) -> Result<Vec<u8>, Abort> {
+    let (mut out, mut values) = (Vec::new(), values.iter());
+    let mut bytes = query.iter();
+    while let Some(byte) = bytes.next() {
+        if *byte != b'%' {
+            out.push(*byte);
+            continue;
+        }
+        let incomplete = || parse_error("incomplete revspec format character");
+        let form = bytes.next().ok_or_else(incomplete)?;
+        if *form == b'%' {
+            out.push(b'%');
+            continue;
+        }
+        let value = values
+            .next()
+            .ok_or_else(|| parse_error("missing argument for revspec"))?;
+        match form {
+            b'd' => {
+                let number = integer(value);
+                let number = number.ok_or_else(|| parse_error("invalid argument for revspec"))?;
+                out.extend_from_slice(number.to_string().as_bytes());
+            }
+            b's' | b'n' | b'b' => push_quoted(&text(value), &mut out),
+            b'r' => out.extend_from_slice(&[b"(", &text(value)[..], b")"].concat()),
+            other => {
+                let form = char::from(*other);
+                return Err(parse_error(format!(
+                    "revspec format %{form} is not supported"
+                )));
+            }
+        }
+    }
+    match values.next() {
+        Some(_) => Err(parse_error("too many revspec arguments specified")),
+        None => Ok(out),
+    }
+}
+
+fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'\'');
+    for byte in text {
+        if matches!(byte, b'\'' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(*byte);
+    }
+    out.push(b'\'');
+}

@@ -1,0 +1,32 @@
+//! What functions ask of the repository.
+
+use crate::render::formatter::Value;
+use crate::ui::Abort;
+use varve_repo::Rev;
+
+/// The repository as functions see it, from the changeset that is printed.
+pub(crate) trait Source {
+    /// A keyword of another changeset.
+    fn of_changeset(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort>;
+
+    /// The changesets that a query means.
+    fn revset(&self, query: &[u8]) -> Result<Vec<Option<Rev>>, Abort>;
+
+    /// The shortest beginning of a node that no other has, of no fewer digits than `least`.
+    fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort>;
+
+    /// A path as it is called in the current folder.
+    fn relative(&self, path: &[u8]) -> Vec<u8>;
+
+    /// A configured value.
+    fn setting(&self, section: &[u8], key: &[u8]) -> Option<Vec<u8>>;
+
+    /// Files of the changeset that match a pattern.
+    fn files(&self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Abort>;
+
+    /// The changes of the files that match; all if nothing is included.
+    fn diff(&self, include: Option<&[u8]>, exclude: Option<&[u8]>) -> Result<Vec<u8>, Abort>;
+
+    /// Names of the newest tagged ancestor among tags that match, with distance and changes.
+    fn latest_tag(&self, pattern: Option<&[u8]>) -> Result<Value, Abort>;
+}

@@ -1,0 +1,299 @@
+//! What a command can fail with, in the form that scripts know from Mercurial.
+
+use crate::arguments::command::Command;
+use std::io;
+use std::path::PathBuf;
+use varve_base::StorageError;
+use varve_config::hgrc::HgrcError;
+use varve_exchange::ExchangeError;
+use varve_repo::{LookupError, RepoError, RevlogError};
+use varve_workdir::WorkdirError;
+
+/// The code with which everything ends that could not be done.
+pub const FAILED: u8 = 255;
+
+/// A command ends without having done its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Abort {
+    /// `abort: message`, and maybe a hint in parentheses on the next line.
+    #[error("abort: {message}")]
+    Failed {
+        /// What went wrong.
+        message: String,
+        /// What the user may do.
+        hint: Option<String>,
+        /// Mostly [`FAILED`].
+        code: u8,
+    },
+    /// A revset, template, pattern or date does not follow its grammar.
+    #[error("hg: parse error{}: {message}", at.map(|at| format!(" at {at}")).unwrap_or_default())]
+    Parse {
+        /// What is wrong.
+        message: String,
+        /// Where, in bytes from the beginning.
+        at: Option<usize>,
+        /// A hint, or the text with a mark below the place.
+        hint: Option<String>,
+    },
+    /// A file of configuration cannot be used.
+    #[error("{0}")]
+    Config(HgrcError),
+    /// A setting has a value that it cannot have.
+    #[error("config error: {0}")]
+    Setting(HgrcError),
+    /// An alias is defined wrongly.
+    #[error("config error: {0}")]
+    Alias(String),
+    /// A command needs a setting that there is not.
+    #[error("config error: {message}")]
+    Unconfigured {
+        /// What there is not.
+        message: &'static str,
+        /// Where to read about it.
+        hint: &'static str,
+    },
+    /// A command was called with wrong arguments; its usage follows.
+    #[error("hg {name}: {message}")]
+    Usage {
+        /// The command.
+        command: &'static Command,
+        /// Its name, or that of the alias which leads to it.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The global options before the command are wrong.
+    #[error("hg: {0}")]
+    GlobalUsage(String),
+    /// There is no such command.
+    #[error("hg: unknown command '{0}'")]
+    UnknownCommand(String),
+    /// Several commands begin like this.
+    #[error("hg: command '{name}' is ambiguous:\n    {}", candidates.join(" "))]
+    AmbiguousCommand {
+        /// As typed.
+        name: String,
+        /// All that it may mean, sorted.
+        candidates: Vec<String>,
+    },
+    /// A signal ended the command, at a sound point.
+    #[error("{0}")]
+    Stopped(&'static str),
+    /// The results could not be written.
+    #[error("abort: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl std::fmt::Debug for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Abort {
+    /// `abort: message`.
+    pub fn new(message: impl Into<String>) -> Abort {
+        Abort::Failed {
+            message: message.into(),
+            hint: None,
+            code: FAILED,
+        }
+    }
+
+    /// The same with a second line in parentheses.
+    #[must_use]
+    pub fn hint(self, words: impl Into<String>) -> Abort {
+        match self {
+            Abort::Failed { message, code, .. } => Abort::Failed {
+                message,
+                hint: Some(words.into()),
+                code,
+            },
+            Abort::Parse { message, at, .. } => Abort::Parse {
+                message,
+                at,
+                hint: Some(words.into()),
+            },
+            other => other,
+        }
+    }
+
+    /// A command was called with wrong arguments.
+    pub fn usage(command: &'static Command, message: impl Into<String>) -> Abort {
+        Abort::Usage {
+            command,
+            name: command.name().to_owned(),
+            message: message.into(),
+        }
+    }
+
+    /// There is no repository where one is needed.
+    pub fn no_repository(folder: &std::path::Path) -> Abort {
+        let folder = folder.display();
+        Abort::new(format!("no repository found in '{folder}' (.hg not found)"))
+    }
+
+    /// The line behind the message, in parentheses.
+    pub fn hint_text(&self) -> Option<String> {
+        match self {
+            Abort::Failed { hint, .. } | Abort::Parse { hint, .. } => hint.clone(),
+            Abort::Unconfigured { hint, .. } => Some((*hint).to_owned()),
+            Abort::GlobalUsage(_) => {
+                Some("use 'hg help -v' for a list of global options".to_owned())
+            }
+            Abort::UnknownCommand(_) => Some("use 'hg help' for a list of commands".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// With which code the program ends.
+    pub fn code(&self) -> u8 {
+        match self {
+            Abort::Failed { code, .. } => *code,
+            _ => FAILED,
+        }
+    }
+
+    /// A reader that has seen enough, such as `head`, is told nothing more.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Abort::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl From<HgrcError> for Abort {
+    fn from(error: HgrcError) -> Abort {
+        match error {
+            HgrcError::Syntax { .. } => Abort::Config(error),
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<RepoError> for Abort {
+    fn from(error: RepoError) -> Abort {
+        match error {
+            RepoError::Storage(error) => error.into(),
+            RepoError::Revlog(error) => error.into(),
+            RepoError::NotFound { path } => {
+                Abort::new(format!("repository {} not found", path.display()))
+            }
+            RepoError::UnknownRequirements { features, .. } => {
+                let features = features.replace(',', "");
+                let message =
+                    format!("repository requires features unknown to this Mercurial: {features}");
+                Abort::new(message).hint(
+                    "see https://mercurial-scm.org/wiki/MissingRequirement for more information",
+                )
+            }
+            other => {
+                let abort = Abort::new(other.to_string());
+                match other.hint() {
+                    Some(hint) => abort.hint(hint),
+                    None => abort,
+                }
+            }
+        }
+    }
+}
+
+impl From<LookupError> for Abort {
+    fn from(error: LookupError) -> Abort {
+        match error {
+            LookupError::Repo(error) => error.into(),
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<RevlogError> for Abort {
+    fn from(error: RevlogError) -> Abort {
+        match error {
+            RevlogError::Storage(error) => error.into(),
+            RevlogError::DamagedIndex { path, .. } => {
+                let name = path.file_stem().unwrap_or_default().display();
+                Abort::new(format!("index {name} is corrupted"))
+            }
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<WorkdirError> for Abort {
+    fn from(error: WorkdirError) -> Abort {
+        match error {
+            WorkdirError::Repo(error) => error.into(),
+            WorkdirError::Revlog(error) => error.into(),
+            WorkdirError::Storage(error) => error.into(),
+            WorkdirError::Io { path, source, .. } => Abort::file(&source, path),
+            WorkdirError::NotLinear | WorkdirError::Conflicting => {
+                Abort::new(error.to_string()).hint("commit or update --clean to discard changes")
+            }
+            WorkdirError::UnsupportedTool(_) => {
+                Abort::new(error.to_string()).hint("see 'hg help update' for what merges files")
+            }
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+impl From<ExchangeError> for Abort {
+    fn from(error: ExchangeError) -> Abort {
+        match error {
+            ExchangeError::Repo(error) => error.into(),
+            ExchangeError::Revlog(error) => error.into(),
+            ExchangeError::Storage(error) => error.into(),
+            ExchangeError::PackedBundle => {
+                Abort::new(error.to_string()).hint("use \"hg debugapplystreamclonebundle\"")
+            }
+            ExchangeError::ForeignManifest => {
+                Abort::new(error.to_string()).hint("use --force to replace it")
+            }
+            ExchangeError::RemoteAbort {
+                message,
+                hint: Some(hint),
+            } => Abort::new(message).hint(hint),
+            other => Abort::new(other.to_string()),
+        }
+    }
+}
+
+/// Where Mercurial tells about features of bundles.
+const FEATURES: &str = "see https://mercurial-scm.org/wiki/BundleFeature for more information";
+
+impl Abort {
+    /// A bundle cannot be used; what is wrong with the whole of it is told with its name.
+    pub fn of_bundle(error: ExchangeError, name: &[u8]) -> Abort {
+        let named = format!("{}: {error}", String::from_utf8_lossy(name));
+        match error {
+            ExchangeError::NotABundle | ExchangeError::UnknownBundleVersion(_) => Abort::new(named),
+            ExchangeError::UnknownBundleFeature(_) => Abort::new(named).hint(FEATURES),
+            other => other.into(),
+        }
+    }
+}
+
+impl From<StorageError> for Abort {
+    fn from(error: StorageError) -> Abort {
+        match error {
+            StorageError::Io { path, source, .. } => Abort::file(&source, path),
+            short @ StorageError::Short { .. } => Abort::new(short.to_string()),
+        }
+    }
+}
+
+impl Abort {
+    /// The system refused something about a file: `abort: Permission denied: '/x'`.
+    pub fn file(error: &io::Error, path: impl Into<PathBuf>) -> Abort {
+        let words = system_words(error);
+        Abort::new(format!("{words}: '{}'", path.into().display()))
+    }
+}
+
+/// The system's words without Rust's ` (os error 2)`.
+pub fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,40 @@
+//! The user's editor.
+
+use crate::context::Session;
+use crate::ui::Abort;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Lets the user change a file.
+pub fn run(session: &mut Session, file: &Path) -> Result<(), Abort> {
+    session.out.flush()?;
+    let editor = session.editor();
+    let line = [&editor[..], b" \"$1\""].concat();
+    let mut command = Command::new("sh");
+    command
+        .arg("-c")
+        .arg(OsStr::from_bytes(&line))
+        .arg("sh")
+        .arg(file);
+    let status = command
+        .status()
+        .map_err(|error| Abort::file(&error, "sh"))?;
+    if status.success() {
+        return Ok(());
+    }
+    let first = editor
+        .split(u8::is_ascii_whitespace)
+        .next()
+        .unwrap_or_default();
+    let name = Path::new(OsStr::from_bytes(first))
+        .file_name()
+        .unwrap_or_default();
+    let name = name.display();
+    Err(match status.code() {
+        Some(code) => Abort::new(format!("edit failed: {name} exited with status {code}")),
+        None => Abort::new(format!("edit failed: {name} killed by signal")),
+    })
+}

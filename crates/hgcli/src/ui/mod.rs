@@ -1,0 +1,14 @@
+//! Output, prompts, pager, progress, signals, and what a command fails with.
+
+pub mod abort;
+pub mod clock;
+pub mod columns;
+pub mod editor;
+pub mod encoding;
+pub mod environment;
+pub mod pager;
+pub mod progress;
+pub mod signals;
+pub mod user;
+
+pub use abort::{Abort, FAILED, system_words};

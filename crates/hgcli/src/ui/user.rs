@@ -1,0 +1,210 @@
+//! Who makes a changeset.
+
+use crate::context::Session;
+use crate::ui::{Abort, environment};
+use rustix::termios::OptionalActions;
+use std::io::{BufRead, IsTerminal};
+use std::net::{IpAddr, ToSocketAddrs};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+
+/// Names of this machine and of others.
+const HOSTS: &str = "/etc/hosts";
+/// The name that the system gives itself.
+const HOST: &str = "/proc/sys/kernel/hostname";
+/// The users of this machine.
+const USERS: &str = "/etc/passwd";
+/// Belongs to the user of this process.
+const OWN_PROCESS: &str = "/proc/self";
+
+impl Session {
+    /// The user name for commits: `$HGUSER`, `[ui] username`, `$EMAIL`; else the answer to
+    /// `ui.askusername`, or a guess that is told of.
+    pub fn username(&mut self) -> Result<Vec<u8>, Abort> {
+        let known = self.known_user();
+        let asks = known.is_none() && self.config.boolean("ui", "askusername", false)?;
+        let user = match known {
+            None if asks => self.ask("enter a commit username:")?,
+            known => known,
+        };
+        let user = match user {
+            Some(user) => user,
+            None => {
+                let guess = format!("{}@{}", login(), host(""));
+                self.warn(format!("no username found, using '{guess}' instead\n"))?;
+                guess.into_bytes()
+            }
+        };
+        if user.is_empty() {
+            return Err(Abort::new("no username supplied")
+                .hint("use 'hg config --edit' to set your username"));
+        }
+        if user.contains(&b'\n') {
+            let shown = String::from_utf8_lossy(&user).escape_debug().to_string();
+            return Err(Abort::new(format!("username '{shown}' contains a newline")));
+        }
+        Ok(user)
+    }
+
+    /// The user name, if it is configured.
+    pub fn known_user(&self) -> Option<Vec<u8>> {
+        environment::variable("HGUSER")
+            .or_else(|| self.configured_user())
+            .or_else(|| environment::variable("EMAIL"))
+    }
+
+    fn configured_user(&self) -> Option<Vec<u8>> {
+        use varve_config::hgrc::Files;
+        let value = self.config.get("ui", "username");
+        let value = value.or_else(|| self.config.get("ui", "user"))?;
+        let expanded = environment::Environment.expand(value);
+        Some(expanded.into_os_string().into_vec())
+    }
+
+    /// Whether somebody is there to answer.
+    pub fn is_interactive(&self) -> Result<bool, Abort> {
+        let terminal = std::io::stdin().is_terminal();
+        Ok(self.config.boolean("ui", "interactive", terminal)?)
+    }
+
+    /// Asks for a password, which a terminal does not show.
+    pub fn ask_password(&mut self) -> Result<String, Abort> {
+        self.warn("password: ")?;
+        let stdin = std::io::stdin();
+        let before = rustix::termios::tcgetattr(&stdin).ok();
+        if let Some(shown) = &before {
+            let mut hidden = shown.clone();
+            hidden.local_modes.remove(rustix::termios::LocalModes::ECHO);
+            // What cannot be hidden is typed all the same.
+            let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Flush, &hidden);
+        }
+        let line = self.read_line();
+        if let Some(shown) = &before {
+            let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Flush, shown);
+        }
+        self.warn("\n")?;
+        Ok(String::from_utf8_lossy(&line?).into_owned())
+    }
+
+    /// Asks for a line; `None` if nobody is there.
+    pub fn ask(&mut self, question: &str) -> Result<Option<Vec<u8>>, Abort> {
+        self.write(format!("{question} "))?;
+        if !self.is_interactive()? {
+            self.write("\n")?;
+            return Ok(None);
+        }
+        self.read_line().map(Some)
+    }
+
+    /// Asks a question that is answered by y or n; yes is what counts without an answer.
+    pub fn confirms(&mut self, question: &str) -> Result<bool, Abort> {
+        loop {
+            self.write(format!("{question} (yn)? "))?;
+            if !self.is_interactive()? {
+                self.write("y\n")?;
+                return Ok(true);
+            }
+            match &self.read_line()?.to_ascii_lowercase()[..] {
+                b"y" | b"" => return Ok(true),
+                b"n" => return Ok(false),
+                _ => self.write("unrecognized response\n")?,
+            }
+        }
+    }
+
+    /// A line of the standard input, without its end.
+    fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
+        std::io::Write::flush(&mut self.out)?;
+        let mut line = Vec::new();
+        let read = std::io::stdin().lock().read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Err(Abort::new("response expected"));
+        }
+        while line
+            .last()
+            .is_some_and(|last| matches!(last, b'\n' | b'\r'))
+        {
+            line.pop();
+        }
+        Ok(line)
+    }
+}
+
+/// The name under which the user logged in.
+fn login() -> String {
+    let set = |name: &&str| environment::variable(name).filter(|value| !value.is_empty());
+    let named = ["LOGNAME", "USER", "LNAME", "USERNAME"]
+        .iter()
+        .find_map(set);
+    let named = named.map(|name| String::from_utf8_lossy(&name).into_owned());
+    named
+        .or_else(name_of_owner)
+        .unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn name_of_owner() -> Option<String> {
+    let id = std::fs::metadata(OWN_PROCESS).ok()?.uid().to_string();
+    let users = std::fs::read(USERS).ok()?;
+    let users = String::from_utf8_lossy(&users);
+    let mut fields = users
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>());
+    let found = fields.find(|fields| fields.get(2) == Some(&&id[..]))?;
+    Some((*found.first()?).to_owned())
+}
+
+/// The name of a machine, of this one if it is called nothing: one with a dot, if it is known under
+/// several.
+pub fn host(called: &str) -> String {
+    let mut own = String::new();
+    if called.is_empty() {
+        own = std::fs::read_to_string(HOST).unwrap_or_default();
+    }
+    let name = if called.is_empty() {
+        own.trim()
+    } else {
+        called
+    };
+    let addresses: Vec<IpAddr> = (name, 0)
+        .to_socket_addrs()
+        .map(|found| found.map(|address| address.ip()).collect())
+        .unwrap_or_default();
+    let hosts = std::fs::read(HOSTS).unwrap_or_default();
+    full_name(name, &addresses, &String::from_utf8_lossy(&hosts))
+}
+
+/// What the list of hosts calls the first address of `name`: the first of its names that has a
+/// dot, or else the first.
+fn full_name(name: &str, addresses: &[IpAddr], hosts: &str) -> String {
+    let lines = hosts.lines().filter_map(|line| {
+        let mut words = line.split('#').next()?.split_ascii_whitespace();
+        let address: IpAddr = words.next()?.parse().ok()?;
+        Some((address, words.collect::<Vec<_>>()))
+    });
+    let lines: Vec<_> = lines.collect();
+    for address in addresses {
+        let Some((_, names)) = lines.iter().find(|(listed, _)| listed == address) else {
+            continue;
+        };
+        let full = names.iter().find(|name| name.contains('.'));
+        if let Some(found) = full.or(names.first()) {
+            return (*found).to_owned();
+        }
+    }
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_called_by_their_full_names() {
+        let hosts = "# names\n127.0.0.1 localhost\n127.0.1.1\tbox box.example.org # mine\n127.0.1.1 other.x\n";
+        let named = |address: &str| full_name("box", &[address.parse().unwrap()], hosts);
+        assert_eq!(named("127.0.1.1"), "box.example.org");
+        assert_eq!(named("127.0.0.1"), "localhost");
+        assert_eq!(named("10.0.0.1"), "box");
+        assert_eq!(full_name("box", &[], hosts), "box");
+    }
+}
