@@ -6,6 +6,7 @@
 //! dates.
 
 pub mod date;
+pub mod expression;
 pub mod fileset;
 pub mod fuzzing;
 pub mod patterns;

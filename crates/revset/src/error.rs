@@ -1,6 +1,7 @@
 //! What can be wrong with a query.
 
 use varve_lang::date::DateError;
+use varve_lang::expression::SyntaxError;
 use varve_lang::patterns::PatternError;
 use varve_repo::{LookupError, RepoError};
 
@@ -47,15 +48,6 @@ impl RevsetError {
         }
     }
 
-    /// The query is wrong at one place.
-    pub(crate) fn at(at: usize, message: impl Into<String>) -> RevsetError {
-        RevsetError::Parse {
-            message: message.into(),
-            at: Some(at),
-            hint: None,
-        }
-    }
-
     pub(crate) fn hint(self, words: impl Into<String>) -> RevsetError {
         match self {
             RevsetError::Parse { message, at, .. } => RevsetError::Parse {
@@ -74,6 +66,13 @@ impl RevsetError {
             RevsetError::Lookup(error) => !matches!(error, LookupError::Repo(_)),
             _ => false,
         }
+    }
+}
+
+impl From<SyntaxError> for RevsetError {
+    fn from(SyntaxError { message, at }: SyntaxError) -> RevsetError {
+        let hint = None;
+        RevsetError::Parse { message, at, hint }
     }
 }
 

@@ -10,15 +10,14 @@ mod error;
 mod follow;
 mod functions;
 pub mod fuzzing;
-mod parse;
+mod grammar;
 mod set;
 mod text;
-mod token;
 mod tree;
 
 pub use engine::{Context, Engine};
 pub use error::RevsetError;
-pub use parse::parse;
+pub use grammar::parse;
 pub use set::{Members, Set};
 pub use text::Matcher as TextMatcher;
 pub use tree::{Expr, Infix, Postfix, Prefix, Range};

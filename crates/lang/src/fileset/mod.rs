@@ -1,10 +1,11 @@
 //! The grammar of filesets, `set:modified() and **.c`, as `hg help filesets` describes them.
 //! Evaluation needs the files of a repository and is not here.
 
-mod parse;
-mod token;
+mod grammar;
 
-pub use parse::{Expr, parse};
+pub use grammar::parse;
+
+use crate::expression::SyntaxError;
 
 /// An error in a fileset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,12 +28,38 @@ impl FilesetError {
             hint: None,
         }
     }
+}
 
-    /// An error at a position.
-    fn at(at: usize, message: impl Into<String>) -> FilesetError {
+impl From<SyntaxError> for FilesetError {
+    fn from(SyntaxError { message, at }: SyntaxError) -> FilesetError {
         FilesetError {
-            at: Some(at),
+            at,
             ..FilesetError::new(message)
         }
     }
+}
+
+/// A node of a fileset's syntax tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expr {
+    /// A name or pattern without quotes.
+    Symbol(Vec<u8>),
+    /// The same with quotes.
+    Text(Vec<u8>),
+    /// `kind:pattern`.
+    Kind(Vec<u8>, Vec<u8>),
+    /// `name(arguments)`.
+    Call(Vec<u8>, Vec<Expr>),
+    /// What does not match.
+    Not(Box<Expr>),
+    /// What matches both.
+    And(Box<Expr>, Box<Expr>),
+    /// What matches the first and not the second.
+    Minus(Box<Expr>, Box<Expr>),
+    /// What matches any.
+    Or(Vec<Expr>),
+    /// `x, y`, which only calls take.
+    List(Vec<Expr>),
+    /// `-x`, which nothing takes.
+    Negative,
 }
