@@ -62,13 +62,13 @@ impl Pieces {
 
 /// Folds chains of patches. Kept between chains, it allocates nothing once it is warm.
 #[derive(Debug, Default)]
-pub struct Folder {
+pub struct PatchFolder {
     /// Lists of patches in the order of the chain, each of more patches than the next.
     stack: Vec<Pieces>,
     spare: Vec<Pieces>,
 }
 
-impl Folder {
+impl PatchFolder {
     /// A folder without memory yet.
     pub fn new() -> Self {
         Self::default()
@@ -349,7 +349,8 @@ mod tests {
         let mut patches = Vec::new();
         push_hunk(&mut patches, 2, 3, b"x");
         push_hunk(&mut patches, 90, 91, b"y");
-        let result = Folder::new().apply(&patches, &[0..13, 13..26], b"12345", &mut Vec::new());
+        let result =
+            PatchFolder::new().apply(&patches, &[0..13, 13..26], b"12345", &mut Vec::new());
         assert!(matches!(result, Err(PatchError::OutsideText { .. })));
     }
 
@@ -363,7 +364,7 @@ mod tests {
                 0..12),
         ) {
             let (patches, ranges, expected) = chain(&old, &edits);
-            let mut folder = Folder::new();
+            let mut folder = PatchFolder::new();
             for _ in 0..2 {
                 let mut text = b"kept".to_vec();
                 folder.apply(&patches, &ranges, &old, &mut text).unwrap();

@@ -1,6 +1,6 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
-use crate::{Folder, apply};
+use crate::{PatchFolder, apply};
 
 /// Never panics, and makes no more than the old text and the patch hold. The first two bytes cut
 /// the rest into an old text and two patches.
@@ -17,7 +17,7 @@ pub fn patch(data: &[u8]) {
     }
     let chain = [0..cut, cut..patches.len()];
     let (mut folded, mut text) = (Vec::new(), Vec::new());
-    let mut folder = Folder::new();
+    let mut folder = PatchFolder::new();
     let at_once = folder.apply(patches, &chain, old, &mut text);
     if folder.fold(patches, &chain, &mut folded).is_ok() {
         let mut again = Vec::new();

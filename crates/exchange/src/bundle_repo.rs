@@ -6,7 +6,7 @@ use crate::format::bundle::Bundle;
 use std::sync::Arc;
 use varve_base::storage::OverlayStorage;
 use varve_base::{Interrupt, Silent, Storage, StorageFile};
-use varve_repo::{Locked, Repository, WriteOptions};
+use varve_repo::{LockKind, Repository, WriteOptions};
 
 /// Locks of others, which say nothing about what is written here alone.
 const LOCKS: [&str; 2] = [".hg/wlock", ".hg/store/lock"];
@@ -36,7 +36,7 @@ pub fn look_through(
         }
     }
     let union = Repository::open(Arc::new(storage), below.root())?;
-    let lock = union.lock_now(Locked::Store)?;
+    let lock = union.try_lock(LockKind::Store)?;
     union.recover(&lock)?;
     let unbundle = Unbundle {
         repository: &union,
@@ -55,7 +55,7 @@ pub fn look_through(
         pulled: None,
     };
     let (report, _lock) = unbundle.apply(lock, bundle)?;
-    if report.arrived.is_empty() {
+    if report.changegroups.is_empty() {
         return Err(ExchangeError::NoChangegroup);
     }
     Ok(union)

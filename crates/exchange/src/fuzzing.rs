@@ -19,7 +19,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Storage};
-use varve_repo::{Lock, Locked, Node, Repository};
+use varve_repo::{Lock, LockKind, Node, Repository};
 
 /// Never panics on the arguments of a request: headers, query, posted body, batches, bundle
 /// capabilities. Lines of the input become headers in turn; the last one is the query and body.
@@ -234,7 +234,8 @@ pub fn server_answers(data: &[u8]) {
 fn take_stream(take: impl FnOnce(StreamArrival<'_>, Lock) -> Result<(Load, Lock), ExchangeError>) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let made = Repository::create(Arc::clone(&storage), Path::new("r"));
-    let Ok((repository, lock)) = made.and_then(|it| Ok((it.clone(), it.lock_now(Locked::Store)?)))
+    let Ok((repository, lock)) =
+        made.and_then(|it| Ok((it.clone(), it.try_lock(LockKind::Store)?)))
     else {
         return;
     };

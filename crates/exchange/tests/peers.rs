@@ -12,7 +12,7 @@ use varve_exchange::client::peer::{BundleRequest, HttpOptions, HttpPeer, Remote}
 use varve_exchange::format::bundle::{Bundle, open_bundle};
 use varve_exchange::format::limits::BundleLimits;
 use varve_exchange::server::wire::WireSettings;
-use varve_repo::{Audience, Node, Repository};
+use varve_repo::{Node, Repository, ViewFilter};
 use varve_testkit::peers::HgServer;
 
 fn repository(path: &Path) -> Repository {
@@ -167,7 +167,7 @@ fn what_both_have_is_found() {
         }
         let server = serve(&served);
         for mut remote in [http(server.url()).unwrap(), local(&served.source())] {
-            let view = repository(&own).view_for(Audience::Owner).unwrap();
+            let view = repository(&own).view_for(ViewFilter::Visible).unwrap();
             let found = discover(&view, &mut remote, None).unwrap();
             let mut expected: Vec<String> = served
                 .hg(&[

@@ -2,7 +2,7 @@
 
 use crate::format::manifest::{ManifestEntries, push_entry};
 use crate::format::obsstore;
-use crate::format::store_path::{self, encode_folders};
+use crate::format::store_path::{self, encode_directories};
 use crate::format::{Changeset, FileText, fncache, journal, phases};
 use crate::read::caches::{BranchNames, Key, TagFiles};
 use varve_revlog::Rev;
@@ -108,8 +108,8 @@ pub fn journal(data: &[u8]) {
 /// Never panics; names of the list are encoded back to lines of it.
 pub fn fncache(data: &[u8]) {
     for name in fncache::decode(data).unwrap_or_default() {
-        let line = encode_folders(&name);
-        assert_eq!(store_path::decode_folders(&line).as_ref(), name);
+        let line = encode_directories(&name);
+        assert_eq!(store_path::decode_directories(&line).as_ref(), name);
     }
 }
 
@@ -124,8 +124,8 @@ pub fn phase_roots(data: &[u8]) {
 
 /// Never panics on any name; what can be undone comes back.
 pub fn store_name(data: &[u8]) {
-    let encoded = encode_folders(data);
-    assert_eq!(store_path::decode_folders(&encoded).as_ref(), data);
+    let encoded = encode_directories(data);
+    assert_eq!(store_path::decode_directories(&encoded).as_ref(), data);
     let escaped = store_path::escape(data, true);
     assert_eq!(store_path::unescape(&escaped).as_deref(), Some(data));
     let hashed = store_path::StoreLayout::Listed { dotencode: true };

@@ -15,23 +15,24 @@ mod tools;
 mod write;
 
 pub use format::{
-    Changeset, DEFAULT_BRANCH, FileKind, FileText, Lock, LockNews, LockOwner, LockWait, Locked,
-    LookupError, ManifestEntries, ManifestEntry, NewMarker, Opening, Phase, Phases, Place,
-    RepoError, Requirements, ShownMarkers, StorageSettings, decode_folders, encode_folders,
-    engine_of, markers_as_version_0, quoted_as_in_python, show_markers, unportable,
+    BaseDir, Changeset, DEFAULT_BRANCH, FileKind, FileText, FormattedMarkers, Lock, LockEvent,
+    LockKind, LockOwner, LockWait, LookupError, ManifestEntries, ManifestEntry, NewMarker,
+    OpenOptions, Phase, Phases, RepoError, Requirements, StorageSettings, decode_directories,
+    encode_directories, encode_markers_v0, engine_of, format_markers, python_repr, unportable,
 };
 pub use read::fileset;
 pub use read::{
-    Ancestors, ArrivedCaches, Audience, BranchHeads, Branches, Evolution, Fate, FileRevision,
-    RepoView, Repository, SharedFiles, StoreFile, StoreState, Touched, TouchedFiles, Travellers,
-    Unstable, travelling_caches,
+    Ancestors, BranchHeads, Branches, ChangedFiles, Evolution, FileRevision, Instabilities,
+    ObsFate, OutgoingRevisions, OutgoingSet, ReceivedCaches, RepoView, Repository,
+    SharedFileRevisions, StoreFile, StoreSnapshot, ViewFilter, streamed_cache_names,
 };
 pub use tools::{
-    Annotate, AnnotatedLine, Annotation, FileVersion, Recompress, Recompressed, Start, StoredFile,
-    VerifyNews, VerifyReport,
+    AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,
+    RecompressReport, StoredFile, VerifyEvent, VerifyReport,
 };
 pub use varve_revlog::{Node, PrefixMatch, ReaderState, Rev, Revlog, RevlogError, WriteOptions};
 pub use write::{
-    Arrived, Arriving, ChangedFiles, CommitBatch, FileChange, NewChangeset, NewRevision, NewStore,
-    PhaseMove, Pulled, ReceiveReport, Receiver, Transaction, bundle_name,
+    ChangegroupCounts, CloneCounts, CommitBatch, CommitFiles, FileChange, NewChangeset,
+    NewRevision, NewStore, PendingHistory, PhaseMove, ReceiveReport, Receiver, Transaction,
+    bundle_name,
 };

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{DiskStorage, MemoryStorage, Storage};
 use varve_codec::EngineSetting;
-use varve_repo::{Audience, Branches, FileChange, FileKind, NewChangeset, Node, Phase, Repository};
+use varve_repo::{
+    Branches, FileChange, FileKind, NewChangeset, Node, Phase, Repository, ViewFilter,
+};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos;
 
@@ -16,7 +18,11 @@ type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// What the caches are for.
 type Answers = Vec<(Branches, BTreeMap<Vec<u8>, Node>)>;
 
-const AUDIENCES: [Audience; 3] = [Audience::Owner, Audience::Others, Audience::Everything];
+const AUDIENCES: [ViewFilter; 3] = [
+    ViewFilter::Visible,
+    ViewFilter::Served,
+    ViewFilter::Unfiltered,
+];
 
 /// The settings with which `hg` lets changesets be hidden.
 fn evolving() -> Hg {
@@ -211,7 +217,7 @@ fn what_varve_writes_is_what_hg_writes() {
         let said = fill(hg, &path);
         let of_hg = caches(&path);
         clear();
-        let view = on_disk(&path).view_for(Audience::Owner).unwrap();
+        let view = on_disk(&path).view_for(ViewFilter::Visible).unwrap();
         view.branchmap().unwrap();
         view.tags().unwrap();
         let of_owner = caches(&path);
@@ -233,7 +239,7 @@ fn what_varve_writes_is_what_hg_writes() {
         hg.ok(&path, &["debugupdatecaches"]);
         fill(hg, &path);
         let full = caches(&path);
-        let view = on_disk(&path).view_for(Audience::Owner).unwrap();
+        let view = on_disk(&path).view_for(ViewFilter::Visible).unwrap();
         view.branchmap().unwrap();
         view.tags().unwrap();
         assert!(caches(&path) == full);

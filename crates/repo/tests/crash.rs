@@ -5,7 +5,7 @@ use std::sync::Arc;
 use varve_base::storage::{EntryKind, read_if_there};
 use varve_base::{MemoryStorage, Storage};
 use varve_codec::EngineSetting;
-use varve_repo::{FileChange, FileKind, Locked, NewChangeset, Node, Phase, Repository};
+use varve_repo::{FileChange, FileKind, LockKind, NewChangeset, Node, Phase, Repository};
 use varve_testkit::peers::hg;
 use varve_testkit::{Recorder, repos};
 
@@ -91,7 +91,7 @@ pub fn recovered(storage: &MemoryStorage) -> Option<Repository> {
     let storage: Arc<dyn Storage> = Arc::new(storage.clone());
     let repository = Repository::open(storage, Path::new("")).ok()?;
     let had_journal = repository.has_journal().unwrap();
-    let lock = repository.lock_now(Locked::Store).unwrap();
+    let lock = repository.try_lock(LockKind::Store).unwrap();
     assert_eq!(repository.recover(&lock).unwrap(), had_journal);
     assert!(!repository.has_journal().unwrap());
     Some(repository)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_codec::EngineSetting;
-use varve_repo::{FileChange, FileKind, Locked, NewChangeset, Node, Phase, Repository};
+use varve_repo::{FileChange, FileKind, LockKind, NewChangeset, Node, Phase, Repository};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos;
 
@@ -107,7 +107,7 @@ fn a_nodemap_is_right_after_varve_has_undone_a_transaction() {
     let killed = hg.with_config(&["hooks.pretxnclose.kill=kill -9 $PPID"]);
     assert_ne!(killed.run(&path, &["commit", "-m", "killed"]).code, Some(0));
     let repository = open(&path);
-    let lock = repository.lock_now(Locked::Store).unwrap();
+    let lock = repository.try_lock(LockKind::Store).unwrap();
     assert!(repository.recover(&lock).unwrap(), "there is a journal");
     drop(lock);
     commit(&path, b"two");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::DiskStorage;
-use varve_repo::{Audience, LookupError, Node, Phase, RepoView, Repository, Rev};
+use varve_repo::{LookupError, Node, Phase, RepoView, Repository, Rev, ViewFilter};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos;
 
@@ -297,9 +297,9 @@ fn obsolete_changesets_are_hidden_as_hg_hides_them() {
 
     hg.ok(path, &["phase", "--force", "--secret", "3"]);
     let heads = |audience| open(path).view_for(audience).unwrap().heads();
-    assert_eq!(heads(Audience::Others), [Rev(1)]);
-    assert_eq!(heads(Audience::Owner), [Rev(3)]);
-    assert_eq!(heads(Audience::Everything), [Rev(3), Rev(2)]);
+    assert_eq!(heads(ViewFilter::Served), [Rev(1)]);
+    assert_eq!(heads(ViewFilter::Visible), [Rev(3)]);
+    assert_eq!(heads(ViewFilter::Unfiltered), [Rev(3), Rev(2)]);
 }
 
 #[test]

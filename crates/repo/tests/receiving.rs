@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::{OpenMode, Storage};
 use varve_codec::EngineSetting;
-use varve_repo::hooks::Origin;
+use varve_repo::hooks::ExchangeOrigin;
 use varve_repo::{
-    FileChange, FileKind, Locked, NewChangeset, NewRevision, Node, Phase, Receiver, Repository,
+    FileChange, FileKind, LockKind, NewChangeset, NewRevision, Node, Phase, Receiver, Repository,
     Revlog,
 };
 use varve_testkit::{Recorder, repos};
@@ -57,16 +57,16 @@ fn commit_files(repository: &Repository, files: &[(&str, &[u8])]) {
 
 /// A receiver that expects drafts.
 fn receiver(target: &Repository) -> Receiver {
-    let lock = target.lock_now(Locked::Store).unwrap();
+    let lock = target.try_lock(LockKind::Store).unwrap();
     let mut receiver = target
         .receive(lock, EngineSetting::ZSTD, "unbundle")
         .unwrap();
-    let origin = Origin {
+    let origin = ExchangeOrigin {
         source: "unbundle",
         url: b"bundle:x".to_vec(),
         in_bundle2: true,
     };
-    receiver.expect(&origin, Phase::Draft).unwrap();
+    receiver.begin_changegroup(&origin, Phase::Draft).unwrap();
     receiver
 }
 
@@ -119,9 +119,9 @@ fn receive(source: &Repository, target: &Repository, fails: bool) {
         assert!(wrong.contains("integrity"), "{wrong}");
         return;
     }
-    receiver.conclude().unwrap();
+    receiver.end_changegroup().unwrap();
     let (report, _) = receiver.finish().unwrap();
-    let arrived = &report.arrived[0];
+    let arrived = &report.changegroups[0];
     let new = view.changelog().len() - 1;
     assert_eq!((arrived.changesets, report.new.len()), (new, new));
     assert_eq!(arrived.changes, if new == 2 { 4 } else { 100 });
@@ -282,7 +282,7 @@ fn receive_deltas(damaged: usize, check_all: bool) -> Result<Repository, String>
         receiver.manifest(&new).unwrap();
         (old, base, rev) = (text, new.node, rev + 1);
     });
-    if let Err(error) = receiver.conclude() {
+    if let Err(error) = receiver.end_changegroup() {
         receiver.abandon();
         return Err(error.to_string());
     }
@@ -323,6 +323,6 @@ fn a_view_knows_what_later_changesets_build_on() {
     file.append(line.as_bytes()).unwrap();
     let tip = now.changelog().node_or_null(now.tip());
     assert_eq!(repository.view().unwrap().changelog().rev(&tip), None);
-    assert_eq!(view.newest_known(&tip).unwrap(), view.tip());
-    assert!(view.newest_known(&Node([7; 20])).is_err());
+    assert_eq!(view.newest_known_ancestor(&tip).unwrap(), view.tip());
+    assert!(view.newest_known_ancestor(&Node([7; 20])).is_err());
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Silent, Storage};
 use varve_codec::{CodecId, EngineSetting};
-use varve_repo::{Locked, Recompress, Recompressed, RepoError, Repository, engine_of};
+use varve_repo::{LockKind, RecompressOptions, RecompressReport, RepoError, Repository, engine_of};
 use varve_testkit::peers::hg;
 use varve_testkit::repos;
 
@@ -14,11 +14,11 @@ fn recompress(
     engine: EngineSetting,
     redelta: bool,
     stop: &Interrupt,
-) -> Result<Recompressed, RepoError> {
-    let working_copy = repository.lock_now(Locked::WorkingCopy)?;
-    let store = repository.lock_now(Locked::Store)?;
+) -> Result<RecompressReport, RepoError> {
+    let working_copy = repository.try_lock(LockKind::WorkingCopy)?;
+    let store = repository.try_lock(LockKind::Store)?;
     let write = engine.into();
-    let how = Recompress { write, redelta };
+    let how = RecompressOptions { write, redelta };
     repository.recompress(&working_copy, &store, &how, &Silent, stop)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use varve_base::{DiskStorage, MemoryStorage, Storage};
 use varve_codec::{CodecId, EngineSetting};
 use varve_repo::{FileChange, FileKind, NewChangeset, Node, Phase, Repository, StorageSettings};
-use varve_revlog::{Appender, Content, Given, NewRevision, Rev, Revlog};
+use varve_revlog::{Appender, Content, NewRevision, Rev, RevisionHints, Revlog};
 use varve_testkit::peers::{Hg, hg, small_corpus};
 use varve_testkit::repos;
 
@@ -253,11 +253,11 @@ fn again(revlog: &Revlog, content: Content) -> Revlog {
             p2,
             link: Rev(0),
         };
-        let given = Given {
+        let given = RevisionHints {
             node: Some(revlog.node(rev)),
-            ..Given::default()
+            ..RevisionHints::default()
         };
-        appender.add_given(&new, &given).unwrap();
+        appender.add_with_hints(&new, &given).unwrap();
     }
     appender.write().unwrap();
     Revlog::open(&storage, path).unwrap()

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Storage};
 use varve_codec::EngineSetting;
 use varve_repo::{
-    Audience, FileChange, FileKind, Locked, NewChangeset, Node, Phase, RepoError, Repository,
+    FileChange, FileKind, LockKind, NewChangeset, Node, Phase, RepoError, Repository, ViewFilter,
 };
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::{Recorder, repos};
 
 fn strip(repository: &Repository, nodes: &[Node]) -> Result<usize, RepoError> {
-    let lock = repository.lock_now(Locked::Store).unwrap();
+    let lock = repository.try_lock(LockKind::Store).unwrap();
     repository.strip(lock, nodes, EngineSetting::ZSTD, &Interrupt::default())
 }
 
@@ -147,7 +147,7 @@ fn every_cut_of_a_strip_is_undone_or_done() {
         let there = image.storage.kind(Path::new(".hg/store/journal")).unwrap();
         undone += usize::from(there.is_some());
         let repository = crash::recovered(&image.storage).unwrap();
-        let view = repository.view_for(Audience::Everything).unwrap();
+        let view = repository.view_for(ViewFilter::Unfiltered).unwrap();
         let has_gone = view.changelog().rev(&gone).is_some();
         let found = read_everything(image.storage.clone());
         assert_eq!(found, if has_gone { 5 } else { 3 }, "{}", image.cut);

@@ -1,11 +1,11 @@
 //! Appending revisions to a revlog.
 //!
-//! Revisions are gathered in memory, compressed, each as a full text or as a delta; see
+//! Revisions are buffered in memory, compressed, each as a full text or as a delta; see
 //! [`crate::choose`]. [`Appender::write`] then adds all of them to the files at once: the chunks
 //! first, the index last, each synced. A reader never sees an entry without its chunk.
 
 use crate::chain::Chains;
-use crate::choose::{Scratch, Stored};
+use crate::choose::{Scratch, StoredForm};
 use crate::chunk::Packer;
 use crate::entry::{ENTRY_LEN, Entry, Header};
 use crate::reader::ReaderState;
@@ -44,7 +44,7 @@ pub struct NewRevision<'a> {
 
 /// What a revision that comes from another revlog has besides its text.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Given<'a> {
+pub struct RevisionHints<'a> {
     /// Its name, if the caller has compared the text with it already.
     pub node: Option<Node>,
     /// Bits of [`crate::flag`]. A revision whose text is not an ordinary one needs a node.
@@ -76,7 +76,7 @@ impl Default for AppenderState {
 #[derive(Debug)]
 pub struct Appender {
     pub(crate) storage: Arc<dyn Storage>,
-    /// The gathered revisions stand behind those of the file.
+    /// The buffered revisions stand behind those of the file.
     pub(crate) revlog: Revlog,
     /// How many revisions the file has.
     pub(crate) written: usize,
@@ -89,7 +89,7 @@ pub struct Appender {
     pub(crate) reader: Mutex<ReaderState>,
     pub(crate) chains: Chains,
     pub(crate) scratch: Scratch,
-    gathered: HashMap<Node, Rev>,
+    buffered: HashMap<Node, Rev>,
 }
 
 impl Appender {
@@ -111,14 +111,14 @@ impl Appender {
     ///
     /// # Errors
     /// [`RevlogError::Compress`] if a context cannot be had.
-    pub fn continuing(
+    pub fn continue_from(
         storage: &Arc<dyn Storage>,
         revlog: &Revlog,
         content: Content,
         options: impl Into<WriteOptions>,
     ) -> Result<Appender, RevlogError> {
         let how = (content, options.into());
-        Appender::behind(storage, revlog.again(), how, AppenderState::default())
+        Appender::behind(storage, revlog.share(), how, AppenderState::default())
     }
 
     /// The same with what another appender has left.
@@ -136,12 +136,12 @@ impl Appender {
         Appender::behind(storage, revlog, (content, options.into()), state)
     }
 
-    /// As [`Appender::open`], but the gathered revisions will stand behind the first `kept` ones
+    /// As [`Appender::open`], but the buffered revisions will stand behind the first `kept` ones
     /// and those after them are gone; [`Appender::rewrite`] makes that so.
     ///
     /// # Errors
     /// As of [`Appender::open`].
-    pub fn open_cut(
+    pub fn open_truncated(
         storage: &Arc<dyn Storage>,
         path: &Path,
         content: Content,
@@ -149,7 +149,7 @@ impl Appender {
         kept: usize,
     ) -> Result<Appender, RevlogError> {
         let mut revlog = Revlog::open_or_empty(storage, path)?;
-        revlog.cut(kept);
+        revlog.truncate(kept);
         let state = AppenderState::default();
         Appender::behind(storage, revlog, (content, options.into()), state)
     }
@@ -187,7 +187,7 @@ impl Appender {
             reader: Mutex::new(state.reader),
             chains: Chains::default(),
             scratch: state.scratch,
-            gathered: HashMap::new(),
+            buffered: HashMap::new(),
         })
     }
 
@@ -196,7 +196,7 @@ impl Appender {
         self.revlog.path()
     }
 
-    /// Number of revisions, gathered ones included.
+    /// Number of revisions, buffered ones included.
     pub fn len(&self) -> usize {
         self.revlog.len()
     }
@@ -206,10 +206,10 @@ impl Appender {
         self.len() == 0
     }
 
-    /// The revision of this name, gathered ones included.
+    /// The revision of this name, buffered ones included.
     pub fn rev(&self, node: &Node) -> Option<Rev> {
-        let gathered = self.gathered.get(node).copied();
-        gathered.or_else(|| self.revlog.rev(node))
+        let buffered = self.buffered.get(node).copied();
+        buffered.or_else(|| self.revlog.rev(node))
     }
 
     /// Name of a revision or [`Node::NULL`].
@@ -227,7 +227,7 @@ impl Appender {
         self.revlog.linkrev(rev)
     }
 
-    /// Full text of a revision, gathered ones included.
+    /// Full text of a revision, buffered ones included.
     ///
     /// # Errors
     /// See [`Revlog::text`].
@@ -237,7 +237,7 @@ impl Appender {
     }
 
     /// Lets go of texts and buffers that only save work; they come back when they are needed.
-    pub fn rest(&mut self) {
+    pub fn drop_caches(&mut self) {
         self.reader = Mutex::new(ReaderState::for_writing());
         self.scratch = Scratch::default();
     }
@@ -247,17 +247,17 @@ impl Appender {
     /// # Errors
     /// If the text is too long for the format, or a base cannot be read.
     pub fn add(&mut self, new: &NewRevision<'_>) -> Result<(Rev, Node), RevlogError> {
-        self.add_given(new, &Given::default())
+        self.add_with_hints(new, &RevisionHints::default())
     }
 
     /// As [`Appender::add`], for a revision that another revlog had.
     ///
     /// # Errors
     /// See [`Appender::add`].
-    pub fn add_given(
+    pub fn add_with_hints(
         &mut self,
         new: &NewRevision<'_>,
-        given: &Given<'_>,
+        given: &RevisionHints<'_>,
     ) -> Result<(Rev, Node), RevlogError> {
         let node = given.node.unwrap_or_else(|| {
             let [p1, p2] = [new.p1, new.p2].map(|parent| self.node_or_null(parent));
@@ -267,28 +267,29 @@ impl Appender {
             return Ok((rev, node));
         }
         let stored = self.choose(new, given)?;
-        let rev = self.gather(new, (node, given.flags), new.text.len(), stored)?;
+        let rev = self.buffer(new, (node, given.flags), new.text.len(), stored)?;
         if self.content != Content::Changelog {
             let reader = self.reader.get_mut();
             let reader = reader.unwrap_or_else(PoisonError::into_inner);
-            reader.keep(rev, new.text);
+            reader.cache_text(rev, new.text);
         }
         Ok((rev, node))
     }
 
     /// Adds the entry of a revision that has `len` bytes. The text of `new` is not looked at.
-    pub(crate) fn gather(
+    pub(crate) fn buffer(
         &mut self,
         new: &NewRevision<'_>,
         (node, flags): (Node, u16),
         len: usize,
-        stored: Stored,
+        stored: StoredForm,
     ) -> Result<Rev, RevlogError> {
-        let raw_len = i32::try_from(len).map_err(|_| self.cannot("text over 2 GiB"))?;
-        let number = i32::try_from(self.len()).map_err(|_| self.cannot("too many revisions"))?;
+        let raw_len = i32::try_from(len).map_err(|_| self.append_error("text over 2 GiB"))?;
+        let number =
+            i32::try_from(self.len()).map_err(|_| self.append_error("too many revisions"))?;
         let rev = Rev(number.unsigned_abs());
         let stored_len = i32::try_from(stored.chunk.len());
-        let stored_len = stored_len.map_err(|_| self.cannot("chunk over 2 GiB"))?;
+        let stored_len = stored_len.map_err(|_| self.append_error("chunk over 2 GiB"))?;
         let entry = Entry {
             offset: self.revlog.data_len(),
             flags,
@@ -300,19 +301,19 @@ impl Appender {
             p2: new.p2,
             node,
         };
-        self.revlog.gather(&entry, &stored.chunk);
-        self.gathered.insert(node, rev);
-        self.scratch.give_back(stored);
+        self.revlog.buffer(&entry, &stored.chunk);
+        self.buffered.insert(node, rev);
+        self.scratch.recycle(stored);
         Ok(rev)
     }
 
-    /// Writes the chunks that were gathered to the data file, where they mean nothing before
+    /// Writes the chunks that were buffered to the data file, where they mean nothing before
     /// [`Appender::write`], and lets go of them. What is short enough to be inline stays.
     ///
     /// # Errors
     /// What the storage answers.
     pub fn spill(&mut self) -> Result<(), RevlogError> {
-        if !self.will_be_split() || self.gathered_bytes() == 0 {
+        if !self.will_be_split() || self.buffered_bytes() == 0 {
             return Ok(());
         }
         if self.written == 0
@@ -320,14 +321,14 @@ impl Appender {
         {
             self.storage.create_folder(folder)?;
         }
-        self.revlog.take_apart();
+        self.revlog.split_inline();
         self.write_pending()?;
         self.revlog.spilled();
         Ok(())
     }
 
     /// Bytes of chunks that [`Appender::spill`] would write.
-    pub fn gathered_bytes(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         self.revlog.chunks_in_memory().0.len()
     }
 
@@ -342,7 +343,7 @@ impl Appender {
         }
     }
 
-    pub(crate) fn cannot(&self, reason: &str) -> RevlogError {
+    pub(crate) fn append_error(&self, reason: &str) -> RevlogError {
         RevlogError::CannotAppend {
             path: self.path().to_owned(),
             reason: reason.to_owned(),
@@ -358,8 +359,8 @@ impl Appender {
         }
     }
 
-    /// Whether anything was gathered.
-    pub fn has_news(&self) -> bool {
+    /// Whether anything was buffered.
+    pub fn has_new_revisions(&self) -> bool {
         self.len() > self.written
     }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(crate) struct Chain {
     /// How many deltas are applied to the full text.
     pub deltas: usize,
-    /// Stored bytes of all chunks, that of the full text included.
+    /// StoredForm bytes of all chunks, that of the full text included.
     pub bytes: u64,
     /// The revision with the full text.
     pub full: Rev,

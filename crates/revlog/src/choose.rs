@@ -9,7 +9,7 @@
 //! - a snapshot of depth d takes at most the text's length divided by 2^d, and not more than the
 //!   snapshot that it is against.
 
-use crate::append::{Appender, Content, Given, NewRevision};
+use crate::append::{Appender, Content, NewRevision, RevisionHints};
 use crate::chain::{Chain, snapshot_depth};
 use crate::{Rev, RevlogError};
 use std::sync::PoisonError;
@@ -39,7 +39,7 @@ const BEST_RATIO_ZSTD: usize = 100;
 
 /// The form of a text that was chosen.
 #[derive(Debug, Default)]
-pub(crate) struct Stored {
+pub(crate) struct StoredForm {
     /// What the chunk is a delta against; `None` for a full text.
     pub base: Option<Rev>,
     pub chunk: Vec<u8>,
@@ -58,7 +58,7 @@ const LONGEST_KEPT: usize = 4 << 20;
 
 impl Scratch {
     /// Keeps the buffers for the next revision.
-    pub fn give_back(&mut self, stored: Stored) {
+    pub fn recycle(&mut self, stored: StoredForm) {
         self.chunk = stored.chunk;
         for buffer in [&mut self.patch, &mut self.chunk, &mut self.packed] {
             if buffer.capacity() > LONGEST_KEPT {
@@ -70,14 +70,14 @@ impl Scratch {
 
 /// What the limits of a revision depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct TextShape {
     /// Bytes of its text.
     pub len: usize,
     pub parents: [Option<Rev>; 2],
 }
 
 /// What a delta against one revision may be.
-struct Limit {
+struct DeltaLimit {
     base: Rev,
     /// Most bytes of the chunk.
     bytes: u64,
@@ -88,9 +88,9 @@ impl Appender {
     pub(crate) fn choose(
         &mut self,
         new: &NewRevision<'_>,
-        given: &Given<'_>,
-    ) -> Result<Stored, RevlogError> {
-        let mut best = Stored {
+        given: &RevisionHints<'_>,
+    ) -> Result<StoredForm, RevlogError> {
+        let mut best = StoredForm {
             base: None,
             chunk: std::mem::take(&mut self.scratch.chunk),
         };
@@ -133,8 +133,8 @@ impl Appender {
     fn choose_delta(
         &mut self,
         new: &NewRevision<'_>,
-        given: &Given<'_>,
-        best: &mut Stored,
+        given: &RevisionHints<'_>,
+        best: &mut StoredForm,
     ) -> Result<bool, RevlogError> {
         let mut tried = Vec::new();
         let newest = (self.len() as u32).checked_sub(1).map(Rev);
@@ -190,11 +190,11 @@ impl Appender {
         &mut self,
         bases: &[Option<Rev>],
         new: &NewRevision<'_>,
-        given: &Given<'_>,
+        given: &RevisionHints<'_>,
         tried: &mut Vec<Rev>,
-        best: &mut Stored,
+        best: &mut StoredForm,
     ) -> Result<bool, RevlogError> {
-        let shape = Shape {
+        let shape = TextShape {
             len: new.text.len(),
             parents: [new.p1, new.p2],
         };
@@ -211,7 +211,7 @@ impl Appender {
     }
 
     /// How long a delta against `base` may be; `None` if there must be none.
-    fn limit(&mut self, base: Rev, shape: Shape) -> Option<Limit> {
+    fn limit(&mut self, base: Rev, shape: TextShape) -> Option<DeltaLimit> {
         let entry = self.revlog.entry(base);
         let text_len = shape.len as u64;
         // A delta against a text that was cut out or lies elsewhere would be a delta against the
@@ -235,11 +235,11 @@ impl Appender {
             let span = self.revlog.data_len() - start.min(self.revlog.data_len());
             bytes = bytes.min((CHAIN_SPAN_PER_TEXT * text_len).checked_sub(span)?);
         }
-        (bytes > 0).then_some(Limit { base, bytes })
+        (bytes > 0).then_some(DeltaLimit { base, bytes })
     }
 
     /// How long a delta may be that is a snapshot; `None` if it is an ordinary one.
-    fn snapshot_limit(&self, base: Rev, chain: Chain, shape: Shape) -> Option<u64> {
+    fn snapshot_limit(&self, base: Rev, chain: Chain, shape: TextShape) -> Option<u64> {
         if !self.revlog.header().general_delta {
             return None;
         }
@@ -251,10 +251,10 @@ impl Appender {
     /// Makes a delta; it becomes `best` if it keeps the limit and is smaller.
     fn try_base(
         &mut self,
-        limit: &Limit,
+        limit: &DeltaLimit,
         new: &NewRevision<'_>,
-        given: &Given<'_>,
-        best: &mut Stored,
+        given: &RevisionHints<'_>,
+        best: &mut StoredForm,
     ) -> Result<(), RevlogError> {
         let mut patch = std::mem::take(&mut self.scratch.patch);
         let mut packed = std::mem::take(&mut self.scratch.packed);
@@ -296,12 +296,12 @@ impl Appender {
 
     /// A delta in the form in which it came, if [`Appender::choose`] would take it without a look
     /// at the text.
-    pub(crate) fn choose_unread(
+    pub(crate) fn choose_received_delta(
         &mut self,
         base: Rev,
-        shape: Shape,
+        shape: TextShape,
         delta: &[u8],
-    ) -> Result<Option<Stored>, RevlogError> {
+    ) -> Result<Option<StoredForm>, RevlogError> {
         let reused = self.options.reuse_delta && self.options.reuse_delta_parent;
         if !reused || !self.revlog.header().general_delta || shape.len == 0 {
             return Ok(None);
@@ -318,9 +318,9 @@ impl Appender {
         let is_small = chunk.len() <= self.surely_small(Some(base), shape.len);
         let base = Some(base);
         if chunk.len() as u64 <= limit.bytes && is_small {
-            return Ok(Some(Stored { base, chunk }));
+            return Ok(Some(StoredForm { base, chunk }));
         }
-        self.scratch.give_back(Stored { base, chunk });
+        self.scratch.recycle(StoredForm { base, chunk });
         Ok(None)
     }
 

@@ -23,7 +23,7 @@ impl Entries {
     }
 
     /// The same once more.
-    pub fn again(&self) -> Entries {
+    pub fn share(&self) -> Entries {
         if self.added.is_empty() {
             let read = Arc::clone(&self.read);
             return Entries {
@@ -77,12 +77,12 @@ mod tests {
     #[test]
     fn what_one_adds_or_forgets_others_do_not_see() {
         let mut one = Entries::new(numbered(0..5).concat());
-        let mut other = one.again();
+        let mut other = one.share();
         for entry in numbered(5..8) {
             one.push(&entry);
         }
         other.truncate(3);
-        let third = one.again();
+        let third = one.share();
         one.truncate(6);
         for (entries, len) in [(&one, 6), (&other, 3), (&third, 8)] {
             assert_eq!(entries.len(), usize::from(len));

@@ -30,10 +30,10 @@ impl Index {
     }
 
     /// The same once more.
-    pub fn again(&self) -> Index {
+    pub fn share(&self) -> Index {
         Index {
             header: self.header,
-            entries: self.entries.again(),
+            entries: self.entries.share(),
             inline_chunks: self.inline_chunks.clone(),
         }
     }
@@ -174,7 +174,7 @@ impl Index {
     }
 
     /// Forgets all but the first `kept` entries.
-    pub fn cut(&mut self, kept: usize) {
+    pub fn truncate(&mut self, kept: usize) {
         self.entries.truncate(kept);
         self.inline_chunks.truncate(self.data_len() as usize);
     }
@@ -188,7 +188,7 @@ impl Index {
     }
 
     /// Takes the chunks out from between the entries.
-    pub fn take_apart(&mut self) -> Vec<u8> {
+    pub fn split_inline(&mut self) -> Vec<u8> {
         self.header.inline = false;
         std::mem::take(&mut self.inline_chunks)
     }

@@ -19,13 +19,13 @@ mod revlog;
 mod window;
 mod write;
 
-pub use append::{Appender, AppenderState, Content, Given, LONGEST_INLINE, NewRevision};
+pub use append::{Appender, AppenderState, Content, LONGEST_INLINE, NewRevision, RevisionHints};
 pub use entry::{ENTRY_LEN, Entry, Header, flag};
 pub use error::RevlogError;
 pub use ids::{Node, Rev};
 pub use nodes::PrefixMatch;
 pub use options::WriteOptions;
 pub use reader::{CHUNK_OUTSIDE, Reader, ReaderState, hash};
-pub use receive::Received;
+pub use receive::ReceivedRevision;
 pub use revlog::Revlog;
 pub use write::Written;

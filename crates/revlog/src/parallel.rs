@@ -22,7 +22,7 @@ impl Revlog {
     ///
     /// # Errors
     /// The first error of [`crate::Reader::text`] or of `work` ends everything.
-    pub fn each_text<E: From<RevlogError> + Send>(
+    pub fn for_each_text<E: From<RevlogError> + Send>(
         &self,
         revs: &[Rev],
         threads: usize,
@@ -31,11 +31,11 @@ impl Revlog {
         self.each_read(revs, threads, |reader, rev| reader.text(rev), work)
     }
 
-    /// As [`Revlog::each_text`], with [`Reader::unchecked_text`].
+    /// As [`Revlog::for_each_text`], with [`Reader::unchecked_text`].
     ///
     /// # Errors
-    /// See [`Revlog::each_text`].
-    pub fn each_unchecked_text<E: From<RevlogError> + Send>(
+    /// See [`Revlog::for_each_text`].
+    pub fn for_each_unchecked_text<E: From<RevlogError> + Send>(
         &self,
         revs: &[Rev],
         threads: usize,

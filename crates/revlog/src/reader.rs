@@ -6,7 +6,7 @@ use crate::{Rev, Revlog, RevlogError, chunk};
 use sha1::{Digest, Sha1};
 use std::ops::Range;
 use varve_codec::Expander;
-use varve_delta::Folder;
+use varve_delta::PatchFolder;
 
 /// Reason in [`RevlogError::DamagedChunk`] for a file that ends too early.
 pub const CHUNK_OUTSIDE: &str = "chunk lies outside the file";
@@ -17,7 +17,7 @@ const KEPT_TEXTS: usize = 4;
 const KEPT_TEXTS_WRITING: usize = 16;
 /// Beyond this only the newest text is kept, and no chain of patches.
 const KEPT_BYTES: usize = 32 << 20;
-/// Limit for the text of a revision whose writer did not say how long it is.
+/// DeltaLimit for the text of a revision whose writer did not say how long it is.
 const LONGEST_UNKNOWN: usize = 1 << 30;
 
 /// Reads one revlog. Each thread has its own; revisions in ascending order are the fastest.
@@ -33,12 +33,12 @@ pub struct Reader<'a> {
 pub struct ReaderState {
     window: Window,
     expander: Expander,
-    folder: Folder,
+    folder: PatchFolder,
     /// Patches on top of a kept text.
-    loose: Patches,
+    partial: Patches,
     /// Those of the last chain that was read from its full text on. Who reads backwards needs
     /// most of them again.
-    rooted: Patches,
+    full_chain: Patches,
     /// Newest first.
     texts: Vec<(Rev, Vec<u8>)>,
     most_texts: usize,
@@ -72,9 +72,9 @@ impl Default for ReaderState {
         ReaderState {
             window: Window::default(),
             expander: Expander::new(),
-            folder: Folder::new(),
-            loose: Patches::default(),
-            rooted: Patches::default(),
+            folder: PatchFolder::new(),
+            partial: Patches::default(),
+            full_chain: Patches::default(),
             texts: Vec::new(),
             most_texts: KEPT_TEXTS,
         }
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
     /// # Panics
     /// If the revlog has no such revision.
     pub fn unchecked_text(&mut self, rev: Rev) -> Result<&[u8], RevlogError> {
-        self.state.find(self.revlog, rev, false)
+        self.state.text_of(self.revlog, rev, false)
     }
 
     /// Replaces `out` by the chunk of a revision, expanded: a patch against
@@ -165,28 +165,28 @@ impl ReaderState {
     pub(crate) fn forget(&mut self) {
         self.window.clear();
         self.texts.clear();
-        self.loose.truncate(0);
-        self.rooted.truncate(0);
+        self.partial.truncate(0);
+        self.full_chain.truncate(0);
     }
 
     pub(crate) fn text(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
         refuse_flags(revlog, rev)?;
-        self.find(revlog, rev, true)
+        self.text_of(revlog, rev, true)
     }
 
     /// As [`Reader::unchecked_text`].
     pub(crate) fn unchecked(&mut self, revlog: &Revlog, rev: Rev) -> Result<&[u8], RevlogError> {
-        self.find(revlog, rev, false)
+        self.text_of(revlog, rev, false)
     }
 
-    fn find(&mut self, revlog: &Revlog, rev: Rev, checked: bool) -> Result<&[u8], RevlogError> {
+    fn text_of(&mut self, revlog: &Revlog, rev: Rev, checked: bool) -> Result<&[u8], RevlogError> {
         match self.texts.iter().position(|(kept, _)| *kept == rev) {
             Some(at) => self.texts[..=at].rotate_right(1),
             None => {
-                let mut text = self.room();
-                self.build(revlog, rev, &mut text)?;
+                let mut text = self.take_buffer();
+                self.assemble(revlog, rev, &mut text)?;
                 // What is in no file yet was hashed by who gave it.
-                if checked && !revlog.is_gathered(rev) {
+                if checked && !revlog.is_buffered(rev) {
                     check_hash(revlog, rev, &text)?;
                 }
                 self.texts.insert(0, (rev, text));
@@ -197,17 +197,17 @@ impl ReaderState {
 
     /// Keeps a text that is known without being read, unless it is so long that putting it
     /// together again is the lesser evil.
-    pub(crate) fn keep(&mut self, rev: Rev, text: &[u8]) {
+    pub(crate) fn cache_text(&mut self, rev: Rev, text: &[u8]) {
         if text.len() > KEPT_BYTES {
             return;
         }
-        let mut kept = self.room();
+        let mut kept = self.take_buffer();
         kept.extend_from_slice(text);
         self.texts.insert(0, (rev, kept));
     }
 
     /// A cleared buffer: that of the oldest text, if enough are kept.
-    fn room(&mut self) -> Vec<u8> {
+    fn take_buffer(&mut self) -> Vec<u8> {
         let mut buffer = Vec::new();
         let mut bytes: usize = self.texts.iter().map(|(_, text)| text.len()).sum();
         while self.texts.len() >= self.most_texts || (self.texts.len() > 1 && bytes > KEPT_BYTES) {
@@ -221,7 +221,12 @@ impl ReaderState {
         buffer
     }
 
-    fn build(&mut self, revlog: &Revlog, rev: Rev, out: &mut Vec<u8>) -> Result<(), RevlogError> {
+    fn assemble(
+        &mut self,
+        revlog: &Revlog,
+        rev: Rev,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RevlogError> {
         let (mut chain, mut at) = (Vec::new(), rev);
         let kept = loop {
             chain.push(at);
@@ -234,9 +239,9 @@ impl ReaderState {
             at = below;
         };
         let slot = if kept.is_some() {
-            &mut self.loose
+            &mut self.partial
         } else {
-            &mut self.rooted
+            &mut self.full_chain
         };
         let mut patches = std::mem::take(slot);
         let result = self.apply(revlog, &chain, kept, &mut patches, out);
@@ -244,9 +249,9 @@ impl ReaderState {
             patches = Patches::default();
         }
         if kept.is_some() {
-            self.loose = patches;
+            self.partial = patches;
         } else {
-            self.rooted = patches;
+            self.full_chain = patches;
         }
         result
     }

@@ -2,9 +2,9 @@
 //! together and compared with its name, at once or when it is first read.
 
 use crate::append::{Appender, Content};
-use crate::choose::Shape;
+use crate::choose::TextShape;
 use crate::entry::flag;
-use crate::{Given, NewRevision, Node, Rev, RevlogError, hash};
+use crate::{NewRevision, Node, Rev, RevisionHints, RevlogError, hash};
 use std::sync::PoisonError;
 use varve_delta::{HUNK_HEADER_LEN, PatchError, apply, patched_len};
 
@@ -13,7 +13,7 @@ const LONGEST_KEPT: usize = 32 << 20;
 
 /// A revision as it comes.
 #[derive(Clone, Copy, Debug)]
-pub struct Received<'a> {
+pub struct ReceivedRevision<'a> {
     /// Its name.
     pub node: Node,
     /// Its parents, or [`Node::NULL`].
@@ -29,7 +29,7 @@ pub struct Received<'a> {
 }
 
 /// Where what a revision names stands.
-struct Places {
+struct ResolvedRevs {
     p1: Option<Rev>,
     p2: Option<Rev>,
     base: Option<Rev>,
@@ -43,11 +43,11 @@ impl Appender {
     /// [`RevlogError::WrongName`]; what is damaged.
     pub fn add_received(
         &mut self,
-        new: &Received<'_>,
+        new: &ReceivedRevision<'_>,
         text: &mut Vec<u8>,
     ) -> Result<Option<Rev>, RevlogError> {
         text.clear();
-        let Some(Places { p1, p2, base }) = self.places(new)? else {
+        let Some(ResolvedRevs { p1, p2, base }) = self.resolve(new)? else {
             return Ok(None);
         };
         self.patch_text(base, new, text)?;
@@ -60,17 +60,17 @@ impl Appender {
             p2,
             link: new.link,
         };
-        let given = Given {
+        let given = RevisionHints {
             node: Some(new.node),
             flags: new.flags & flag::CENSORED,
             delta: Some((base, new.patch)),
         };
-        let (rev, _) = self.add_given(&revision, &given)?;
+        let (rev, _) = self.add_with_hints(&revision, &given)?;
         if self.content == Content::Changelog && base.is_some() {
             // Where one patch is against the changeset before it, the next one will be too.
             let reader = self.reader.get_mut();
             let reader = reader.unwrap_or_else(PoisonError::into_inner);
-            reader.keep(rev, text);
+            reader.cache_text(rev, text);
         }
         if text.capacity() > LONGEST_KEPT {
             text.shrink_to(0);
@@ -83,15 +83,15 @@ impl Appender {
     ///
     /// # Errors
     /// As of [`Appender::add_received`].
-    pub fn add_unread(
+    pub fn add_unverified(
         &mut self,
-        new: &Received<'_>,
+        new: &ReceivedRevision<'_>,
         text: &mut Vec<u8>,
     ) -> Result<Option<Rev>, RevlogError> {
-        let Some(places) = self.places(new)? else {
+        let Some(resolve) = self.resolve(new)? else {
             return Ok(None);
         };
-        let Places { p1, p2, base } = places;
+        let ResolvedRevs { p1, p2, base } = resolve;
         let Some(base) = base.filter(|_| new.flags & !flag::HINTS == 0) else {
             return self.add_received(new, text);
         };
@@ -99,11 +99,11 @@ impl Appender {
         let old_len = self.revlog.entry(base).raw_len.unwrap_or(0);
         let len =
             patched_len(new.patch, old_len as usize).map_err(|source| self.damaged(source))?;
-        let shape = Shape {
+        let shape = TextShape {
             len,
             parents: [p1, p2],
         };
-        let Some(stored) = self.choose_unread(base, shape, new.patch)? else {
+        let Some(stored) = self.choose_received_delta(base, shape, new.patch)? else {
             return self.add_received(new, text);
         };
         let revision = NewRevision {
@@ -112,10 +112,10 @@ impl Appender {
             p2,
             link: new.link,
         };
-        self.gather(&revision, (new.node, 0), len, stored).map(Some)
+        self.buffer(&revision, (new.node, 0), len, stored).map(Some)
     }
 
-    /// Compares the text of a revision with its name, as of one from [`Appender::add_unread`] nobody
+    /// Compares the text of a revision with its name, as of one from [`Appender::add_unverified`] nobody
     /// has yet.
     ///
     /// # Errors
@@ -143,13 +143,15 @@ impl Appender {
     }
 
     /// What is named stands where; `None` if the revision is there already.
-    fn places(&self, new: &Received<'_>) -> Result<Option<Places>, RevlogError> {
+    fn resolve(&self, new: &ReceivedRevision<'_>) -> Result<Option<ResolvedRevs>, RevlogError> {
         if self.rev(&new.node).is_some() {
             return Ok(None);
         }
         if new.flags & !(flag::CENSORED | flag::HINTS) != 0 {
             let flags = new.flags;
-            return Err(self.cannot(&format!("a revision has the unknown flags {flags:#06x}")));
+            return Err(
+                self.append_error(&format!("a revision has the unknown flags {flags:#06x}"))
+            );
         }
         let find = |node: &Node, what| match node.is_null() {
             true => Ok(None),
@@ -159,7 +161,7 @@ impl Appender {
                 what,
             }),
         };
-        Ok(Some(Places {
+        Ok(Some(ResolvedRevs {
             p1: find(&new.parents[0], "parent")?,
             p2: find(&new.parents[1], "parent")?,
             base: find(&new.base, "delta base")?,
@@ -169,7 +171,7 @@ impl Appender {
     fn patch_text(
         &mut self,
         base: Option<Rev>,
-        new: &Received<'_>,
+        new: &ReceivedRevision<'_>,
         text: &mut Vec<u8>,
     ) -> Result<(), RevlogError> {
         let Some(base) = base else {
@@ -185,7 +187,12 @@ impl Appender {
         patched
     }
 
-    fn patch(&self, old: &[u8], new: &Received<'_>, text: &mut Vec<u8>) -> Result<(), RevlogError> {
+    fn patch(
+        &self,
+        old: &[u8],
+        new: &ReceivedRevision<'_>,
+        text: &mut Vec<u8>,
+    ) -> Result<(), RevlogError> {
         let longest = old.len().saturating_add(new.patch.len());
         text.reserve(longest.saturating_sub(HUNK_HEADER_LEN));
         apply(new.patch, old, text).map_err(|source| self.damaged(source))

@@ -58,8 +58,8 @@ impl Revlog {
     }
 
     /// The same revlog once more, read as far as this one was; the entries are shared.
-    pub fn again(&self) -> Revlog {
-        let again = Revlog::with_index(&self.storage, &self.path, self.index.again());
+    pub fn share(&self) -> Revlog {
+        let again = Revlog::with_index(&self.storage, &self.path, self.index.share());
         again.with_data(self.data_path.clone())
     }
 
@@ -82,7 +82,7 @@ impl Revlog {
     ///
     /// # Errors
     /// As of [`Revlog::open`].
-    pub fn open_beside(
+    pub fn open_with_index(
         storage: &Arc<dyn Storage>,
         path: &Path,
         index: &Path,
@@ -100,7 +100,7 @@ impl Revlog {
     ///
     /// # Errors
     /// What is damaged or unknown.
-    pub fn open_upto(
+    pub fn open_up_to(
         storage: &Arc<dyn Storage>,
         path: &Path,
         len: u64,
@@ -267,8 +267,8 @@ impl Revlog {
     }
 
     /// Forgets all but the first `kept` revisions; only before anything was gathered.
-    pub(crate) fn cut(&mut self, kept: usize) {
-        self.index.cut(kept);
+    pub(crate) fn truncate(&mut self, kept: usize) {
+        self.index.truncate(kept);
         self.pending_start = self.index.data_len();
         self.in_files = self.index.len();
         self.nodes = OnceLock::new();
@@ -281,7 +281,7 @@ impl Revlog {
     }
 
     /// Adds a revision that is in no file yet; its chunk begins where the last one ends.
-    pub(crate) fn gather(&mut self, entry: &Entry, chunk: &[u8]) {
+    pub(crate) fn buffer(&mut self, entry: &Entry, chunk: &[u8]) {
         self.index.push(entry, chunk);
         if !self.header().inline {
             self.pending.extend_from_slice(chunk);
@@ -289,7 +289,7 @@ impl Revlog {
     }
 
     /// Whether a revision is in no file yet.
-    pub(crate) fn is_gathered(&self, rev: Rev) -> bool {
+    pub(crate) fn is_buffered(&self, rev: Rev) -> bool {
         rev.index() >= self.in_files
     }
 
@@ -299,9 +299,9 @@ impl Revlog {
     }
 
     /// Chunks no longer stand between entries.
-    pub(crate) fn take_apart(&mut self) {
+    pub(crate) fn split_inline(&mut self) {
         if self.header().inline {
-            self.pending = self.index.take_apart();
+            self.pending = self.index.split_inline();
             self.pending_start = 0;
         }
     }

@@ -34,12 +34,12 @@ impl Appender {
     ///
     /// # Errors
     /// See [`Appender::write`].
-    pub fn write_and_go_on(self) -> Result<(Written, AppenderState), RevlogError> {
+    pub fn write_and_reuse(self) -> Result<(Written, AppenderState), RevlogError> {
         let written = self.write_files(true)?;
         Ok((written, self.into_state()))
     }
 
-    /// As [`Appender::write_and_go_on`], without a sync: for many revlogs, after which the caller
+    /// As [`Appender::write_and_reuse`], without a sync: for many revlogs, after which the caller
     /// syncs everything before it counts.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Appender {
     }
 
     fn write_files(&self, sync: bool) -> Result<Written, RevlogError> {
-        if !self.has_news() {
+        if !self.has_new_revisions() {
             return Ok(Written::default());
         }
         let created = self.written == 0;
@@ -78,7 +78,7 @@ impl Appender {
     ///
     /// # Errors
     /// What the storage answers.
-    pub fn write_beside(&self, beside: &Path) -> Result<(), RevlogError> {
+    pub fn write_pending_index(&self, beside: &Path) -> Result<(), RevlogError> {
         let storage = self.storage.as_ref();
         let is_split = self.will_be_split();
         if is_split {
@@ -92,7 +92,7 @@ impl Appender {
     }
 
     /// Replaces the files by ones that end with what was gathered, for a revlog that was opened
-    /// with [`Appender::open_cut`]: nothing is changed within a file, so that second names of the
+    /// with [`Appender::open_truncated`]: nothing is changed within a file, so that second names of the
     /// old ones keep what they had.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_codec::EngineSetting;
 use varve_revlog::{
-    Appender, Content, Given, NewRevision, Rev, Revlog, RevlogError, WriteOptions, Written,
+    Appender, Content, NewRevision, Rev, RevisionHints, Revlog, RevlogError, WriteOptions, Written,
 };
 
 const PATH: &str = "data/x.i";
@@ -112,7 +112,7 @@ fn an_old_filelog_is_continued_by_its_own_rule() {
     assert_eq!(revlog.text(Rev(5)).unwrap(), text);
 }
 
-/// Stored bytes and number of deltas of the chain that ends at a revision.
+/// StoredForm bytes and number of deltas of the chain that ends at a revision.
 fn chain(revlog: &Revlog, rev: Rev) -> (u64, usize) {
     let (mut bytes, mut deltas, mut at) = (0, 0, rev);
     loop {
@@ -197,12 +197,12 @@ fn a_given_delta_is_stored_as_it_is_unless_that_is_switched_off() {
             link: Rev(0),
         };
         appender.add(&new(&text, None)).unwrap();
-        let delta = Given {
+        let delta = RevisionHints {
             delta: Some((Some(Rev(0)), &given)),
-            ..Given::default()
+            ..RevisionHints::default()
         };
         let (rev, _) = appender
-            .add_given(&new(&other, Some(Rev(0))), &delta)
+            .add_with_hints(&new(&other, Some(Rev(0))), &delta)
             .unwrap();
         assert_eq!(appender.text(rev).unwrap(), other);
         appender.write().unwrap();
@@ -227,7 +227,7 @@ fn threads_see_every_revision_once() {
         seen.lock().unwrap().push(rev);
         Ok(())
     };
-    revlog.each_text(&revs, 3, &work).unwrap();
+    revlog.for_each_text(&revs, 3, &work).unwrap();
     let mut seen = seen.into_inner().unwrap();
     seen.sort_unstable();
     assert_eq!(seen, revlog.revs().collect::<Vec<_>>());
@@ -238,7 +238,7 @@ fn threads_see_every_revision_once() {
         })
     };
     assert!(matches!(
-        revlog.each_text(&revs, 3, &fail),
+        revlog.for_each_text(&revs, 3, &fail),
         Err(RevlogError::CannotAppend { .. })
     ));
 }

@@ -105,7 +105,7 @@ fn a_split_changelog_is_read_and_searched() {
 fn the_beginning_of_an_index_is_an_earlier_revlog() {
     let storage = storage(CHANGELOG_INDEX, CHANGELOG_DATA);
     let whole = open(CHANGELOG_INDEX, CHANGELOG_DATA);
-    let open = |len| Revlog::open_upto(&storage, Path::new("x.i"), len).unwrap();
+    let open = |len| Revlog::open_up_to(&storage, Path::new("x.i"), len).unwrap();
     let revlog = open(4 * varve_revlog::ENTRY_LEN as u64);
     assert_eq!(revlog.len(), 4);
     assert_eq!(revlog.rev(&whole.node(Rev(4))), None);

@@ -48,7 +48,9 @@ pub(crate) fn history(
             rev,
         };
         let mut history = Ancestors::new(view.changelog(), &[from]);
-        let changeset = view.introduced(file, &mut history, from)?.unwrap_or(from);
+        let changeset = view
+            .introducing_changeset(file, &mut history, from)?
+            .unwrap_or(from);
         found.insert(Some(changeset));
         if !seen.insert((changeset, path.clone(), node)) {
             continue;

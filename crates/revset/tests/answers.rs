@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_lang::date::{Clock, Zone};
-use varve_repo::{Audience, RepoView, Repository};
+use varve_repo::{RepoView, Repository, ViewFilter};
 use varve_revset::{Context, Engine, RevsetError};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos;
@@ -55,7 +55,7 @@ fn make(hg: &Hg, path: &Path) {
 
 fn open(path: &Path) -> Arc<RepoView> {
     let repository = Repository::open(Arc::new(DiskStorage::new(path)), Path::new("")).unwrap();
-    repository.view_for(Audience::Owner).unwrap()
+    repository.view_for(ViewFilter::Visible).unwrap()
 }
 
 fn engine(view: &RepoView) -> Engine<'_> {

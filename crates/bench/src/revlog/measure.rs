@@ -10,7 +10,8 @@ use varve_base::{Interrupt, MemoryStorage, Storage};
 use varve_codec::{CodecId, EngineSetting, Expander};
 use varve_repo::{Repository, StorageSettings};
 use varve_revlog::{
-    Appender, Content, ENTRY_LEN, Given, NewRevision, ReaderState, Rev, Revlog, WriteOptions,
+    Appender, Content, ENTRY_LEN, NewRevision, ReaderState, Rev, RevisionHints, Revlog,
+    WriteOptions,
 };
 
 /// One kind of work; see [`Bench::rows`].
@@ -104,7 +105,7 @@ impl<'b> Bench<'b> {
                 self.interrupt.check()?;
                 Ok(())
             };
-            let run = || timed(|| revlog.each_text(revs, threads, &each));
+            let run = || timed(|| revlog.for_each_text(revs, threads, &each));
             rows.push(self.row(work, threads, revs.len(), &run)?);
         }
         Ok(rows)
@@ -212,12 +213,12 @@ impl<'b> Bench<'b> {
                     p2,
                     link: Rev(u32::try_from(revlog.linkrev(*rev)).unwrap_or(0)),
                 };
-                let given = Given {
+                let given = RevisionHints {
                     node: Some(revlog.node(*rev)),
-                    ..Given::default()
+                    ..RevisionHints::default()
                 };
                 time += timed(|| {
-                    appender.add_given(&new, &given)?;
+                    appender.add_with_hints(&new, &given)?;
                     Ok(())
                 })?;
             }

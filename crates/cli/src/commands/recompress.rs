@@ -5,7 +5,7 @@ use varve_codec::{CodecId, EngineSetting};
 use varve_hgcli::arguments::{Category, Command, Flag, Matches};
 use varve_hgcli::context::Session;
 use varve_hgcli::ui::Abort;
-use varve_repo::{Locked, Recompress};
+use varve_repo::{LockKind, RecompressOptions};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -46,12 +46,12 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     };
     // What came from elsewhere is weighed like everything else.
     write.reuse_delta = false;
-    let how = Recompress {
+    let how = RecompressOptions {
         write,
         redelta: matches.flag("redelta"),
     };
-    let working_copy = session.lock(Locked::WorkingCopy)?;
-    let store = session.lock(Locked::Store)?;
+    let working_copy = session.lock(LockKind::WorkingCopy)?;
+    let store = session.lock(LockKind::Store)?;
     let progress = session.progress.as_ref();
     let done = repository.recompress(&working_copy, &store, &how, progress, &session.stop)?;
     let percent = done.after as f64 * 100.0 / done.before.max(1) as f64;

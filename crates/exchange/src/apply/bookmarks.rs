@@ -1,7 +1,7 @@
 //! Bookmarks of the other side beside one's own, and what a pull makes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::{Arriving, RepoView};
+use varve_repo::{PendingHistory, RepoView};
 use varve_revlog::{Node, Rev};
 
 /// What becomes of a bookmark.
@@ -86,7 +86,7 @@ impl Bookmarked for RepoView {
     }
 }
 
-impl Bookmarked for Arriving<'_> {
+impl Bookmarked for PendingHistory<'_> {
     fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
         self.bookmarks()
     }

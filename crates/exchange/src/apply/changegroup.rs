@@ -24,7 +24,7 @@ impl Applying<'_> {
         let publishing = (self.how.pushed.as_ref()).is_some_and(|pushed| pushed.publishing);
         let phase = if publishing { Phase::Public } else { phase };
         let mut published = Vec::new();
-        self.receiver(source)?.expect(&origin, phase)?;
+        self.receiver(source)?.begin_changegroup(&origin, phase)?;
         self.step("adding changesets");
         let mut patch = Vec::new();
         while let Some(group) = reader.next_group()? {
@@ -65,7 +65,7 @@ impl Applying<'_> {
         }
         self.how.progress.end();
         let receiver = self.receiver(source)?;
-        let heads = receiver.conclude()?;
+        let heads = receiver.end_changegroup()?;
         // With what they follow, and also those that were here before.
         receiver.lower_phases(Phase::Public, &published);
         Ok(heads)

@@ -5,7 +5,7 @@ use crate::ExchangeError;
 use crate::apply::{objection_to, set_key};
 use crate::format::bundle20::PartHeader;
 use varve_repo::Node;
-use varve_repo::hooks::KeyMove;
+use varve_repo::hooks::PushKey;
 
 impl Applying<'_> {
     /// Hooks learn of bookmarks that come in a part of their own as if each was set as a key.
@@ -26,13 +26,13 @@ impl Applying<'_> {
             if !node.is_null() && receiver.phase(node).is_none() {
                 return Err(ExchangeError::UnknownRevision(node.to_string()));
             }
-            let key = KeyMove {
+            let key = PushKey {
                 namespace: b"bookmarks".to_vec(),
                 key: name.clone(),
                 old: hex(receiver.bookmark(name)),
                 new: hex(Some(node)),
             };
-            receiver.key(&key, None);
+            receiver.add_pushkey(&key, None);
         }
         Ok(())
     }
@@ -46,7 +46,7 @@ impl Applying<'_> {
             };
             header.value(name).map(<[u8]>::to_vec).ok_or_else(missing)
         };
-        let key = KeyMove {
+        let key = PushKey {
             namespace: value("namespace")?,
             key: value("key")?,
             old: value("old")?,
@@ -54,7 +54,7 @@ impl Applying<'_> {
         };
         let (source, takes_markers) = (self.how.source, self.how.takes_markers);
         let receiver = self.receiver(source)?;
-        receiver.key(&key, Some(header.id));
+        receiver.add_pushkey(&key, Some(header.id));
         let objection = objection_to(&key);
         let done = match objection {
             Some(_) => false,

@@ -28,9 +28,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use stream::{Load, StreamArrival, StreamNews};
 pub use summary::{Changed, Standing, added};
 use varve_base::{Interrupt, Progress};
-use varve_repo::hooks::{Hooks, Origin};
+use varve_repo::hooks::{ExchangeOrigin, Hooks};
 use varve_repo::{
-    Audience, Lock, Node, Phase, ReceiveReport, Receiver, RepoError, Repository, WriteOptions,
+    Lock, Node, Phase, ReceiveReport, Receiver, RepoError, Repository, ViewFilter, WriteOptions,
 };
 
 /// What is heard while a bundle is applied.
@@ -176,7 +176,7 @@ impl Applying<'_> {
                 if self.how.pushed.is_some() {
                     // Its hooks are asked before anything that stands in the bundle.
                     let origin = self.origin(true);
-                    self.receiver(self.how.source)?.comes_from(&origin);
+                    self.receiver(self.how.source)?.set_origin(&origin);
                 }
                 self.parts(parts)?;
                 self.take_bookmarks()
@@ -215,8 +215,8 @@ impl Applying<'_> {
         }
     }
 
-    fn origin(&self, in_bundle2: bool) -> Origin {
-        Origin {
+    fn origin(&self, in_bundle2: bool) -> ExchangeOrigin {
+        ExchangeOrigin {
             source: self.how.source,
             url: self.how.url.clone(),
             // As Mercurial's hooks learn it.
@@ -229,7 +229,7 @@ impl Applying<'_> {
         if self.tagged.is_empty() {
             return;
         }
-        if let Ok(view) = self.how.repository.view_for(Audience::Owner) {
+        if let Ok(view) = self.how.repository.view_for(ViewFilter::Visible) {
             let _ = view.keep_tag_files(&self.tagged);
         }
     }
@@ -260,7 +260,7 @@ impl Applying<'_> {
             }
         };
         if let Some(now) = &self.streamed {
-            report.new = 0..now.view_for(Audience::Everything)?.changelog().len() as u32;
+            report.new = 0..now.view_for(ViewFilter::Unfiltered)?.changelog().len() as u32;
         }
         Ok((report, lock))
     }

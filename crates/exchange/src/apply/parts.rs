@@ -174,7 +174,7 @@ impl Applying<'_> {
                 if let Some(hooks) = hooks {
                     let all = header.advisory.iter();
                     let upper = all.map(|(name, value)| (name.to_ascii_uppercase(), value.clone()));
-                    hooks.given(upper.collect());
+                    hooks.set_push_vars(upper.collect());
                 }
             }
             b"output" => (self.how.tell)(News::Remote(&read_whole(&mut payload)?)),
@@ -209,7 +209,7 @@ impl Applying<'_> {
         self.lock = Some(lock);
         self.loaded = Some(load);
         // With other requirements than before.
-        self.streamed = Some(repository.reopened()?);
+        self.streamed = Some(repository.reopen()?);
         Ok(())
     }
 }

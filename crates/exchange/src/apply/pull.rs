@@ -7,7 +7,7 @@ use crate::apply::{BookmarkMove, pulled_bookmarks};
 use crate::client::peer::parse_bookmarks;
 use crate::format::bundle20::PartHeader;
 use std::collections::BTreeMap;
-use varve_repo::{Audience, Node, Phase};
+use varve_repo::{Node, Phase, ViewFilter};
 
 /// What is different about a bundle that was asked for.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl Applying<'_> {
         }
         let origin = self.origin(false);
         if let Some(receiver) = &mut self.receiver {
-            receiver.comes_from(&origin);
+            receiver.set_origin(&origin);
         }
         Ok(())
     }
@@ -49,10 +49,12 @@ impl Applying<'_> {
     fn move_bookmarks(&mut self, pulled: &Pulled<'_>) -> Result<(), ExchangeError> {
         let (there, wanted) = (&pulled.bookmarks, pulled.wanted);
         let moved = match &mut self.receiver {
-            Some(receiver) => pulled_bookmarks(&receiver.arriving(), there, wanted, pulled.path),
+            Some(receiver) => {
+                pulled_bookmarks(&receiver.pending_history(), there, wanted, pulled.path)
+            }
             None => {
                 let repository = self.streamed.as_ref().unwrap_or(self.how.repository);
-                let view = repository.view_for(Audience::Owner)?;
+                let view = repository.view_for(ViewFilter::Visible)?;
                 pulled_bookmarks(&*view, there, wanted, pulled.path)
             }
         };
@@ -78,7 +80,7 @@ impl Applying<'_> {
         if self.receiver.is_some() {
             return Ok(false);
         }
-        let view = self.how.repository.view_for(Audience::Everything)?;
+        let view = self.how.repository.view_for(ViewFilter::Unfiltered)?;
         let rev = |node: &Node| view.changelog().rev(node);
         let is_there =
             |phase: Phase, node: &Node| rev(node).is_none_or(|rev| view.phases().of(rev) <= phase);

@@ -9,16 +9,16 @@
 use crate::ExchangeError;
 use crate::format::marker_keys::is_name;
 use varve_base::base85;
-use varve_repo::hooks::KeyMove;
-use varve_repo::{Node, Phase, Receiver, RepoError, quoted_as_in_python};
+use varve_repo::hooks::PushKey;
+use varve_repo::{Node, Phase, Receiver, RepoError, python_repr};
 
 /// Why a key cannot be set, whatever the repository has, in Mercurial's words.
-pub fn objection_to(key: &KeyMove) -> Option<String> {
+pub fn objection_to(key: &PushKey) -> Option<String> {
     if key.namespace != b"obsolete" {
         return None;
     }
     // Mercurial's own words have it in this form.
-    let shown = format!("b{}", quoted_as_in_python(&key.key));
+    let shown = format!("b{}", python_repr(&key.key));
     if !is_name(&key.key) {
         return Some(format!("unknown key: {shown}"));
     }
@@ -32,7 +32,7 @@ pub fn objection_to(key: &KeyMove) -> Option<String> {
 /// What is wrong with markers, or [`ExchangeError::MarkersNotEnabled`]; what the storage answers.
 pub fn set_key(
     receiver: &mut Receiver,
-    key: &KeyMove,
+    key: &PushKey,
     takes_markers: bool,
 ) -> Result<bool, ExchangeError> {
     match &key.namespace[..] {
@@ -50,7 +50,7 @@ pub fn set_key(
     }
 }
 
-fn set_bookmark(receiver: &mut Receiver, key: &KeyMove) -> bool {
+fn set_bookmark(receiver: &mut Receiver, key: &PushKey) -> bool {
     let found = receiver.bookmark(&key.key);
     let found = found.map(|node| node.to_hex().to_vec()).unwrap_or_default();
     if found != key.old && found != key.new {
@@ -70,7 +70,7 @@ fn set_bookmark(receiver: &mut Receiver, key: &KeyMove) -> bool {
     true
 }
 
-fn set_phase(receiver: &mut Receiver, key: &KeyMove) -> bool {
+fn set_phase(receiver: &mut Receiver, key: &PushKey) -> bool {
     let node = Node::from_hex(&key.key);
     let found = node.and_then(|node| Some((node, receiver.phase(&node)?)));
     let (Some((node, found)), Some(old), Some(new)) = (found, phase(&key.old), phase(&key.new))

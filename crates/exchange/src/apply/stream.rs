@@ -8,7 +8,7 @@ use crate::format::stream::{StreamLocation, StreamVersion};
 use percent_encoding::percent_decode;
 use std::io::Read;
 use varve_base::Interrupt;
-use varve_repo::{ArrivedCaches, Audience, Lock, NewStore, RepoError, Repository, Requirements};
+use varve_repo::{Lock, NewStore, ReceivedCaches, RepoError, Repository, Requirements, ViewFilter};
 
 /// Bytes that are copied at once.
 const BUFFER: u64 = 256 << 10;
@@ -102,7 +102,7 @@ impl StreamArrival<'_> {
     }
 
     fn is_empty(&self) -> Result<bool, ExchangeError> {
-        let view = self.repository.view_for(Audience::Everything)?;
+        let view = self.repository.view_for(ViewFilter::Unfiltered)?;
         Ok(view.changelog().is_empty())
     }
 
@@ -120,7 +120,7 @@ impl StreamArrival<'_> {
         match filled {
             Ok(caches) => {
                 let lock = store.finish()?;
-                self.repository.take_over(&caches);
+                self.repository.install_caches(&caches);
                 Ok((load, lock))
             }
             Err(error) => {
@@ -136,9 +136,9 @@ fn fill<R: Read>(
     stop: &Interrupt,
     (load, tell): (Load, &mut dyn FnMut(StreamNews<'_>)),
     (input, version): (&mut R, StreamVersion),
-) -> Result<ArrivedCaches, ExchangeError> {
+) -> Result<ReceivedCaches, ExchangeError> {
     let mut left = load.bytes;
-    let mut caches = ArrivedCaches::default();
+    let mut caches = ReceivedCaches::default();
     for _ in 0..load.files {
         let header = version.decode(input)?;
         let in_store = header.location == StreamLocation::Store;

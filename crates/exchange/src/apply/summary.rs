@@ -1,18 +1,20 @@
 //! What has come, in words.
 
 use std::fmt;
-use varve_repo::{Arrived, Audience, ReceiveReport, RepoError, Repository, Unstable};
+use varve_repo::{
+    ChangegroupCounts, Instabilities, ReceiveReport, RepoError, Repository, ViewFilter,
+};
 
 /// The line about changesets; `None` if there was nothing that could have brought any.
 pub fn added(report: &ReceiveReport) -> Option<String> {
-    let mut sum = Arrived::default();
-    for arrived in &report.arrived {
+    let mut sum = ChangegroupCounts::default();
+    for arrived in &report.changegroups {
         sum.changesets += arrived.changesets;
         sum.changes += arrived.changes;
         sum.files += arrived.files;
         sum.heads += arrived.heads;
     }
-    if report.arrived.is_empty() {
+    if report.changegroups.is_empty() {
         return None;
     }
     let (changesets, changes, files) = (sum.changesets, sum.changes, sum.files);
@@ -29,7 +31,7 @@ pub fn added(report: &ReceiveReport) -> Option<String> {
 #[derive(Debug)]
 pub struct Standing {
     changesets: usize,
-    unstable: Unstable,
+    unstable: Instabilities,
 }
 
 impl Standing {
@@ -38,10 +40,10 @@ impl Standing {
     /// # Errors
     /// What is damaged.
     pub fn of(repository: &Repository) -> Result<Standing, RepoError> {
-        let view = repository.view_for(Audience::Owner)?;
+        let view = repository.view_for(ViewFilter::Visible)?;
         Ok(Standing {
             changesets: view.changelog().len(),
-            unstable: view.unstable()?,
+            unstable: view.instabilities()?,
         })
     }
 

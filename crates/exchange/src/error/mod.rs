@@ -7,7 +7,7 @@ pub use bundlespec::BundleSpecError;
 use std::error::Error;
 use std::io;
 use varve_repo::RepoError;
-use varve_repo::hooks::KeyMove;
+use varve_repo::hooks::PushKey;
 use varve_revlog::{Node, RevlogError};
 
 /// A request could not be answered.
@@ -71,7 +71,7 @@ pub enum ExchangeError {
         /// Number of the part that it stood in.
         part: u32,
         /// The key.
-        key: KeyMove,
+        key: PushKey,
     },
     /// The client wants changesets that this repository does not show.
     #[error("unknown revision '{0}'")]

@@ -22,7 +22,7 @@ const VERSION: u8 = 0;
 /// All markers, by names.
 pub(crate) fn marker_keys(view: &RepoView) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, ExchangeError> {
     let mut parts: Vec<Vec<u8>> = Vec::new();
-    for marker in view.markers_of_version_0()? {
+    for marker in view.markers_v0()? {
         match parts.last_mut() {
             // The byte of the version does not count.
             Some(part) if part.len() - 1 + marker.len() <= MOST => part.extend(marker),

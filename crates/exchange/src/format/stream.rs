@@ -17,7 +17,7 @@ use super::input::{read_array, read_into};
 use crate::ExchangeError;
 use std::io::Read;
 use varve_base::varint;
-use varve_repo::{decode_folders, encode_folders};
+use varve_repo::{decode_directories, encode_directories};
 
 /// Longest name of a file, and longest line before a file of version 1.
 const LONGEST_NAME: usize = 64 << 10;
@@ -68,7 +68,7 @@ impl StreamVersion {
     ) {
         match self {
             StreamVersion::V1 => {
-                out.extend_from_slice(&encode_folders(name));
+                out.extend_from_slice(&encode_directories(name));
                 out.push(0);
                 out.extend_from_slice(len.to_string().as_bytes());
                 out.push(b'\n');
@@ -108,7 +108,7 @@ fn decode_v1(input: &mut impl Read) -> Result<StreamFileHeader, ExchangeError> {
         let len = std::str::from_utf8(line.get(zero + 1..)?).ok()?;
         Some(StreamFileHeader {
             location: StreamLocation::Store,
-            name: decode_folders(line.get(..zero)?).into_owned(),
+            name: decode_directories(line.get(..zero)?).into_owned(),
             len: len.parse().ok()?,
         })
     });

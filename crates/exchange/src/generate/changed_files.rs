@@ -6,12 +6,12 @@ use super::group::Sent;
 use super::selection::Selection;
 use crate::ExchangeError;
 use std::collections::HashMap;
-use varve_repo::{RepoView, Rev, TouchedFiles, Travellers};
+use varve_repo::{ChangedFiles, OutgoingSet, RepoView, Rev};
 
 /// See above.
 #[derive(Default)]
 pub(super) struct Touched {
-    pub(super) files: TouchedFiles,
+    pub(super) files: ChangedFiles,
     /// Manifests that were first stored by foreign changesets, oldest first.
     pub(super) shared_manifests: Vec<Sent>,
     /// The same for files, by path.
@@ -23,9 +23,9 @@ impl Touched {
     pub(super) fn read(view: &RepoView, selection: &Selection) -> Result<Self, ExchangeError> {
         let (chosen, foreign): (Vec<Rev>, Vec<Rev>) =
             (selection.sent().collect(), selection.foreign().collect());
-        let touched = view.touched(&Travellers {
-            chosen: &chosen,
-            foreign: &foreign,
+        let touched = view.changed_files(&OutgoingSet {
+            outgoing: &chosen,
+            excluded: &foreign,
         })?;
         let sent = |(rev, changeset): (Rev, Rev)| Sent {
             rev,

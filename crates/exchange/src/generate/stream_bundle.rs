@@ -15,7 +15,7 @@ use percent_encoding::utf8_percent_encode;
 use std::io::{self, Write};
 use std::sync::Arc;
 use varve_base::{Interrupt, OpenMode, Storage};
-use varve_repo::{RepoError, RepoView, Repository, StoreFile, travelling_caches};
+use varve_repo::{RepoError, RepoView, Repository, StoreFile, streamed_cache_names};
 
 /// First bytes of a packed1 bundle.
 const PACKED: &[u8; 6] = b"HGS1UN";
@@ -70,7 +70,7 @@ impl StreamBundle {
                 .chain(last.to_vec())
                 .map(|file| (StreamLocation::Store, file)),
         );
-        for name in travelling_caches().filter(|_| extras.caches) {
+        for name in streamed_cache_names().filter(|_| extras.caches) {
             let file = small_file(storage, &hg.join("cache"), &name)?;
             files.extend(file.map(|file| (StreamLocation::Cache, file)));
         }

@@ -5,15 +5,15 @@ use crate::context::Session;
 use crate::ui::Abort;
 use std::io::Write;
 use std::time::Duration;
-use varve_repo::{Lock, LockNews, LockWait, Locked, StorageSettings};
+use varve_repo::{Lock, LockEvent, LockKind, LockWait, StorageSettings};
 
 /// `ui.timeout` where nobody sets it.
 const TIMEOUT: i64 = 600;
 
 impl Session {
-    /// Takes one of the repository's locks; [`Locked::WorkingCopy`] comes before
-    /// [`Locked::Store`].
-    pub fn lock(&mut self, what: Locked) -> Result<Lock, Abort> {
+    /// Takes one of the repository's locks; [`LockKind::WorkingCopy`] comes before
+    /// [`LockKind::Store`].
+    pub fn lock(&mut self, what: LockKind) -> Result<Lock, Abort> {
         let repository = self.repository()?;
         if self.is_bundle() {
             return Err(Abort::new("bundlerepository is read-only"));
@@ -32,8 +32,8 @@ impl Session {
         let silent = setting("timeout.warn")?.unwrap_or(0);
         Ok(LockWait {
             timeout: (timeout >= 0).then(|| seconds(timeout)),
-            silent: seconds(silent.max(0)),
-            tell: &|news: &LockNews<'_>| {
+            notify_after: seconds(silent.max(0)),
+            on_event: &|news: &LockEvent<'_>| {
                 // Nothing is left to do if even standard error is gone.
                 let _ = std::io::stderr().write_all(format!("{news}\n").as_bytes());
             },

@@ -15,7 +15,7 @@ use varve_base::{DiskStorage, Interrupt, Progress, Storage};
 use varve_config::hgrc::Hgrc;
 use varve_exchange::client::peer::{Remote, Traffic};
 use varve_repo::hooks::Hooks;
-use varve_repo::{Audience, Opening, RepoView, Repository};
+use varve_repo::{OpenOptions, RepoView, Repository, ViewFilter};
 
 /// Bytes of output that are collected before the system is called.
 const OUTPUT_BUFFER: usize = 64 << 10;
@@ -161,11 +161,11 @@ impl Session {
             return Ok(repository);
         }
         let hooks: Arc<dyn Hooks> = self.hooks.clone();
-        let opening = Opening {
+        let opening = OpenOptions {
             pending: environment::shows_pending(self.root()?),
             hooks: Some(hooks),
         };
-        let repository = Repository::open_as(disk(), self.root()?, opening)?;
+        let repository = Repository::open_with(disk(), self.root()?, opening)?;
         // A bad setting stops every command that opens the repository, not only those that write.
         self.storage_settings()?;
         self.repository = Some(repository.clone());
@@ -178,9 +178,9 @@ impl Session {
             return Ok(view.clone());
         }
         let audience = if self.hidden {
-            Audience::Everything
+            ViewFilter::Unfiltered
         } else {
-            Audience::Owner
+            ViewFilter::Visible
         };
         let view = self.repository()?.view_for(audience)?;
         self.view = Some(view.clone());

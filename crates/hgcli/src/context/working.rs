@@ -20,7 +20,7 @@ impl Session {
             // Somebody may have committed since the view was read.
             let rev = match view.changelog().rev(&node) {
                 Some(rev) => Ok(Some(rev)),
-                None => view.newest_known(&node),
+                None => view.newest_known_ancestor(&node),
             };
             known.extend(rev.map_err(|error| match error {
                 RepoError::MissingNode { node, .. } => {

@@ -16,21 +16,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::Hgrc;
-use varve_repo::hooks::{Facts, Given, HookSet, Hooks, Script, Undoing, followers};
+use varve_repo::hooks::{
+    ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
+};
 
 /// The hooks of one call of the program.
 #[derive(Debug, Default)]
 pub struct SessionHooks {
-    set: HookSet,
+    set: ConfiguredHooks,
     /// Where they run.
     folder: PathBuf,
     /// What may be run, if strangers have configured some of the hooks.
     trusted: Option<Arc<Hgrc>>,
     verbose: bool,
     /// What is told when all locks are gone.
-    later: Mutex<Vec<(&'static str, Facts)>>,
+    later: Mutex<Vec<(&'static str, HookArgs)>>,
     /// What who pushes wants them to know.
-    given: Mutex<Given>,
+    given: Mutex<PushVars>,
 }
 
 impl SessionHooks {
@@ -39,7 +41,7 @@ impl SessionHooks {
         self.set.is_empty()
     }
 
-    fn is_trusted(&self, script: &Script) -> bool {
+    fn is_trusted(&self, script: &HookCommand) -> bool {
         let Some(trusted) = &self.trusted else {
             return true;
         };
@@ -47,12 +49,12 @@ impl SessionHooks {
         items.any(|item| (&item.key, &item.value) == (&script.name, &script.command))
     }
 
-    fn given_now(&self) -> Given {
+    fn given_now(&self) -> PushVars {
         let given = self.given.lock();
         given.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, Facts)>> {
+    fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, HookArgs)>> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -71,11 +73,11 @@ impl SessionHooks {
 
     /// Refuses hooks that are functions of Python, which would have to be imported.
     fn check(&self, kind: &str) -> Result<(), String> {
-        self.set.of(kind).try_for_each(Script::check)
+        self.set.of(kind).try_for_each(HookCommand::check)
     }
 
     /// Runs the hooks of a kind until one fails; the words of that.
-    fn run(&self, kind: &str, facts: &Facts, pending: bool) -> Result<(), String> {
+    fn run(&self, kind: &str, facts: &HookArgs, pending: bool) -> Result<(), String> {
         self.check(kind)?;
         for script in self.set.of(kind) {
             self.run_one(script, facts, pending)?;
@@ -83,7 +85,7 @@ impl SessionHooks {
         Ok(())
     }
 
-    fn run_one(&self, script: &Script, facts: &Facts, pending: bool) -> Result<(), String> {
+    fn run_one(&self, script: &HookCommand, facts: &HookArgs, pending: bool) -> Result<(), String> {
         let name = String::from_utf8_lossy(&script.name);
         if !self.is_trusted(script) {
             return Err(format!("untrusted hook {name} not executed"));
@@ -109,7 +111,7 @@ impl SessionHooks {
     }
 
     /// Runs all hooks of a kind; what fails is a warning.
-    fn tell(&self, kind: &str, facts: &Facts) {
+    fn tell(&self, kind: &str, facts: &HookArgs) {
         for script in self.set.of(kind) {
             let told = match script.is_python() {
                 true => self.check(kind),
@@ -124,32 +126,32 @@ impl SessionHooks {
 }
 
 impl Hooks for SessionHooks {
-    fn listens(&self, kind: &str) -> bool {
+    fn has_hook(&self, kind: &str) -> bool {
         self.set.of(kind).next().is_some()
     }
 
-    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), String> {
+    fn run_now(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), String> {
         for follower in followers(kind) {
             self.check(follower)?;
         }
         self.run(kind, facts, pending)
     }
 
-    fn later(&self, kind: &'static str, facts: Facts) {
-        if self.listens(kind) {
+    fn run_later(&self, kind: &'static str, facts: HookArgs) {
+        if self.has_hook(kind) {
             self.queue().push((kind, facts));
         }
     }
 
-    fn given(&self, given: Given) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
+    fn set_push_vars(&self, vars: PushVars) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = vars;
     }
 
-    fn undoing(&self, how: Undoing) {
-        let words = match how {
-            Undoing::Begins => "transaction abort!\n",
-            Undoing::Done => "rollback completed\n",
-            Undoing::Failed => "rollback failed - please run hg recover\n",
+    fn on_rollback(&self, stage: RollbackStage) {
+        let words = match stage {
+            RollbackStage::Started => "transaction abort!\n",
+            RollbackStage::Done => "rollback completed\n",
+            RollbackStage::Failed => "rollback failed - please run hg recover\n",
         };
         // In one piece, because a client at the other end of ssh shows piece by piece. Nothing is
         // left to do if even standard error is gone.
@@ -169,7 +171,7 @@ pub fn refused(words: String) -> Abort {
 impl Session {
     /// Reads which hooks there are; `with_strangers` is the configuration with what does not count.
     pub fn read_hooks(&mut self, with_strangers: Option<&Hgrc>) -> Result<(), Abort> {
-        let set = HookSet::read(with_strangers.unwrap_or(&self.config));
+        let set = ConfiguredHooks::read(with_strangers.unwrap_or(&self.config));
         self.hooks = Arc::new(SessionHooks {
             set: set.map_err(Abort::Setting)?,
             trusted: with_strangers.map(|_| self.config.clone()),
@@ -208,13 +210,13 @@ impl Session {
     }
 
     /// Calls the hooks of a kind, any of which may refuse what is about to be done.
-    pub fn ask_hooks(&mut self, kind: &'static str, facts: &Facts) -> Result<(), Abort> {
+    pub fn ask_hooks(&mut self, kind: &'static str, facts: &HookArgs) -> Result<(), Abort> {
         self.out.flush()?;
-        self.hooks.ask(kind, facts, false).map_err(refused)
+        self.hooks.run_now(kind, facts, false).map_err(refused)
     }
 
     /// Calls the hooks of a kind about what has been done.
-    pub fn tell_hooks(&mut self, kind: &'static str, facts: &Facts) -> Result<(), Abort> {
+    pub fn tell_hooks(&mut self, kind: &'static str, facts: &HookArgs) -> Result<(), Abort> {
         self.out.flush()?;
         self.hooks.tell(kind, facts);
         Ok(())

@@ -4,7 +4,7 @@ use crate::context::Session;
 use crate::context::working::short_hex;
 use crate::ui::Abort;
 use varve_repo::Node;
-use varve_repo::hooks::{Facts, Hooks};
+use varve_repo::hooks::{HookArgs, Hooks};
 
 impl Session {
     /// Asks whether a changeset of these parents may be made.
@@ -16,7 +16,7 @@ impl Session {
     pub fn after_commit(&mut self, node: &Node, parents: &[Node; 2]) {
         let mut facts = of_parents(parents);
         facts.insert("node", node.to_hex().to_vec());
-        self.hooks.later("commit", facts);
+        self.hooks.run_later("commit", facts);
     }
 
     /// Asks whether the working folder may get these parents.
@@ -33,19 +33,19 @@ impl Session {
 
     /// Whether any hook wants to know before the working folder changes.
     pub fn asks_before_update(&self) -> bool {
-        self.hooks.listens("preupdate")
+        self.hooks.has_hook("preupdate")
     }
 }
 
 /// The second parent is empty where there is none.
-fn of_parents([p1, p2]: &[Node; 2]) -> Facts {
+fn of_parents([p1, p2]: &[Node; 2]) -> HookArgs {
     let hex = |node: &Node| node.to_hex().to_vec();
     let second = if p2.is_null() { Vec::new() } else { hex(p2) };
-    Facts::from([("parent1", hex(p1)), ("parent2", second)])
+    HookArgs::from([("parent1", hex(p1)), ("parent2", second)])
 }
 
-fn of_short_parents([p1, p2]: &[Node; 2]) -> Facts {
+fn of_short_parents([p1, p2]: &[Node; 2]) -> HookArgs {
     let short = |node: &Node| short_hex(node).into_bytes();
     let second = if p2.is_null() { Vec::new() } else { short(p2) };
-    Facts::from([("parent1", short(p1)), ("parent2", second)])
+    HookArgs::from([("parent1", short(p1)), ("parent2", second)])
 }

@@ -7,7 +7,7 @@ use crate::context::Session;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::io::Write;
-use varve_repo::hooks::{Facts, Hooks};
+use varve_repo::hooks::{HookArgs, Hooks};
 
 /// A command as hooks see it.
 pub struct Called<'a> {
@@ -20,7 +20,7 @@ pub struct Called<'a> {
 }
 
 impl Called<'_> {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> HookArgs {
         let (mut patterns, mut options) = ("[]".to_owned(), "{}".to_owned());
         let mut typed = self.typed;
         match self.command {
@@ -30,7 +30,7 @@ impl Called<'_> {
             }
             None => typed = &typed[..typed.len().min(1)],
         }
-        Facts::from([
+        HookArgs::from([
             ("args", typed.join(&b' ')),
             ("pats", patterns.into_bytes()),
             ("opts", options.into_bytes()),
@@ -46,8 +46,8 @@ pub fn around(
 ) -> Result<u8, Abort> {
     let kinds = ["pre", "post", "fail"].map(|when| format!("{when}-{}", called.name));
     let hooks = session.hooks.clone();
-    let listens = kinds.iter().any(|kind| hooks.listens(kind));
-    let mut facts = Facts::new();
+    let listens = kinds.iter().any(|kind| hooks.has_hook(kind));
+    let mut facts = HookArgs::new();
     if listens {
         facts = called.facts();
         session.out.flush()?;

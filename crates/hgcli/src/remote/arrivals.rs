@@ -12,7 +12,7 @@ use varve_exchange::apply::{
 use varve_exchange::format::bundle::Bundle;
 use varve_exchange::format::packed::Packed;
 use varve_exchange::generate::SectionSizes;
-use varve_repo::{Audience, Lock, ReceiveReport, Rev};
+use varve_repo::{Lock, ReceiveReport, Rev, ViewFilter};
 
 /// Seconds that anything takes at least, so that a rate can be told.
 const SHORTEST: f64 = 0.001;
@@ -255,7 +255,7 @@ impl Session {
         if report.new.is_empty() {
             return Ok(());
         }
-        let view = self.repository()?.view_for(Audience::Owner)?;
+        let view = self.repository()?.view_for(ViewFilter::Visible)?;
         let new = report.new.clone().map(Rev);
         let seen: Vec<Rev> = new.filter(|rev| view.is_visible(*rev)).collect();
         let hidden = report.new.len() - seen.len();

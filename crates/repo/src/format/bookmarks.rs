@@ -21,7 +21,8 @@ pub(crate) fn read(
     changelog: &Revlog,
 ) -> Result<BTreeMap<Vec<u8>, Node>, RepoError> {
     let path = path(&context.hg(), &context.requirements);
-    let bytes = pending::read_small(context.storage.as_ref(), &path, context.opening.pending)?;
+    let bytes =
+        pending::read_with_pending(context.storage.as_ref(), &path, context.opening.pending)?;
     let mut bookmarks = parse(&bytes, &path)?;
     bookmarks.retain(|_, node| changelog.rev(node).is_some());
     Ok(bookmarks)

@@ -14,12 +14,12 @@ pub(crate) struct RepoContext {
     pub root: PathBuf,
     pub requirements: Requirements,
     pub layout: StoreLayout,
-    pub opening: Opening,
+    pub opening: OpenOptions,
 }
 
 /// With whom and for whom a repository is opened.
 #[derive(Clone, Debug, Default)]
-pub struct Opening {
+pub struct OpenOptions {
     /// Who listens to its changes.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// A hook has called: it may see what is pending.

@@ -1,7 +1,7 @@
 //! What can go wrong with a repository.
 
-use crate::format::lock::{LockOwner, Locked};
-use crate::hooks::KeyMove;
+use crate::format::lock::{LockKind, LockOwner};
+use crate::hooks::PushKey;
 use std::path::PathBuf;
 use varve_base::{Interrupted, StorageError};
 use varve_revlog::{Node, Rev, RevlogError};
@@ -97,7 +97,7 @@ pub enum RepoError {
     #[error("{what} {path}: timed out waiting for lock held by '{owner}'", path = path.display(), owner = owner.as_str())]
     LockHeld {
         /// Which of the two.
-        what: Locked,
+        what: LockKind,
         /// The repository.
         path: PathBuf,
         /// Who holds it.
@@ -152,7 +152,7 @@ pub enum RepoError {
         /// Number of the part that it stood in.
         part: u32,
         /// The key.
-        key: Box<KeyMove>,
+        key: Box<PushKey>,
         /// What the hook says.
         words: String,
     },
@@ -241,7 +241,7 @@ pub enum LookupError {
     Hidden {
         /// As typed.
         name: String,
-        /// What became of it, for those who may know; see [`crate::RepoView::fate_words`].
+        /// What became of it, for those who may know; see [`crate::RepoView::obsfate_text`].
         fate: String,
     },
     /// The repository cannot be read.

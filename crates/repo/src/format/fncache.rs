@@ -5,7 +5,7 @@
 //! free. Every line ends with a newline.
 
 use crate::format::RepoError;
-use crate::format::store_path::decode_folders;
+use crate::format::store_path::decode_directories;
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
@@ -27,7 +27,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let lines = bytes.split(|byte| *byte == b'\n');
     let mut names: Vec<Vec<u8>> = lines
         .filter(|line| !line.is_empty())
-        .map(|line| decode_folders(line).into_owned())
+        .map(|line| decode_directories(line).into_owned())
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -30,34 +30,34 @@ const BACKUPS_VERSION: &[u8] = b"2";
 
 /// In which folder the name of a file counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum BaseDir {
     /// `.hg/store`
     Store,
     /// `.hg`
     Hg,
 }
 
-impl Place {
+impl BaseDir {
     fn label(self) -> &'static [u8] {
         match self {
-            Place::Store => b"",
-            Place::Hg => b"plain",
+            BaseDir::Store => b"",
+            BaseDir::Hg => b"plain",
         }
     }
 
     /// Where a file of this name lies; `None` if the name leads out of the folder.
     pub(crate) fn path(self, context: &RepoContext, name: &[u8]) -> Option<PathBuf> {
         let relative = match self {
-            Place::Store => context.layout.path(name),
-            Place::Hg => PathBuf::from(OsStr::from_bytes(name)),
+            BaseDir::Store => context.layout.path(name),
+            BaseDir::Hg => PathBuf::from(OsStr::from_bytes(name)),
         };
         let stays_inside = |part: Component<'_>| matches!(part, Component::Normal(_));
         if name.is_empty() || !relative.components().all(stays_inside) {
             return None;
         }
         Some(match self {
-            Place::Store => context.store().join(relative),
-            Place::Hg => context.hg().join(relative),
+            BaseDir::Store => context.store().join(relative),
+            BaseDir::Hg => context.hg().join(relative),
         })
     }
 }
@@ -65,7 +65,7 @@ impl Place {
 /// A file that the transaction replaces, with what was there before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Backup {
-    pub place: Place,
+    pub place: BaseDir,
     /// Empty if `backup` is a temporary file.
     pub name: Vec<u8>,
     /// Empty if the file was not there.
@@ -82,11 +82,11 @@ pub(crate) struct Length {
 
 /// `backups` as the file says them.
 pub(crate) fn encode_backups(backups: &[Backup]) -> Vec<u8> {
-    [BACKUPS_VERSION, b"\n", &encode_more_backups(backups)].concat()
+    [BACKUPS_VERSION, b"\n", &encode_backup_lines(backups)].concat()
 }
 
 /// Further lines of the file.
-pub(crate) fn encode_more_backups(backups: &[Backup]) -> Vec<u8> {
+pub(crate) fn encode_backup_lines(backups: &[Backup]) -> Vec<u8> {
     let mut out = Vec::new();
     for Backup {
         place,
@@ -117,8 +117,8 @@ pub(crate) fn decode_backups(bytes: &[u8]) -> Result<Vec<Backup>, usize> {
             return None;
         };
         let place = match place {
-            b"" => Place::Store,
-            b"plain" => Place::Hg,
+            b"" => BaseDir::Store,
+            b"plain" => BaseDir::Hg,
             _ => return None,
         };
         Some(Backup {
@@ -175,7 +175,7 @@ pub(crate) fn backup_name(stage: &str, name: &[u8]) -> Vec<u8> {
 }
 
 /// Removes a file that may be missing.
-pub(crate) fn remove_if_there(context: &RepoContext, path: &Path) -> Result<(), RepoError> {
+pub(crate) fn remove_if_exists(context: &RepoContext, path: &Path) -> Result<(), RepoError> {
     match context.storage.remove(path) {
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
@@ -201,7 +201,7 @@ mod tests {
         let backups = decode_backups(BACKED_UP).unwrap();
         assert_eq!(backups[0].backup, backup_name("journal", &backups[0].name));
         assert_eq!(backups[1].name, b"");
-        assert_eq!(backups[2].place, Place::Hg);
+        assert_eq!(backups[2].place, BaseDir::Hg);
         assert_eq!(encode_backups(&backups), BACKED_UP);
     }
 

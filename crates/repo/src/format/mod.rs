@@ -18,17 +18,15 @@ pub(crate) mod storage_settings;
 pub(crate) mod store_path;
 
 pub use changeset::{Changeset, DEFAULT_BRANCH};
-pub use context::Opening;
+pub use context::OpenOptions;
 pub use error::{LookupError, RepoError};
 pub use file_text::FileText;
-pub use journal::Place;
-pub use lock::{Lock, LockNews, LockOwner, LockWait, Locked};
+pub use journal::BaseDir;
+pub use lock::{Lock, LockEvent, LockKind, LockOwner, LockWait};
 pub use manifest::{FileKind, ManifestEntries, ManifestEntry};
-pub use obsstore::{
-    NewMarker, ShownMarkers, markers_as_version_0, quoted_as_in_python, show_markers,
-};
+pub use obsstore::{FormattedMarkers, NewMarker, encode_markers_v0, format_markers, python_repr};
 pub use phases::{Phase, Phases};
 pub use portable_names::unportable;
 pub use requirements::Requirements;
 pub use storage_settings::{StorageSettings, engine_of};
-pub use store_path::{decode_folders, encode_folders};
+pub use store_path::{decode_directories, encode_directories};

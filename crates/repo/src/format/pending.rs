@@ -9,7 +9,7 @@
 //! ```
 
 use crate::format::RepoError;
-use crate::format::journal::{Backup, Place};
+use crate::format::journal::{Backup, BaseDir};
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
@@ -18,11 +18,11 @@ use varve_base::storage::read_if_there;
 pub(crate) const CHANGELOG: &str = "00changelog.i.a";
 
 /// Files that are shown while they are pending.
-pub(crate) const PENDING: &[(Place, &[u8])] = &[
-    (Place::Store, b"phaseroots"),
-    (Place::Store, b"bookmarks"),
-    (Place::Hg, b"bookmarks"),
-    (Place::Hg, b"dirstate"),
+pub(crate) const PENDING: &[(BaseDir, &[u8])] = &[
+    (BaseDir::Store, b"phaseroots"),
+    (BaseDir::Store, b"bookmarks"),
+    (BaseDir::Hg, b"bookmarks"),
+    (BaseDir::Hg, b"dirstate"),
 ];
 
 /// Name of a file while it is pending.
@@ -32,7 +32,7 @@ pub(crate) fn name_of(name: &[u8]) -> Vec<u8> {
 
 /// All that may be written, for the journal, which removes it.
 pub(crate) fn temporary() -> impl Iterator<Item = Backup> {
-    let changelog = (Place::Store, CHANGELOG.as_bytes().to_vec());
+    let changelog = (BaseDir::Store, CHANGELOG.as_bytes().to_vec());
     let files = PENDING.iter().map(|(place, name)| (*place, name_of(name)));
     let files = files.chain([changelog]);
     files.map(|(place, backup)| Backup {
@@ -44,7 +44,7 @@ pub(crate) fn temporary() -> impl Iterator<Item = Backup> {
 }
 
 /// Reads a small file, or what it will be if the reader may see that.
-pub(crate) fn read_small(
+pub(crate) fn read_with_pending(
     storage: &dyn Storage,
     path: &Path,
     pending: bool,

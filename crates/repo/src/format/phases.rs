@@ -48,7 +48,8 @@ pub struct Phases {
 impl Phases {
     pub(crate) fn read(context: &RepoContext, changelog: &Revlog) -> Result<Phases, RepoError> {
         let path = context.store().join("phaseroots");
-        let bytes = pending::read_small(context.storage.as_ref(), &path, context.opening.pending)?;
+        let bytes =
+            pending::read_with_pending(context.storage.as_ref(), &path, context.opening.pending)?;
         let named = parse(&bytes).map_err(|line| RepoError::DamagedLine {
             path,
             line,

@@ -47,7 +47,7 @@ impl StoreLayout {
     /// Path below the store of a name such as `data/src/a.c.i`.
     pub fn path(self, name: &[u8]) -> PathBuf {
         let encoded = match self {
-            StoreLayout::Plain => escape(&encode_folders(name), true),
+            StoreLayout::Plain => escape(&encode_directories(name), true),
             StoreLayout::Listed { dotencode } => encode(name, dotencode),
         };
         PathBuf::from(OsStr::from_bytes(&encoded))
@@ -55,7 +55,7 @@ impl StoreLayout {
 }
 
 /// Step 1, as names stand in `fncache` and in the first version of stream clones.
-pub fn encode_folders(name: &[u8]) -> Cow<'_, [u8]> {
+pub fn encode_directories(name: &[u8]) -> Cow<'_, [u8]> {
     let looks_like_revlog = |folder: &&[u8]| {
         [&b".i"[..], b".d", b".hg"]
             .iter()
@@ -81,7 +81,7 @@ pub fn encode_folders(name: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Undoes step 1.
-pub fn decode_folders(name: &[u8]) -> Cow<'_, [u8]> {
+pub fn decode_directories(name: &[u8]) -> Cow<'_, [u8]> {
     let encoded = |folder: &&[u8]| {
         [&b".i.hg"[..], b".d.hg", b".hg.hg"]
             .iter()
@@ -214,7 +214,7 @@ fn guard_all(name: &[u8], dotencode: bool) -> Vec<Vec<u8>> {
 }
 
 fn encode(name: &[u8], dotencode: bool) -> Vec<u8> {
-    let name = encode_folders(name);
+    let name = encode_directories(name);
     let plain = guard_all(&escape(&name, true), dotencode).join(&b'/');
     if plain.len() <= LONGEST_PLAIN {
         plain
@@ -297,7 +297,7 @@ mod tests {
         #[test]
         fn what_is_reversible_comes_back(name in "data/([a-cA-C_~. é]{1,4}(\\.i|\\.d|\\.hg)?/){0,3}[a-c_A]{1,3}") {
             let name = name.as_bytes();
-            prop_assert_eq!(decode_folders(&encode_folders(name)).into_owned(), name);
+            prop_assert_eq!(decode_directories(&encode_directories(name)).into_owned(), name);
             prop_assert_eq!(unescape(&escape(name, true)), Some(name.to_vec()));
         }
 

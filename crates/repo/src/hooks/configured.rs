@@ -7,7 +7,7 @@
 //! commit =                      takes the first one back
 //! ```
 
-use super::{Facts, Given};
+use super::{HookArgs, PushVars};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -18,26 +18,26 @@ use varve_config::hgrc::{Hgrc, HgrcError};
 
 /// What `[hooks]` says.
 #[derive(Clone, Debug, Default)]
-pub struct HookSet {
+pub struct ConfiguredHooks {
     /// By priority, then as written.
-    scripts: Vec<Script>,
+    scripts: Vec<HookCommand>,
 }
 
 /// One hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct HookCommand {
     /// As written before the `=`.
     pub name: Vec<u8>,
     /// As written behind it.
     pub command: Vec<u8>,
 }
 
-impl HookSet {
+impl ConfiguredHooks {
     /// Reads the section.
     ///
     /// # Errors
     /// A priority that is no whole number.
-    pub fn read(config: &Hgrc) -> Result<HookSet, HgrcError> {
+    pub fn read(config: &Hgrc) -> Result<ConfiguredHooks, HgrcError> {
         let mut scripts = Vec::new();
         for item in config.section("hooks") {
             if item.value.is_empty() || item.key.starts_with(b"priority.") {
@@ -46,11 +46,11 @@ impl HookSet {
             let key = format!("priority.{}", String::from_utf8_lossy(&item.key));
             let priority = config.integer("hooks", &key)?.unwrap_or(0);
             let (name, command) = (item.key.clone(), item.value.clone());
-            scripts.push((priority, Script { name, command }));
+            scripts.push((priority, HookCommand { name, command }));
         }
         scripts.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
         let scripts = scripts.into_iter().map(|(_, script)| script).collect();
-        Ok(HookSet { scripts })
+        Ok(ConfiguredHooks { scripts })
     }
 
     /// Whether there are none.
@@ -59,13 +59,13 @@ impl HookSet {
     }
 
     /// The hooks of a kind, in the order in which they run.
-    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Script> {
-        let of_kind = |script: &&Script| script.kind() == kind.as_bytes();
+    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a HookCommand> {
+        let of_kind = |script: &&HookCommand| script.kind() == kind.as_bytes();
         self.scripts.iter().filter(of_kind)
     }
 }
 
-impl Script {
+impl HookCommand {
     /// The name up to the first dot.
     pub fn kind(&self) -> &[u8] {
         let mut parts = self.name.split(|byte| *byte == b'.');
@@ -114,7 +114,12 @@ impl Script {
 
     /// The process that runs the hook in the folder `root`, with the facts in its environment and
     /// what who pushes has given. What it says goes where the caller lets it go.
-    pub fn process(&self, (facts, given): (&Facts, &Given), root: &Path, pending: bool) -> Command {
+    pub fn process(
+        &self,
+        (facts, given): (&HookArgs, &PushVars),
+        root: &Path,
+        pending: bool,
+    ) -> Command {
         let mut process = Command::new("/bin/sh");
         process.arg("-c").arg(OsStr::from_bytes(&self.command));
         process.current_dir(root);
@@ -152,12 +157,12 @@ fn without(unwanted: &[u8], bytes: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn set(pairs: &[&str]) -> Result<HookSet, HgrcError> {
+    fn set(pairs: &[&str]) -> Result<ConfiguredHooks, HgrcError> {
         let mut config = Hgrc::default();
         for pair in pairs {
             config.add_argument(format!("hooks.{pair}").as_bytes())?;
         }
-        HookSet::read(&config)
+        ConfiguredHooks::read(&config)
     }
 
     #[test]
@@ -187,11 +192,11 @@ mod tests {
 
     #[test]
     fn facts_are_variables_of_the_process() {
-        let script = Script {
+        let script = HookCommand {
             name: b"commit.x".to_vec(),
             command: b"true".to_vec(),
         };
-        let facts = Facts::from([("node", b"1\x002".to_vec())]);
+        let facts = HookArgs::from([("node", b"1\x002".to_vec())]);
         let given = vec![(b"A=\0B".to_vec(), b"=2".to_vec())];
         let process = script.process((&facts, &given), Path::new("/r"), true);
         let mut variables: Vec<(&OsStr, Option<&OsStr>)> = process.get_envs().collect();

@@ -13,21 +13,21 @@
 //! changegroup, incoming                    then, if changesets have come
 //! txnabort                       instead, if something or somebody refused
 //! ```
-//! A repository knows the moments and the facts; [`Hooks`] is who listens, and [`HookSet`] is what
+//! A repository knows the hooks and the facts; [`Hooks`] is who listens, and [`ConfiguredHooks`] is what
 //! a configuration says of it. Who opens a repository brings both together.
 
 mod configured;
 
-pub use configured::{HookSet, Script};
+pub use configured::{ConfiguredHooks, HookCommand};
 
 /// What a hook that comes first may be followed by: if one of those cannot be run, nothing is
 /// begun.
 const FOLLOWERS: &[(&str, &[&str])] = &[
-    ("pretxnopen", OF_TRANSACTIONS),
-    ("prechangegroup", OF_ARRIVALS),
+    ("pretxnopen", TRANSACTION_HOOKS),
+    ("prechangegroup", CHANGEGROUP_HOOKS),
     ("precommit", &["pretxncommit", "commit"]),
     ("preupdate", &["update"]),
-    ("prepushkey", OF_KEYS),
+    ("prepushkey", PUSHKEY_HOOKS),
     ("pretag", &["tag"]),
 ];
 
@@ -42,13 +42,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a hook learns, by name: `node` becomes the variable `HG_NODE`.
-pub type Facts = BTreeMap<&'static str, Vec<u8>>;
+pub type HookArgs = BTreeMap<&'static str, Vec<u8>>;
 
 /// What who pushes wants hooks to know: `DEBUG` and `1` become the variable `HG_USERVAR_DEBUG=1`.
-pub type Given = Vec<(Vec<u8>, Vec<u8>)>;
+pub type PushVars = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Kinds of hooks that a transaction may call, besides `pretxncommit`.
-pub const OF_TRANSACTIONS: &[&str] = &[
+pub const TRANSACTION_HOOKS: &[&str] = &[
     "pretxnopen",
     "pretxnclose-bookmark",
     "pretxnclose-phase",
@@ -60,14 +60,14 @@ pub const OF_TRANSACTIONS: &[&str] = &[
 ];
 
 /// Kinds besides these that may be called when changesets come from elsewhere.
-pub const OF_ARRIVALS: &[&str] = &["pretxnchangegroup", "changegroup", "incoming"];
+pub const CHANGEGROUP_HOOKS: &[&str] = &["pretxnchangegroup", "changegroup", "incoming"];
 
 /// Kinds that may be called when somebody elsewhere sets a key.
-pub const OF_KEYS: &[&str] = &["pushkey"];
+pub const PUSHKEY_HOOKS: &[&str] = &["pushkey"];
 
 /// A key that somebody elsewhere sets: a bookmark, the phase of a changeset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeyMove {
+pub struct PushKey {
     /// Of what kind.
     pub namespace: Vec<u8>,
     /// Its name.
@@ -78,10 +78,10 @@ pub struct KeyMove {
     pub new: Vec<u8>,
 }
 
-impl KeyMove {
+impl PushKey {
     /// As hooks learn it.
-    pub fn facts(&self) -> Facts {
-        Facts::from([
+    pub fn facts(&self) -> HookArgs {
+        HookArgs::from([
             ("namespace", self.namespace.clone()),
             ("key", self.key.clone()),
             ("old", self.old.clone()),
@@ -92,7 +92,7 @@ impl KeyMove {
 
 /// Where changesets come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct ExchangeOrigin {
     /// By which command, as hooks learn it: `unbundle`.
     pub source: &'static str,
     /// From where.
@@ -103,9 +103,9 @@ pub struct Origin {
 
 /// How a transaction fares that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undoing {
+pub enum RollbackStage {
     /// It will be undone.
-    Begins,
+    Started,
     /// Everything is as before.
     Done,
     /// That failed as well; the journal is still there.
@@ -115,20 +115,20 @@ pub enum Undoing {
 /// Who listens to the changes of a repository.
 pub trait Hooks: fmt::Debug + Send + Sync {
     /// Whether anybody listens to this kind.
-    fn listens(&self, kind: &str) -> bool;
+    fn has_hook(&self, kind: &str) -> bool;
 
     /// Calls the hooks of a kind now. With `pending`, they may look at what is not final yet.
     ///
     /// # Errors
     /// The words of a hook that refuses, or of one that cannot be run.
-    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), String>;
+    fn run_now(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), String>;
 
     /// Calls the hooks of a kind when all locks are gone. Nothing can be refused then.
-    fn later(&self, kind: &'static str, facts: Facts);
+    fn run_later(&self, kind: &'static str, facts: HookArgs);
 
     /// All hooks from here on learn this too, and nothing of what was given before.
-    fn given(&self, given: Given);
+    fn set_push_vars(&self, vars: PushVars);
 
     /// Tells how a failed transaction fares.
-    fn undoing(&self, how: Undoing);
+    fn on_rollback(&self, stage: RollbackStage);
 }

@@ -38,20 +38,20 @@ pub(crate) fn read(view: &RepoView) -> Result<Branches, RepoError> {
 
 /// Brings the caches up to date after `added` changesets, unless that would mean reading many
 /// older ones.
-pub(crate) fn keep_warm(view: &RepoView, added: usize) -> Result<(), RepoError> {
+pub(crate) fn update_caches(view: &RepoView, added: usize) -> Result<(), RepoError> {
     read_up_to(view, added.saturating_add(SOME)).map(drop)
 }
 
 /// `None` if more than `most` texts would have to be read.
 fn read_up_to(view: &RepoView, most: usize) -> Result<Option<Branches>, RepoError> {
     let mut names = BranchNames::load(view);
-    let confirmed = caches::confirmed(view, &names)?;
+    let cross_checked = caches::cross_checked(view, &names)?;
     let news = (view.changelog().revs())
         .filter(|rev| view.is_visible(*rev))
-        .filter(|rev| !confirmed.as_ref().is_some_and(|sure| sure.has(*rev)));
+        .filter(|rev| !cross_checked.as_ref().is_some_and(|sure| sure.has(*rev)));
     let news: Vec<Rev> = news.collect();
-    if let Some(confirmed) = confirmed.filter(|_| news.is_empty()) {
-        return Ok(Some(confirmed.branches));
+    if let Some(cross_checked) = cross_checked.filter(|_| news.is_empty()) {
+        return Ok(Some(cross_checked.branches));
     }
     if news.len() > most {
         return Ok(None);
@@ -72,19 +72,20 @@ fn read_texts(view: &RepoView, revs: &[Rev], names: &mut BranchNames) -> Result<
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if revs.len() < MANY { 1 } else { cores };
     let found = Mutex::new(Vec::with_capacity(revs.len()));
-    view.changelog().each_text(revs, threads, &|rev, text| {
-        let changeset = view.parse_changeset(rev, text)?;
-        let branch = (
-            rev,
-            changeset.branch().into_owned(),
-            changeset.closes_branch(),
-        );
-        found
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(branch);
-        Ok::<(), RepoError>(())
-    })?;
+    view.changelog()
+        .for_each_text(revs, threads, &|rev, text| {
+            let changeset = view.parse_changeset(rev, text)?;
+            let branch = (
+                rev,
+                changeset.branch().into_owned(),
+                changeset.closes_branch(),
+            );
+            found
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(branch);
+            Ok::<(), RepoError>(())
+        })?;
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_unstable_by_key(|(rev, ..)| *rev);
     for (rev, branch, closes) in found {

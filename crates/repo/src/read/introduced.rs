@@ -95,7 +95,7 @@ impl RepoView {
     ///
     /// # Errors
     /// What is damaged.
-    pub fn introduced(
+    pub fn introducing_changeset(
         &self,
         file: FileRevision<'_>,
         history: &mut Ancestors<'_>,
@@ -112,7 +112,7 @@ impl RepoView {
         let mut ancestors = Ancestors::new(self.changelog(), &[from]);
         let mut end = from.0.saturating_add(1);
         while let Some(candidate) = ancestors.newest(link.0 + 1..end) {
-            if self.brings(candidate, file.path, &node)? {
+            if self.adds_revision(candidate, file.path, &node)? {
                 return Ok(Some(candidate));
             }
             end = candidate.0;
@@ -120,7 +120,7 @@ impl RepoView {
         Ok(Some(link))
     }
 
-    fn brings(&self, changeset: Rev, path: &[u8], node: &Node) -> Result<bool, RepoError> {
+    fn adds_revision(&self, changeset: Rev, path: &[u8], node: &Node) -> Result<bool, RepoError> {
         let touches =
             self.with_changeset(changeset, |text| text.files().any(|file| file == path))?;
         if !touches {

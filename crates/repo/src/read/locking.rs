@@ -1,7 +1,7 @@
 //! Taking the locks of a repository, with a timeout.
 
 use crate::format::RepoError;
-use crate::format::lock::{Attempt, BREAKS, Lock, LockNews, LockWait, Locked};
+use crate::format::lock::{Attempt, BREAKS, Lock, LockEvent, LockKind, LockWait};
 use crate::read::Repository;
 use std::time::{Duration, Instant};
 use varve_base::Interrupt;
@@ -14,7 +14,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`RepoError::LockHeld`] after the timeout; [`RepoError::Interrupted`].
-    pub fn lock(&self, what: Locked, wait: &LockWait<'_>) -> Result<Lock, RepoError> {
+    pub fn lock(&self, what: LockKind, wait: &LockWait<'_>) -> Result<Lock, RepoError> {
         let context = self.context();
         let begun = Instant::now();
         let mut told = false;
@@ -22,7 +22,7 @@ impl Repository {
             let owner = match Lock::try_take(context, &what.path(context), BREAKS)? {
                 Attempt::Taken(lock) => {
                     if told {
-                        (wait.tell)(&LockNews::Got {
+                        (wait.on_event)(&LockEvent::Acquired {
                             waited: begun.elapsed(),
                         });
                     }
@@ -38,10 +38,10 @@ impl Repository {
                     owner,
                 });
             }
-            if !told && waited >= wait.silent {
+            if !told && waited >= wait.notify_after {
                 told = true;
                 let root = &context.root;
-                (wait.tell)(&LockNews::Waiting {
+                (wait.on_event)(&LockEvent::Waiting {
                     what,
                     root,
                     owner: &owner,
@@ -56,13 +56,13 @@ impl Repository {
     ///
     /// # Errors
     /// [`RepoError::LockHeld`] if somebody holds it.
-    pub fn lock_now(&self, what: Locked) -> Result<Lock, RepoError> {
+    pub fn try_lock(&self, what: LockKind) -> Result<Lock, RepoError> {
         self.lock(
             what,
             &LockWait {
                 timeout: Some(Duration::ZERO),
-                silent: Duration::ZERO,
-                tell: &|_| {},
+                notify_after: Duration::ZERO,
+                on_event: &|_| {},
                 stop: &Interrupt::default(),
             },
         )

@@ -82,7 +82,7 @@ impl RepoView {
         } else {
             Err(LookupError::Hidden {
                 name: String::from_utf8_lossy(key).into_owned(),
-                fate: self.fate_words(rev)?,
+                fate: self.obsfate_text(rev)?,
             })
         }
     }

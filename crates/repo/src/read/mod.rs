@@ -17,10 +17,10 @@ pub(crate) mod tags;
 mod view;
 
 pub use branches::{BranchHeads, Branches};
-pub use caches::{ArrivedCaches, travelling_caches};
-pub use changed_files::{SharedFiles, Touched, TouchedFiles, Travellers};
+pub use caches::{ReceivedCaches, streamed_cache_names};
+pub use changed_files::{ChangedFiles, OutgoingRevisions, OutgoingSet, SharedFileRevisions};
 pub use introduced::{Ancestors, FileRevision};
-pub use obsolete::{Evolution, Fate, Unstable};
+pub use obsolete::{Evolution, Instabilities, ObsFate};
 pub use repository::Repository;
-pub use store_files::{StoreFile, StoreState};
-pub use view::{Audience, RepoView};
+pub use store_files::{StoreFile, StoreSnapshot};
+pub use view::{RepoView, ViewFilter};

@@ -17,7 +17,7 @@ impl RepoView {
     ///
     /// # Errors
     /// [`RepoError::MissingNode`] if nobody has committed such a changeset; what is damaged.
-    pub fn newest_known(&self, node: &Node) -> Result<Option<Rev>, RepoError> {
+    pub fn newest_known_ancestor(&self, node: &Node) -> Result<Option<Rev>, RepoError> {
         let path = self.changelog().path();
         let mut read = Revlog::open_or_empty(&self.context.storage, path);
         for _ in 1..TRIES {

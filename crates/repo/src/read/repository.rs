@@ -1,10 +1,10 @@
 //! A repository: where it lies and what it requires.
 
-use crate::format::context::{Opening, RepoContext};
+use crate::format::context::{OpenOptions, RepoContext};
 use crate::format::store_path::StoreLayout;
 use crate::format::{RepoError, Requirements};
 use crate::read::stamp::Stamp;
-use crate::read::{Audience, RepoView};
+use crate::read::{RepoView, ViewFilter};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_base::Storage;
@@ -27,17 +27,17 @@ impl Repository {
     /// # Errors
     /// [`RepoError::NotFound`], [`RepoError::UnknownRequirements`], or what the storage answers.
     pub fn open(storage: Arc<dyn Storage>, root: &Path) -> Result<Repository, RepoError> {
-        Repository::open_as(storage, root, Opening::default())
+        Repository::open_with(storage, root, OpenOptions::default())
     }
 
     /// As [`Repository::open`], with hooks.
     ///
     /// # Errors
     /// As of [`Repository::open`].
-    pub fn open_as(
+    pub fn open_with(
         storage: Arc<dyn Storage>,
         root: &Path,
-        opening: Opening,
+        opening: OpenOptions,
     ) -> Result<Repository, RepoError> {
         if storage.kind(&root.join(".hg"))? != Some(EntryKind::Folder) {
             return Err(RepoError::NotFound {
@@ -59,14 +59,14 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::open`].
-    pub fn reopened(&self) -> Result<Repository, RepoError> {
+    pub fn reopen(&self) -> Result<Repository, RepoError> {
         let RepoContext {
             storage,
             root,
             opening,
             ..
         } = self.context.as_ref();
-        Repository::open_as(Arc::clone(storage), root, opening.clone())
+        Repository::open_with(Arc::clone(storage), root, opening.clone())
     }
 
     /// The repository that something is of.
@@ -103,23 +103,23 @@ impl Repository {
     /// # Errors
     /// What is damaged; [`RepoError::Busy`] if others write all the time.
     pub fn view(&self) -> Result<Arc<RepoView>, RepoError> {
-        self.view_for(Audience::Others)
+        self.view_for(ViewFilter::Served)
     }
 
-    /// The repository as it is now, as `audience` may see it.
+    /// The repository as it is now, as `filter` may see it.
     ///
     /// # Errors
     /// As of [`Repository::view`].
-    pub fn view_for(&self, audience: Audience) -> Result<Arc<RepoView>, RepoError> {
+    pub fn view_for(&self, filter: ViewFilter) -> Result<Arc<RepoView>, RepoError> {
         let kept = self.latest().clone();
         if let Some((stamp, view)) = kept
-            && view.audience() == audience
+            && view.filter() == filter
             && stamp == self.context.stamp()?
         {
             return Ok(view);
         }
-        let (stamp, view) = self.context.consistently(|stamp| {
-            let view = RepoView::read(self.context.clone(), stamp, audience)?;
+        let (stamp, view) = self.context.read_consistent(|stamp| {
+            let view = RepoView::read(self.context.clone(), stamp, filter)?;
             Ok(Some((stamp.clone(), Arc::new(view))))
         })?;
         if stamp.is_settled() {
@@ -127,7 +127,7 @@ impl Repository {
             // Of one state there is one view, also if two have read it at the same time.
             if let Some((known, kept)) = &*latest
                 && *known == stamp
-                && kept.audience() == audience
+                && kept.filter() == filter
             {
                 return Ok(kept.clone());
             }

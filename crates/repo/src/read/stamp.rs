@@ -37,7 +37,7 @@ impl RepoContext {
 
     /// Reads without a lock: what `read` gives counts only if the stamp is the same before and
     /// after, and if `read` did not ask for another try with `None`.
-    pub fn consistently<T>(
+    pub fn read_consistent<T>(
         &self,
         read: impl Fn(&Stamp) -> Result<Option<T>, RepoError>,
     ) -> Result<T, RepoError> {

@@ -13,7 +13,7 @@ use varve_base::storage::{EntryKind, read_if_there};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFile {
     /// Name below the store without any encoding, such as `data/src/A.c.i`. The first version of
-    /// stream clones wants it through [`crate::encode_folders`].
+    /// stream clones wants it through [`crate::encode_directories`].
     pub name: Vec<u8>,
     /// The file, relative to the repository's storage.
     pub path: PathBuf,
@@ -23,7 +23,7 @@ pub struct StoreFile {
 
 /// A store as it was at one moment.
 #[derive(Clone, Debug)]
-pub struct StoreState {
+pub struct StoreSnapshot {
     /// Every revlog file, the changelog's index last.
     pub files: Vec<StoreFile>,
     /// Obsolescence markers, if there are any; they are only added to.
@@ -51,16 +51,16 @@ impl Repository {
     /// # Errors
     /// [`RepoError::Busy`] if a transaction is under way all the time, or one was left behind.
     pub fn store_files(&self) -> Result<Vec<StoreFile>, RepoError> {
-        Ok(self.store_state()?.files)
+        Ok(self.store_snapshot()?.files)
     }
 
     /// The same, and what else the store says at that moment.
     ///
     /// # Errors
     /// As of [`Repository::store_files`].
-    pub fn store_state(&self) -> Result<StoreState, RepoError> {
+    pub fn store_snapshot(&self) -> Result<StoreSnapshot, RepoError> {
         let context = self.context();
-        context.consistently(|stamp| {
+        context.read_consistent(|stamp| {
             if stamp.journal {
                 return Ok(None);
             }
@@ -86,7 +86,7 @@ impl Repository {
                 len,
             });
             let phase_roots = read_if_there(storage.as_ref(), &store.join("phaseroots"))?;
-            Ok(Some(StoreState {
+            Ok(Some(StoreSnapshot {
                 files,
                 markers,
                 phase_roots: phase_roots.unwrap_or_default(),
@@ -113,7 +113,9 @@ pub(crate) fn walk(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, 
                     // What does not decode was not put there by Mercurial.
                     let name = unescape(bytes);
                     names.extend(
-                        name.map(|n| crate::format::store_path::decode_folders(&n).into_owned()),
+                        name.map(|n| {
+                            crate::format::store_path::decode_directories(&n).into_owned()
+                        }),
                     );
                 }
                 EntryKind::File | EntryKind::Other => {}

@@ -6,7 +6,7 @@ use crate::format::{
     Changeset, Phase, Phases, RepoError, Requirements, bookmarks, fncache, pending,
 };
 use crate::read::branches::{self, Branches};
-use crate::read::caches::CacheFolder;
+use crate::read::caches::CacheDirectory;
 use crate::read::stamp::Stamp;
 use crate::read::tags;
 use std::collections::BTreeMap;
@@ -18,24 +18,24 @@ use varve_revlog::{Node, Rev, Revlog, RevlogError};
 
 /// For whom a repository is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Audience {
+pub enum ViewFilter {
     /// Those who pull: neither secret changesets nor hidden ones.
     #[default]
-    Others,
+    Served,
     /// Who works in it: all but those that are hidden because they are obsolete.
-    Owner,
+    Visible,
     /// All that is stored.
-    Everything,
+    Unfiltered,
 }
 
 /// A repository as it was when [`crate::Repository::view`] was called: the changelog does not
 /// grow, and of the other revlogs only what belongs to its changesets counts.
 ///
-/// "Visible" is what its [`Audience`] may see.
+/// "Visible" is what its [`ViewFilter`] may see.
 #[derive(Debug)]
 pub struct RepoView {
     pub(crate) context: Arc<RepoContext>,
-    audience: Audience,
+    filter: ViewFilter,
     changelog: Revlog,
     manifest: OnceLock<Revlog>,
     phases: Phases,
@@ -52,7 +52,7 @@ impl RepoView {
     pub(crate) fn read(
         context: Arc<RepoContext>,
         stamp: &Stamp,
-        audience: Audience,
+        filter: ViewFilter,
     ) -> Result<RepoView, RepoError> {
         let (storage, store) = (&context.storage, context.store());
         let path = store.join("00changelog.i");
@@ -66,14 +66,16 @@ impl RepoView {
             None
         };
         let changelog = match committed {
-            Some(len) => Revlog::open_upto(storage, &path, len)?,
-            None if seen => Revlog::open_beside(storage, &path, &store.join(pending::CHANGELOG))?,
+            Some(len) => Revlog::open_up_to(storage, &path, len)?,
+            None if seen => {
+                Revlog::open_with_index(storage, &path, &store.join(pending::CHANGELOG))?
+            }
             None => Revlog::open_or_empty(storage, &path)?,
         };
         let phases = Phases::read(&context, &changelog)?;
         let bookmarks = bookmarks::read(&context, &changelog)?;
         let mut view = RepoView {
-            audience,
+            filter,
             changelog,
             manifest: OnceLock::new(),
             phases,
@@ -84,7 +86,7 @@ impl RepoView {
             tags: OnceLock::new(),
             context,
         };
-        view.hidden = view.hidden_from(audience)?;
+        view.hidden = view.hidden_from(filter)?;
         view.bookmarks.retain(|_, node| {
             view.changelog
                 .rev(node)
@@ -94,11 +96,11 @@ impl RepoView {
     }
 
     /// The same moment with all that is stored. The caller makes sure that it is not over.
-    pub(crate) fn of_everything(&self) -> Result<RepoView, RepoError> {
+    pub(crate) fn unfiltered(&self) -> Result<RepoView, RepoError> {
         let context = Arc::clone(&self.context);
         Ok(RepoView {
-            audience: Audience::Everything,
-            changelog: self.changelog.again(),
+            filter: ViewFilter::Unfiltered,
+            changelog: self.changelog.share(),
             manifest: OnceLock::new(),
             phases: self.phases.clone(),
             // Some may be hidden here.
@@ -111,13 +113,13 @@ impl RepoView {
         })
     }
 
-    /// One per changeset, whether it is hidden from an audience; empty if none is.
-    pub(crate) fn hidden_from(&self, audience: Audience) -> Result<Vec<bool>, RepoError> {
-        if audience == Audience::Everything {
+    /// One per changeset, whether it is hidden from an filter; empty if none is.
+    pub(crate) fn hidden_from(&self, filter: ViewFilter) -> Result<Vec<bool>, RepoError> {
+        if filter == ViewFilter::Unfiltered {
             return Ok(Vec::new());
         }
         let old = obsstore::read(self.storage(), &self.context.store())?;
-        let secret_too = audience == Audience::Others && self.phases.any_secret();
+        let secret_too = filter == ViewFilter::Served && self.phases.any_secret();
         if old.is_empty() && !secret_too {
             return Ok(Vec::new());
         }
@@ -155,8 +157,8 @@ impl RepoView {
     ///
     /// # Errors
     /// If the markers are damaged.
-    pub fn hidden_from_owner(&self) -> Result<Vec<Rev>, RepoError> {
-        let hidden = self.hidden_from(Audience::Owner)?;
+    pub fn hidden_changesets(&self) -> Result<Vec<Rev>, RepoError> {
+        let hidden = self.hidden_from(ViewFilter::Visible)?;
         let revs = self.changelog.revs().zip(hidden);
         Ok(revs
             .filter_map(|(rev, hidden)| hidden.then_some(rev))
@@ -177,8 +179,8 @@ impl RepoView {
     }
 
     /// Where Mercurial keeps what it does not want to compute twice.
-    pub(crate) fn caches(&self) -> CacheFolder<'_> {
-        CacheFolder::of(&self.context)
+    pub(crate) fn caches(&self) -> CacheDirectory<'_> {
+        CacheDirectory::of(&self.context)
     }
 
     pub(crate) fn storage(&self) -> &dyn Storage {
@@ -241,7 +243,7 @@ impl RepoView {
         if let Err(RevlogError::DamagedIndex { .. }) = &opened
             && let Some(len) = journaled_len(self.storage(), &self.context.store(), name)?
         {
-            return Ok(Revlog::open_upto(&self.context.storage, path, len)?);
+            return Ok(Revlog::open_up_to(&self.context.storage, path, len)?);
         }
         Ok(opened?)
     }
@@ -281,16 +283,16 @@ impl RepoView {
     }
 
     /// Who looks.
-    pub fn audience(&self) -> Audience {
-        self.audience
+    pub fn filter(&self) -> ViewFilter {
+        self.filter
     }
 
-    /// Whether the audience may see a changeset.
+    /// Whether the filter may see a changeset.
     pub fn is_visible(&self, rev: Rev) -> bool {
         is_shown(&self.hidden, rev)
     }
 
-    /// Whether any changeset is hidden from the audience.
+    /// Whether any changeset is hidden from the filter.
     pub fn hides_anything(&self) -> bool {
         self.hidden.contains(&true)
     }
@@ -390,7 +392,8 @@ impl RepoView {
     /// If the file cannot be read.
     pub fn working_parents(&self) -> Result<Vec<Node>, RepoError> {
         let path = self.context.hg().join("dirstate");
-        let bytes = pending::read_small(self.storage(), &path, self.context.opening.pending)?;
+        let bytes =
+            pending::read_with_pending(self.storage(), &path, self.context.opening.pending)?;
         // Version 2 has a magic line and room for 32 bytes per node.
         let (start, width) = if bytes.starts_with(b"dirstate-v2\n") {
             (12, 32)

@@ -4,6 +4,8 @@ mod annotate;
 mod recompress;
 mod verify;
 
-pub use annotate::{Annotate, AnnotatedLine, Annotation, FileVersion, Start, StoredFile};
-pub use recompress::{Recompress, Recompressed};
-pub use verify::{VerifyNews, VerifyReport};
+pub use annotate::{
+    AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, StoredFile,
+};
+pub use recompress::{RecompressOptions, RecompressReport};
+pub use verify::{VerifyEvent, VerifyReport};

@@ -1,6 +1,6 @@
 //! Writing bookmarks.
 
-use crate::format::journal::Place;
+use crate::format::journal::BaseDir;
 use crate::format::{RepoError, bookmarks};
 use crate::write::transaction::Transaction;
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ impl Transaction {
         }
         self.note_bookmarks(bookmarks)?;
         let place = if self.context.requirements.has("bookmarksinstore") {
-            Place::Store
+            BaseDir::Store
         } else {
-            Place::Hg
+            BaseDir::Hg
         };
         self.replace(place, b"bookmarks", bytes);
         Ok(())
@@ -30,14 +30,14 @@ impl Transaction {
 
     /// Keeps for hooks what changes.
     fn note_bookmarks(&mut self, after: &BTreeMap<Vec<u8>, Node>) -> Result<(), RepoError> {
-        let Some(moments) = &mut self.moments else {
+        let Some(hooks) = &mut self.hooks else {
             return Ok(());
         };
         let context = &self.context;
         let path = bookmarks::path(&context.hg(), &context.requirements);
         let bytes = read_if_there(context.storage.as_ref(), &path)?;
         let before = bookmarks::parse(&bytes.unwrap_or_default(), &path)?;
-        moments.bookmarks(&before, after);
+        hooks.set_bookmark_changes(&before, after);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Adding obsolescence markers.
 
 use crate::format::RepoError;
-use crate::format::obsstore::{self, FILE, NewMarker, VERSION, pieces};
+use crate::format::obsstore::{self, FILE, NewMarker, VERSION, raw_markers};
 use crate::write::transaction::Transaction;
 use std::collections::HashSet;
 use varve_base::storage::read_if_there;
@@ -13,7 +13,11 @@ impl Transaction {
     /// [`RepoError::Commit`] if a fact does not fit; what the storage answers.
     pub fn add_marker(&mut self, marker: &NewMarker<'_>) -> Result<(), RepoError> {
         let too_long = |text: &[u8]| text.len() > usize::from(u8::MAX);
-        if marker.facts.iter().any(|(k, v)| too_long(k) || too_long(v)) {
+        if marker
+            .metadata
+            .iter()
+            .any(|(k, v)| too_long(k) || too_long(v))
+        {
             return Err(RepoError::Commit {
                 path: self.context.root.clone(),
                 reason: "a fact of an obsolescence marker is longer than 255 bytes".to_owned(),
@@ -24,8 +28,8 @@ impl Transaction {
         let mut bytes = if len == 0 { vec![VERSION] } else { Vec::new() };
         bytes.extend(marker.encode());
         self.append(FILE.as_bytes(), len, bytes);
-        if let Some(moments) = &mut self.moments {
-            moments.markers_added(1);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.set_marker_count(1);
         }
         Ok(())
     }
@@ -35,10 +39,10 @@ impl Transaction {
     /// Adds those markers that are not there yet; returns how many. `bytes` are a whole file of
     /// markers, or of those of version 0.
     pub(crate) fn add_received_markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
-        let bytes = &obsstore::received(bytes)?[..];
-        if obsstore::points_nowhere(bytes) {
+        let bytes = &obsstore::to_stored_form(bytes)?[..];
+        if obsstore::has_null_successor(bytes) {
             // By then Mercurial has the file open.
-            self.is_tried = true;
+            self.write_attempted = true;
             let reason = "invalid successors nullid".to_owned();
             return Err(RepoError::BadMarker { reason });
         }
@@ -46,22 +50,22 @@ impl Transaction {
         let old = read_if_there(self.context.storage.as_ref(), &path)?.unwrap_or_default();
         let damaged = |(line, reason)| RepoError::DamagedLine { path, line, reason };
         obsstore::parse(&old).map_err(damaged)?;
-        let mut known: HashSet<&[u8]> = pieces(&old).collect();
+        let mut known: HashSet<&[u8]> = raw_markers(&old).collect();
         let mut news = if old.is_empty() {
             vec![VERSION]
         } else {
             Vec::new()
         };
         let mut count = 0;
-        for marker in pieces(bytes).filter(|marker| known.insert(marker)) {
+        for marker in raw_markers(bytes).filter(|marker| known.insert(marker)) {
             news.extend_from_slice(marker);
             count += 1;
         }
         if count > 0 {
             self.append(FILE.as_bytes(), old.len() as u64, news);
         }
-        if let Some(moments) = &mut self.moments {
-            moments.markers_added(count);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.set_marker_count(count);
         }
         Ok(count)
     }

@@ -14,10 +14,10 @@ pub(crate) mod transaction;
 pub(crate) mod transaction_hooks;
 mod worker;
 
-pub use clone::Pulled;
-pub use commit::{ChangedFiles, CommitBatch, FileChange, NewChangeset};
+pub use clone::CloneCounts;
+pub use commit::{CommitBatch, CommitFiles, FileChange, NewChangeset};
 pub use new_store::NewStore;
 pub use phases::PhaseMove;
-pub use receive::{Arrived, Arriving, NewRevision, ReceiveReport, Receiver};
+pub use receive::{ChangegroupCounts, NewRevision, PendingHistory, ReceiveReport, Receiver};
 pub use strip::bundle_name;
 pub use transaction::Transaction;

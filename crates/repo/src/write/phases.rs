@@ -1,6 +1,6 @@
 //! Moving changesets to another phase.
 
-use crate::format::journal::Place;
+use crate::format::journal::BaseDir;
 use crate::format::{Phase, Phases};
 use crate::write::transaction::Transaction;
 use std::collections::BTreeSet;
@@ -82,9 +82,9 @@ impl Phases {
 
 impl Transaction {
     /// Tells hooks why the transaction is: `source` is a step of an exchange, `url` the other side.
-    pub fn comes_from(&mut self, source: &'static str, url: Vec<u8>) {
-        if let Some(moments) = &mut self.moments {
-            moments.comes_from(source, url);
+    pub fn set_source(&mut self, source: &'static str, url: Vec<u8>) {
+        if let Some(hooks) = &mut self.hooks {
+            hooks.set_source(source, url);
         }
     }
 
@@ -98,14 +98,14 @@ impl Transaction {
                 text.push_str(&format!("{} {}\n", phase.number(), changelog.node(rev)));
             }
         }
-        self.replace(Place::Store, b"phaseroots", text.into_bytes());
-        if let Some(moments) = &mut self.moments {
-            moments.phases_move();
+        self.replace(BaseDir::Store, b"phaseroots", text.into_bytes());
+        if let Some(hooks) = &mut self.hooks {
+            hooks.set_phases_moved();
         }
         let changes = moved.before.iter().zip(&moved.phases);
         for (rev, (before, after)) in changelog.revs().zip(changes) {
-            if let (true, Some(moments)) = (before != after, &mut self.moments) {
-                moments.phase(&changelog.node(rev), Some(*before), *after);
+            if let (true, Some(hooks)) = (before != after, &mut self.hooks) {
+                hooks.add_phase_change(&changelog.node(rev), Some(*before), *after);
             }
         }
     }

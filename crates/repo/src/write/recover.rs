@@ -1,11 +1,13 @@
-//! Undoing a transaction that was interrupted, Mercurial's or our own.
+//! RollbackStage a transaction that was interrupted, Mercurial's or our own.
 //!
 //! Every step can be taken twice, and the journal goes last: an interrupted recovery is simply
 //! started again.
 
 use crate::format::RepoError;
 use crate::format::context::RepoContext;
-use crate::format::journal::{self, Backup, DESCRIPTION, JOURNAL, Length, Place, remove_if_there};
+use crate::format::journal::{
+    self, Backup, BaseDir, DESCRIPTION, JOURNAL, Length, remove_if_exists,
+};
 use crate::format::lock::Lock;
 use crate::read::Repository;
 use std::path::Path;
@@ -67,10 +69,10 @@ fn outside(context: &RepoContext, name: &[u8]) -> RepoError {
 }
 
 fn cut_back(context: &RepoContext, length: &Length) -> Result<(), RepoError> {
-    let path = Place::Store.path(context, &length.name);
+    let path = BaseDir::Store.path(context, &length.name);
     let path = path.ok_or_else(|| outside(context, &length.name))?;
     if length.len == 0 {
-        return remove_if_there(context, &path);
+        return remove_if_exists(context, &path);
     }
     let file = match context.storage.open(&path, OpenMode::Append) {
         // A backup will put it back, or `verify` will miss it.
@@ -94,11 +96,11 @@ fn put_back(context: &RepoContext, backup: &Backup) -> Result<(), RepoError> {
     };
     let path = at(&backup.name)?;
     if backup.backup.is_empty() {
-        return remove_if_there(context, &path);
+        return remove_if_exists(context, &path);
     }
     match read_if_there(context.storage.as_ref(), &at(&backup.backup)?)? {
         Some(bytes) => Ok(replace(context.storage.as_ref(), &path, &bytes)?),
-        None if backup.is_cache => remove_if_there(context, &path),
+        None if backup.is_cache => remove_if_exists(context, &path),
         // A power cut can keep the line and lose the backup, made before anything was replaced.
         None => Ok(()),
     }
@@ -108,7 +110,7 @@ fn put_back(context: &RepoContext, backup: &Backup) -> Result<(), RepoError> {
 fn clean_up(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoError> {
     let store = context.store();
     context.storage.sync_folder(&store)?;
-    remove_if_there(context, &store.join(JOURNAL))?;
+    remove_if_exists(context, &store.join(JOURNAL))?;
     context.storage.sync_folder(&store)?;
     let leftover = backups
         .iter()

@@ -9,14 +9,14 @@
 use crate::format::RepoError;
 use crate::format::context::RepoContext;
 use crate::format::journal::{
-    self, BACKUPS, Backup, DESCRIPTION, JOURNAL, Length, Place, backup_name, remove_if_there,
+    self, BACKUPS, Backup, BaseDir, DESCRIPTION, JOURNAL, Length, backup_name, remove_if_exists,
 };
-use crate::format::lock::{Lock, Locked};
+use crate::format::lock::{Lock, LockKind};
 use crate::format::obsstore;
 use crate::format::pending::{self, PENDING};
 use crate::read::Repository;
 use crate::write::recover::roll_back;
-use crate::write::transaction_hooks::Moments;
+use crate::write::transaction_hooks::TransactionHooks;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::OpenMode;
@@ -31,14 +31,14 @@ const UNDO: &str = "undo";
 pub struct Transaction {
     pub(crate) context: Arc<RepoContext>,
     /// If anybody listens; told of the end before the lock is gone.
-    pub(crate) moments: Option<Moments>,
+    pub(crate) hooks: Option<TransactionHooks>,
     /// Held until the end, and given back after it.
     lock: Lock,
     description: String,
-    files: Vec<(Place, Vec<u8>, Change)>,
+    files: Vec<(BaseDir, Vec<u8>, Change)>,
     lengths: Vec<Length>,
     /// Whether a file was to be written when something was found wrong.
-    pub(crate) is_tried: bool,
+    pub(crate) write_attempted: bool,
     /// What is added to files of the store that are no revlogs.
     appends: Vec<(Length, Vec<u8>)>,
     /// What is in the journal already.
@@ -53,17 +53,17 @@ struct Started {
 }
 
 /// What is written between the replacing of files.
-pub(crate) trait Steps {
+pub(crate) trait WriteSteps {
     /// Whether any revision is new, if files of revisions are in the journal.
-    fn bring_revisions(&self) -> bool {
+    fn has_new_revisions(&self) -> bool {
         true
     }
 
-    /// Writes what means nothing to readers before [`Steps::last`].
+    /// Writes what means nothing to readers before [`WriteSteps::write_changelog`].
     ///
     /// # Errors
     /// What the storage answers.
-    fn first(&mut self) -> Result<(), RepoError> {
+    fn write_revisions(&mut self) -> Result<(), RepoError> {
         Ok(())
     }
 
@@ -71,7 +71,7 @@ pub(crate) trait Steps {
     ///
     /// # Errors
     /// What the storage answers.
-    fn pending(&self) -> Result<(), RepoError> {
+    fn write_pending_changelog(&self) -> Result<(), RepoError> {
         Ok(())
     }
 
@@ -79,14 +79,14 @@ pub(crate) trait Steps {
     ///
     /// # Errors
     /// What the storage answers.
-    fn last(self) -> Result<(), RepoError>;
+    fn write_changelog(self) -> Result<(), RepoError>;
 }
 
 /// Only files are replaced.
 struct NoSteps;
 
-impl Steps for NoSteps {
-    fn last(self) -> Result<(), RepoError> {
+impl WriteSteps for NoSteps {
+    fn write_changelog(self) -> Result<(), RepoError> {
         Ok(())
     }
 }
@@ -94,13 +94,13 @@ impl Steps for NoSteps {
 #[derive(Debug)]
 enum Change {
     /// Only kept for `undo`.
-    None,
+    BackupOnly,
     Replace(Vec<u8>),
     Remove,
     /// Done by whoever appends; it is one of a revlog's files.
     ByAppender,
     /// Written elsewhere; hooks may look at what it will be.
-    Foretold(Vec<u8>),
+    PendingOnly(Vec<u8>),
 }
 
 impl Repository {
@@ -114,16 +114,17 @@ impl Repository {
             return Err(RepoError::AbandonedTransaction);
         }
         let hooks = self.context().opening.hooks.as_ref();
-        let moments =
-            hooks.map(|hooks| Moments::open(hooks, description.lines().next().unwrap_or_default()));
+        let hooks = hooks.map(|hooks| {
+            TransactionHooks::open(hooks, description.lines().next().unwrap_or_default())
+        });
         Ok(Transaction {
-            moments: moments.transpose()?,
+            hooks: hooks.transpose()?,
             context: Arc::clone(self.context()),
             lock,
             description: description.to_owned(),
             files: Vec::new(),
             lengths: Vec::new(),
-            is_tried: false,
+            write_attempted: false,
             appends: Vec::new(),
             started: None,
         })
@@ -153,46 +154,48 @@ impl Repository {
     ///
     /// # Errors
     /// [`RepoError::LockHeld`]; [`RepoError::AbandonedTransaction`].
-    pub fn transaction_now(&self, description: &str) -> Result<Transaction, RepoError> {
-        self.transaction(self.lock_now(Locked::Store)?, description)
+    pub fn try_transaction(&self, description: &str) -> Result<Transaction, RepoError> {
+        self.transaction(self.try_lock(LockKind::Store)?, description)
     }
 }
 
 impl Transaction {
     /// Replaces a file whole; of several calls for one file the last counts.
-    pub fn replace(&mut self, place: Place, name: &[u8], bytes: Vec<u8>) {
+    pub fn replace(&mut self, place: BaseDir, name: &[u8], bytes: Vec<u8>) {
         self.set(place, name, Change::Replace(bytes));
     }
 
     /// Removes a file, if it is there.
-    pub fn remove(&mut self, place: Place, name: &[u8]) {
+    pub fn remove(&mut self, place: BaseDir, name: &[u8]) {
         self.set(place, name, Change::Remove);
     }
 
     /// Keeps a copy of a file beside the undone transaction, as Mercurial does with the dirstate
     /// and the branch at every commit.
-    pub fn keep(&mut self, place: Place, name: &[u8]) {
+    pub fn keep_backup(&mut self, place: BaseDir, name: &[u8]) {
         if !self
             .files
             .iter()
             .any(|(p, n, _)| (*p, &n[..]) == (place, name))
         {
-            self.files.push((place, name.to_vec(), Change::None));
+            self.files.push((place, name.to_vec(), Change::BackupOnly));
         }
     }
 
-    /// As [`Transaction::keep`], for a file that will be written when the transaction is final:
+    /// As [`Transaction::keep_backup`], for a file that will be written when the transaction is final:
     /// hooks may look at it already.
-    pub fn foretell(&mut self, place: Place, name: &[u8], bytes: Vec<u8>) {
-        self.set(place, name, Change::Foretold(bytes));
+    pub fn write_pending(&mut self, place: BaseDir, name: &[u8], bytes: Vec<u8>) {
+        self.set(place, name, Change::PendingOnly(bytes));
     }
 
     /// Whether hooks may look at what is pending.
-    pub fn anybody_looks(&self) -> bool {
-        self.moments.as_ref().is_some_and(Moments::anybody_looks)
+    pub fn has_pending_readers(&self) -> bool {
+        self.hooks
+            .as_ref()
+            .is_some_and(TransactionHooks::has_pending_readers)
     }
 
-    fn set(&mut self, place: Place, name: &[u8], change: Change) {
+    fn set(&mut self, place: BaseDir, name: &[u8], change: Change) {
         self.files.retain(|(p, n, _)| (*p, &n[..]) != (place, name));
         self.files.push((place, name.to_vec(), change));
     }
@@ -212,7 +215,7 @@ impl Transaction {
 
     /// `name` in the store will be replaced by whoever appends.
     pub(crate) fn will_replace(&mut self, name: &[u8]) {
-        self.set(Place::Store, name, Change::ByAppender);
+        self.set(BaseDir::Store, name, Change::ByAppender);
     }
 
     /// Replaces the files.
@@ -224,15 +227,15 @@ impl Transaction {
     }
 
     /// As [`Transaction::finish`]; without any files, only hooks are asked and told.
-    pub(crate) fn finish_small(mut self) -> Result<(), RepoError> {
+    pub(crate) fn finish_without_revisions(mut self) -> Result<(), RepoError> {
         if !self.files.is_empty() {
             return self.finish();
         }
-        let Some(moments) = self.moments.take() else {
+        let Some(hooks) = self.hooks.take() else {
             return Ok(());
         };
-        moments.closing()?;
-        moments.closed();
+        hooks.run_pretxnclose()?;
+        hooks.run_txnclose();
         Ok(())
     }
 
@@ -241,18 +244,20 @@ impl Transaction {
     pub(crate) fn run(
         mut self,
         changesets: usize,
-        mut steps: impl Steps,
+        mut steps: impl WriteSteps,
     ) -> Result<Lock, RepoError> {
         let context = Arc::clone(&self.context);
-        let mut moments = self.moments.take();
-        let looking = moments.as_ref().is_some_and(Moments::anybody_looks);
+        let mut hooks = self.hooks.take();
+        let looking = hooks
+            .as_ref()
+            .is_some_and(TransactionHooks::has_pending_readers);
         let backups = match self.started.take() {
             Some(started) => {
-                let done = self.go_on(started);
+                let done = self.append_to_journal(started);
                 match done {
                     Ok(started) => started.backups,
                     Err(error) => {
-                        self.undo(moments);
+                        self.undo(hooks);
                         return Err(error);
                     }
                 }
@@ -260,30 +265,34 @@ impl Transaction {
             None => self.begin(looking, changesets)?,
         };
         let written = steps
-            .first()
-            .and_then(|()| match moments.as_mut().filter(|_| looking) {
-                Some(moments) => self.ask(moments, &steps),
+            .write_revisions()
+            .and_then(|()| match hooks.as_mut().filter(|_| looking) {
+                Some(hooks) => self.run_closing_hooks(hooks, &steps),
                 None => Ok(()),
             })
-            .and_then(|()| self.apply(Place::Store))
-            .and_then(|()| self.add_to_files())
-            .and_then(|()| steps.last())
-            .and_then(|()| self.apply(Place::Hg));
+            .and_then(|()| self.apply(BaseDir::Store))
+            .and_then(|()| self.append_to_files())
+            .and_then(|()| steps.write_changelog())
+            .and_then(|()| self.apply(BaseDir::Hg));
         if let Err(error) = written {
-            self.undo(moments);
+            self.undo(hooks);
             return Err(error);
         }
         keep_for_undo(&context, &backups)?;
-        if let Some(moments) = moments {
-            moments.closed();
+        if let Some(hooks) = hooks {
+            hooks.run_txnclose();
         }
         Ok(self.lock)
     }
 
     /// Makes the backups and the journal.
-    fn begin(&self, anybody_looks: bool, changesets: usize) -> Result<Vec<Backup>, RepoError> {
+    fn begin(
+        &self,
+        has_pending_readers: bool,
+        changesets: usize,
+    ) -> Result<Vec<Backup>, RepoError> {
         let mut backups = self.back_up(&self.files)?;
-        backups.extend(pending::temporary().filter(|_| anybody_looks));
+        backups.extend(pending::temporary().filter(|_| has_pending_readers));
         self.write_journal(&backups, changesets)?;
         Ok(backups)
     }
@@ -292,7 +301,7 @@ impl Transaction {
     /// already. There are `changesets` before. [`Transaction::run`] ends this as any transaction,
     /// [`Transaction::abandon`] undoes it.
     pub(crate) fn start(&mut self, changesets: usize) -> Result<(), RepoError> {
-        let backups = self.begin(self.anybody_looks(), changesets)?;
+        let backups = self.begin(self.has_pending_readers(), changesets)?;
         self.started = Some(Started {
             backups,
             lengths: self.lengths.len(),
@@ -306,19 +315,19 @@ impl Transaction {
     }
 
     /// Adds to the journal what it lacks.
-    pub(crate) fn write_on(&mut self) -> Result<(), RepoError> {
+    pub(crate) fn extend_journal(&mut self) -> Result<(), RepoError> {
         if let Some(started) = self.started.take() {
-            self.started = Some(self.go_on(started)?);
+            self.started = Some(self.append_to_journal(started)?);
         }
         Ok(())
     }
 
-    fn go_on(&self, mut started: Started) -> Result<Started, RepoError> {
-        let is_new = |(place, name, _): &&(Place, Vec<u8>, Change)| {
+    fn append_to_journal(&self, mut started: Started) -> Result<Started, RepoError> {
+        let is_new = |(place, name, _): &&(BaseDir, Vec<u8>, Change)| {
             let mut known = started.backups.iter();
             !known.any(|known| known.place == *place && known.name == *name)
         };
-        let new: Vec<&(Place, Vec<u8>, Change)> = self.files.iter().filter(is_new).collect();
+        let new: Vec<&(BaseDir, Vec<u8>, Change)> = self.files.iter().filter(is_new).collect();
         if !new.is_empty() {
             let backups = self.back_up(new)?;
             for backup in &backups {
@@ -326,18 +335,18 @@ impl Transaction {
                 let folder = path.parent().filter(|_| !backup.backup.is_empty());
                 folder.map_or(Ok(()), |folder| self.context.storage.sync_folder(folder))?;
             }
-            self.add_to_list(BACKUPS, &journal::encode_more_backups(&backups))?;
+            self.append_to_list(BACKUPS, &journal::encode_backup_lines(&backups))?;
             started.backups.extend(backups);
         }
         if started.lengths < self.lengths.len() {
             let lengths = self.lengths.get(started.lengths..).unwrap_or_default();
-            self.add_to_list(JOURNAL, &journal::encode_lengths(lengths))?;
+            self.append_to_list(JOURNAL, &journal::encode_lengths(lengths))?;
             started.lengths = self.lengths.len();
         }
         Ok(started)
     }
 
-    fn add_to_list(&self, name: &str, bytes: &[u8]) -> Result<(), RepoError> {
+    fn append_to_list(&self, name: &str, bytes: &[u8]) -> Result<(), RepoError> {
         let path = self.context.store().join(name);
         let file = self.context.storage.open(&path, OpenMode::Append)?;
         file.append(bytes)?;
@@ -346,53 +355,58 @@ impl Transaction {
 
     /// Undoes what was started and written.
     pub(crate) fn abandon(mut self) {
-        let moments = self.moments.take();
-        self.undo(moments);
+        let hooks = self.hooks.take();
+        self.undo(hooks);
     }
 
     /// If that fails as well, the journal stays for `recover`.
-    fn undo(&self, moments: Option<Moments>) {
+    fn undo(&self, hooks: Option<TransactionHooks>) {
         let context = &self.context;
-        let _ = match moments {
-            Some(moments) => moments.undo(self.is_tried || !self.lengths.is_empty(), || {
-                roll_back(context)
-            }),
+        let _ = match hooks {
+            Some(hooks) => hooks
+                .roll_back_with(self.write_attempted || !self.lengths.is_empty(), || {
+                    roll_back(context)
+                }),
             None => roll_back(context),
         };
     }
 
     /// Shows hooks what is pending and asks them.
-    fn ask(&self, moments: &mut Moments, steps: &impl Steps) -> Result<(), RepoError> {
-        steps.pending()?;
-        moments.committing()?;
+    fn run_closing_hooks(
+        &self,
+        hooks: &mut TransactionHooks,
+        steps: &impl WriteSteps,
+    ) -> Result<(), RepoError> {
+        steps.write_pending_changelog()?;
+        hooks.run_pretxncommit()?;
         // These do not see phases yet.
-        moments.receiving()?;
-        moments.setting_keys()?;
+        hooks.run_pretxnchangegroup()?;
+        hooks.run_prepushkey()?;
         for (place, name, change) in &self.files {
-            if let Change::Replace(bytes) | Change::Foretold(bytes) = change
+            if let Change::Replace(bytes) | Change::PendingOnly(bytes) = change
                 && PENDING.contains(&(*place, name))
             {
                 let path = self.path(*place, &pending::name_of(name))?;
                 replace(self.context.storage.as_ref(), &path, bytes)?;
             }
         }
-        match self.shows_something(steps) {
-            true => moments.closing(),
-            false => moments.closing_unseen(),
+        match self.has_visible_pending(steps) {
+            true => hooks.run_pretxnclose(),
+            false => hooks.run_pretxnclose_without_pending(),
         }
     }
 
     /// Whether any of it is pending where hooks can look at it; markers are not.
-    fn shows_something(&self, steps: &impl Steps) -> bool {
+    fn has_visible_pending(&self, steps: &impl WriteSteps) -> bool {
         let shown = |name: &[u8]| name != obsstore::FILE.as_bytes();
         let appended = self.appends.iter().any(|(length, _)| shown(&length.name));
         let lengths = self.lengths.iter().any(|length| shown(&length.name));
-        !self.files.is_empty() || appended || (lengths && steps.bring_revisions())
+        !self.files.is_empty() || appended || (lengths && steps.has_new_revisions())
     }
 
     fn back_up<'f>(
         &self,
-        files: impl IntoIterator<Item = &'f (Place, Vec<u8>, Change)>,
+        files: impl IntoIterator<Item = &'f (BaseDir, Vec<u8>, Change)>,
     ) -> Result<Vec<Backup>, RepoError> {
         let storage = self.context.storage.as_ref();
         let mut backups = Vec::new();
@@ -401,7 +415,7 @@ impl Transaction {
             let from = self.path(*place, name)?;
             let to = self.path(*place, &backup)?;
             // Of an earlier transaction that was interrupted just after its end.
-            remove_if_there(&self.context, &to)?;
+            remove_if_exists(&self.context, &to)?;
             match storage.link(&from, &to) {
                 Err(error) if error.is_not_found() => backup.clear(),
                 other => other?,
@@ -416,7 +430,7 @@ impl Transaction {
         Ok(backups)
     }
 
-    fn path(&self, place: Place, name: &[u8]) -> Result<PathBuf, RepoError> {
+    fn path(&self, place: BaseDir, name: &[u8]) -> Result<PathBuf, RepoError> {
         let path = place.path(&self.context, name);
         path.ok_or_else(|| RepoError::JournalOutside {
             path: self.context.root.clone(),
@@ -434,7 +448,7 @@ impl Transaction {
             &store.join(BACKUPS),
             &journal::encode_backups(backups),
         )?;
-        if backups.iter().any(|backup| backup.place == Place::Hg) {
+        if backups.iter().any(|backup| backup.place == BaseDir::Hg) {
             context.storage.sync_folder(&context.hg())?;
         }
         // The journal proper comes last, so that it is never there without the backups.
@@ -443,7 +457,7 @@ impl Transaction {
         Ok(context.storage.sync_folder(&store)?)
     }
 
-    fn apply(&self, wanted: Place) -> Result<(), RepoError> {
+    fn apply(&self, wanted: BaseDir) -> Result<(), RepoError> {
         let storage = self.context.storage.as_ref();
         for (place, name, change) in &self.files {
             if *place != wanted {
@@ -451,19 +465,19 @@ impl Transaction {
             }
             let path = self.path(*place, name)?;
             match change {
-                Change::None | Change::ByAppender | Change::Foretold(_) => {}
+                Change::BackupOnly | Change::ByAppender | Change::PendingOnly(_) => {}
                 Change::Replace(bytes) => replace(storage, &path, bytes)?,
-                Change::Remove => remove_if_there(&self.context, &path)?,
+                Change::Remove => remove_if_exists(&self.context, &path)?,
             }
         }
         Ok(())
     }
 
     /// What an interrupted transaction left behind the known end is cut off.
-    fn add_to_files(&self) -> Result<(), RepoError> {
+    fn append_to_files(&self) -> Result<(), RepoError> {
         let storage = self.context.storage.as_ref();
         for (Length { name, len }, bytes) in &self.appends {
-            let path = self.path(Place::Store, name)?;
+            let path = self.path(BaseDir::Store, name)?;
             let file = match storage.open(&path, OpenMode::Append) {
                 Err(error) if error.is_not_found() => storage.open(&path, OpenMode::CreateNew)?,
                 other => other?,
@@ -480,7 +494,7 @@ impl Transaction {
 
 /// Writes a small file anew; one that an interruption left is replaced.
 fn write_new(context: &RepoContext, path: &Path, bytes: &[u8]) -> Result<(), RepoError> {
-    remove_if_there(context, path)?;
+    remove_if_exists(context, path)?;
     let file = context.storage.open(path, OpenMode::CreateNew)?;
     file.append(bytes)?;
     Ok(file.sync()?)
@@ -498,7 +512,7 @@ fn keep_for_undo(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoEr
             kept_as.backup = backup_name(UNDO, &backup.name);
             let at = |name: &[u8]| backup.place.path(context, name);
             if let (Some(from), Some(to)) = (at(&backup.backup), at(&kept_as.backup)) {
-                remove_if_there(context, &to)?;
+                remove_if_exists(context, &to)?;
                 storage.link(&from, &to)?;
             }
         }
@@ -509,10 +523,10 @@ fn keep_for_undo(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoEr
     storage.rename(&store.join(JOURNAL), &store.join(UNDO))?;
     storage.sync_folder(&store)?;
     storage.rename(&hg.join(DESCRIPTION), &hg.join("undo.desc"))?;
-    remove_if_there(context, &store.join(BACKUPS))?;
+    remove_if_exists(context, &store.join(BACKUPS))?;
     for backup in backups {
         if let Some(path) = backup.place.path(context, &backup.backup) {
-            remove_if_there(context, &path)?;
+            remove_if_exists(context, &path)?;
         }
     }
     Ok(())
@@ -530,11 +544,11 @@ pub(crate) fn remove_undo(context: &RepoContext) -> Result<(), RepoError> {
         // Only what has the name of such a copy.
         let is_copy = old.backup == backup_name(UNDO, &old.name);
         if let Some(path) = old.place.path(context, &old.backup).filter(|_| is_copy) {
-            remove_if_there(context, &path)?;
+            remove_if_exists(context, &path)?;
         }
     }
     for path in [list, store.join(UNDO), context.hg().join("undo.desc")] {
-        remove_if_there(context, &path)?;
+        remove_if_exists(context, &path)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! When a transaction calls hooks, and with which facts.
 
 use crate::format::{Phase, RepoError};
-use crate::hooks::{Facts, Hooks, KeyMove, Origin, Undoing};
+use crate::hooks::{ExchangeOrigin, HookArgs, Hooks, PushKey, RollbackStage};
 use sha1::{Digest, Sha1};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use varve_revlog::Node;
 
 /// Kinds that may look at what is pending.
-const LOOKING: &[&str] = &[
+const PENDING_READERS: &[&str] = &[
     "pretxncommit",
     "pretxnchangegroup",
     "prepushkey",
@@ -21,46 +21,49 @@ const LOOKING: &[&str] = &[
 
 /// A key that somebody elsewhere sets.
 #[derive(Debug)]
-struct Setting {
+struct PushKeyCall {
     /// What hooks learn that are asked.
-    before: Facts,
+    before: HookArgs,
     /// What those learn that are told.
-    after: Facts,
+    after: HookArgs,
     /// The key and the number of its part, if it came as a key.
-    asked: Option<(u32, KeyMove)>,
+    asked: Option<(u32, PushKey)>,
 }
 
 /// What one transaction changes, as hooks learn it. One that is dropped before it is closed was
 /// given up.
 #[derive(Debug)]
-pub(crate) struct Moments {
+pub(crate) struct TransactionHooks {
     hooks: Arc<dyn Hooks>,
     is_open: bool,
     /// What all calls have.
-    common: Facts,
-    commits: Vec<Facts>,
-    bookmarks: Vec<Facts>,
-    phases: Vec<Facts>,
-    arrivals: Vec<Arrival>,
+    common: HookArgs,
+    commits: Vec<HookArgs>,
+    bookmarks: Vec<HookArgs>,
+    phases: Vec<HookArgs>,
+    arrivals: Vec<ReceivedChangegroup>,
     /// What hooks learn before and after each is set.
-    keys: Vec<Setting>,
+    keys: Vec<PushKeyCall>,
 }
 
 /// Changesets that came from elsewhere together.
 #[derive(Debug)]
-struct Arrival {
-    facts: Facts,
+struct ReceivedChangegroup {
+    facts: HookArgs,
     nodes: Vec<Node>,
 }
 
-impl Moments {
+impl TransactionHooks {
     /// The transaction begins, unless a hook refuses.
-    pub(crate) fn open(hooks: &Arc<dyn Hooks>, description: &str) -> Result<Moments, RepoError> {
+    pub(crate) fn open(
+        hooks: &Arc<dyn Hooks>,
+        description: &str,
+    ) -> Result<TransactionHooks, RepoError> {
         let id = format!("TXN:{}", new_id());
-        let mut moments = Moments {
+        let mut hooks = TransactionHooks {
             hooks: Arc::clone(hooks),
             is_open: false,
-            common: Facts::from([
+            common: HookArgs::from([
                 ("txnid", id.into_bytes()),
                 ("txnname", description.as_bytes().to_vec()),
             ]),
@@ -70,24 +73,24 @@ impl Moments {
             arrivals: Vec::new(),
             keys: Vec::new(),
         };
-        moments.ask("pretxnopen", &moments.common, false)?;
-        moments.is_open = true;
-        Ok(moments)
+        hooks.call("pretxnopen", &hooks.common, false)?;
+        hooks.is_open = true;
+        Ok(hooks)
     }
 
     /// Another transaction of the same repository begins, unless a hook refuses.
-    pub(crate) fn another(&self, description: &str) -> Result<Moments, RepoError> {
-        Moments::open(&self.hooks, description)
+    pub(crate) fn open_another(&self, description: &str) -> Result<TransactionHooks, RepoError> {
+        TransactionHooks::open(&self.hooks, description)
     }
 
     /// Whether any hook may want to see what is pending.
-    pub(crate) fn anybody_looks(&self) -> bool {
-        LOOKING.iter().any(|kind| self.hooks.listens(kind))
+    pub(crate) fn has_pending_readers(&self) -> bool {
+        PENDING_READERS.iter().any(|kind| self.hooks.has_hook(kind))
     }
 
     /// A new changeset.
-    pub(crate) fn commit(&mut self, node: &Node, parents: &[Node; 2]) {
-        self.commits.push(Facts::from([
+    pub(crate) fn add_commit(&mut self, node: &Node, parents: &[Node; 2]) {
+        self.commits.push(HookArgs::from([
             ("node", node.to_hex().to_vec()),
             ("parent1", parents[0].to_hex().to_vec()),
             ("parent2", hex_or_empty(Some(&parents[1]))),
@@ -95,7 +98,7 @@ impl Moments {
     }
 
     /// What comes, comes from elsewhere.
-    pub(crate) fn arrives_from(&mut self, origin: &Origin) {
+    pub(crate) fn set_origin(&mut self, origin: &ExchangeOrigin) {
         self.common.insert("source", origin.source.into());
         self.common.insert("url", origin.url.clone());
         if origin.in_bundle2 {
@@ -104,23 +107,23 @@ impl Moments {
     }
 
     /// Changesets will come from elsewhere, unless a hook refuses.
-    pub(crate) fn expect(&mut self, origin: &Origin) -> Result<(), RepoError> {
-        self.arrives_from(origin);
-        self.ask("prechangegroup", &self.common, false)
+    pub(crate) fn begin_changegroup(&mut self, origin: &ExchangeOrigin) -> Result<(), RepoError> {
+        self.set_origin(origin);
+        self.call("prechangegroup", &self.common, false)
     }
 
     /// Something of another repository is the reason.
-    pub(crate) fn comes_from(&mut self, source: &'static str, url: Vec<u8>) {
+    pub(crate) fn set_source(&mut self, source: &'static str, url: Vec<u8>) {
         self.common.insert("source", source.as_bytes().to_vec());
         self.common.insert("url", url);
     }
 
     /// Somebody elsewhere sets a key, such as a bookmark. By then phases may have `moved`.
     /// `part` is the number of the part that it came in, if it came as a key.
-    pub(crate) fn key(&mut self, key: &KeyMove, part: Option<u32>, moved: bool) {
+    pub(crate) fn add_pushkey(&mut self, key: &PushKey, part: Option<u32>, moved: bool) {
         if !["prepushkey", "pushkey"]
             .iter()
-            .any(|kind| self.hooks.listens(kind))
+            .any(|kind| self.hooks.has_hook(kind))
         {
             return;
         }
@@ -136,7 +139,7 @@ impl Moments {
             after.insert("ret", b"1".to_vec());
             after
         };
-        self.keys.push(Setting {
+        self.keys.push(PushKeyCall {
             before,
             after,
             asked: part.map(|part| (part, key.clone())),
@@ -144,29 +147,29 @@ impl Moments {
     }
 
     /// They have come; some of them new.
-    pub(crate) fn arrived(&mut self, nodes: Vec<Node>) {
+    pub(crate) fn add_changegroup(&mut self, nodes: Vec<Node>) {
         let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
             return;
         };
         self.common.insert("node", first.to_hex().to_vec());
         self.common.insert("node_last", last.to_hex().to_vec());
         let facts = self.common.clone();
-        self.arrivals.push(Arrival { facts, nodes });
+        self.arrivals.push(ReceivedChangegroup { facts, nodes });
     }
 
     /// Where phases begin will be written anew.
-    pub(crate) fn phases_move(&mut self) {
+    pub(crate) fn set_phases_moved(&mut self) {
         self.common.insert("phases_moved", b"1".to_vec());
     }
 
     /// So many obsolescence markers are added, which may be none.
-    pub(crate) fn markers_added(&mut self, count: usize) {
+    pub(crate) fn set_marker_count(&mut self, count: usize) {
         let count = count.to_string().into_bytes();
         self.common.insert("new_obsmarkers", count);
     }
 
     /// What is committed comes from a bundle.
-    pub(crate) fn received(&mut self, nodes: &[Node], source: &str, url: Vec<u8>) {
+    pub(crate) fn set_restored_changesets(&mut self, nodes: &[Node], source: &str, url: Vec<u8>) {
         let hex = |node: &Node| node.to_hex().to_vec();
         if let (Some(first), Some(last)) = (nodes.first(), nodes.last()) {
             self.common.insert("node", hex(first));
@@ -178,14 +181,14 @@ impl Moments {
     }
 
     /// Bookmarks are written anew, without a change.
-    pub(crate) fn bookmarks_written(&mut self) {
+    pub(crate) fn set_bookmarks_written(&mut self) {
         self.common.insert("bookmark_moved", b"1".to_vec());
     }
 
     /// Another phase of a changeset; a new one had none.
-    pub(crate) fn phase(&mut self, node: &Node, before: Option<Phase>, after: Phase) {
+    pub(crate) fn add_phase_change(&mut self, node: &Node, before: Option<Phase>, after: Phase) {
         let name = |phase: Phase| phase.name().as_bytes().to_vec();
-        self.phases.push(Facts::from([
+        self.phases.push(HookArgs::from([
             ("node", node.to_hex().to_vec()),
             ("oldphase", before.map(name).unwrap_or_default()),
             ("phase", name(after)),
@@ -193,7 +196,7 @@ impl Moments {
     }
 
     /// All bookmarks before and after.
-    pub(crate) fn bookmarks(
+    pub(crate) fn set_bookmark_changes(
         &mut self,
         before: &BTreeMap<Vec<u8>, Node>,
         after: &BTreeMap<Vec<u8>, Node>,
@@ -203,7 +206,7 @@ impl Moments {
         names.dedup();
         names.retain(|name| before.get(*name) != after.get(*name));
         let facts = names.into_iter().map(|name| {
-            Facts::from([
+            HookArgs::from([
                 ("bookmark", name.clone()),
                 ("node", hex_or_empty(after.get(name))),
                 ("oldnode", hex_or_empty(before.get(name))),
@@ -218,16 +221,16 @@ impl Moments {
     }
 
     /// Asks about each new changeset.
-    pub(crate) fn committing(&self) -> Result<(), RepoError> {
+    pub(crate) fn run_pretxncommit(&self) -> Result<(), RepoError> {
         let mut commits = self.commits.iter();
-        commits.try_for_each(|facts| self.ask("pretxncommit", facts, true))
+        commits.try_for_each(|facts| self.call("pretxncommit", facts, true))
     }
 
     /// Asks about changesets that have come from elsewhere. Where one is refused, what comes behind
     /// changesets, such as phases, has not happened yet as hooks see it.
-    pub(crate) fn receiving(&mut self) -> Result<(), RepoError> {
+    pub(crate) fn run_pretxnchangegroup(&mut self) -> Result<(), RepoError> {
         for arrival in &self.arrivals {
-            if let Err(refused) = self.ask("pretxnchangegroup", &arrival.facts, true) {
+            if let Err(refused) = self.call("pretxnchangegroup", &arrival.facts, true) {
                 self.common = arrival.facts.clone();
                 return Err(refused);
             }
@@ -236,10 +239,10 @@ impl Moments {
     }
 
     /// Asks about keys that are set from elsewhere.
-    pub(crate) fn setting_keys(&mut self) -> Result<(), RepoError> {
+    pub(crate) fn run_prepushkey(&mut self) -> Result<(), RepoError> {
         let pending = !self.arrivals.is_empty();
         for key in &self.keys {
-            if let Err(refused) = self.ask("prepushkey", &key.before, pending) {
+            if let Err(refused) = self.call("prepushkey", &key.before, pending) {
                 self.common.remove("bookmark_moved");
                 return Err(match (refused, &key.asked) {
                     (RepoError::Hook(words), Some((part, key))) => RepoError::KeyRefused {
@@ -255,88 +258,89 @@ impl Moments {
     }
 
     /// Asks whether the transaction may become final.
-    pub(crate) fn closing(&self) -> Result<(), RepoError> {
+    pub(crate) fn run_pretxnclose(&self) -> Result<(), RepoError> {
         for facts in &self.bookmarks {
-            self.ask("pretxnclose-bookmark", &self.with_common(facts), true)?;
+            self.call("pretxnclose-bookmark", &self.with_common(facts), true)?;
         }
         for facts in &self.phases {
-            self.ask("pretxnclose-phase", &self.with_common(facts), true)?;
+            self.call("pretxnclose-phase", &self.with_common(facts), true)?;
         }
-        self.ask("pretxnclose", &self.common, true)
+        self.call("pretxnclose", &self.common, true)
     }
 
     /// Asks whether a transaction may become final that shows nothing of what is pending.
-    pub(crate) fn closing_unseen(&self) -> Result<(), RepoError> {
-        self.ask("pretxnclose", &self.common, false)
+    pub(crate) fn run_pretxnclose_without_pending(&self) -> Result<(), RepoError> {
+        self.call("pretxnclose", &self.common, false)
     }
 
     /// The transaction is final.
-    pub(crate) fn closed(mut self) {
+    pub(crate) fn run_txnclose(mut self) {
         self.is_open = false;
         for key in std::mem::take(&mut self.keys) {
-            self.hooks.later("pushkey", key.after);
+            self.hooks.run_later("pushkey", key.after);
         }
         for facts in &self.bookmarks {
             let facts = self.with_common(facts);
-            self.hooks.later("txnclose-bookmark", facts);
+            self.hooks.run_later("txnclose-bookmark", facts);
         }
         for facts in &self.phases {
-            self.hooks.later("txnclose-phase", self.with_common(facts));
+            self.hooks
+                .run_later("txnclose-phase", self.with_common(facts));
         }
         let common = std::mem::take(&mut self.common);
-        self.hooks.later("txnclose", common);
-        for Arrival { mut facts, nodes } in std::mem::take(&mut self.arrivals) {
-            self.hooks.later("changegroup", facts.clone());
+        self.hooks.run_later("txnclose", common);
+        for ReceivedChangegroup { mut facts, nodes } in std::mem::take(&mut self.arrivals) {
+            self.hooks.run_later("changegroup", facts.clone());
             facts.remove("node_last");
             for node in nodes {
                 facts.insert("node", node.to_hex().to_vec());
-                self.hooks.later("incoming", facts.clone());
+                self.hooks.run_later("incoming", facts.clone());
             }
         }
     }
 
     /// The transaction has failed: undoes it and tells so, if there is anything to take back but
     /// small files.
-    pub(crate) fn undo(
+    pub(crate) fn roll_back_with(
         mut self,
         tell: bool,
         roll_back: impl FnOnce() -> Result<bool, RepoError>,
     ) -> Result<bool, RepoError> {
         if tell {
-            self.hooks.undoing(Undoing::Begins);
+            self.hooks.on_rollback(RollbackStage::Started);
         }
-        self.aborted();
+        self.run_txnabort();
         let done = roll_back();
         match &done {
-            Ok(_) if tell => self.hooks.undoing(Undoing::Done),
+            Ok(_) if tell => self.hooks.on_rollback(RollbackStage::Done),
             Ok(_) => {}
-            Err(_) => self.hooks.undoing(Undoing::Failed),
+            Err(_) => self.hooks.on_rollback(RollbackStage::Failed),
         }
         done
     }
 
-    fn aborted(&mut self) {
+    fn run_txnabort(&mut self) {
         self.is_open = false;
         // Nobody can refuse what is refused already.
-        let _ = self.hooks.ask("txnabort", &self.common, false);
+        let _ = self.hooks.run_now("txnabort", &self.common, false);
     }
 
-    fn with_common(&self, facts: &Facts) -> Facts {
+    fn with_common(&self, facts: &HookArgs) -> HookArgs {
         let mut all = self.common.clone();
         all.extend(facts.iter().map(|(name, value)| (*name, value.clone())));
         all
     }
 
-    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), RepoError> {
-        let asked = self.hooks.ask(kind, facts, pending);
+    fn call(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), RepoError> {
+        let asked = self.hooks.run_now(kind, facts, pending);
         asked.map_err(RepoError::Hook)
     }
 }
 
-impl Drop for Moments {
+impl Drop for TransactionHooks {
     fn drop(&mut self) {
         if self.is_open {
-            self.aborted();
+            self.run_txnabort();
         }
     }
 }

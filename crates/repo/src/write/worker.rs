@@ -1,7 +1,7 @@
 //! Threads that write what is received, each files of its own.
 //!
 //! Whoever receives takes the stream apart and gathers pieces in batches. The first batch that is
-//! full starts the thread; what is less is done when the lane is brought to rest, without one.
+//! full starts the thread; what is less is done when the worker is brought to rest, without one.
 
 use crate::format::RepoError;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 /// Bytes from which on a batch is full.
 const FULL: usize = 256 << 10;
 
-/// What is gathered for a worker.
+/// What is gathered for a handler.
 pub(crate) trait Batch: Default + Send + 'static {
     /// Bytes that it takes.
     fn len(&self) -> usize;
@@ -24,7 +24,7 @@ pub(crate) trait Batch: Default + Send + 'static {
 }
 
 /// Writes what comes.
-pub(crate) trait Worker: Send + 'static {
+pub(crate) trait BatchHandler: Send + 'static {
     /// What it is given at a time.
     type Batch: Batch;
 
@@ -32,15 +32,15 @@ pub(crate) trait Worker: Send + 'static {
     ///
     /// # Errors
     /// What is damaged; what the storage answers.
-    fn work(&mut self, batch: Self::Batch) -> Result<(), RepoError>;
+    fn handle(&mut self, batch: Self::Batch) -> Result<(), RepoError>;
 }
 
-/// A worker with what waits for it.
+/// A handler with what waits for it.
 #[derive(Debug)]
-pub(crate) struct Lane<W: Worker> {
-    state: State<W>,
+pub(crate) struct Worker<H: BatchHandler> {
+    state: WorkerState<H>,
     /// What the thread has not been given yet.
-    batch: W::Batch,
+    batch: H::Batch,
     /// Full batches that may wait.
     most: usize,
     /// Bytes of the batches that wait.
@@ -48,41 +48,41 @@ pub(crate) struct Lane<W: Worker> {
 }
 
 #[derive(Debug)]
-enum State<W: Worker> {
-    Resting(W),
-    Busy {
-        sender: SyncSender<W::Batch>,
-        thread: JoinHandle<(W, Result<(), RepoError>)>,
+enum WorkerState<H: BatchHandler> {
+    Idle(H),
+    Running {
+        sender: SyncSender<H::Batch>,
+        thread: JoinHandle<(H, Result<(), RepoError>)>,
     },
     /// Only while it changes.
-    Between,
+    Moved,
 }
 
-impl<W: Worker> Lane<W> {
-    /// A lane where `most` full batches may wait.
-    pub fn new(worker: W, most: usize) -> Lane<W> {
-        Lane {
+impl<H: BatchHandler> Worker<H> {
+    /// A worker where `most` full batches may wait.
+    pub fn new(handler: H, most: usize) -> Worker<H> {
+        Worker {
             most,
-            state: State::Resting(worker),
-            batch: W::Batch::default(),
+            state: WorkerState::Idle(handler),
+            batch: H::Batch::default(),
             waiting: Arc::default(),
         }
     }
 
     /// Bytes that wait.
-    pub fn load(&self) -> usize {
+    pub fn queued_bytes(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// What is gathered for the worker.
-    pub fn batch(&mut self) -> &mut W::Batch {
+    /// What is gathered for the handler.
+    pub fn batch(&mut self) -> &mut H::Batch {
         &mut self.batch
     }
 
     /// Hands the batch to the thread if it is full; waits if too many wait there already.
     ///
     /// # Errors
-    /// What the worker has met.
+    /// What the handler has met.
     pub fn send_full(&mut self) -> Result<(), RepoError> {
         match self.batch.is_full() {
             true => self.send(),
@@ -93,25 +93,25 @@ impl<W: Worker> Lane<W> {
     /// Hands the batch to the thread.
     ///
     /// # Errors
-    /// What the worker has met.
+    /// What the handler has met.
     pub fn send(&mut self) -> Result<(), RepoError> {
         let batch = std::mem::take(&mut self.batch);
         self.start();
         self.waiting.fetch_add(batch.len(), Ordering::Relaxed);
         match &self.state {
-            State::Busy { sender, .. } if sender.send(batch).is_ok() => Ok(()),
+            WorkerState::Running { sender, .. } if sender.send(batch).is_ok() => Ok(()),
             // The thread ended before its time.
-            _ => self.rest().map(drop),
+            _ => self.drain().map(drop),
         }
     }
 
     fn start(&mut self) {
-        self.state = match std::mem::replace(&mut self.state, State::Between) {
-            State::Resting(worker) => {
+        self.state = match std::mem::replace(&mut self.state, WorkerState::Moved) {
+            WorkerState::Idle(handler) => {
                 let (sender, batches) = sync_channel(self.most);
                 let waiting = Arc::clone(&self.waiting);
-                let thread = std::thread::spawn(move || run(worker, &batches, &waiting));
-                State::Busy { sender, thread }
+                let thread = std::thread::spawn(move || run(handler, &batches, &waiting));
+                WorkerState::Running { sender, thread }
             }
             other => other,
         };
@@ -120,77 +120,79 @@ impl<W: Worker> Lane<W> {
     /// Ends the thread when everything is done, the batch included.
     ///
     /// # Errors
-    /// What the worker has met.
-    pub fn rest(&mut self) -> Result<&mut W, RepoError> {
-        self.state = match std::mem::replace(&mut self.state, State::Between) {
-            State::Busy { sender, thread } => {
+    /// What the handler has met.
+    pub fn drain(&mut self) -> Result<&mut H, RepoError> {
+        self.state = match std::mem::replace(&mut self.state, WorkerState::Moved) {
+            WorkerState::Running { sender, thread } => {
                 drop(sender);
                 let done = thread.join();
-                let (worker, done) = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                let (handler, done) = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 self.waiting.store(0, Ordering::Relaxed);
-                self.state = State::Resting(worker);
+                self.state = WorkerState::Idle(handler);
                 done?;
-                return self.rest();
+                return self.drain();
             }
             resting => resting,
         };
         let last = std::mem::take(&mut self.batch);
-        let worker = self.worker();
-        worker.work(last)?;
-        Ok(worker)
+        let handler = self.handler();
+        handler.handle(last)?;
+        Ok(handler)
     }
 
     /// Works off the batch, unless a thread does.
     ///
     /// # Errors
-    /// What the worker has met.
-    pub fn rest_unless_busy(&mut self) -> Result<(), RepoError> {
+    /// What the handler has met.
+    pub fn drain_unless_running(&mut self) -> Result<(), RepoError> {
         match self.state {
-            State::Busy { .. } => Ok(()),
-            _ => self.rest().map(drop),
+            WorkerState::Running { .. } => Ok(()),
+            _ => self.drain().map(drop),
         }
     }
 
-    /// The worker of a lane that rests.
-    pub fn worker(&mut self) -> &mut W {
+    /// The handler of a worker that rests.
+    pub fn handler(&mut self) -> &mut H {
         match &mut self.state {
-            State::Resting(worker) => worker,
-            _ => unreachable!("a lane is brought to rest before its worker is looked at"),
+            WorkerState::Idle(handler) => handler,
+            _ => unreachable!("a worker is brought to rest before its handler is looked at"),
         }
     }
 
-    /// The worker of a lane that rests, for good.
-    pub fn into_worker(mut self) -> W {
-        match std::mem::replace(&mut self.state, State::Between) {
-            State::Resting(worker) => worker,
-            _ => unreachable!("a lane is brought to rest before its worker is taken"),
+    /// The handler of a worker that rests, for good.
+    pub fn into_handler(mut self) -> H {
+        match std::mem::replace(&mut self.state, WorkerState::Moved) {
+            WorkerState::Idle(handler) => handler,
+            _ => unreachable!("a worker is brought to rest before its handler is taken"),
         }
     }
 }
 
-/// Nothing is written any more once the lane is gone.
-impl<W: Worker> Drop for Lane<W> {
+/// Nothing is written any more once the worker is gone.
+impl<H: BatchHandler> Drop for Worker<H> {
     fn drop(&mut self) {
-        if let State::Busy { sender, thread } = std::mem::replace(&mut self.state, State::Between) {
+        if let WorkerState::Running { sender, thread } =
+            std::mem::replace(&mut self.state, WorkerState::Moved)
+        {
             drop(sender);
             let _ = thread.join();
         }
     }
 }
 
-fn run<W: Worker>(
-    mut worker: W,
-    batches: &mpsc::Receiver<W::Batch>,
+fn run<H: BatchHandler>(
+    mut handler: H,
+    batches: &mpsc::Receiver<H::Batch>,
     waiting: &AtomicUsize,
-) -> (W, Result<(), RepoError>) {
+) -> (H, Result<(), RepoError>) {
     for batch in batches {
         let len = batch.len();
-        if let Err(error) = worker.work(batch) {
-            return (worker, Err(error));
+        if let Err(error) = handler.handle(batch) {
+            return (handler, Err(error));
         }
         waiting.fetch_sub(len, Ordering::Relaxed);
     }
-    (worker, Ok(()))
+    (handler, Ok(()))
 }
 
 #[cfg(test)]
@@ -213,10 +215,10 @@ mod tests {
         }
     }
 
-    impl Worker for Notes {
+    impl BatchHandler for Notes {
         type Batch = Pieces;
 
-        fn work(&mut self, batch: Pieces) -> Result<(), RepoError> {
+        fn handle(&mut self, batch: Pieces) -> Result<(), RepoError> {
             for piece in batch.0 {
                 if piece == 0 {
                     return Err(Interrupted.into());
@@ -227,41 +229,41 @@ mod tests {
         }
     }
 
-    fn fill(lane: &mut Lane<Notes>, pieces: Range<usize>) -> Result<(), RepoError> {
+    fn fill(worker: &mut Worker<Notes>, pieces: Range<usize>) -> Result<(), RepoError> {
         for piece in pieces {
-            lane.batch().0.push(piece);
-            lane.send_full()?;
+            worker.batch().0.push(piece);
+            worker.send_full()?;
         }
         Ok(())
     }
 
     #[test]
     fn what_is_little_needs_no_thread() {
-        let mut lane = Lane::new(Notes::default(), 4);
-        fill(&mut lane, 1..10).unwrap();
-        assert!(matches!(lane.state, State::Resting(_)));
-        assert_eq!(lane.rest().unwrap().0.len(), 9);
+        let mut worker = Worker::new(Notes::default(), 4);
+        fill(&mut worker, 1..10).unwrap();
+        assert!(matches!(worker.state, WorkerState::Idle(_)));
+        assert_eq!(worker.drain().unwrap().0.len(), 9);
     }
 
     #[test]
     fn everything_is_done_in_order_before_a_lane_rests() {
-        let mut lane = Lane::new(Notes::default(), 4);
+        let mut worker = Worker::new(Notes::default(), 4);
         for round in 0..3 {
-            fill(&mut lane, 1 + round * 10_000..1 + (round + 1) * 10_000).unwrap();
-            assert!(matches!(lane.state, State::Busy { .. }));
-            lane.rest().unwrap();
-            assert_eq!(lane.load(), 0);
+            fill(&mut worker, 1 + round * 10_000..1 + (round + 1) * 10_000).unwrap();
+            assert!(matches!(worker.state, WorkerState::Running { .. }));
+            worker.drain().unwrap();
+            assert_eq!(worker.queued_bytes(), 0);
         }
-        assert!(lane.into_worker().0.into_iter().eq(1..=30_000));
+        assert!(worker.into_handler().0.into_iter().eq(1..=30_000));
     }
 
     #[test]
     fn an_error_shows_at_the_latest_when_the_lane_rests() {
-        let mut lane = Lane::new(Notes::default(), 4);
-        fill(&mut lane, 1..100).unwrap();
-        lane.batch().0.push(0);
-        let later = fill(&mut lane, 100..50_000);
-        assert!(later.and(lane.rest().map(drop)).is_err());
-        assert_eq!(lane.worker().0.len(), 99);
+        let mut worker = Worker::new(Notes::default(), 4);
+        fill(&mut worker, 1..100).unwrap();
+        worker.batch().0.push(0);
+        let later = fill(&mut worker, 100..50_000);
+        assert!(later.and(worker.drain().map(drop)).is_err());
+        assert_eq!(worker.handler().0.len(), 99);
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn kind(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
-    let found = engine.view().unstable()?;
+    let found = engine.view().instabilities()?;
     let revs: BTreeSet<Rev> = match name {
         "obsolete" => found.obsolete,
         "phasedivergent" => found.phase_divergent,
@@ -66,7 +66,7 @@ pub(super) fn hidden(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
-    Ok(shown(engine, engine.view().hidden_from_owner()?))
+    Ok(shown(engine, engine.view().hidden_changesets()?))
 }
 
 /// Changesets and all that stand in their place.

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use varve_base::storage::read_if_there;
 use varve_config::hgrc::{Files, Hgrc, HgrcError};
 use varve_repo::Evolution;
-use varve_repo::hooks::{HookSet, Script};
+use varve_repo::hooks::{ConfiguredHooks, HookCommand};
 
 /// The configuration of one repository.
 #[derive(Clone, Debug)]
@@ -60,12 +60,12 @@ impl RepositoryConfig {
     }
 
     /// The hooks that there are, also those that are not run.
-    pub(super) fn hooks(&self) -> Result<HookSet, HgrcError> {
-        HookSet::read(self.with_strangers.as_ref().unwrap_or(&self.values))
+    pub(super) fn hooks(&self) -> Result<ConfiguredHooks, HgrcError> {
+        ConfiguredHooks::read(self.with_strangers.as_ref().unwrap_or(&self.values))
     }
 
     /// Whether the hook may be run.
-    pub(super) fn trusts(&self, script: &Script) -> bool {
+    pub(super) fn trusts(&self, script: &HookCommand) -> bool {
         let mut known = self.values.section("hooks").iter();
         self.is_trusted
             && known.any(|item| (&item.key, &item.value) == (&script.name, &script.command))

@@ -8,7 +8,9 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::HgrcError;
 use varve_exchange::server::unbundle::PushWords;
-use varve_repo::hooks::{Facts, Given, HookSet, Hooks, Script, Undoing, followers};
+use varve_repo::hooks::{
+    ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
+};
 
 /// Bytes of what one hook says that go to the client.
 const HEARD: u64 = 1 << 20;
@@ -16,15 +18,15 @@ const HEARD: u64 = 1 << 20;
 /// The hooks of one push.
 #[derive(Debug)]
 pub(super) struct PushHooks {
-    set: HookSet,
+    set: ConfiguredHooks,
     config: RepositoryConfig,
     /// The repository, where hooks run.
     folder: PathBuf,
     words: Arc<PushWords>,
     /// What is told when all locks are gone.
-    later: Mutex<Vec<(&'static str, Facts)>>,
+    later: Mutex<Vec<(&'static str, HookArgs)>>,
     /// What who pushes wants them to know.
-    given: Mutex<Given>,
+    given: Mutex<PushVars>,
 }
 
 impl PushHooks {
@@ -61,16 +63,22 @@ impl PushHooks {
         }
     }
 
-    fn given_now(&self) -> Given {
+    fn given_now(&self) -> PushVars {
         let given = self.given.lock();
         given.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, Facts)>> {
+    fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, HookArgs)>> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, kind: &str, script: &Script, facts: &Facts, pending: bool) -> Result<(), String> {
+    fn run(
+        &self,
+        kind: &str,
+        script: &HookCommand,
+        facts: &HookArgs,
+        pending: bool,
+    ) -> Result<(), String> {
         if !self.config.trusts(script) {
             let name = String::from_utf8_lossy(&script.name);
             return Err(format!("untrusted hook {name} not executed"));
@@ -95,13 +103,13 @@ impl PushHooks {
 }
 
 impl Hooks for PushHooks {
-    fn listens(&self, kind: &str) -> bool {
+    fn has_hook(&self, kind: &str) -> bool {
         self.set.of(kind).next().is_some()
     }
 
-    fn ask(&self, kind: &'static str, facts: &Facts, pending: bool) -> Result<(), String> {
+    fn run_now(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), String> {
         for follower in followers(kind) {
-            self.set.of(follower).try_for_each(Script::check)?;
+            self.set.of(follower).try_for_each(HookCommand::check)?;
         }
         for script in self.set.of(kind) {
             self.run(kind, script, facts, pending)?;
@@ -109,22 +117,22 @@ impl Hooks for PushHooks {
         Ok(())
     }
 
-    fn later(&self, kind: &'static str, facts: Facts) {
-        if self.listens(kind) {
+    fn run_later(&self, kind: &'static str, facts: HookArgs) {
+        if self.has_hook(kind) {
             self.queue().push((kind, facts));
         }
     }
 
-    fn given(&self, given: Given) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
+    fn set_push_vars(&self, vars: PushVars) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = vars;
     }
 
-    fn undoing(&self, how: Undoing) {
-        let words: &[u8] = match how {
+    fn on_rollback(&self, stage: RollbackStage) {
+        let words: &[u8] = match stage {
             // Said of the whole, whichever part it was that failed.
-            Undoing::Begins => b"transaction abort!\n",
-            Undoing::Done => b"rollback completed\n",
-            Undoing::Failed => b"rollback failed - please run hg recover\n",
+            RollbackStage::Started => b"transaction abort!\n",
+            RollbackStage::Done => b"rollback completed\n",
+            RollbackStage::Failed => b"rollback failed - please run hg recover\n",
         };
         self.words.say_of_all(words);
     }

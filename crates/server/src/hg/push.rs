@@ -15,7 +15,7 @@ use std::time::Duration;
 use varve_exchange::client::peer::HttpOptions;
 use varve_exchange::server::unbundle::{Push, PushWords};
 use varve_exchange::server::wire::Bundle1;
-use varve_repo::{LockWait, Opening, Repository, StorageSettings};
+use varve_repo::{LockWait, OpenOptions, Repository, StorageSettings};
 
 /// `ui.timeout` where nobody sets it: seconds that a lock is waited for.
 const TIMEOUT: i64 = 600;
@@ -32,12 +32,12 @@ pub(super) fn receive(
     let folder = repos.path(&found.folder);
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let hooks = Arc::new(PushHooks::new(config, folder, &words)?);
-    let opening = Opening {
+    let opening = OpenOptions {
         hooks: Some(hooks.clone()),
         pending: false,
     };
     let storage = Arc::clone(repos.storage());
-    let repository = Repository::open_as(storage, Path::new(&found.folder), opening)?;
+    let repository = Repository::open_with(storage, Path::new(&found.folder), opening)?;
     let lookup = |section: &str, name: &str| config.values.text(section, name);
     let settings = StorageSettings::read(&lookup)?;
     let timeout = config.values.integer("ui", "timeout")?.unwrap_or(TIMEOUT);
@@ -53,8 +53,8 @@ pub(super) fn receive(
         downloads: Some(&HttpOptions::default()),
         wait: LockWait {
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),
-            silent: Duration::MAX,
-            tell: &|_| {},
+            notify_after: Duration::MAX,
+            on_event: &|_| {},
             stop: &repos.server().hurry,
         },
         words: &words,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{
-    CommitBatch, FileChange, FileKind, FileText, Lock, NewMarker, Node, Place, RepoView,
+    BaseDir, CommitBatch, FileChange, FileKind, FileText, Lock, NewMarker, Node, RepoView,
     Repository, Rev,
 };
 
@@ -105,7 +105,7 @@ pub fn amend(
         };
         batch.change(&mut files, &write)?;
     }
-    let node = batch.conclude(files, &words.changeset(old.parents))?;
+    let node = batch.commit_files(files, &words.changeset(old.parents))?;
     let mut bookmarks = batch.bookmarks().clone();
     let at_old = bookmarks.values_mut().filter(|at| **at == old.node);
     if at_old.map(|at| *at = node).count() > 0 {
@@ -118,7 +118,7 @@ pub fn amend(
             old: old.node,
             new: node,
             date: marker.date,
-            facts: &[
+            metadata: &[
                 (b"ef1", effects.to_string().as_bytes()),
                 (b"operation", b"amend"),
                 (b"user", marker.user),
@@ -126,14 +126,16 @@ pub fn amend(
         })?;
     }
     for name in [&b"dirstate"[..], b"branch"] {
-        batch.transaction().keep(Place::Hg, name);
+        batch.transaction().keep_backup(BaseDir::Hg, name);
     }
-    if batch.transaction().anybody_looks() {
+    if batch.transaction().has_pending_readers() {
         let mut after = dirstate.clone();
         note_committed(&mut after, &reading.seen, status, boundary);
         after.set_parents([node, Node::NULL]);
         if let Some(bytes) = after.pending(repository)? {
-            batch.transaction().foretell(Place::Hg, b"dirstate", bytes);
+            batch
+                .transaction()
+                .write_pending(BaseDir::Hg, b"dirstate", bytes);
         }
     }
     let (node, lock) = batch.finish_locked()?;

@@ -13,7 +13,7 @@ use crate::{
 use varve_base::Interrupt;
 use varve_lang::patterns::PathCheck;
 use varve_repo::{
-    CommitBatch, FileChange, FileKind, Lock, NewChangeset, Node, Phase, Place, RepoView,
+    BaseDir, CommitBatch, FileChange, FileKind, Lock, NewChangeset, Node, Phase, RepoView,
     Repository, WriteOptions,
 };
 
@@ -62,7 +62,7 @@ pub fn commit(
 ) -> Result<Node, WorkdirError> {
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
-    let mut batch = repository.begin_seen(place.lock, place.seen, place.options)?;
+    let mut batch = repository.begin_with_view(place.lock, place.seen, place.options)?;
     let mut files = batch.files_from(dirstate.parents())?;
     let removed = status.removed.iter();
     for path in removed.filter(|path| is_in_parents(dirstate, path)) {
@@ -80,17 +80,19 @@ pub fn commit(
         };
         batch.change(&mut files, &write)?;
     }
-    let node = batch.conclude(files, &words.changeset(dirstate.parents()))?;
+    let node = batch.commit_files(files, &words.changeset(dirstate.parents()))?;
     move_bookmark(repository, &mut batch, dirstate.parents(), node)?;
     for name in [&b"dirstate"[..], b"branch"] {
-        batch.transaction().keep(Place::Hg, name);
+        batch.transaction().keep_backup(BaseDir::Hg, name);
     }
-    if batch.transaction().anybody_looks() {
+    if batch.transaction().has_pending_readers() {
         let mut after = dirstate.clone();
         note_committed(&mut after, &reading.seen, status, boundary);
         after.set_parents([node, Node::NULL]);
         if let Some(bytes) = after.pending(repository)? {
-            batch.transaction().foretell(Place::Hg, b"dirstate", bytes);
+            batch
+                .transaction()
+                .write_pending(BaseDir::Hg, b"dirstate", bytes);
         }
     }
     batch.finish()?;

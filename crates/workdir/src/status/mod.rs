@@ -18,7 +18,7 @@ pub use revisions::{copies_against, copies_between, status_against, status_betwe
 use std::path::Path;
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Audience, Locked, RepoError, Repository};
+use varve_repo::{LockKind, RepoError, Repository, ViewFilter};
 
 /// Which files are listed besides those that changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,7 +162,7 @@ pub fn working_status(request: &StatusRequest<'_>) -> Result<WorkingStatus, Work
     if !unsure.is_empty() {
         // From before the files are read. Without a writable `.hg` nothing will be remembered.
         boundary = Dirstate::clock(request.repository).unwrap_or_default();
-        let view = request.repository.view_for(Audience::Everything)?;
+        let view = request.repository.view_for(ViewFilter::Unfiltered)?;
         let first = view.changelog().rev(&request.dirstate.parents()[0]);
         let text = view.manifest_text(first)?;
         let baseline = Baseline::of_text(request.repository.root(), &view, &text);
@@ -202,7 +202,7 @@ impl WorkingStatus {
         if !useful {
             return Ok(());
         }
-        let lock = match request.repository.lock_now(Locked::WorkingCopy) {
+        let lock = match request.repository.try_lock(LockKind::WorkingCopy) {
             Ok(lock) => lock,
             // Held by somebody, or the repository may only be read.
             Err(RepoError::LockHeld { .. } | RepoError::Storage(_)) => return Ok(()),

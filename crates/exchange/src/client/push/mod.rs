@@ -20,7 +20,7 @@ use crate::format::changegroup::Version;
 use crate::generate::PAYLOAD_CHUNK;
 use crate::generate::{SectionSizes, Selection, write_changegroup};
 use std::io::Write;
-use varve_repo::hooks::Given;
+use varve_repo::hooks::PushVars;
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
 
@@ -70,7 +70,7 @@ pub struct PushPlan<'a> {
     /// Bookmarks that change.
     pub bookmarks: Vec<PushedBookmark>,
     /// What the hooks of the other side are told.
-    pub variables: Given,
+    pub variables: PushVars,
 }
 
 /// What may be told about a part that was written.

@@ -35,8 +35,8 @@ use heads::ExpectedHeads;
 use std::fmt;
 use std::io::{self, Cursor, Read};
 use varve_base::Silent;
-use varve_repo::hooks::{Given, Hooks, KeyMove};
-use varve_repo::{Lock, LockWait, Locked, ReceiveReport, RepoError, Repository, WriteOptions};
+use varve_repo::hooks::{Hooks, PushKey, PushVars};
+use varve_repo::{Lock, LockKind, LockWait, ReceiveReport, RepoError, Repository, WriteOptions};
 
 /// As hooks learn it, and the name of the transaction.
 const SOURCE: &str = "serve";
@@ -105,12 +105,12 @@ impl Push<'_> {
         mut body: impl Read,
     ) -> Result<WireResponse, ExchangeError> {
         let expected = ExpectedHeads::parse(request)?;
-        self.hooks.given(Given::new());
+        self.hooks.set_push_vars(PushVars::new());
         // A client that sends slowly must not keep others from writing.
         let mut bundle = Spool::default();
         io::copy(&mut body, &mut bundle).map_err(ExchangeError::Read)?;
         bundle.rewind().map_err(ExchangeError::Read)?;
-        let lock = self.repository.lock(Locked::Store, &self.wait)?;
+        let lock = self.repository.lock(LockKind::Store, &self.wait)?;
         if !expected.are_those_of(&*self.repository.view()?) {
             if self.words.are_heard() {
                 self.words.say("", format!("abort: {CHANGED}").as_bytes());
@@ -154,7 +154,7 @@ impl Push<'_> {
         }
         let words = self.words.take();
         if !is_bundle2 {
-            let stored = applied.iter().flat_map(|report| &report.arrived);
+            let stored = applied.iter().flat_map(|report| &report.changegroups);
             let number = stored.map(|arrived| reply::code(arrived.heads)).sum();
             return Ok(numbered(number, &words.joined()));
         }
@@ -171,15 +171,15 @@ impl Push<'_> {
     /// What is wrong with the arguments; locks that do not get free; what is damaged.
     pub fn pushkey(&self, request: &WireRequest) -> Result<WireResponse, ExchangeError> {
         let value = |name| request.need(name).map(<[u8]>::to_vec);
-        let key = KeyMove {
+        let key = PushKey {
             namespace: value("namespace")?,
             key: value("key")?,
             old: value("old")?,
             new: value("new")?,
         };
         let mut facts = key.facts();
-        self.hooks.given(Given::new());
-        if let Err(refused) = self.hooks.ask("prepushkey", &facts, false) {
+        self.hooks.set_push_vars(PushVars::new());
+        if let Err(refused) = self.hooks.run_now("prepushkey", &facts, false) {
             let words = format!("pushkey-abort: {refused}\n");
             self.words.say("", words.as_bytes());
             return Ok(numbered(0, &self.words.take().joined()));
@@ -187,7 +187,7 @@ impl Push<'_> {
         let done = self.set_key(&key);
         let number = i64::from(*done.as_ref().unwrap_or(&false));
         facts.insert("ret", number.to_string().into_bytes());
-        self.hooks.later("pushkey", facts);
+        self.hooks.run_later("pushkey", facts);
         (self.after_locks)();
         match done {
             Err(ExchangeError::Repo(RepoError::Hook(words))) => {
@@ -200,7 +200,7 @@ impl Push<'_> {
     }
 
     /// Sets a key in a transaction of its own.
-    fn set_key(&self, key: &KeyMove) -> Result<bool, ExchangeError> {
+    fn set_key(&self, key: &PushKey) -> Result<bool, ExchangeError> {
         let description = match &key.namespace[..] {
             b"bookmarks" => "bookmarks",
             b"phases" => "pushkey-phase",
@@ -214,7 +214,7 @@ impl Push<'_> {
         if key.namespace == b"obsolete" && !self.takes_markers {
             return Err(ExchangeError::MarkersNotEnabled);
         }
-        let lock = self.repository.lock(Locked::Store, &self.wait)?;
+        let lock = self.repository.lock(LockKind::Store, &self.wait)?;
         let receiver = self.repository.receive(lock, self.write, description);
         let mut receiver = receiver?;
         match set_key(&mut receiver, key, self.takes_markers) {

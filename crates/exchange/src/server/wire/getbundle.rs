@@ -19,7 +19,7 @@ use crate::server::unbundle::failure;
 use std::io::Write;
 use std::sync::Arc;
 use varve_codec::CodecId;
-use varve_repo::{RepoView, Repository, markers_as_version_0};
+use varve_repo::{RepoView, Repository, encode_markers_v0};
 use varve_revlog::{Node, Rev};
 
 /// Plans the answer. Everything that the request may be refused for is found here, before the
@@ -337,7 +337,7 @@ fn relevant_markers(
     let markers = view.relevant_markers(&nodes.collect::<Vec<_>>())?;
     Ok(match version {
         MarkerVersion::One => markers,
-        MarkerVersion::Zero => markers_as_version_0(&markers)?,
+        MarkerVersion::Zero => encode_markers_v0(&markers)?,
     })
 }
 

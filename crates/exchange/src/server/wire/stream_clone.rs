@@ -61,7 +61,7 @@ impl StreamClone {
         if !Self::is_allowed(view, settings) {
             return Err(ExchangeError::NoStreamClone);
         }
-        let mut state = repo.store_state()?;
+        let mut state = repo.store_snapshot()?;
         if state.markers.is_some() && !reads_markers {
             return Err(ExchangeError::StreamWithMarkers);
         }
@@ -74,7 +74,7 @@ impl StreamClone {
                 .small
                 .push((StreamLocation::Store, name, state.phase_roots));
         }
-        for (name, bytes) in repo.caches_that_travel() {
+        for (name, bytes) in repo.streamed_caches() {
             clone
                 .small
                 .push((StreamLocation::Cache, name.into_bytes(), bytes));

@@ -6,7 +6,7 @@ use crate::ui::Abort;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundle::{Bundle, open_bundle};
 use varve_exchange::format::limits::BundleLimits;
-use varve_repo::Locked;
+use varve_repo::LockKind;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -34,7 +34,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
                 .hint("use 'hg unbundle'"),
         );
     };
-    let lock = session.lock(Locked::Store)?;
+    let lock = session.lock(LockKind::Store)?;
     drop(session.apply_packed(lock, packed, failed)?);
     session.after_locks()?;
     Ok(0)

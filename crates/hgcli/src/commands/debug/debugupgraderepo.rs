@@ -3,7 +3,7 @@
 use crate::arguments::{Command, Flag, Matches};
 use crate::context::Session;
 use crate::ui::Abort;
-use varve_repo::{Locked, Recompress, engine_of};
+use varve_repo::{LockKind, RecompressOptions, engine_of};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -58,12 +58,12 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     let mut write = settings.write_options(requirements);
     write.engine = settings.engine(new);
-    let how = Recompress {
+    let how = RecompressOptions {
         write,
         redelta: false,
     };
-    let working_copy = session.lock(Locked::WorkingCopy)?;
-    let store = session.lock(Locked::Store)?;
+    let working_copy = session.lock(LockKind::WorkingCopy)?;
+    let store = session.lock(LockKind::Store)?;
     let progress = session.progress.as_ref();
     let done = repository.recompress(&working_copy, &store, &how, progress, &session.stop)?;
     let (before, after) = (done.before, done.after);

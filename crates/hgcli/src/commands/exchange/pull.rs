@@ -15,7 +15,7 @@ use varve_exchange::client::discovery::{Common, Discovery};
 use varve_exchange::client::peer::{BundleRequest, Remote};
 use varve_exchange::format::bundle::open_bundle;
 use varve_exchange::format::limits::BundleLimits;
-use varve_repo::{Audience, Locked, Node};
+use varve_repo::{LockKind, Node, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -90,7 +90,7 @@ fn pull(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8,
     let arrived = match &arrival {
         Some(arrival) => {
             session.tell_arrived(arrival)?;
-            &arrival.report.arrived[..]
+            &arrival.report.changegroups[..]
         }
         None => &[],
     };
@@ -211,7 +211,7 @@ pub(crate) fn compare(
     heads: Option<&[Node]>,
     force: bool,
 ) -> Result<Common, Abort> {
-    let view = session.repository()?.view_for(Audience::Owner)?;
+    let view = session.repository()?.view_for(ViewFilter::Visible)?;
     let own = view.changelog().len();
     let is_here = |node: &Node| {
         let rev = view.changelog().rev(node);
@@ -273,7 +273,7 @@ pub(crate) fn apply(
     };
     // With the files of a store, all of its markers come, whether the server makes any or not.
     request.markers = exchanges && (request.streamed || remote.has_markers());
-    let lock = session.lock(Locked::Store)?;
+    let lock = session.lock(LockKind::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
     let applied = session.apply(lock, bundle, ("pull", source.hook_url()), way)?;
     let (arrival, _lock) = match applied {

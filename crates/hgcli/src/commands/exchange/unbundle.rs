@@ -12,7 +12,7 @@ use std::path::Path;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundle::open_bundle;
 use varve_exchange::format::limits::BundleLimits;
-use varve_repo::{Lock, Locked};
+use varve_repo::{Lock, LockKind};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -35,7 +35,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let mut lock = session.lock(Locked::Store)?;
+    let mut lock = session.lock(LockKind::Store)?;
     let mut more = 0;
     for name in matches.arguments() {
         let arrival;
@@ -43,7 +43,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         session.tell_arrived(&arrival)?;
         more = arrival
             .report
-            .arrived
+            .changegroups
             .iter()
             .map(|arrived| arrived.heads)
             .sum();

@@ -7,7 +7,7 @@ use crate::render::Formatter;
 use crate::ui::{Abort, columns};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use varve_repo::{Audience, Locked, Node, RepoView, Repository, Rev};
+use varve_repo::{LockKind, Node, RepoView, Repository, Rev, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -63,7 +63,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         return list(session, matches, names);
     }
     let repository = session.repository()?;
-    let working_copy = session.lock(Locked::WorkingCopy)?;
+    let working_copy = session.lock(LockKind::WorkingCopy)?;
     session.forget_view();
     if action != Some("delete") {
         session.tell_of_markers()?;
@@ -105,7 +105,7 @@ impl Work {
     fn begin(session: &mut Session, repository: &Repository, force: bool) -> Result<Work, Abort> {
         let view = session.view()?;
         let before = repository
-            .view_for(Audience::Everything)?
+            .view_for(ViewFilter::Unfiltered)?
             .bookmarks()
             .clone();
         let active = varve_workdir::active_bookmark(repository)?;
@@ -245,7 +245,7 @@ impl Work {
             varve_workdir::set_active_bookmark(repository, self.active.as_deref())?;
         }
         if self.after != self.before {
-            let lock = session.lock(Locked::Store)?;
+            let lock = session.lock(LockKind::Store)?;
             let mut transaction = repository.transaction(lock, "bookmark")?;
             transaction.set_bookmarks(&self.after)?;
             transaction.finish()?;

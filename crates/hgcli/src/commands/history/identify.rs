@@ -5,7 +5,7 @@ use crate::context::Session;
 use crate::remote::Source;
 use crate::render::Formatter;
 use crate::ui::Abort;
-use varve_repo::{Audience, DEFAULT_BRANCH, Node, RepoView, Rev};
+use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Rev, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -270,7 +270,7 @@ fn of_neighbour(
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
     let neighbour = session.neighbour(source)?;
-    let view = neighbour.repository.view_for(Audience::Owner)?;
+    let view = neighbour.repository.view_for(ViewFilter::Visible)?;
     let wanted = wanted.or(source.branch.as_deref());
     let rev = match wanted {
         // A bundle has no newest changeset of its own: that of the working folder counts.

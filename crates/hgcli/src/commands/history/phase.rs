@@ -3,7 +3,7 @@
 use crate::arguments::{Category, Command, Flag, Matches};
 use crate::context::Session;
 use crate::ui::Abort;
-use varve_repo::{Audience, Locked, Phase, Rev};
+use varve_repo::{LockKind, Phase, Rev, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -69,14 +69,14 @@ fn show(session: &mut Session, specs: &[&[u8]]) -> Result<u8, Abort> {
 }
 
 fn change(session: &mut Session, specs: &[&[u8]], target: Phase, force: bool) -> Result<u8, Abort> {
-    let lock = session.lock(Locked::Store)?;
+    let lock = session.lock(LockKind::Store)?;
     session.forget_view();
     let revs: Vec<Rev> = session.revisions(specs)?;
     if revs.is_empty() {
         return Err(Abort::new("empty revision set"));
     }
     let repository = session.repository()?;
-    let all = repository.view_for(Audience::Everything)?;
+    let all = repository.view_for(ViewFilter::Unfiltered)?;
     let moved = all.phases().moved(all.changelog(), &revs, target, force);
     if moved.changed > 0 {
         let mut transaction = repository.transaction(lock, "phase")?;

@@ -4,7 +4,7 @@ use crate::arguments::{Category, Command, Matches};
 use crate::context::Session;
 use crate::render::changesets::Names;
 use crate::ui::Abort;
-use varve_repo::{Phase, RepoView, Rev, Unstable};
+use varve_repo::{Instabilities, Phase, RepoView, Rev};
 use varve_workdir::{Dirstate, Listing, Status};
 
 /// See [`Command`].
@@ -26,7 +26,7 @@ fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
     let view = session.view()?;
     let names = Names::read(&view)?;
     let parents = session.working_parents()?;
-    let unstable = view.unstable()?;
+    let unstable = view.instabilities()?;
     print_parents(session, (&view, &unstable), &names, &parents)?;
     let branch = session.working_branch()?;
     let line = [b"branch: ", &branch[..], b"\n"].concat();
@@ -53,7 +53,7 @@ fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
 
 fn print_parents(
     session: &mut Session,
-    (view, unstable): (&RepoView, &Unstable),
+    (view, unstable): (&RepoView, &Instabilities),
     names: &Names,
     parents: &[Rev],
 ) -> Result<(), Abort> {

@@ -4,7 +4,7 @@ use crate::arguments::{Category, Command, Flag, Matches};
 use crate::commands::names;
 use crate::context::Session;
 use crate::ui::Abort;
-use varve_repo::{DEFAULT_BRANCH, Locked};
+use varve_repo::{DEFAULT_BRANCH, LockKind};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -31,7 +31,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         .transpose()?;
     let name = name.filter(|name| !name.is_empty());
     if matches.flag("clean") {
-        let _lock = session.lock(Locked::WorkingCopy)?;
+        let _lock = session.lock(LockKind::WorkingCopy)?;
         let parents = parent_branches(session)?;
         let own = parents.first().cloned();
         let own = own.unwrap_or_else(|| DEFAULT_BRANCH.to_vec());
@@ -44,7 +44,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         session.write([&branch[..], b"\n"].concat())?;
         return Ok(0);
     };
-    let _lock = session.lock(Locked::WorkingCopy)?;
+    let _lock = session.lock(LockKind::WorkingCopy)?;
     session.tell_of_markers()?;
     let branches = session.view()?.branchmap()?.clone();
     if !matches.flag("force") && branches.contains_key(&name) {

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Lock, Locked, Repository};
+use varve_repo::{Lock, LockKind, Repository};
 use varve_workdir::{Dirstate, Listing, State, Status, StatusRequest, working_status};
 
 /// Files from this size on are warned about, unless `ui.large-file-limit` says otherwise.
@@ -23,7 +23,7 @@ impl Change {
     /// Takes the lock and reads the dirstate.
     pub(crate) fn begin(session: &mut Session) -> Result<Change, Abort> {
         let repository = session.repository()?;
-        let lock = session.lock(Locked::WorkingCopy)?;
+        let lock = session.lock(LockKind::WorkingCopy)?;
         let dirstate = Dirstate::read(&repository)?;
         Ok(Change {
             repository,

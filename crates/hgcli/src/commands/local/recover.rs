@@ -4,7 +4,7 @@ use crate::arguments::{Category, Command, Flag, Matches};
 use crate::commands::local::verify;
 use crate::context::Session;
 use crate::ui::Abort;
-use varve_repo::Locked;
+use varve_repo::LockKind;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -25,8 +25,8 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let repository = session.repository()?;
-    let working_copy = session.lock(Locked::WorkingCopy)?;
-    let lock = session.lock(Locked::Store)?;
+    let working_copy = session.lock(LockKind::WorkingCopy)?;
+    let lock = session.lock(LockKind::Store)?;
     if !repository.has_journal()? {
         session.warn("no interrupted transaction available\n")?;
         return Ok(1);

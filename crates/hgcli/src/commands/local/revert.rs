@@ -4,7 +4,7 @@ use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::Session;
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Locked, Repository, Rev};
+use varve_repo::{LockKind, Repository, Rev};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
     Action, Backups, Dirstate, Ignore, Listing, PathAuditor, RevertPlan, Status, StatusRequest,
@@ -48,7 +48,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     let (rev, date) = asked(matches)?;
     let repository = session.repository()?;
-    let working_copy = session.lock(Locked::WorkingCopy)?;
+    let working_copy = session.lock(LockKind::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let [p1, p2] = dirstate.parents();
     if !p2.is_null() && rev.is_none() && date.is_none() {

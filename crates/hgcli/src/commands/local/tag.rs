@@ -6,8 +6,8 @@ use crate::commands::names;
 use crate::context::Session;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
-use varve_repo::hooks::Facts;
-use varve_repo::{Locked, Node, Phase, Repository};
+use varve_repo::hooks::HookArgs;
+use varve_repo::{LockKind, Node, Phase, Repository};
 use varve_workdir::{CommitPlace, Dirstate, Status, Tree, Words, WorkingFiles, message};
 
 /// See [`Command`].
@@ -40,7 +40,7 @@ const TAGS: &[u8] = b".hgtags";
 
 fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let repository = session.repository()?;
-    let _working_copy = session.lock(Locked::WorkingCopy)?;
+    let _working_copy = session.lock(LockKind::WorkingCopy)?;
     session.tell_of_markers()?;
     session.forget_view();
     let (local, removes) = (matches.flag("local"), matches.flag("remove"));
@@ -116,8 +116,8 @@ fn typed_tags(session: &Session, matches: &Matches) -> Result<Vec<Vec<u8>>, Abor
 }
 
 /// What hooks learn of a tag.
-fn facts(tag: &[u8], node: &Node, local: bool) -> Facts {
-    Facts::from([
+fn facts(tag: &[u8], node: &Node, local: bool) -> HookArgs {
+    HookArgs::from([
         ("tag", tag.to_vec()),
         ("node", node.to_hex().to_vec()),
         ("local", vec![b'0' + u8::from(local)]),
@@ -218,7 +218,7 @@ fn write_tags(
     node: &Node,
     known: &BTreeMap<Vec<u8>, Node>,
 ) -> Result<Status, Abort> {
-    let view = repository.view_for(varve_repo::Audience::Everything)?;
+    let view = repository.view_for(varve_repo::ViewFilter::Unfiltered)?;
     let parent = Tree::of(&view, view.changelog().rev(&dirstate.parents()[0]))?;
     let files = WorkingFiles::new(repository.root());
     let standing = varve_workdir::standing(TAGS, dirstate, &parent, &files)?;
@@ -264,7 +264,7 @@ fn commit(
     let phase: Phase = words::new_phase(session)?;
     let parents = dirstate.parents();
     session.before_commit(&parents)?;
-    let lock = session.lock(Locked::Store)?;
+    let lock = session.lock(LockKind::Store)?;
     // Somebody may have committed before.
     session.forget_view();
     let place = CommitPlace {

@@ -6,7 +6,7 @@ use crate::context::Session;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use varve_repo::{Audience, Locked, Node, RepoView, Repository, Rev};
+use varve_repo::{LockKind, Node, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::{Dirstate, Local, UpdateRequest, Updated, WorkdirError};
 
 /// See [`Command`].
@@ -90,7 +90,7 @@ fn carry_out(
 ) -> Result<u8, Abort> {
     let local = local(session, matches);
     let repository = session.repository()?;
-    let lock = session.lock(Locked::WorkingCopy)?;
+    let lock = session.lock(LockKind::WorkingCopy)?;
     session.tell_of_markers()?;
     let target = match date {
         Some(date) => of_date(session, date)?,
@@ -114,11 +114,11 @@ fn hidden_words(session: &mut Session, target: Option<Rev>) -> Result<String, Ab
         return Ok(String::new());
     };
     let view = session.view()?;
-    if !view.hidden_from_owner()?.contains(&rev) {
+    if !view.hidden_changesets()?.contains(&rev) {
         return Ok(String::new());
     }
     let hex = &view.changelog().node(rev).to_string()[..12];
-    let fate = view.fate_words(rev)?;
+    let fate = view.obsfate_text(rev)?;
     Ok(format!(
         "updated to hidden changeset {hex}\n(hidden revision '{hex}'{fate})\n"
     ))
@@ -336,8 +336,8 @@ fn move_bookmark(
     name: &[u8],
     node: Node,
 ) -> Result<(), Abort> {
-    let lock = session.lock(Locked::Store)?;
-    let all = repository.view_for(Audience::Everything)?;
+    let lock = session.lock(LockKind::Store)?;
+    let all = repository.view_for(ViewFilter::Unfiltered)?;
     let mut bookmarks: BTreeMap<Vec<u8>, Node> = all.bookmarks().clone();
     bookmarks.insert(name.to_vec(), node);
     let mut transaction = repository.transaction(lock, "bookmark")?;

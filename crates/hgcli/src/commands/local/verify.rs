@@ -5,7 +5,7 @@ use crate::context::Session;
 use crate::ui::Abort;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use varve_repo::{Locked, ManifestEntries, Node, RepoView, VerifyNews, VerifyReport};
+use varve_repo::{LockKind, ManifestEntries, Node, RepoView, VerifyEvent, VerifyReport};
 use varve_workdir::{Dirstate, State};
 
 /// See [`Command`].
@@ -34,7 +34,7 @@ pub fn verify_repository(session: &mut Session, full: bool) -> Result<u8, Abort>
     if session.is_bundle() {
         return Err(Abort::new("cannot verify bundle or remote repos"));
     }
-    let lock = session.lock(Locked::Store)?;
+    let lock = session.lock(LockKind::Store)?;
     session.tell_of_markers()?;
     if repository.has_journal()? {
         session.warn("abandoned transaction found - run hg recover\n")?;
@@ -43,10 +43,10 @@ pub fn verify_repository(session: &mut Session, full: bool) -> Result<u8, Abort>
     let mut told = Ok(());
     let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
     let stop = session.stop.clone();
-    let mut tell = |news: VerifyNews<'_>| {
+    let mut tell = |news: VerifyEvent<'_>| {
         let telling = match news {
-            VerifyNews::Step(step) => session.status(format!("{step}\n")),
-            VerifyNews::Problem(line) => session.warn([line, b"\n"].concat()),
+            VerifyEvent::Step(step) => session.status(format!("{step}\n")),
+            VerifyEvent::Problem(line) => session.warn([line, b"\n"].concat()),
         };
         if told.is_ok() {
             told = telling;

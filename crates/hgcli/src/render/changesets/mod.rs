@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub(crate) use text::{first_line, phase_name};
 use varve_config::hgrc::Hgrc;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Changeset, Node, RepoView, Rev, Unstable};
+use varve_repo::{Changeset, Instabilities, Node, RepoView, Rev};
 use varve_revlog::Reader;
 
 /// How changesets are to be printed.
@@ -70,7 +70,7 @@ pub(crate) struct Printer {
     cwd: PathBuf,
     config: Arc<Hgrc>,
     /// What obsolescence means for the changesets.
-    unstable: Unstable,
+    unstable: Instabilities,
     /// Who uses this program, if it is known.
     user: Option<Vec<u8>>,
     /// How changes are shown that only a template asks for.
@@ -111,7 +111,7 @@ impl Printer {
             active: session.active_bookmark()?,
             cwd: session.cwd.clone(),
             config: session.config.clone(),
-            unstable: view.unstable()?,
+            unstable: view.instabilities()?,
             user: session.known_user(),
             plain_diff: Options::new(session, &Matches::default())?,
             view,

@@ -3,7 +3,7 @@
 use super::{Printer, Subject};
 use crate::ui::Abort;
 use varve_lang::date::Date;
-use varve_repo::Fate;
+use varve_repo::ObsFate;
 
 impl Printer {
     /// Whether a changeset is obsolete.
@@ -22,14 +22,14 @@ impl Printer {
     pub(super) fn fates(&self, subject: &Subject<'_>) -> Result<Vec<Vec<u8>>, Abort> {
         match subject.rev {
             Some(rev) if self.is_obsolete(subject) => {
-                let fates = self.view.fates(rev)?;
+                let fates = self.view.obsfates(rev)?;
                 Ok(fates.iter().map(|fate| self.words_of(fate)).collect())
             }
             _ => Ok(Vec::new()),
         }
     }
 
-    fn words_of(&self, fate: &Fate) -> Vec<u8> {
+    fn words_of(&self, fate: &ObsFate) -> Vec<u8> {
         let mut words = match fate.successors.len() {
             0 => b"pruned".to_vec(),
             1 => b"rewritten".to_vec(),

@@ -22,62 +22,62 @@ pub(crate) const BREAKS: u32 = 3;
 
 /// What a lock guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Locked {
+pub enum LockKind {
     /// The files of the working copy, the dirstate, the active bookmark.
     WorkingCopy,
     /// The history.
     Store,
 }
 
-impl Locked {
+impl LockKind {
     pub(crate) fn path(self, context: &RepoContext) -> PathBuf {
         match self {
-            Locked::WorkingCopy => context.hg().join("wlock"),
-            Locked::Store => context.store().join("lock"),
+            LockKind::WorkingCopy => context.hg().join("wlock"),
+            LockKind::Store => context.store().join("lock"),
         }
     }
 }
 
 /// As Mercurial says it, before the path.
-impl fmt::Display for Locked {
+impl fmt::Display for LockKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Locked::WorkingCopy => "working directory of",
-            Locked::Store => "repository",
+            LockKind::WorkingCopy => "working directory of",
+            LockKind::Store => "repository",
         })
     }
 }
 
 /// What happens while a lock is waited for; [`fmt::Display`] gives Mercurial's lines.
 #[derive(Clone, Debug)]
-pub enum LockNews<'a> {
+pub enum LockEvent<'a> {
     /// Somebody else holds it.
     Waiting {
         /// Which of the locks.
-        what: Locked,
+        what: LockKind,
         /// The repository.
         root: &'a Path,
         /// Who.
         owner: &'a LockOwner,
     },
-    /// It was taken after [`LockNews::Waiting`] had been told.
-    Got {
+    /// It was taken after [`LockEvent::Waiting`] had been told.
+    Acquired {
         /// How long that took.
         waited: Duration,
     },
 }
 
-impl fmt::Display for LockNews<'_> {
+impl fmt::Display for LockEvent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LockNews::Waiting { what, root, owner } => {
+            LockEvent::Waiting { what, root, owner } => {
                 write!(
                     f,
                     "waiting for lock on {what} {} held by {owner}",
                     root.display()
                 )
             }
-            LockNews::Got { waited } => {
+            LockEvent::Acquired { waited } => {
                 write!(f, "got lock after {} seconds", waited.as_secs())
             }
         }
@@ -89,10 +89,10 @@ impl fmt::Display for LockNews<'_> {
 pub struct LockWait<'a> {
     /// How long; `None` for ever.
     pub timeout: Option<Duration>,
-    /// How long before [`LockNews::Waiting`] is told.
-    pub silent: Duration,
+    /// How long before [`LockEvent::Waiting`] is told.
+    pub notify_after: Duration,
     /// Who is told.
-    pub tell: &'a dyn Fn(&LockNews<'_>),
+    pub on_event: &'a dyn Fn(&LockEvent<'_>),
     /// Ends the waiting.
     pub stop: &'a Interrupt,
 }
@@ -128,7 +128,7 @@ impl Lock {
                 Err(error) => return Err(error.into()),
             }
             let Some(text) = storage.read_symlink(path)? else {
-                continue; // Given back in between.
+                continue; // PushVars back in between.
             };
             let owner = LockOwner::of_text(text);
             if !owner.is_gone() || breaks == 0 || !break_lock(context, path, &owner, breaks - 1)? {

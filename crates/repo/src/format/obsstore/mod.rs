@@ -22,11 +22,11 @@ use varve_lang::date::Date;
 use varve_revlog::Node;
 use version0::VERSION_0;
 
-mod show;
+mod display;
 mod version0;
 
-pub use show::{ShownMarkers, quoted_as_in_python, show_markers};
-pub use version0::markers_as_version_0;
+pub use display::{FormattedMarkers, format_markers, python_repr};
+pub use version0::encode_markers_v0;
 pub(crate) use version0::{as_version_0, as_version_1};
 
 mod at {
@@ -44,14 +44,14 @@ mod at {
 const _: () = assert!(at::OLD_NODE == 19);
 
 pub(crate) const VERSION: u8 = 1;
-const MENDS_PUBLIC: u16 = 1;
+const BUMPED_FIX: u16 = 1;
 const LONG_NODES: u16 = 2;
-/// In place of the number of parents that were recorded.
+/// In range of the number of parents that were recorded.
 const NO_PARENTS: u8 = 3;
 /// Name of the file below the store.
 pub(crate) const FILE: &str = "obsstore";
 
-/// One changeset that became obsolete, and what took its place.
+/// One changeset that became obsolete, and what took its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marker {
     pub old: Node,
@@ -59,17 +59,17 @@ pub(crate) struct Marker {
     /// Of the old changeset, where they were recorded.
     pub parents: Vec<Node>,
     /// Where all of it stands in the file.
-    pub place: Range<usize>,
+    pub range: Range<usize>,
     /// Whether the successors do again what a public changeset already does, and are right so.
-    pub mends_public: bool,
+    pub is_bumped_fix: bool,
     pub date: Date,
-    pub facts: Vec<(Vec<u8>, Vec<u8>)>,
+    pub metadata: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Marker {
-    pub(crate) fn fact(&self, wanted: &[u8]) -> Option<&[u8]> {
-        let mut facts = self.facts.iter();
-        let found = facts.find(|(key, _)| key == wanted);
+    pub(crate) fn metadata_value(&self, wanted: &[u8]) -> Option<&[u8]> {
+        let mut metadata = self.metadata.iter();
+        let found = metadata.find(|(key, _)| key == wanted);
         found.map(|(_, value)| &value[..])
     }
 }
@@ -79,12 +79,12 @@ impl Marker {
 pub struct NewMarker<'a> {
     /// What becomes obsolete.
     pub old: Node,
-    /// What takes its place.
+    /// What takes its range.
     pub new: Node,
     /// Seconds since 1970 and seconds west of UTC.
     pub date: (i64, i32),
-    /// Further facts, sorted by key; neither keys nor values have more than 255 bytes.
-    pub facts: &'a [(&'a [u8], &'a [u8])],
+    /// Further metadata, sorted by key; neither keys nor values have more than 255 bytes.
+    pub metadata: &'a [(&'a [u8], &'a [u8])],
 }
 
 /// Markers in no order, perhaps several for one changeset.
@@ -122,7 +122,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
         if len < at::END {
             return Err((count, "the marker claims to be shorter than one can be"));
         }
-        let numbers = Numbers::of(head);
+        let numbers = FixedFields::of(head);
         if numbers.flags & LONG_NODES == 0 {
             let number = usize::from(head[at::SUCCESSORS]);
             let parents = match head[at::PARENTS] {
@@ -130,18 +130,18 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
                 parents => usize::from(parents),
             };
             let (nodes, _) = marker[at::OLD_NODE..].as_chunks::<{ Node::LEN }>();
-            let facts = at::OLD_NODE + Node::LEN * (1 + number + parents);
-            let facts = marker.get(facts..).ok_or(cut)?;
+            let metadata = at::OLD_NODE + Node::LEN * (1 + number + parents);
+            let metadata = marker.get(metadata..).ok_or(cut)?;
             let others = nodes.get(1..=number + parents).ok_or(cut)?;
             let (successors, parents) = others.split_at(number);
             markers.push(Marker {
                 old: Node(nodes[0]),
                 successors: successors.iter().copied().map(Node).collect(),
                 parents: parents.iter().copied().map(Node).collect(),
-                place: start..start + len,
-                mends_public: numbers.flags & MENDS_PUBLIC != 0,
+                range: start..start + len,
+                is_bumped_fix: numbers.flags & BUMPED_FIX != 0,
                 date: date(&numbers),
-                facts: parse_facts(facts, usize::from(head[at::METADATA])).ok_or(cut)?,
+                metadata: parse_metadata(metadata, usize::from(head[at::METADATA])).ok_or(cut)?,
             });
         }
         rest = &rest[len..];
@@ -149,41 +149,41 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> 
     Ok(markers)
 }
 
-fn date(numbers: &Numbers) -> Date {
+fn date(numbers: &FixedFields) -> Date {
     Date {
         time: numbers.time as i64,
         zone: i32::from(numbers.zone) * 60,
     }
 }
 
-fn parse_facts(bytes: &[u8], count: usize) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+fn parse_metadata(bytes: &[u8], count: usize) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let (lengths, mut rest) = bytes.split_at_checked(2 * count)?;
-    let mut facts = Vec::with_capacity(count);
+    let mut metadata = Vec::with_capacity(count);
     for pair in lengths.chunks_exact(2) {
         let (key, after) = rest.split_at_checked(usize::from(pair[0]))?;
         let (value, after) = after.split_at_checked(usize::from(pair[1]))?;
-        facts.push((key.to_vec(), value.to_vec()));
+        metadata.push((key.to_vec(), value.to_vec()));
         rest = after;
     }
-    Some(facts)
+    Some(metadata)
 }
 
 /// What is a number in a marker.
-struct Numbers {
+struct FixedFields {
     time: f64,
     /// Minutes west of UTC.
     zone: i16,
     flags: u16,
 }
 
-impl Numbers {
+impl FixedFields {
     /// Of a marker that [`parse`] has accepted.
-    fn of(marker: &[u8]) -> Numbers {
+    fn of(marker: &[u8]) -> FixedFields {
         fn field<const LEN: usize>(marker: &[u8], at: usize) -> [u8; LEN] {
             let bytes = marker.get(at..).and_then(|bytes| bytes.first_chunk());
             *bytes.unwrap_or(&[0; LEN])
         }
-        Numbers {
+        FixedFields {
             time: f64::from_be_bytes(field(marker, at::DATE)),
             zone: i16::from_be_bytes(field(marker, at::ZONE)),
             flags: u16::from_be_bytes(field(marker, at::FLAGS)),
@@ -194,24 +194,24 @@ impl Numbers {
 /// A marker of the old node, its successors, and its parents, if they are recorded. None of the
 /// numbers and lengths is above 255.
 fn encode(
-    numbers: &Numbers,
+    numbers: &FixedFields,
     (old, successors, parents): (Node, &[Node], Option<&[Node]>),
-    facts: &[(&[u8], &[u8])],
+    metadata: &[(&[u8], &[u8])],
 ) -> Vec<u8> {
     let mut out = vec![0; 4];
     out.extend_from_slice(&numbers.time.to_be_bytes());
     out.extend_from_slice(&numbers.zone.to_be_bytes());
     out.extend_from_slice(&numbers.flags.to_be_bytes());
     let parent_count = parents.map_or(NO_PARENTS, |parents| parents.len() as u8);
-    out.extend_from_slice(&[successors.len() as u8, parent_count, facts.len() as u8]);
+    out.extend_from_slice(&[successors.len() as u8, parent_count, metadata.len() as u8]);
     let nodes = [&[old], successors, parents.unwrap_or_default()];
     for node in nodes.into_iter().flatten() {
         out.extend_from_slice(&node.0);
     }
-    for (key, value) in facts {
+    for (key, value) in metadata {
         out.extend_from_slice(&[key.len() as u8, value.len() as u8]);
     }
-    for (key, value) in facts {
+    for (key, value) in metadata {
         out.extend_from_slice(key);
         out.extend_from_slice(value);
     }
@@ -222,18 +222,18 @@ fn encode(
 
 impl NewMarker<'_> {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let numbers = Numbers {
+        let numbers = FixedFields {
             // Dates of changesets are far below 2^53.
             time: self.date.0 as f64,
             zone: (self.date.1 / 60) as i16,
             flags: 0,
         };
-        encode(&numbers, (self.old, &[self.new], None), self.facts)
+        encode(&numbers, (self.old, &[self.new], None), self.metadata)
     }
 }
 
 /// Markers that came, as they are stored.
-pub(crate) fn received(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
+pub(crate) fn to_stored_form(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
     let bad = |(number, reason)| RepoError::BadMarker {
         reason: format!("marker {number}: {reason}"),
     };
@@ -246,14 +246,14 @@ pub(crate) fn received(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
 }
 
 /// Whether a marker says that something was replaced by what comes before all changesets.
-pub(crate) fn points_nowhere(bytes: &[u8]) -> bool {
+pub(crate) fn has_null_successor(bytes: &[u8]) -> bool {
     let markers = parse(bytes).unwrap_or_default();
     let mut successors = markers.iter().flat_map(|marker| &marker.successors);
     successors.any(|node| node.is_null())
 }
 
 /// The bytes of each marker of a file that [`parse`] has accepted.
-pub(crate) fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn raw_markers(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes.get(1..).unwrap_or_default();
     std::iter::from_fn(move || {
         let len = u32::from_be_bytes(*rest.first_chunk()?) as usize;
@@ -279,7 +279,7 @@ mod tests {
             old: node("3b14584238080979f58ae2c250e8599837f0c5aa"),
             new: node("041add86d916844b9a729db1fd9a7c196677d8be"),
             date: (1_700_000_000, 0),
-            facts: &[
+            metadata: &[
                 (b"ef1", b"1"),
                 (b"operation", b"amend"),
                 (b"user", b"Ada <a@e.org>"),
@@ -295,14 +295,14 @@ mod tests {
             old: marker.old,
             successors: vec![marker.new],
             parents: Vec::new(),
-            place: 1..GOLDEN.len(),
-            mends_public: false,
+            range: 1..GOLDEN.len(),
+            is_bumped_fix: false,
             date: Date {
                 time: 1_700_000_000,
                 zone: 0,
             },
-            facts: marker
-                .facts
+            metadata: marker
+                .metadata
                 .iter()
                 .map(|(key, value)| (key.to_vec(), value.to_vec()))
                 .collect(),

@@ -3,23 +3,23 @@
 //! ```text
 //! byte 0         then, repeated:
 //!      +---------+  +------+------------+-------+----------+------------+-------+
-//!      | version |  | succ | facts' len | flags | old node | successors | facts |
+//!      | version |  | succ | metadata' len | flags | old node | successors | metadata |
 //!      | 0       |  | u8   | u32        | u8    | 20 B     | 20 B each  |       |
 //!      +---------+  +------+------------+-------+----------+------------+-------+
 //! ```
-//! Facts are `key:value`, sorted, with zero bytes between. Two of them are what later versions have
+//! Metadata are `key:value`, sorted, with zero bytes between. Two of them are what later versions have
 //! fields for: `date`, a number as Python writes it and the zone in seconds, and `p1` and `p2`, the
 //! parents in hexadecimal.
 
-use super::{LONG_NODES, Marker, Numbers, VERSION, encode};
+use super::{FixedFields, LONG_NODES, Marker, VERSION, encode};
 use crate::format::RepoError;
 use std::collections::BTreeMap;
 use varve_revlog::Node;
 
 mod at {
     pub const SUCCESSORS: usize = 0;
-    pub const FACTS: usize = SUCCESSORS + 1;
-    pub const FLAGS: usize = FACTS + 4;
+    pub const METADATA: usize = SUCCESSORS + 1;
+    pub const FLAGS: usize = METADATA + 4;
     pub const OLD_NODE: usize = FLAGS + 1;
     pub const END: usize = OLD_NODE + 20;
 }
@@ -28,24 +28,24 @@ const _: () = assert!(at::OLD_NODE == 6);
 
 /// The first byte.
 pub(super) const VERSION_0: u8 = 0;
-/// Facts that are fields in later versions.
+/// Metadata that are fields in later versions.
 const PARENTS: [&[u8]; 2] = [b"p1", b"p2"];
 const DATE: &[u8] = b"date";
 
-type Facts = BTreeMap<Vec<u8>, Vec<u8>>;
+type Metadata = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The same markers in this version, of which `bytes` are a whole file in the usual one. Those that
 /// it has no form for are left out; nothing is left of none.
 ///
 /// # Errors
 /// [`RepoError::BadMarker`].
-pub fn markers_as_version_0(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
+pub fn encode_markers_v0(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
     let bad = |(number, reason)| RepoError::BadMarker {
         reason: format!("marker {number}: {reason}"),
     };
     let mut out = Vec::new();
     for marker in super::parse(bytes).map_err(bad)? {
-        let numbers = Numbers::of(&bytes[marker.place.clone()]);
+        let numbers = FixedFields::of(&bytes[marker.range.clone()]);
         if let Some(marker) = encode_0(&marker, &numbers) {
             out.extend((out.is_empty()).then_some(VERSION_0));
             out.extend(marker);
@@ -57,12 +57,12 @@ pub fn markers_as_version_0(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
 /// All markers in this version, each without the version's byte, sorted as Mercurial sorts them.
 /// Those that the version has no form for are left out. `file` are the bytes that they were read from.
 pub(crate) fn as_version_0(mut markers: Vec<Marker>, file: &[u8]) -> Vec<Vec<u8>> {
-    let numbers = |marker: &Marker| Numbers::of(&file[marker.place.clone()]);
+    let numbers = |marker: &Marker| FixedFields::of(&file[marker.range.clone()]);
     markers.sort_by(|a, b| {
         let nodes = |marker: &Marker| (marker.old, marker.successors.clone());
         let (of_a, of_b) = (numbers(a), numbers(b));
-        (nodes(a), of_a.flags, &a.facts)
-            .cmp(&(nodes(b), of_b.flags, &b.facts))
+        (nodes(a), of_a.flags, &a.metadata)
+            .cmp(&(nodes(b), of_b.flags, &b.metadata))
             .then(of_a.time.total_cmp(&of_b.time))
             .then_with(|| (of_a.zone, &a.parents).cmp(&(of_b.zone, &b.parents)))
     });
@@ -70,33 +70,33 @@ pub(crate) fn as_version_0(mut markers: Vec<Marker>, file: &[u8]) -> Vec<Vec<u8>
     each.filter_map(|m| encode_0(m, &numbers(m))).collect()
 }
 
-fn encode_0(marker: &Marker, numbers: &Numbers) -> Option<Vec<u8>> {
-    let mut facts: Facts = marker.facts.iter().cloned().collect();
+fn encode_0(marker: &Marker, numbers: &FixedFields) -> Option<Vec<u8>> {
+    let mut metadata: Metadata = marker.metadata.iter().cloned().collect();
     let zone = i32::from(numbers.zone) * 60;
     let date = format!("{} {zone}", python_float(numbers.time));
-    facts.insert(DATE.to_vec(), date.into_bytes());
+    metadata.insert(DATE.to_vec(), date.into_bytes());
     for (key, parent) in PARENTS.iter().zip(&marker.parents) {
-        facts.insert(key.to_vec(), parent.to_hex().to_vec());
+        metadata.insert(key.to_vec(), parent.to_hex().to_vec());
     }
     let splits =
         |key: &[u8], value: &[u8]| key.contains(&b':') || key.contains(&0) || value.contains(&0);
-    if facts.iter().any(|(key, value)| splits(key, value)) {
+    if metadata.iter().any(|(key, value)| splits(key, value)) {
         return None;
     }
-    let facts: Vec<Vec<u8>> = facts
+    let metadata: Vec<Vec<u8>> = metadata
         .iter()
         .map(|(key, value)| [key, &b":"[..], value].concat())
         .collect();
-    let facts = facts.join(&0);
+    let metadata = metadata.join(&0);
     let mut out = vec![u8::try_from(marker.successors.len()).ok()?];
-    out.extend_from_slice(&u32::try_from(facts.len()).ok()?.to_be_bytes());
+    out.extend_from_slice(&u32::try_from(metadata.len()).ok()?.to_be_bytes());
     out.push(u8::try_from(numbers.flags).ok()?);
     out.extend_from_slice(&marker.old.0);
     marker
         .successors
         .iter()
         .for_each(|node| out.extend_from_slice(&node.0));
-    out.extend_from_slice(&facts);
+    out.extend_from_slice(&metadata);
     Some(out)
 }
 
@@ -137,19 +137,19 @@ fn convert(bytes: &[u8]) -> Result<(Vec<u8>, &[u8]), &'static str> {
     let successors = Node::LEN * usize::from(head[at::SUCCESSORS]);
     let (successors, rest) = rest.split_at_checked(successors).ok_or(cut)?;
     let len = [
-        head[at::FACTS],
-        head[at::FACTS + 1],
-        head[at::FACTS + 2],
-        head[at::FACTS + 3],
+        head[at::METADATA],
+        head[at::METADATA + 1],
+        head[at::METADATA + 2],
+        head[at::METADATA + 3],
     ];
     let len = u32::from_be_bytes(len) as usize;
-    let (facts, rest) = rest.split_at_checked(len).ok_or(cut)?;
+    let (metadata, rest) = rest.split_at_checked(len).ok_or(cut)?;
     let flags = u16::from(head[at::FLAGS]);
     if flags & LONG_NODES != 0 {
         return Err("the marker claims to have longer nodes than its version has");
     }
-    let mut facts = parse_facts(facts).ok_or("a fact has no name")?;
-    let (time, zone) = facts
+    let mut metadata = parse_metadata(metadata).ok_or("a fact has no name")?;
+    let (time, zone) = metadata
         .remove(DATE)
         .and_then(|date| parse_date(&date))
         .unwrap_or_default();
@@ -158,25 +158,25 @@ fn convert(bytes: &[u8]) -> Result<(Vec<u8>, &[u8]), &'static str> {
     let successors: Vec<Node> = nodes.iter().copied().map(Node).collect();
     let mut old = [0; Node::LEN];
     old.copy_from_slice(&head[at::OLD_NODE..]);
-    let numbers = Numbers { time, zone, flags };
-    let parents = take_parents(&mut facts);
+    let numbers = FixedFields { time, zone, flags };
+    let parents = take_parents(&mut metadata);
     let fits = |text: &[u8]| text.len() <= usize::from(u8::MAX);
-    if facts.len() > usize::from(u8::MAX) || facts.iter().any(|(k, v)| !fits(k) || !fits(v)) {
+    if metadata.len() > usize::from(u8::MAX) || metadata.iter().any(|(k, v)| !fits(k) || !fits(v)) {
         return Err("a fact is too long, or there are too many");
     }
-    let facts: Vec<(&[u8], &[u8])> = facts.iter().map(|(k, v)| (&k[..], &v[..])).collect();
+    let metadata: Vec<(&[u8], &[u8])> = metadata.iter().map(|(k, v)| (&k[..], &v[..])).collect();
     let nodes = (Node(old), &successors[..], parents.as_deref());
-    Ok((encode(&numbers, nodes, &facts), rest))
+    Ok((encode(&numbers, nodes, &metadata), rest))
 }
 
 /// Of several with one name, the last counts.
-fn parse_facts(bytes: &[u8]) -> Option<Facts> {
-    let mut facts = Facts::new();
+fn parse_metadata(bytes: &[u8]) -> Option<Metadata> {
+    let mut metadata = Metadata::new();
     for fact in bytes.split(|byte| *byte == 0).filter(|_| !bytes.is_empty()) {
         let colon = fact.iter().position(|byte| *byte == b':')?;
-        facts.insert(fact[..colon].to_vec(), fact[colon + 1..].to_vec());
+        metadata.insert(fact[..colon].to_vec(), fact[colon + 1..].to_vec());
     }
-    Some(facts)
+    Some(metadata)
 }
 
 /// Seconds, and the zone in seconds.
@@ -187,12 +187,12 @@ fn parse_date(date: &[u8]) -> Option<(f64, i32)> {
 }
 
 /// The parents, if they were recorded: `p0` says that there are none.
-fn take_parents(facts: &mut Facts) -> Option<Vec<Node>> {
+fn take_parents(metadata: &mut Metadata) -> Option<Vec<Node>> {
     let named: Vec<Vec<u8>> = PARENTS
         .iter()
-        .filter_map(|key| facts.remove(*key))
+        .filter_map(|key| metadata.remove(*key))
         .collect();
-    if named.is_empty() && !facts.contains_key(&b"p0"[..]) {
+    if named.is_empty() && !metadata.contains_key(&b"p0"[..]) {
         return None;
     }
     named.iter().map(|hex| Node::from_hex(hex)).collect()
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(stored[..first.len()], first[..]);
         let markers = super::super::parse(&stored).unwrap();
         let encoded = markers.iter().map(|marker| {
-            let numbers = Numbers::of(&stored[marker.place.clone()]);
+            let numbers = FixedFields::of(&stored[marker.range.clone()]);
             encode_0(marker, &numbers).unwrap()
         });
         assert_eq!(encoded.collect::<Vec<_>>().concat(), GOLDEN[1..]);
@@ -248,9 +248,9 @@ mod tests {
             let whole = len == 1 || len == second;
             assert_eq!(as_version_1(&GOLDEN[..len]).is_ok(), whole, "{len}");
         }
-        let one = |flags: u8, facts: &[u8]| {
-            let len = (facts.len() as u32).to_be_bytes();
-            as_version_1(&[&[0, 0], &len[..], &[flags], &[b'a'; 20], facts].concat())
+        let one = |flags: u8, metadata: &[u8]| {
+            let len = (metadata.len() as u32).to_be_bytes();
+            as_version_1(&[&[0, 0], &len[..], &[flags], &[b'a'; 20], metadata].concat())
         };
         for dateless in [
             &b""[..],
@@ -264,16 +264,16 @@ mod tests {
         }
         assert!(one(4, b"a:b:c\0:").is_ok());
         let long = [&b"a:"[..], &[b'x'; 256]].concat();
-        for (flags, facts) in [
+        for (flags, metadata) in [
             (2, &b""[..]),
             (0, b"abc"),
             (0, b"date:0 99999999"),
             (0, &long),
         ] {
-            assert!(one(flags, facts).is_err(), "{facts:?}");
+            assert!(one(flags, metadata).is_err(), "{metadata:?}");
         }
         // Without parents, with none, with some that make no sense.
-        let parents = |facts: &[u8]| one(0, facts).unwrap()[1 + super::super::at::PARENTS];
+        let parents = |metadata: &[u8]| one(0, metadata).unwrap()[1 + super::super::at::PARENTS];
         assert_eq!(parents(b""), 3);
         assert_eq!(parents(b"p0:"), 0);
         assert_eq!(parents(b"p1:6161"), 3);

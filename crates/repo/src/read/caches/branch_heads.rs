@@ -6,9 +6,9 @@
 //! node c branch                if the head closes the branch
 //! ```
 
-use super::CacheFolder;
+use super::CacheDirectory;
 use super::branch_names::BranchNames;
-use super::filter::{Filter, counts};
+use super::filter::{CacheFilter, counts};
 use super::key::{Key, LONGEST};
 use crate::format::RepoError;
 use crate::read::RepoView;
@@ -19,14 +19,14 @@ pub(super) const CACHE: &str = "branch2";
 
 /// Changesets whose branches two caches agree on.
 #[derive(Debug)]
-pub(crate) struct Confirmed {
+pub(crate) struct CrossChecked {
     hidden: Vec<bool>,
     last: Rev,
     /// Heads among them.
     pub branches: Branches,
 }
 
-impl Confirmed {
+impl CrossChecked {
     /// Whether the branch of `rev` is known for sure.
     pub fn has(&self, rev: Rev) -> bool {
         rev <= self.last && counts(&self.hidden, rev)
@@ -34,11 +34,11 @@ impl Confirmed {
 }
 
 /// Finds the most changesets of `view` for which a cache of heads says what follows from `names`.
-pub(crate) fn confirmed(
+pub(crate) fn cross_checked(
     view: &RepoView,
     names: &BranchNames,
-) -> Result<Option<Confirmed>, RepoError> {
-    for filter in Filter::of(view.audience()).with_smaller() {
+) -> Result<Option<CrossChecked>, RepoError> {
+    for filter in CacheFilter::of(view.filter()).with_smaller() {
         let (folder, file) = (view.caches(), filter.file(CACHE));
         let Some(key) = Key::parse(&folder.read(&file, LONGEST)) else {
             continue;
@@ -56,7 +56,7 @@ pub(crate) fn confirmed(
         if expected.len() as u64 == folder.len(&file)
             && expected == folder.read(&file, expected.len())
         {
-            return Ok(Some(Confirmed {
+            return Ok(Some(CrossChecked {
                 hidden,
                 last,
                 branches,
@@ -67,8 +67,8 @@ pub(crate) fn confirmed(
 }
 
 /// Whether there is a cache that could tell of changesets that others see.
-pub(crate) fn any_kept(folder: CacheFolder<'_>) -> bool {
-    let mut files = Filter::Served.with_smaller().iter();
+pub(crate) fn has_branch_cache(folder: CacheDirectory<'_>) -> bool {
+    let mut files = CacheFilter::Served.with_smaller().iter();
     files.any(|filter| folder.len(&filter.file(CACHE)) > 0)
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn keep(view: &RepoView, branches: &Branches) -> Result<(), RepoError
 }
 
 /// The smallest set that Mercurial has a name for and that is the one in view.
-fn smallest(view: &RepoView) -> Result<Filter, RepoError> {
-    let own = Filter::of(view.audience());
+fn smallest(view: &RepoView) -> Result<CacheFilter, RepoError> {
+    let own = CacheFilter::of(view.filter());
     let mut smallest = own;
     for filter in own.with_smaller().iter().skip(1) {
         let hidden = filter.hidden(view)?;

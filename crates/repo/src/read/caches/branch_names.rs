@@ -11,8 +11,8 @@
 //!      +----------+--------+     all zero: not known
 //! ```
 
-use super::{CacheFolder, OneMore, Prefix};
-use crate::format::lock::Locked;
+use super::{AppendedChangeset, CacheDirectory, Prefix};
+use crate::format::lock::LockKind;
 use crate::read::RepoView;
 use std::collections::HashMap;
 use varve_revlog::{Node, Rev};
@@ -63,7 +63,7 @@ impl BranchNames {
             read: names,
             ..BranchNames::default()
         };
-        found.take_names();
+        found.parse_names();
         let known = found.names.len() as u32;
         found.records.reserve(len);
         for (rev, record) in revs.as_chunks::<RECORD>().0.iter().take(len).enumerate() {
@@ -80,7 +80,7 @@ impl BranchNames {
     }
 
     /// The names, unless one is empty or there twice: then nothing in either file counts.
-    fn take_names(&mut self) {
+    fn parse_names(&mut self) {
         if self.read.is_empty() {
             return;
         }
@@ -142,7 +142,7 @@ impl BranchNames {
         if self.same == self.records.len() || self.names.iter().any(is_odd) {
             return;
         }
-        let Some(_guard) = folder.guard(Locked::WorkingCopy) else {
+        let Some(_guard) = folder.guard(LockKind::WorkingCopy) else {
             return;
         };
         if folder.read(NAMES, MOST_NAMES) != self.read {
@@ -163,7 +163,10 @@ impl BranchNames {
 
     /// The record of a changeset on the branch of its parent; `None` if the files do not tell of
     /// all changesets before it, or the parent is on another branch.
-    pub fn record_of_child(folder: CacheFolder<'_>, new: &OneMore) -> Option<[u8; RECORD]> {
+    pub fn record_of_child(
+        folder: CacheDirectory<'_>,
+        new: &AppendedChangeset,
+    ) -> Option<[u8; RECORD]> {
         if folder.len(REVS) != u64::from(new.rev.0) * RECORD as u64 {
             return None;
         }
@@ -184,7 +187,7 @@ impl BranchNames {
     }
 
     /// Adds the record of the newest changeset; the caller keeps others from writing.
-    pub fn append(folder: CacheFolder<'_>, rev: Rev, record: &[u8; RECORD]) {
+    pub fn append(folder: CacheDirectory<'_>, rev: Rev, record: &[u8; RECORD]) {
         folder.append(REVS, u64::from(rev.0) * RECORD as u64, record);
     }
 

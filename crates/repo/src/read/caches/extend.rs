@@ -2,9 +2,9 @@
 //! others: what a commit usually does.
 
 use super::branch_names::BranchNames;
-use super::folder::CacheFolder;
-use super::{Filter, Key, branch_heads};
-use crate::format::lock::Locked;
+use super::directory::CacheDirectory;
+use super::{CacheFilter, Key, branch_heads};
+use crate::format::lock::LockKind;
 use varve_revlog::{Node, Rev};
 
 /// A file of more bytes is not looked at.
@@ -12,7 +12,7 @@ const MOST: usize = 16 << 20;
 
 /// A changeset with one parent that others may see, the newest one.
 #[derive(Debug)]
-pub(crate) struct OneMore {
+pub(crate) struct AppendedChangeset {
     pub rev: Rev,
     pub node: Node,
     pub parent: (Rev, Node),
@@ -24,8 +24,8 @@ pub(crate) struct OneMore {
 
 /// Adds a changeset to caches that tell of all changesets before it, none of them hidden; `false`
 /// if they do not, or if it does not continue the branch of its parent.
-pub(crate) fn extend(folder: CacheFolder<'_>, new: &OneMore) -> bool {
-    let file = Filter::Served.file(branch_heads::CACHE);
+pub(crate) fn extend(folder: CacheDirectory<'_>, new: &AppendedChangeset) -> bool {
+    let file = CacheFilter::Served.file(branch_heads::CACHE);
     let Some(old) = Key::parse(&folder.read(&file, super::key::LONGEST)) else {
         return false;
     };
@@ -50,14 +50,14 @@ pub(crate) fn extend(folder: CacheFolder<'_>, new: &OneMore) -> bool {
         hidden: None,
     };
     folder.replace(&file, &[key.encode(), heads].concat());
-    if let Some(_guard) = folder.guard(Locked::WorkingCopy) {
+    if let Some(_guard) = folder.guard(LockKind::WorkingCopy) {
         BranchNames::append(folder, new.rev, &record);
     }
     true
 }
 
 /// The lines of heads with a new one, which takes the place of its parent.
-fn with_head(lines: &[u8], new: &OneMore) -> Option<Vec<u8>> {
+fn with_head(lines: &[u8], new: &AppendedChangeset) -> Option<Vec<u8>> {
     let state = if new.closes { " c " } else { " o " };
     let line = [&new.node.to_hex(), state.as_bytes(), &new.branch, b"\n"].concat();
     let parent = new.parent.1.to_hex();
@@ -84,8 +84,8 @@ fn with_head(lines: &[u8], new: &OneMore) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn new(parent: u8, branch: &[u8], closes: bool) -> OneMore {
-        OneMore {
+    fn new(parent: u8, branch: &[u8], closes: bool) -> AppendedChangeset {
+        AppendedChangeset {
             rev: Rev(9),
             node: Node([0xff; 20]),
             parent: (Rev(1), Node([parent; 20])),
@@ -99,7 +99,7 @@ mod tests {
     fn a_new_head_stands_behind_the_others_of_its_branch() {
         let line = |node: u8, rest: &str| format!("{} {rest}\n", Node([node; 20]));
         let old = line(1, "o a") + &line(2, "o b") + &line(3, "c b") + &line(4, "o c d");
-        let with = |new: OneMore| {
+        let with = |new: AppendedChangeset| {
             let found = with_head(old.as_bytes(), &new)?;
             Some(String::from_utf8(found).unwrap())
         };

@@ -2,13 +2,13 @@
 //! longer change.
 
 use crate::format::{Phase, RepoError};
-use crate::read::{Audience, RepoView};
+use crate::read::{RepoView, ViewFilter};
 use sha1::{Digest, Sha1};
 use varve_revlog::Rev;
 
 /// Which changesets count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filter {
+pub(crate) enum CacheFilter {
     /// All.
     All,
     /// Without those that are hidden because they are obsolete.
@@ -21,24 +21,24 @@ pub(crate) enum Filter {
     Base,
 }
 
-impl Filter {
-    /// What an audience sees.
-    pub fn of(audience: Audience) -> Filter {
-        match audience {
-            Audience::Everything => Filter::All,
-            Audience::Owner => Filter::Visible,
-            Audience::Others => Filter::Served,
+impl CacheFilter {
+    /// What an filter sees.
+    pub fn of(filter: ViewFilter) -> CacheFilter {
+        match filter {
+            ViewFilter::Unfiltered => CacheFilter::All,
+            ViewFilter::Visible => CacheFilter::Visible,
+            ViewFilter::Served => CacheFilter::Served,
         }
     }
 
     /// This one and those below it, each a subset of the one before.
-    pub fn with_smaller(self) -> &'static [Filter] {
-        const ALL: &[Filter] = &[
-            Filter::All,
-            Filter::Visible,
-            Filter::Served,
-            Filter::Immutable,
-            Filter::Base,
+    pub fn with_smaller(self) -> &'static [CacheFilter] {
+        const ALL: &[CacheFilter] = &[
+            CacheFilter::All,
+            CacheFilter::Visible,
+            CacheFilter::Served,
+            CacheFilter::Immutable,
+            CacheFilter::Base,
         ];
         let at = ALL.iter().position(|filter| *filter == self);
         &ALL[at.unwrap_or_default()..]
@@ -47,29 +47,31 @@ impl Filter {
     /// A cache's file.
     pub fn file(self, cache: &str) -> String {
         let suffix = match self {
-            Filter::All => "",
-            Filter::Visible => "-visible",
-            Filter::Served => "-served",
-            Filter::Immutable => "-immutable",
-            Filter::Base => "-base",
+            CacheFilter::All => "",
+            CacheFilter::Visible => "-visible",
+            CacheFilter::Served => "-served",
+            CacheFilter::Immutable => "-immutable",
+            CacheFilter::Base => "-base",
         };
         format!("{cache}{suffix}")
     }
 
     /// The changesets that do not count: one per changeset, or empty for none.
     pub fn hidden(self, view: &RepoView) -> Result<Vec<bool>, RepoError> {
-        if self == Filter::of(view.audience()) {
+        if self == CacheFilter::of(view.filter()) {
             return Ok(view.hidden().to_vec());
         }
         let phases = view.phases();
         let revs = view.changelog().revs();
         match self {
-            Filter::All => Ok(Vec::new()),
-            Filter::Visible => view.hidden_from(Audience::Owner),
-            Filter::Served => view.hidden_from(Audience::Others),
-            Filter::Immutable | Filter::Base if phases.roots().is_empty() => Ok(Vec::new()),
-            Filter::Immutable => Ok(revs.map(|rev| phases.of(rev) > Phase::Public).collect()),
-            Filter::Base => {
+            CacheFilter::All => Ok(Vec::new()),
+            CacheFilter::Visible => view.hidden_from(ViewFilter::Visible),
+            CacheFilter::Served => view.hidden_from(ViewFilter::Served),
+            CacheFilter::Immutable | CacheFilter::Base if phases.roots().is_empty() => {
+                Ok(Vec::new())
+            }
+            CacheFilter::Immutable => Ok(revs.map(|rev| phases.of(rev) > Phase::Public).collect()),
+            CacheFilter::Base => {
                 let first = phases.roots().first().map(|(_, rev)| *rev);
                 Ok(revs
                     .map(|rev| first.is_some_and(|first| rev >= first))
@@ -79,7 +81,7 @@ impl Filter {
     }
 }
 
-/// Whether a changeset counts; see [`Filter::hidden`].
+/// Whether a changeset counts; see [`CacheFilter::hidden`].
 pub(crate) fn counts(hidden: &[bool], rev: Rev) -> bool {
     hidden.get(rev.index()).is_none_or(|hidden| !hidden)
 }

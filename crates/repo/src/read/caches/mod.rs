@@ -11,23 +11,23 @@
 
 mod branch_heads;
 mod branch_names;
+mod directory;
 mod extend;
 mod filter;
-mod folder;
 mod key;
+mod streamed;
 mod tag_files;
 mod tags;
-mod travelling;
 
-pub(crate) use branch_heads::{any_kept, confirmed, keep as keep_branch_heads};
+pub(crate) use branch_heads::{cross_checked, has_branch_cache, keep as keep_branch_heads};
 pub(crate) use branch_names::BranchNames;
-pub(crate) use extend::{OneMore, extend};
-pub(crate) use filter::Filter;
-pub(crate) use folder::CacheFolder;
+pub(crate) use directory::CacheDirectory;
+pub(crate) use extend::{AppendedChangeset, extend};
+pub(crate) use filter::CacheFilter;
 pub(crate) use key::{Key, TagsKey};
+pub use streamed::{ReceivedCaches, streamed_cache_names};
 pub(crate) use tag_files::TagFiles;
 pub(crate) use tags::{has_tags, keep_tags};
-pub use travelling::{ArrivedCaches, travelling_caches};
 
 /// The beginning of a changeset's node, which says whose record it is.
 pub(crate) type Prefix = [u8; 4];

@@ -10,7 +10,7 @@
 //! ```
 
 use super::Prefix;
-use crate::format::lock::Locked;
+use crate::format::lock::LockKind;
 use crate::read::RepoView;
 use std::collections::BTreeMap;
 use varve_revlog::{Node, Rev};
@@ -73,7 +73,7 @@ impl<'a> TagFiles<'a> {
         let Some(first) = self.news.first().copied() else {
             return;
         };
-        let Some(_guard) = folder.guard(Locked::Store) else {
+        let Some(_guard) = folder.guard(LockKind::Store) else {
             return;
         };
         let len = folder.len(FILE);

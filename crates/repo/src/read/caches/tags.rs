@@ -5,17 +5,17 @@
 //! node tag             all nodes that a tag had, oldest first; sorted by tag
 //! ```
 //!
-//! Never read for what it says, only to find another cache confirmed.
+//! Never read for what it says, only to find another cache cross_checked.
 
-use super::{Filter, Key, TagsKey};
+use super::{CacheFilter, Key, TagsKey};
 use crate::read::tags::History;
-use crate::read::{Audience, RepoView};
+use crate::read::{RepoView, ViewFilter};
 
 const CACHE: &str = "tags2";
 
 /// Whether the cache says the same.
 pub(crate) fn has_tags(view: &RepoView, tags: &History) -> bool {
-    let (folder, file) = (view.caches(), Filter::of(view.audience()).file(CACHE));
+    let (folder, file) = (view.caches(), CacheFilter::of(view.filter()).file(CACHE));
     let Some(expected) = encode(view, tags) else {
         return false;
     };
@@ -25,7 +25,7 @@ pub(crate) fn has_tags(view: &RepoView, tags: &History) -> bool {
 /// Writes the cache.
 pub(crate) fn keep_tags(view: &RepoView, tags: &History) {
     if let Some(bytes) = encode(view, tags) {
-        let file = Filter::of(view.audience()).file(CACHE);
+        let file = CacheFilter::of(view.filter()).file(CACHE);
         view.caches().replace(&file, &bytes);
     }
 }
@@ -33,7 +33,7 @@ pub(crate) fn keep_tags(view: &RepoView, tags: &History) {
 /// The whole file; `None` where Mercurial's would have a key that tells less than it should.
 fn encode(view: &RepoView, tags: &History) -> Option<Vec<u8>> {
     let tip = view.changelog().tip()?;
-    if view.audience() == Audience::Others || !view.is_visible(tip) {
+    if view.filter() == ViewFilter::Served || !view.is_visible(tip) {
         return None;
     }
     // A tag with a newline would be two lines.

@@ -1,14 +1,14 @@
 //! Which changesets are obsolete, and what took their place.
 
 mod evolution;
-mod fates;
+mod instabilities;
+mod obsfates;
 mod relevant_markers;
 mod successors;
-mod unstable;
 
 pub use evolution::Evolution;
-pub use fates::Fate;
-pub use unstable::Unstable;
+pub use instabilities::Instabilities;
+pub use obsfates::ObsFate;
 
 use crate::format::obsstore::{self, read};
 use crate::format::{Phase, RepoError};
@@ -89,7 +89,7 @@ impl RepoView {
     ///
     /// # Errors
     /// If the markers are damaged.
-    pub fn markers_of_version_0(&self) -> Result<Vec<Vec<u8>>, RepoError> {
+    pub fn markers_v0(&self) -> Result<Vec<Vec<u8>>, RepoError> {
         let (markers, file) = obsstore::read_with_file(self.storage(), &self.context.store())?;
         Ok(obsstore::as_version_0(markers, &file))
     }

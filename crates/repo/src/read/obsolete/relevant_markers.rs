@@ -50,7 +50,7 @@ fn relevant<'a>(markers: &[Marker], file: &'a [u8], nodes: &[Node]) -> Vec<&'a [
     }
     let mut found: Vec<(Node, &[Node], &[u8])> = Vec::with_capacity(chosen.len());
     for marker in chosen.into_iter().map(|at| &markers[at]) {
-        let bytes = file.get(marker.place.clone()).unwrap_or_default();
+        let bytes = file.get(marker.range.clone()).unwrap_or_default();
         found.push((marker.old, &marker.successors, bytes));
     }
     found.sort_unstable();
@@ -72,10 +72,10 @@ mod tests {
             old: node(old),
             successors: successors.iter().copied().map(node).collect(),
             parents: parents.iter().copied().map(node).collect(),
-            place: number..number + 1,
-            mends_public: false,
+            range: number..number + 1,
+            is_bumped_fix: false,
             date: varve_lang::date::Date::default(),
-            facts: Vec::new(),
+            metadata: Vec::new(),
         }
     }
 

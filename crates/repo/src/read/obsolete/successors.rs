@@ -148,10 +148,10 @@ mod tests {
             old: Node([old; 20]),
             successors: successors.iter().map(|byte| Node([*byte; 20])).collect(),
             parents: Vec::new(),
-            place: 0..0,
-            mends_public: false,
+            range: 0..0,
+            is_bumped_fix: false,
             date: Date { time: 0, zone: 0 },
-            facts: Vec::new(),
+            metadata: Vec::new(),
         }
     }
 

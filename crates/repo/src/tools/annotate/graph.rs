@@ -1,6 +1,6 @@
 //! The revisions of files that one file descends from.
 
-use super::{Start, StoredFile};
+use super::{AnnotateStart, StoredFile};
 use crate::format::{FileText, RepoError};
 use crate::read::content::existing;
 use crate::read::{Ancestors, FileRevision, RepoView};
@@ -13,7 +13,7 @@ pub(super) struct Version {
     pub path: Vec<u8>,
     /// `None` for the working folder.
     pub changeset: Option<Rev>,
-    /// Place in [`Graph::filelogs`], and which revision there; `None` for the working folder.
+    /// BaseDir in [`Graph::filelogs`], and which revision there; `None` for the working folder.
     pub stored: Option<(usize, Rev)>,
     /// Places in [`Graph::versions`]; the last parent is the first one here.
     pub parents: Vec<usize>,
@@ -57,10 +57,12 @@ struct Walk<'v> {
 
 impl Graph {
     /// Looks at indexes, and at the texts of revisions that may be copies.
-    pub fn of(view: &RepoView, start: &Start, follow: bool) -> Result<Graph, RepoError> {
+    pub fn of(view: &RepoView, start: &AnnotateStart, follow: bool) -> Result<Graph, RepoError> {
         let heads: Vec<Rev> = match start {
-            Start::Stored(file) => vec![file.changeset],
-            Start::Working { parents, .. } => parents.iter().map(|file| file.changeset).collect(),
+            AnnotateStart::Stored(file) => vec![file.changeset],
+            AnnotateStart::Working { parents, .. } => {
+                parents.iter().map(|file| file.changeset).collect()
+            }
         };
         let mut walk = Walk {
             view,
@@ -82,13 +84,13 @@ impl Graph {
 }
 
 impl Walk<'_> {
-    fn begin(&mut self, start: &Start) -> Result<Frame, RepoError> {
+    fn begin(&mut self, start: &AnnotateStart) -> Result<Frame, RepoError> {
         match start {
-            Start::Stored(file) => {
+            AnnotateStart::Stored(file) => {
                 let origin = self.origin(file)?;
                 self.enter(origin)
             }
-            Start::Working { path, parents } => {
+            AnnotateStart::Working { path, parents } => {
                 self.graph.versions.push(Version {
                     path: path.clone(),
                     changeset: None,
@@ -167,7 +169,9 @@ impl Walk<'_> {
             filelog: &self.graph.filelogs[filelog],
             rev,
         };
-        let changeset = self.view.introduced(file, &mut self.history, from)?;
+        let changeset = self
+            .view
+            .introducing_changeset(file, &mut self.history, from)?;
         let changeset = changeset.unwrap_or(from);
         let place = self.graph.versions.len();
         self.known.insert((filelog, rev), place);

@@ -27,7 +27,7 @@ pub struct StoredFile {
 
 /// The file whose lines are asked about.
 #[derive(Clone, Debug)]
-pub enum Start {
+pub enum AnnotateStart {
     /// As a changeset has it.
     Stored(StoredFile),
     /// In the working folder.
@@ -40,7 +40,7 @@ pub enum Start {
 }
 
 /// How lines are compared and followed.
-pub struct Annotate<'a> {
+pub struct AnnotateOptions<'a> {
     /// Whether copies are followed.
     pub follow: bool,
     /// What does not count in comparisons.
@@ -63,7 +63,7 @@ pub struct FileVersion {
 /// Where a line comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnnotatedLine {
-    /// Place in [`Annotation::versions`].
+    /// BaseDir in [`Annotation::versions`].
     pub version: usize,
     /// Which line it was there, from 0.
     pub line: usize,
@@ -87,9 +87,9 @@ impl RepoView {
     /// What is damaged or missing, or that it was interrupted.
     pub fn annotate(
         &self,
-        start: &Start,
+        start: &AnnotateStart,
         content: &[u8],
-        how: &Annotate<'_>,
+        how: &AnnotateOptions<'_>,
     ) -> Result<Annotation, RepoError> {
         let graph = graph::Graph::of(self, start, how.follow)?;
         let lines = trace::trace(&graph, content, how)?;

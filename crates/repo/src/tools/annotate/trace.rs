@@ -1,7 +1,7 @@
 //! Handing lines down from a file's revision to those that it comes from.
 
 use super::graph::Graph;
-use super::{Annotate, AnnotatedLine};
+use super::{AnnotateOptions, AnnotatedLine};
 use crate::format::{FileText, RepoError};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ struct Open {
 struct Trace<'g> {
     graph: &'g Graph,
     readers: Vec<Reader<'g>>,
-    how: &'g Annotate<'g>,
+    how: &'g AnnotateOptions<'g>,
     /// Per version, lines that it has, ascending.
     open: Vec<Vec<Open>>,
     /// Cleaned texts of versions that wait for their turn.
@@ -43,7 +43,7 @@ fn count_lines(text: &[u8]) -> usize {
 pub(super) fn trace(
     graph: &Graph,
     content: &[u8],
-    how: &Annotate<'_>,
+    how: &AnnotateOptions<'_>,
 ) -> Result<Vec<AnnotatedLine>, RepoError> {
     let count = count_lines(content);
     let own = |line| AnnotatedLine {

@@ -8,10 +8,10 @@ mod rewrite;
 mod walk;
 
 use crate::format::context::RepoContext;
-use crate::format::journal::remove_if_there;
+use crate::format::journal::remove_if_exists;
 use crate::format::lock::{Lock, LockOwner};
 use crate::format::storage_settings::requirement_of;
-use crate::format::store_path::encode_folders;
+use crate::format::store_path::encode_directories;
 use crate::format::{RepoError, fncache};
 use crate::read::Repository;
 use crate::write::new_store::NEW_STORE;
@@ -28,7 +28,7 @@ use walk::{Kind, StoreTree};
 
 /// How the history is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Recompress {
+pub struct RecompressOptions {
     /// Engine, level, and limits of deltas.
     pub write: WriteOptions,
     /// Whether deltas are sought anew; otherwise they stay and only their chunks change.
@@ -37,7 +37,7 @@ pub struct Recompress {
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recompressed {
+pub struct RecompressReport {
     /// Number of revlogs.
     pub revlogs: usize,
     /// Number of revisions in all of them.
@@ -58,10 +58,10 @@ impl Repository {
         &self,
         _working_copy: &Lock,
         _store: &Lock,
-        how: &Recompress,
+        how: &RecompressOptions,
         progress: &dyn Progress,
         stop: &Interrupt,
-    ) -> Result<Recompressed, RepoError> {
+    ) -> Result<RecompressReport, RepoError> {
         if self.has_journal()? {
             return Err(RepoError::AbandonedTransaction);
         }
@@ -87,10 +87,10 @@ impl Repository {
 fn make_beside(
     context: &RepoContext,
     new: &Path,
-    how: &Recompress,
+    how: &RecompressOptions,
     progress: &dyn Progress,
     stop: &Interrupt,
-) -> Result<Recompressed, RepoError> {
+) -> Result<RecompressReport, RepoError> {
     let tree = StoreTree::walk(context)?;
     for folder in &tree.folders {
         context.storage.create_folder(&new.join(folder))?;
@@ -134,7 +134,7 @@ fn make_beside(
 /// What all threads have written.
 #[derive(Debug, Default)]
 struct Done {
-    report: Recompressed,
+    report: RecompressReport,
     /// Index files of revlogs that now have a data file.
     with_data: BTreeSet<PathBuf>,
     /// Revlogs that are so long that all threads together read them back.
@@ -199,7 +199,7 @@ fn write_list(
         .collect();
     let mut text = Vec::new();
     let mut push = |name: &[u8]| {
-        text.extend_from_slice(&encode_folders(name));
+        text.extend_from_slice(&encode_directories(name));
         text.push(b'\n');
     };
     for name in fncache::read(context.storage.as_ref(), &context.store())? {
@@ -224,7 +224,7 @@ fn write_list(
 
 /// Exchanges the stores. Where the requirements stand outside of them, both engines are required
 /// while it cannot be said which store will be there.
-fn swap(context: &RepoContext, new: &Path, how: &Recompress) -> Result<(), RepoError> {
+fn swap(context: &RepoContext, new: &Path, how: &RecompressOptions) -> Result<(), RepoError> {
     let storage = context.storage.as_ref();
     let outside = !context.requirements.has("share-safe");
     let requires = context.hg().join("requires");
@@ -237,7 +237,7 @@ fn swap(context: &RepoContext, new: &Path, how: &Recompress) -> Result<(), RepoE
     storage.exchange(new, &context.store())?;
     storage.sync_folder(&context.hg())?;
     // They tell where the files of the old store ended.
-    remove_if_there(context, &context.hg().join("undo.desc"))?;
+    remove_if_exists(context, &context.hg().join("undo.desc"))?;
     if outside {
         change_engine(&mut names, how);
         replace(storage, &requires, &lines(&names))?;
@@ -245,7 +245,7 @@ fn swap(context: &RepoContext, new: &Path, how: &Recompress) -> Result<(), RepoE
     Ok(())
 }
 
-fn change_engine(names: &mut BTreeSet<&str>, how: &Recompress) {
+fn change_engine(names: &mut BTreeSet<&str>, how: &RecompressOptions) {
     for engine in [CodecId::Zlib, CodecId::Zstd, CodecId::None] {
         if let Some(name) = requirement_of(engine) {
             names.remove(name);

@@ -1,6 +1,6 @@
 //! One revlog, written again.
 
-use super::Recompress;
+use super::RecompressOptions;
 use super::walk::StoredRevlog;
 use crate::format::RepoError;
 use crate::format::context::RepoContext;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use varve_base::storage::read_if_there;
 use varve_base::{Interrupt, MemoryStorage, Progress, Storage};
 use varve_revlog::{
-    Appender, AppenderState, Content, Entry, Given, Header, LONGEST_INLINE, NewRevision,
-    ReaderState, Rev, Revlog, RevlogError, chunk::Packer, flag,
+    Appender, AppenderState, Content, Entry, Header, LONGEST_INLINE, NewRevision, ReaderState, Rev,
+    RevisionHints, Revlog, RevlogError, chunk::Packer, flag,
 };
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -23,7 +23,7 @@ pub(super) struct Rewriter<'a> {
     pub context: &'a RepoContext,
     /// The folder of the new store.
     pub new: &'a Path,
-    pub how: &'a Recompress,
+    pub how: &'a RecompressOptions,
     pub progress: &'a dyn Progress,
     pub stop: &'a Interrupt,
 }
@@ -177,19 +177,19 @@ impl Rewriter<'_> {
             let text = reader.unchecked_text(rev)?;
             written.prints.push(xxh3_128(text));
             let new = NewRevision { text, p1, p2, link };
-            let given = Given {
+            let given = RevisionHints {
                 node: Some(entry.node),
                 flags: entry.flags & (flag::CENSORED | flag::ELLIPSIS | flag::STORED_OUTSIDE),
                 delta: None,
             };
-            let (got, _) = appender.add_given(&new, &given)?;
+            let (got, _) = appender.add_with_hints(&new, &given)?;
             if got != rev {
                 return Err(self.refuse(old, rev, "has the node of an earlier one"));
             }
             self.progress.advance(u64::from(entry.stored_len));
         }
         tools.reader = reader.into_state();
-        (_, tools.appender) = appender.write_and_go_on()?;
+        (_, tools.appender) = appender.write_and_reuse()?;
         let index = read_if_there(memory.as_ref(), path)?.unwrap_or_default();
         let data = read_if_there(memory.as_ref(), &path.with_extension("d"))?;
         Ok(Files { index, data })
@@ -208,7 +208,7 @@ impl Rewriter<'_> {
         let new = self.open(self.new, &written.log)?;
         self.check_entries(&old, &new)?;
         let revs: Vec<Rev> = new.revs().collect();
-        new.each_unchecked_text(&revs, threads, &|rev, text| {
+        new.for_each_unchecked_text(&revs, threads, &|rev, text| {
             self.stop.check()?;
             self.compare(&old, rev, text, &written.prints)
         })

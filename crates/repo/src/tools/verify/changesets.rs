@@ -1,6 +1,6 @@
 //! The first part: every changeset can be read and is what its node says.
 
-use super::entries::{about, check_link, duplicates, tell_duplicate};
+use super::entries::{about, check_link, duplicates, report_duplicate};
 use super::findings::{Findings, reason};
 use super::{Check, data_off_by};
 use crate::format::{Changeset, RepoError};
@@ -37,7 +37,7 @@ impl Changesets {
             check.stop.check()?;
             let (count, found) = (changelog.len(), &mut this.found);
             let link = check_link(changelog, rev, &[rev.0], count, LABEL, found);
-            tell_duplicate(rev, &twice, link, LABEL, found);
+            report_duplicate(rev, &twice, link, LABEL, found);
             let problem = match reader.text(rev) {
                 Ok(text) => this.note(rev, text).err().map(<[u8]>::to_vec),
                 Err(error) => Some(reason(&error, changelog, NAME)),

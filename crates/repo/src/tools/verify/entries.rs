@@ -48,7 +48,7 @@ pub(super) fn duplicates(log: &Revlog) -> HashMap<Rev, Rev> {
 }
 
 /// Tells of a node that is there twice.
-pub(super) fn tell_duplicate(
+pub(super) fn report_duplicate(
     rev: Rev,
     duplicates: &HashMap<Rev, Rev>,
     link: Option<i64>,

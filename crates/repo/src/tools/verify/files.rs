@@ -1,6 +1,6 @@
 //! The last part: the history of every file.
 
-use super::entries::{about, check_link, duplicates, tell_duplicate};
+use super::entries::{about, check_link, duplicates, report_duplicate};
 use super::findings::{Findings, reason, short};
 use super::manifests::{FileId, Manifests};
 use super::{Check, data_off_by};
@@ -235,7 +235,7 @@ impl File<'_> {
                 self.links.changelog.len(),
             );
             let link = check_link(log, rev, touched, count, self.name, &mut self.found);
-            tell_duplicate(rev, &twice, link, self.name, &mut self.found);
+            report_duplicate(rev, &twice, link, self.name, &mut self.found);
             let node = log.node(rev);
             let again = twice.contains_key(&rev);
             if !again && self.links.manifests.names_node(self.id, &node) {
@@ -249,7 +249,7 @@ impl File<'_> {
             }
         }
         if named < self.links.manifests.named[self.id as usize] {
-            self.tell_missing(log);
+            self.report_missing(log);
         }
     }
 
@@ -258,7 +258,7 @@ impl File<'_> {
     }
 
     /// Revisions that manifests name and the file does not have.
-    fn tell_missing(&mut self, log: &Revlog) {
+    fn report_missing(&mut self, log: &Revlog) {
         let nodes = self.links.manifests.nodes_of(self.id);
         let mut missing: Vec<_> = nodes
             .filter(|(node, _)| log.rev(node).is_none())

@@ -1,6 +1,6 @@
 //! What is wrong, as lines in Mercurial's words.
 
-use super::{VerifyNews, VerifyReport};
+use super::{VerifyEvent, VerifyReport};
 use varve_revlog::{Node, Revlog, RevlogError, flag};
 
 /// Bytes of a node that are shown.
@@ -47,9 +47,9 @@ impl Findings {
         self.first_damaged = both.min();
     }
 
-    pub fn report(self, report: &mut VerifyReport, tell: &mut dyn FnMut(VerifyNews<'_>)) {
+    pub fn report(self, report: &mut VerifyReport, tell: &mut dyn FnMut(VerifyEvent<'_>)) {
         for line in &self.lines {
-            tell(VerifyNews::Problem(line));
+            tell(VerifyEvent::Problem(line));
         }
         report.warnings += self.warnings;
         report.errors += self.errors;

@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::changesets::Changesets;
-use super::entries::{about, check_link, duplicates, tell_duplicate};
+use super::entries::{about, check_link, duplicates, report_duplicate};
 use super::findings::{Findings, reason, short};
 use crate::format::RepoError;
 use crate::format::manifest::ManifestEntries;
@@ -164,7 +164,7 @@ impl Manifests {
             let known = expected.is_some();
             let expected = expected.unwrap_or_default();
             let link = check_link(manifest, rev, &expected, changelog.len(), LABEL, found);
-            tell_duplicate(rev, &twice, link, LABEL, found);
+            report_duplicate(rev, &twice, link, LABEL, found);
             if !known && !twice.contains_key(&rev) {
                 let message = [&short(&node)[..], b" not in changesets"].concat();
                 found.error(link, &message, Some(LABEL));

@@ -24,7 +24,7 @@ use varve_revlog::{Revlog, RevlogError};
 
 /// What is told while a repository is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VerifyNews<'a> {
+pub enum VerifyEvent<'a> {
     /// A part of the work begins, `checking files` for instance.
     Step(&'static str),
     /// Something is wrong; a whole line without its end.
@@ -68,7 +68,7 @@ impl Repository {
         &self,
         _lock: &Lock,
         full: bool,
-        tell: &mut dyn FnMut(VerifyNews<'_>),
+        tell: &mut dyn FnMut(VerifyEvent<'_>),
         progress: &dyn Progress,
         stop: &Interrupt,
     ) -> Result<VerifyReport, RepoError> {
@@ -84,7 +84,7 @@ impl Repository {
         let (changelog, manifest) = (open("00changelog.i")?, open("00manifest.i")?);
         let mut report = VerifyReport::default();
 
-        tell(VerifyNews::Step("checking changesets"));
+        tell(VerifyEvent::Step("checking changesets"));
         let mut found = Findings::default();
         if changelog.is_empty() && !(manifest.is_empty() && store_names(context)?.is_empty()) {
             found.error(Some(0), b"empty or missing changelog", None);
@@ -94,18 +94,18 @@ impl Repository {
         found.append(&mut changesets.found);
         found.report(&mut report, tell);
 
-        tell(VerifyNews::Step("checking manifests"));
+        tell(VerifyEvent::Step("checking manifests"));
         let mut found = Findings::default();
         manifests.link(&changelog, &manifest, &mut changesets, &mut found);
         found.report(&mut report, tell);
 
         let step = "crosschecking files in changesets and manifests";
-        tell(VerifyNews::Step(step));
+        tell(VerifyEvent::Step(step));
         let mut found = Findings::default();
         manifests.cross_check(check, &changelog, &manifest, &changesets, &mut found);
         found.report(&mut report, tell);
 
-        tell(VerifyNews::Step("checking files"));
+        tell(VerifyEvent::Step("checking files"));
         let listed: HashSet<Vec<u8>> = store_names(context)?.into_iter().collect();
         let links = files::Links {
             changelog: &changelog,

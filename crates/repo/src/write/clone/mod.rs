@@ -2,11 +2,11 @@
 
 mod select;
 
-pub use select::Pulled;
+pub use select::CloneCounts;
 
 use crate::format::lock::Lock;
 use crate::format::{RepoError, fncache};
-use crate::read::{Audience, Repository};
+use crate::read::{Repository, ViewFilter};
 use crate::write::create::DUMMY_CHANGELOG;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ impl Repository {
     ///
     /// # Errors
     /// What is damaged.
-    pub fn may_be_copied(&self) -> Result<bool, RepoError> {
-        Ok(!self.view_for(Audience::Others)?.hides_anything())
+    pub fn can_clone_by_copying(&self) -> Result<bool, RepoError> {
+        Ok(!self.view_for(ViewFilter::Served)?.hides_anything())
     }
 
     /// Makes a repository in the folder `root` that shares the files of this one: they get second
@@ -35,7 +35,7 @@ impl Repository {
     ///
     /// # Errors
     /// What the storage answers; [`RepoError::Interrupted`].
-    pub fn copy_to(
+    pub fn clone_by_copying(
         &self,
         _lock: &Lock,
         root: &Path,
@@ -45,7 +45,7 @@ impl Repository {
     ) -> Result<Repository, RepoError> {
         let storage = self.storage();
         let (from, to) = (self.context().store(), root.join(".hg/store"));
-        self.prepare(root)?;
+        self.create_clone(root)?;
         let files = self.store_files()?;
         progress.begin("cloning", Unit::Items, Some(files.len() as u64));
         for file in &files {
@@ -77,7 +77,7 @@ impl Repository {
     }
 
     /// Makes the folders and requirements of a clone, which has no history yet.
-    fn prepare(&self, root: &Path) -> Result<(), RepoError> {
+    fn create_clone(&self, root: &Path) -> Result<(), RepoError> {
         let storage = self.storage().as_ref();
         let hg = root.join(".hg");
         storage.create_folder(&hg.join("store"))?;

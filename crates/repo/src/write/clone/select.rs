@@ -1,21 +1,21 @@
 //! A clone of some changesets with all that they build on: revisions are read and appended in
 //! their order, with new numbers, and with their deltas where what those are against comes along.
 
-use crate::format::store_path::encode_folders;
+use crate::format::store_path::encode_directories;
 use crate::format::{RepoError, fncache};
-use crate::read::changed_files::{Touched, Travellers};
+use crate::read::changed_files::{OutgoingRevisions, OutgoingSet};
 use crate::read::{RepoView, Repository};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress, Unit};
 use varve_revlog::{
-    Appender, Content, Given, NewRevision, ReaderState, Rev, Revlog, WriteOptions, flag,
+    Appender, Content, NewRevision, ReaderState, Rev, RevisionHints, Revlog, WriteOptions, flag,
 };
 
 /// What a clone has brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pulled {
+pub struct CloneCounts {
     /// Number of changesets.
     pub changesets: usize,
     /// Revisions of files.
@@ -31,7 +31,7 @@ struct Copier<'a> {
     /// New number of each changeset that comes along.
     renumbered: Vec<Option<Rev>>,
     /// What they share with those that stay behind.
-    touched: Touched,
+    outgoing_files: OutgoingRevisions,
     stop: &'a Interrupt,
 }
 
@@ -41,26 +41,26 @@ impl Repository {
     ///
     /// # Errors
     /// What is damaged or cannot be written; [`RepoError::Interrupted`].
-    pub fn pull_to(
+    pub fn clone_revisions(
         &self,
         source: &RepoView,
         root: &Path,
         heads: &[Rev],
         write: WriteOptions,
         (progress, stop): (&dyn Progress, &Interrupt),
-    ) -> Result<(Repository, Pulled), RepoError> {
-        self.prepare(root)?;
+    ) -> Result<(Repository, CloneCounts), RepoError> {
+        self.create_clone(root)?;
         let target = Repository::open(Arc::clone(self.storage()), root)?;
         let renumbered = renumber(source, heads);
         let all = source.changelog().revs();
-        let (chosen, foreign): (Vec<Rev>, Vec<Rev>) =
+        let (outgoing, excluded): (Vec<Rev>, Vec<Rev>) =
             all.partition(|rev| renumbered[rev.index()].is_some());
         // Without excluded changesets no revision is shared with one.
-        let touched = match foreign[..] {
-            [] => Touched::default(),
-            _ => source.touched(&Travellers {
-                chosen: &chosen,
-                foreign: &foreign,
+        let outgoing_files = match excluded[..] {
+            [] => OutgoingRevisions::default(),
+            _ => source.changed_files(&OutgoingSet {
+                outgoing: &outgoing,
+                excluded: &excluded,
             })?,
         };
         let copier = Copier {
@@ -68,7 +68,7 @@ impl Repository {
             target: &target,
             write,
             renumbered,
-            touched,
+            outgoing_files,
             stop,
         };
         let pulled = copier.copy_all(progress)?;
@@ -101,10 +101,10 @@ fn renumber(source: &RepoView, heads: &[Rev]) -> Vec<Option<Rev>> {
 }
 
 impl Copier<'_> {
-    fn copy_all(&self, progress: &dyn Progress) -> Result<Pulled, RepoError> {
+    fn copy_all(&self, progress: &dyn Progress) -> Result<CloneCounts, RepoError> {
         let context = self.target.context();
         let (storage, store) = (&context.storage, context.store());
-        let (mut pulled, mut names) = (Pulled::default(), Vec::new());
+        let (mut pulled, mut names) = (CloneCounts::default(), Vec::new());
         let mut state = ReaderState::default();
         let tracked = self.source.tracked_files()?;
         progress.begin(
@@ -118,7 +118,7 @@ impl Copier<'_> {
             let path = context.filelog_path(&file);
             let appender = Appender::open(storage, &path, Content::File, self.write)?;
             let mut appender = appender.with_data(context.filelog_data_path(&file));
-            let context = self.touched.shared_files.get(&file);
+            let context = self.outgoing_files.shared_files.get(&file);
             let context = context.into_iter().flatten().copied().collect();
             let added = self.copy(&log, &mut appender, &context, &mut state)?;
             if added == 0 {
@@ -130,7 +130,7 @@ impl Copier<'_> {
                 let name = end.map(|end| [b"data/", &file[..], end].concat());
                 names.extend(
                     name.iter()
-                        .flat_map(|name| encode_folders(name).into_owned()),
+                        .flat_map(|name| encode_directories(name).into_owned()),
                 );
                 names.extend(name.map(|_| b'\n'));
             }
@@ -148,7 +148,7 @@ impl Copier<'_> {
         for (name, content, log) in others {
             let mut appender = Appender::open(storage, &store.join(name), content, self.write)?;
             let context = match content {
-                Content::Manifest => self.touched.shared_manifests.clone(),
+                Content::Manifest => self.outgoing_files.shared_manifests.clone(),
                 _ => BTreeMap::new(),
             };
             let added = self.copy(log, &mut appender, &context, &mut state)?;
@@ -200,12 +200,12 @@ impl Copier<'_> {
                 });
             }
             let new = NewRevision { text, p1, p2, link };
-            let given = Given {
+            let given = RevisionHints {
                 node: Some(entry.node),
                 flags,
                 delta: base.map(|base| (Some(base), &patch[..])),
             };
-            numbers[rev.index()] = Some(appender.add_given(&new, &given)?.0);
+            numbers[rev.index()] = Some(appender.add_with_hints(&new, &given)?.0);
             added += 1;
         }
         *state = reader.into_state();

@@ -9,7 +9,7 @@ use varve_revlog::{Appender, Content, NewRevision, Node, Rev};
 
 /// The files of both parents and, for a merge, of what they have in common.
 #[derive(Debug)]
-pub(super) struct Sides {
+pub(super) struct ParentFiles {
     pub p1: Parent,
     pub p2: Parent,
     /// Name and text of the manifest of each newest common ancestor.
@@ -18,14 +18,14 @@ pub(super) struct Sides {
 
 /// What became of one file.
 #[derive(Debug)]
-pub(super) struct Stored {
+pub(super) struct StoredChange {
     /// As it stands in the manifest; `None` if it is gone.
     pub after: Option<Tracked>,
     /// Whether the changeset names it.
-    pub is_touched: bool,
+    pub is_changed: bool,
 }
 
-impl Sides {
+impl ParentFiles {
     pub fn new(batch: &CommitBatch, p1: Parent, p2: Parent) -> Result<Self, RepoError> {
         let mut bases = Vec::new();
         if let (Some(first), Some(second)) = (p1.rev, p2.rev) {
@@ -34,7 +34,7 @@ impl Sides {
                 bases.push((manifest, batch.files_of(&manifest)?));
             }
         }
-        Ok(Sides { p1, p2, bases })
+        Ok(ParentFiles { p1, p2, bases })
     }
 }
 
@@ -58,9 +58,9 @@ impl CommitBatch {
     pub(super) fn store_file(
         &mut self,
         change: &FileChange<'_>,
-        sides: &Sides,
+        sides: &ParentFiles,
         link: Rev,
-    ) -> Result<Stored, RepoError> {
+    ) -> Result<StoredChange, RepoError> {
         let path = change.path();
         let old = self.tracked_in(&sides.p1, path)?;
         let other = self.tracked_in(&sides.p2, path)?;
@@ -90,9 +90,9 @@ impl CommitBatch {
             && FileText::parse(&filelog.text(only)?).content == content
         {
             let node = filelog.node_or_null(p1);
-            return Ok(Stored {
+            return Ok(StoredChange {
                 after: Some((node, kind)),
-                is_touched: old.is_some_and(|(_, before)| before != kind),
+                is_changed: old.is_some_and(|(_, before)| before != kind),
             });
         }
         let text = FileText {
@@ -102,9 +102,9 @@ impl CommitBatch {
         .encode();
         let text = &text[..];
         let (_, node) = filelog.add(&NewRevision { text, p1, p2, link })?;
-        Ok(Stored {
+        Ok(StoredChange {
             after: Some((node, kind)),
-            is_touched: true,
+            is_changed: true,
         })
     }
 
@@ -115,9 +115,9 @@ impl CommitBatch {
         path: &[u8],
         old: Option<Tracked>,
         other: Option<Tracked>,
-        sides: &Sides,
-    ) -> Result<Stored, RepoError> {
-        let is_touched = match (old, other) {
+        sides: &ParentFiles,
+    ) -> Result<StoredChange, RepoError> {
+        let is_changed = match (old, other) {
             (None, None) => return Err(self.refuse(path, "is removed and not there")),
             (Some(_), Some(_)) => true,
             (only, None) | (None, only) => {
@@ -128,9 +128,9 @@ impl CommitBatch {
                 !unchanged
             }
         };
-        Ok(Stored {
+        Ok(StoredChange {
             after: None,
-            is_touched,
+            is_changed,
         })
     }
 
@@ -140,7 +140,7 @@ impl CommitBatch {
         &self,
         from: &[u8],
         is_in_second: bool,
-        sides: &Sides,
+        sides: &ParentFiles,
     ) -> Result<CopySource, RepoError> {
         let in_first = self.tracked_in(&sides.p1, from)?;
         let in_second = self.tracked_in(&sides.p2, from)?;

@@ -2,14 +2,14 @@
 //! interruption can be undone.
 
 use crate::format::context::RepoContext;
-use crate::format::journal::Place;
+use crate::format::journal::BaseDir;
 use crate::format::lock::Lock;
-use crate::format::store_path::encode_folders;
+use crate::format::store_path::encode_directories;
 use crate::format::{Phase, RepoError, fncache, pending};
-use crate::read::caches::{self, CacheFolder, OneMore};
-use crate::read::{Audience, RepoView, branches};
+use crate::read::caches::{self, AppendedChangeset, CacheDirectory};
+use crate::read::{RepoView, ViewFilter, branches};
 use crate::write::commit::CommitBatch;
-use crate::write::transaction::{Steps, Transaction};
+use crate::write::transaction::{Transaction, WriteSteps};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,8 +27,8 @@ struct Revisions {
     changelog: Appender,
 }
 
-impl Steps for Revisions {
-    fn first(&mut self) -> Result<(), RepoError> {
+impl WriteSteps for Revisions {
+    fn write_revisions(&mut self) -> Result<(), RepoError> {
         let (storage, store) = (self.context.storage.as_ref(), self.context.store());
         let mut folders = BTreeSet::from([store.clone()]);
         for revlog in self.others.drain(..) {
@@ -44,12 +44,12 @@ impl Steps for Revisions {
         Ok(())
     }
 
-    fn pending(&self) -> Result<(), RepoError> {
+    fn write_pending_changelog(&self) -> Result<(), RepoError> {
         let path = self.context.store().join(pending::CHANGELOG);
-        Ok(self.changelog.write_beside(&path)?)
+        Ok(self.changelog.write_pending_index(&path)?)
     }
 
-    fn last(self) -> Result<(), RepoError> {
+    fn write_changelog(self) -> Result<(), RepoError> {
         self.changelog.write()?;
         let store = self.context.store();
         Ok(self.context.storage.sync_folder(&store)?)
@@ -79,15 +79,15 @@ impl CommitBatch {
     pub fn finish_locked(mut self) -> Result<(Node, Option<Lock>), RepoError> {
         let newest = (self.changelog.len() as u32).checked_sub(1).map(Rev);
         let tip = self.changelog.node_or_null(newest);
-        if !self.changelog.has_news() {
-            self.transaction.finish_small()?;
+        if !self.changelog.has_new_revisions() {
+            self.transaction.finish_without_revisions()?;
             return Ok((tip, None));
         }
-        self.announce()?;
+        self.declare_files()?;
         let context = self.view.context.clone();
         let before = self.view.changelog().len();
         let added = self.changelog.len() - before;
-        let one_more = one_more(&self.view, &self.changelog, &self.phases)?;
+        let single_commit = single_commit(&self.view, &self.changelog, &self.phases)?;
         let mut others: Vec<Appender> = self.filelogs.into_values().collect();
         others.push(self.manifest);
         let steps = Revisions {
@@ -97,7 +97,7 @@ impl CommitBatch {
         };
         let lock = self.transaction.run(before, steps)?;
         // The changesets are there, whatever becomes of the caches.
-        let _ = keep_caches_warm(&context, (before, added), one_more);
+        let _ = update_branch_caches(&context, (before, added), single_commit);
         Ok((tip, Some(lock)))
     }
 
@@ -107,16 +107,16 @@ impl CommitBatch {
     }
 
     /// Tells the transaction of all files that will be written.
-    fn announce(&mut self) -> Result<(), RepoError> {
+    fn declare_files(&mut self) -> Result<(), RepoError> {
         let new_names = self.new_names();
         if !new_names.is_empty() {
             let context = &self.view.context;
-            let bytes = with_names(context.storage.as_ref(), &context.store(), &new_names)?;
+            let bytes = fncache_with(context.storage.as_ref(), &context.store(), &new_names)?;
             let name = fncache::FILE.as_bytes();
-            self.transaction.replace(Place::Store, name, bytes);
+            self.transaction.replace(BaseDir::Store, name, bytes);
         }
         if let Some(bytes) = self.phaseroots() {
-            self.transaction.replace(Place::Store, PHASEROOTS, bytes);
+            self.transaction.replace(BaseDir::Store, PHASEROOTS, bytes);
         }
         let filelogs = self.filelogs.iter();
         let named = filelogs.map(|(file, log)| ([b"data/", &file[..]].concat(), log));
@@ -124,7 +124,10 @@ impl CommitBatch {
             (b"00manifest".to_vec(), &self.manifest),
             (b"00changelog".to_vec(), &self.changelog),
         ];
-        for (name, revlog) in named.chain(others).filter(|(_, log)| log.has_news()) {
+        for (name, revlog) in named
+            .chain(others)
+            .filter(|(_, log)| log.has_new_revisions())
+        {
             let (index, data) = ([&name[..], b".i"].concat(), [&name[..], b".d"].concat());
             let (index_len, data_len) = revlog.lengths_before();
             if revlog.will_be_split() {
@@ -142,7 +145,11 @@ impl CommitBatch {
     /// Names that the list of files lacks, without encoding.
     fn new_names(&self) -> Vec<Vec<u8>> {
         let mut names = Vec::new();
-        for (file, filelog) in self.filelogs.iter().filter(|(_, log)| log.has_news()) {
+        for (file, filelog) in self
+            .filelogs
+            .iter()
+            .filter(|(_, log)| log.has_new_revisions())
+        {
             let (index_len, data_len) = filelog.lengths_before();
             if index_len == 0 {
                 names.push([b"data/", &file[..], b".i"].concat());
@@ -185,11 +192,11 @@ impl CommitBatch {
 }
 
 /// What the caches are told of a batch of a single changeset, where nothing is hidden from others.
-fn one_more(
+fn single_commit(
     view: &RepoView,
     changelog: &Appender,
     phases: &[Phase],
-) -> Result<Option<OneMore>, RepoError> {
+) -> Result<Option<AppendedChangeset>, RepoError> {
     let (Some(last), true) = (view.changelog().tip(), phases.len() == 1) else {
         return Ok(None);
     };
@@ -202,7 +209,7 @@ fn one_more(
     };
     let text = changelog.text(rev)?;
     let changeset = view.parse_changeset(rev, &text)?;
-    Ok(Some(OneMore {
+    Ok(Some(AppendedChangeset {
         rev,
         node: changelog.node_or_null(Some(rev)),
         parent: (parent, changelog.node_or_null(Some(parent))),
@@ -213,27 +220,27 @@ fn one_more(
 }
 
 /// As Mercurial does: adds what was committed to the caches of those who pull.
-pub(crate) fn keep_caches_warm(
+pub(crate) fn update_branch_caches(
     context: &Arc<RepoContext>,
     (older, added): (usize, usize),
-    one_more: Option<OneMore>,
+    single_commit: Option<AppendedChangeset>,
 ) -> Result<(), RepoError> {
-    let folder = CacheFolder::of(context);
-    let done = one_more.is_some_and(|new| caches::extend(folder, &new));
-    if done || older > 0 && !caches::any_kept(folder) {
+    let folder = CacheDirectory::of(context);
+    let done = single_commit.is_some_and(|new| caches::extend(folder, &new));
+    if done || older > 0 && !caches::has_branch_cache(folder) {
         return Ok(());
     }
     let stamp = context.stamp()?;
-    let view = RepoView::read(Arc::clone(context), &stamp, Audience::Others)?;
+    let view = RepoView::read(Arc::clone(context), &stamp, ViewFilter::Served)?;
     // Another writer may be at work already, and will do the same.
     if context.stamp()? == stamp {
-        branches::keep_warm(&view, added)?;
+        branches::update_caches(&view, added)?;
     }
     Ok(())
 }
 
 /// The list of files with new names at its end.
-pub(crate) fn with_names(
+pub(crate) fn fncache_with(
     storage: &dyn Storage,
     store: &Path,
     new_names: &[Vec<u8>],
@@ -243,7 +250,7 @@ pub(crate) fn with_names(
     let there: HashSet<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     let mut added = Vec::new();
     for name in new_names {
-        let name = encode_folders(name);
+        let name = encode_directories(name);
         if !there.contains(&name[..]) {
             added.extend_from_slice(&name);
             added.push(b'\n');

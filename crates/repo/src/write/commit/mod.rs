@@ -6,16 +6,16 @@ mod files;
 pub(crate) mod finish;
 
 use crate::format::changeset::{self, DEFAULT_BRANCH};
-use crate::format::lock::{Lock, Locked};
+use crate::format::lock::{Lock, LockKind};
 use crate::format::{Phase, RepoError, manifest};
-use crate::read::{Audience, RepoView, Repository};
+use crate::read::{RepoView, Repository, ViewFilter};
 use crate::write::transaction::Transaction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use varve_revlog::{Appender, Content, Given, NewRevision, Node, Rev, WriteOptions};
+use varve_revlog::{Appender, Content, NewRevision, Node, Rev, RevisionHints, WriteOptions};
 
 pub use change::{FileChange, NewChangeset};
-use files::{Sides, Stored};
+use files::{ParentFiles, StoredChange};
 
 /// Bytes of files' texts that are kept at most, because later revisions may be stored against
 /// them.
@@ -39,9 +39,9 @@ pub struct CommitBatch {
 
 /// The files of a changeset that is being put together; see [`CommitBatch::files_from`].
 #[derive(Debug)]
-pub struct ChangedFiles {
-    sides: Sides,
-    edits: Vec<(Vec<u8>, Stored)>,
+pub struct CommitFiles {
+    sides: ParentFiles,
+    edits: Vec<(Vec<u8>, StoredChange)>,
     link: Rev,
 }
 
@@ -63,7 +63,7 @@ impl Repository {
     /// [`RepoError::LockHeld`] if another writer is at work; else as
     /// [`Repository::begin_locked`].
     pub fn begin(&self, options: impl Into<WriteOptions>) -> Result<CommitBatch, RepoError> {
-        self.begin_locked(self.lock_now(Locked::Store)?, options)
+        self.begin_locked(self.try_lock(LockKind::Store)?, options)
     }
 
     /// As [`Repository::begin`], under the store's lock that the caller has taken.
@@ -90,7 +90,11 @@ impl Repository {
     ) -> Result<CommitBatch, RepoError> {
         let transaction = self.transaction_that_appends(lock, description)?;
         let context = self.context();
-        let view = RepoView::read(Arc::clone(context), &context.stamp()?, Audience::Everything)?;
+        let view = RepoView::read(
+            Arc::clone(context),
+            &context.stamp()?,
+            ViewFilter::Unfiltered,
+        )?;
         self.batch(transaction, view, options.into())
     }
 
@@ -99,14 +103,14 @@ impl Repository {
     ///
     /// # Errors
     /// As of [`Repository::begin_locked`].
-    pub fn begin_seen(
+    pub fn begin_with_view(
         &self,
         lock: Lock,
         seen: &RepoView,
         options: impl Into<WriteOptions>,
     ) -> Result<CommitBatch, RepoError> {
         let transaction = self.transaction_that_appends(lock, "commit")?;
-        self.batch(transaction, seen.of_everything()?, options.into())
+        self.batch(transaction, seen.unfiltered()?, options.into())
     }
 
     fn batch(
@@ -119,7 +123,7 @@ impl Repository {
         let (storage, path) = (&context.storage, context.store().join("00manifest.i"));
         let changelog = view.changelog();
         Ok(CommitBatch {
-            changelog: Appender::continuing(storage, changelog, Content::Changelog, options)?,
+            changelog: Appender::continue_from(storage, changelog, Content::Changelog, options)?,
             manifest: Appender::open(storage, &path, Content::Manifest, options)?,
             options,
             view,
@@ -143,7 +147,7 @@ impl CommitBatch {
         for change in new.changes {
             self.change(&mut files, change)?;
         }
-        self.conclude(files, new)
+        self.commit_files(files, new)
     }
 
     /// Begins to gather the files of a changeset that follows `parents`, for those who do not
@@ -151,23 +155,23 @@ impl CommitBatch {
     ///
     /// # Errors
     /// [`RepoError::MissingNode`]; what is damaged.
-    pub fn files_from(&self, parents: [Node; 2]) -> Result<ChangedFiles, RepoError> {
+    pub fn files_from(&self, parents: [Node; 2]) -> Result<CommitFiles, RepoError> {
         let [p1, p2] = [self.parent(&parents[0])?, self.parent(&parents[1])?];
-        Ok(ChangedFiles {
-            sides: Sides::new(self, p1, p2)?,
+        Ok(CommitFiles {
+            sides: ParentFiles::new(self, p1, p2)?,
             edits: Vec::new(),
             link: Rev(self.changelog.len() as u32),
         })
     }
 
     /// Stores one file that differs from the first parent; no other changeset may be committed
-    /// before [`CommitBatch::conclude`].
+    /// before [`CommitBatch::commit_files`].
     ///
     /// # Errors
     /// As of [`CommitBatch::commit`].
     pub fn change(
         &mut self,
-        files: &mut ChangedFiles,
+        files: &mut CommitFiles,
         change: &FileChange<'_>,
     ) -> Result<(), RepoError> {
         let path = change.path();
@@ -176,7 +180,7 @@ impl CommitBatch {
         }
         let stored = self.store_file(change, &files.sides, files.link)?;
         if let FileChange::Write { content, .. } = change {
-            self.rest_after(content.len());
+            self.limit_kept_texts(content.len());
         }
         files.edits.push((path.to_vec(), stored));
         Ok(())
@@ -187,9 +191,9 @@ impl CommitBatch {
     ///
     /// # Errors
     /// As of [`CommitBatch::commit`].
-    pub fn conclude(
+    pub fn commit_files(
         &mut self,
-        mut files: ChangedFiles,
+        mut files: CommitFiles,
         new: &NewChangeset<'_>,
     ) -> Result<Node, RepoError> {
         self.check(new)?;
@@ -200,20 +204,20 @@ impl CommitBatch {
             return Err(self.refuse(&twice[0].0, "is changed twice"));
         }
         let (sides, link) = (&files.sides, files.link);
-        let touched = files.edits.iter().filter(|(_, stored)| stored.is_touched);
-        let touched: Vec<&[u8]> = touched.map(|(path, _)| &path[..]).collect();
+        let changed = files.edits.iter().filter(|(_, stored)| stored.is_changed);
+        let changed: Vec<&[u8]> = changed.map(|(path, _)| &path[..]).collect();
         let edits = files.edits.iter();
         let edits: Vec<_> = edits
             .map(|(path, stored)| (&path[..], stored.after))
             .collect();
         // Mercurial, too, makes no manifest for a merge that leaves all files of the first parent.
-        let unchanged = edits.is_empty() || touched.is_empty() && sides.p2.rev.is_none();
+        let unchanged = edits.is_empty() || changed.is_empty() && sides.p2.rev.is_none();
         let manifest = if unchanged {
             sides.p1.manifest
         } else {
             self.store_manifest(&edits, [&sides.p1, &sides.p2], link)?
         };
-        self.store_changeset(new, &manifest, [sides.p1.rev, sides.p2.rev], &touched, link)
+        self.store_changeset(new, &manifest, [sides.p1.rev, sides.p2.rev], &changed, link)
     }
 
     /// Whether two changesets have the same manifest; the batch's own ones are known too.
@@ -225,10 +229,10 @@ impl CommitBatch {
     }
 
     /// Lets go of texts that are kept for later revisions when they have become too many.
-    fn rest_after(&mut self, bytes: usize) {
+    fn limit_kept_texts(&mut self, bytes: usize) {
         self.kept_texts += bytes;
         if self.kept_texts > MOST_KEPT_TEXTS {
-            self.filelogs.values_mut().for_each(Appender::rest);
+            self.filelogs.values_mut().for_each(Appender::drop_caches);
             self.kept_texts = 0;
         }
     }
@@ -238,7 +242,7 @@ impl CommitBatch {
         new: &NewChangeset<'_>,
         manifest: &Node,
         [p1, p2]: [Option<Rev>; 2],
-        touched: &[&[u8]],
+        changed: &[&[u8]],
         link: Rev,
     ) -> Result<Node, RepoError> {
         let mut extras = new.extras.to_vec();
@@ -247,7 +251,7 @@ impl CommitBatch {
         }
         extras.sort_unstable();
         let (user, date, description) = (new.user, new.date, new.description);
-        let text = changeset::encode(manifest, user, date, &extras, touched, description);
+        let text = changeset::encode(manifest, user, date, &extras, changed, description);
         let before = self.changelog.len();
         let text = &text[..];
         let (_, node) = self.changelog.add(&NewRevision { text, p1, p2, link })?;
@@ -260,11 +264,11 @@ impl CommitBatch {
             let above = above.unwrap_or_default();
             let phase = new.phase.max(above);
             self.phases.push(phase);
-            if let Some(moments) = &mut self.transaction.moments {
-                moments.commit(&node, &new.parents);
-                moments.phase(&node, None, phase);
+            if let Some(hooks) = &mut self.transaction.hooks {
+                hooks.add_commit(&node, &new.parents);
+                hooks.add_phase_change(&node, None, phase);
                 if phase > above {
-                    moments.phases_move();
+                    hooks.set_phases_moved();
                 }
             }
         }
@@ -357,12 +361,12 @@ impl CommitBatch {
         let [p1, p2] = parents.map(|parent| self.manifest.rev(&parent.manifest));
         let text = &text[..];
         // The delta against either parent of a merge may be the smaller one.
-        let given = Given {
+        let given = RevisionHints {
             delta: p2.is_none().then_some((p1, &patch[..])),
-            ..Given::default()
+            ..RevisionHints::default()
         };
         let new = NewRevision { text, p1, p2, link };
-        Ok(self.manifest.add_given(&new, &given)?.1)
+        Ok(self.manifest.add_with_hints(&new, &given)?.1)
     }
 
     fn damaged_manifest(&self, node: &Node, (offset, reason): (usize, &'static str)) -> RepoError {

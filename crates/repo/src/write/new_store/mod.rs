@@ -3,12 +3,12 @@
 //! The files are written beside the empty store, as `.hg/store.new`. When all are there the folders
 //! are exchanged in one step: before, and if something fails, the repository is empty as it was.
 
-mod writers;
+mod writer_pool;
 
 use crate::format::context::RepoContext;
-use crate::format::journal::remove_if_there;
+use crate::format::journal::remove_if_exists;
 use crate::format::lock::{Lock, LockOwner};
-use crate::format::store_path::encode_folders;
+use crate::format::store_path::encode_directories;
 use crate::format::{RepoError, Requirements, fncache};
 use crate::read::Repository;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use varve_base::OpenMode;
 use varve_base::storage::replace;
-use writers::Writers;
+use writer_pool::WriterPool;
 
 /// Beside the store, while it is made.
 pub(crate) const NEW_STORE: &str = "store.new";
@@ -35,7 +35,7 @@ const OTHERS: [&[u8]; 6] = [
 #[derive(Debug)]
 pub struct NewStore {
     // The threads end before the lock goes.
-    writers: Writers,
+    writers: WriterPool,
     context: Arc<RepoContext>,
     lock: Lock,
     new: PathBuf,
@@ -69,7 +69,7 @@ impl Repository {
         context.storage.remove_tree(&new)?;
         context.storage.create_folder(&new)?;
         Ok(NewStore {
-            writers: Writers::new(&context.storage),
+            writers: WriterPool::new(&context.storage),
             context,
             lock,
             new,
@@ -120,7 +120,7 @@ impl NewStore {
     /// # Errors
     /// What the storage answers; the repository is then as it was.
     pub fn finish(mut self) -> Result<Lock, RepoError> {
-        self.writers.rest()?;
+        self.writers.drain()?;
         let (context, storage) = (&self.context, self.context.storage.as_ref());
         let write = |name: &str, bytes: &[u8]| -> Result<(), RepoError> {
             let file = storage.open(&self.new.join(name), OpenMode::CreateNew)?;
@@ -130,7 +130,7 @@ impl NewStore {
         if self.requirements.contains("fncache") && !self.names.is_empty() {
             let mut text = Vec::new();
             for name in &self.names {
-                text.extend_from_slice(&encode_folders(name));
+                text.extend_from_slice(&encode_directories(name));
                 text.push(b'\n');
             }
             write(fncache::FILE, &text)?;
@@ -154,7 +154,7 @@ impl NewStore {
         storage.sync_tree(&self.new)?;
         storage.exchange(&self.new, &context.store())?;
         storage.sync_folder(&context.hg())?;
-        remove_if_there(context, &context.hg().join("undo.desc"))?;
+        remove_if_exists(context, &context.hg().join("undo.desc"))?;
         storage.remove_tree(&self.new)?;
         Ok(self.lock)
     }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn begin(repository: &Repository) -> NewStore {
-        let lock = repository.lock_now(crate::Locked::Store).unwrap();
+        let lock = repository.try_lock(crate::LockKind::Store).unwrap();
         let streamed = ["generaldelta", "revlogv1"].into_iter();
         repository.new_store(lock, streamed).unwrap()
     }

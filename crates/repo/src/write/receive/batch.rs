@@ -1,32 +1,32 @@
-//! Revisions on their way to the thread that stores them.
+//! RevisionBatch on their way to the thread that stores them.
 
 use crate::format::RepoError;
-use crate::write::worker::{Batch, Worker};
-use varve_revlog::Received;
+use crate::write::worker::{Batch, BatchHandler};
+use varve_revlog::ReceivedRevision;
 
 /// What an item takes besides its patch.
-const ITEM_LEN: usize = size_of::<Item>();
+const BATCH_ITEM_LEN: usize = size_of::<BatchItem>();
 
-/// Revisions in the order in which they came.
+/// RevisionBatch in the order in which they came.
 #[derive(Debug, Default)]
-pub(crate) struct Revisions {
-    items: Vec<Item>,
+pub(crate) struct RevisionBatch {
+    items: Vec<BatchItem>,
     /// Of all revisions, one after the other.
     patches: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum Item {
-    /// Revisions of this file follow.
+enum BatchItem {
+    /// RevisionBatch of this file follow.
     Begin(Vec<u8>),
     /// Its patch is the next that many bytes.
-    Revision(Received<'static>, usize),
+    Revision(ReceivedRevision<'static>, usize),
     /// The file is complete.
     End,
 }
 
 /// Stores revisions.
-pub(crate) trait Storing: Send + 'static {
+pub(crate) trait RevisionSink: Send + 'static {
     /// A file begins.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ pub(crate) trait Storing: Send + 'static {
     ///
     /// # Errors
     /// What is not as it says it is.
-    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError>;
+    fn revision(&mut self, received: &ReceivedRevision<'_>) -> Result<(), RepoError>;
 
     /// The file ends.
     ///
@@ -50,39 +50,39 @@ pub(crate) trait Storing: Send + 'static {
     }
 }
 
-impl Revisions {
+impl RevisionBatch {
     pub fn begin(&mut self, path: Vec<u8>) {
-        self.items.push(Item::Begin(path));
+        self.items.push(BatchItem::Begin(path));
     }
 
-    pub fn revision(&mut self, received: &Received<'_>) {
+    pub fn revision(&mut self, received: &ReceivedRevision<'_>) {
         self.patches.extend_from_slice(received.patch);
         let len = received.patch.len();
-        let without_patch = Received {
+        let without_patch = ReceivedRevision {
             patch: &[],
             ..*received
         };
-        self.items.push(Item::Revision(without_patch, len));
+        self.items.push(BatchItem::Revision(without_patch, len));
     }
 
     pub fn end(&mut self) {
-        self.items.push(Item::End);
+        self.items.push(BatchItem::End);
     }
 
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    fn work(self, worker: &mut impl Storing) -> Result<(), RepoError> {
+    fn store_into(self, handler: &mut impl RevisionSink) -> Result<(), RepoError> {
         let mut patches = &self.patches[..];
         for item in self.items {
             match item {
-                Item::Begin(path) => worker.begin(path)?,
-                Item::End => worker.end()?,
-                Item::Revision(received, len) => {
+                BatchItem::Begin(path) => handler.begin(path)?,
+                BatchItem::End => handler.end()?,
+                BatchItem::Revision(received, len) => {
                     let (patch, rest) = patches.split_at(len);
                     patches = rest;
-                    worker.revision(&Received { patch, ..received })?;
+                    handler.revision(&ReceivedRevision { patch, ..received })?;
                 }
             }
         }
@@ -90,16 +90,16 @@ impl Revisions {
     }
 }
 
-impl Batch for Revisions {
+impl Batch for RevisionBatch {
     fn len(&self) -> usize {
-        self.patches.len() + self.items.len() * ITEM_LEN
+        self.patches.len() + self.items.len() * BATCH_ITEM_LEN
     }
 }
 
-impl<S: Storing> Worker for S {
-    type Batch = Revisions;
+impl<S: RevisionSink> BatchHandler for S {
+    type Batch = RevisionBatch;
 
-    fn work(&mut self, batch: Revisions) -> Result<(), RepoError> {
-        batch.work(self)
+    fn handle(&mut self, batch: RevisionBatch) -> Result<(), RepoError> {
+        batch.store_into(self)
     }
 }

@@ -1,35 +1,35 @@
-//! The files that come, each in one of several lanes.
+//! The files that come, each in one of several workers.
 
-use super::batch::{Revisions, Storing};
+use super::batch::{RevisionBatch, RevisionSink};
 use super::{NewRevision, Receiver, spill};
 use crate::format::RepoError;
 use crate::format::context::RepoContext;
 use crate::write::transaction::Transaction;
-use crate::write::worker::{Batch as _, Lane};
+use crate::write::worker::{Batch as _, Worker};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use varve_revlog::{Appender, AppenderState, Content, Received, WriteOptions};
+use varve_revlog::{Appender, AppenderState, Content, ReceivedRevision, WriteOptions};
 
 /// Replaced indexes that may wait until the journal is told of all at once.
 const MOST_REPLACED: usize = 64;
 
-/// Full batches that may wait in each lane.
+/// Full batches that may wait in each worker.
 const BATCHES: usize = 8;
 
 /// What is known of the files that come.
 #[derive(Debug)]
-pub(super) struct Files {
-    lanes: Vec<Lane<Filelogs>>,
-    /// What comes next, for a lane that is chosen when it is full.
-    batch: Revisions,
-    /// The lane that has the beginning of the file that is being received.
+pub(super) struct FileReceiver {
+    workers: Vec<Worker<Filelogs>>,
+    /// What comes next, for a worker that is chosen when it is full.
+    batch: RevisionBatch,
+    /// The worker that has the beginning of the file that is being received.
     has_begun: Option<usize>,
     /// Whether a file is being received.
     is_open: bool,
     /// All that the journal knows.
     announced: HashSet<Vec<u8>>,
-    /// See [`Filelogs::replaced`], of all lanes.
+    /// See [`Filelogs::replaced`], of all workers.
     replaced: Arc<AtomicUsize>,
     /// What the list of the store's files lacks.
     pub(super) new_names: Vec<Vec<u8>>,
@@ -64,7 +64,7 @@ impl OpenFile {
     }
 }
 
-impl Storing for Filelogs {
+impl RevisionSink for Filelogs {
     fn begin(&mut self, path: Vec<u8>) -> Result<(), RepoError> {
         let (storage, index) = (&self.context.storage, self.context.filelog_path(&path));
         let state = std::mem::take(&mut self.state);
@@ -74,7 +74,7 @@ impl Storing for Filelogs {
         Ok(())
     }
 
-    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+    fn revision(&mut self, received: &ReceivedRevision<'_>) -> Result<(), RepoError> {
         let Some(file) = &mut self.open else {
             return Ok(());
         };
@@ -112,9 +112,9 @@ impl Filelogs {
     }
 }
 
-impl Files {
-    /// A lane for each core.
-    pub fn new(context: &Arc<RepoContext>, options: WriteOptions) -> Files {
+impl FileReceiver {
+    /// A worker for each core.
+    pub fn new(context: &Arc<RepoContext>, options: WriteOptions) -> FileReceiver {
         let replaced = Arc::default();
         let filelogs = || Filelogs {
             context: Arc::clone(context),
@@ -128,9 +128,11 @@ impl Files {
             changes: 0,
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Files {
-            lanes: (0..cores).map(|_| Lane::new(filelogs(), BATCHES)).collect(),
-            batch: Revisions::default(),
+        FileReceiver {
+            workers: (0..cores)
+                .map(|_| Worker::new(filelogs(), BATCHES))
+                .collect(),
+            batch: RevisionBatch::default(),
             has_begun: None,
             is_open: false,
             announced: HashSet::new(),
@@ -158,7 +160,7 @@ impl Files {
                 transaction.will_append(name, len);
             }
         }
-        transaction.write_on()
+        transaction.extend_journal()
     }
 
     pub fn knows(&self, file: &[u8]) -> bool {
@@ -170,7 +172,7 @@ impl Files {
         self.is_open = true;
     }
 
-    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+    fn revision(&mut self, received: &ReceivedRevision<'_>) -> Result<(), RepoError> {
         if !self.is_open {
             return Ok(());
         }
@@ -194,49 +196,49 @@ impl Files {
         Ok(())
     }
 
-    /// Hands the batch to the lane that has the file, or to the one with the least to do.
+    /// Hands the batch to the worker that has the file, or to the one with the least to do.
     fn send(&mut self) -> Result<(), RepoError> {
-        let lanes = self.lanes.iter().enumerate();
-        let idlest = lanes.min_by_key(|(_, lane)| lane.load());
+        let workers = self.workers.iter().enumerate();
+        let idlest = workers.min_by_key(|(_, worker)| worker.queued_bytes());
         let number = self.has_begun.or(idlest.map(|(number, _)| number));
         self.has_begun = number.filter(|_| self.is_open);
-        match number.and_then(|number| self.lanes.get_mut(number)) {
-            Some(lane) => {
-                *lane.batch() = std::mem::take(&mut self.batch);
-                lane.send()
+        match number.and_then(|number| self.workers.get_mut(number)) {
+            Some(worker) => {
+                *worker.batch() = std::mem::take(&mut self.batch);
+                worker.send()
             }
             None => Ok(()),
         }
     }
 
     /// Ends all threads when everything is done that can be done without the journal.
-    pub fn rest(&mut self) -> Result<(), RepoError> {
+    pub fn drain(&mut self) -> Result<(), RepoError> {
         self.end()?;
         // What is left goes to the first.
-        if let Some(lane) = self.lanes.first_mut().filter(|_| !self.batch.is_empty()) {
-            *lane.batch() = std::mem::take(&mut self.batch);
+        if let Some(worker) = self.workers.first_mut().filter(|_| !self.batch.is_empty()) {
+            *worker.batch() = std::mem::take(&mut self.batch);
         }
         let mut done = Ok(());
-        for lane in &mut self.lanes {
-            done = done.and(lane.rest().map(drop));
+        for worker in &mut self.workers {
+            done = done.and(worker.drain().map(drop));
         }
         done
     }
 
     /// Brings everything that came into the files; gives the number of new revisions.
-    pub fn settle(&mut self, transaction: &mut Transaction) -> Result<usize, RepoError> {
-        self.rest()?;
+    pub fn write_all(&mut self, transaction: &mut Transaction) -> Result<usize, RepoError> {
+        self.drain()?;
         if self.replaced.swap(0, Ordering::Relaxed) > 0 {
-            for lane in &mut self.lanes {
-                for file in &lane.worker().replaced {
+            for worker in &mut self.workers {
+                for file in &worker.handler().replaced {
                     transaction.will_replace(&file.index());
                 }
             }
-            transaction.write_on()?;
+            transaction.extend_journal()?;
         }
         let mut changes = 0;
-        for lane in &mut self.lanes {
-            let filelogs = lane.worker();
+        for worker in &mut self.workers {
+            let filelogs = worker.handler();
             for file in std::mem::take(&mut filelogs.replaced) {
                 filelogs.write(file)?;
             }
@@ -248,14 +250,14 @@ impl Files {
 }
 
 impl Receiver {
-    /// Revisions of the file `path` follow.
+    /// RevisionBatch of the file `path` follow.
     ///
     /// # Errors
     /// What is damaged; what the storage answers.
     pub fn begin_file(&mut self, path: &[u8]) -> Result<(), RepoError> {
         self.files.end()?;
         self.check_path(path)?;
-        let changesets = self.changesets.rest()?;
+        let changesets = self.changesets.drain()?;
         let mut unknown = std::mem::take(&mut changesets.files);
         if !self.files.knows(path) {
             unknown.push(path.to_vec());
@@ -266,7 +268,7 @@ impl Receiver {
                 .announce(context, &mut self.transaction, unknown)?;
         }
         if self.files.replaced.load(Ordering::Relaxed) >= MOST_REPLACED {
-            self.current.changes += self.files.settle(&mut self.transaction)?;
+            self.current.changes += self.files.write_all(&mut self.transaction)?;
         }
         self.current.files += 1;
         self.files.begin(path);

@@ -1,17 +1,17 @@
 //! From what was received to what counts.
 
-use super::{ReceiveReport, Receiver, keep_caches_warm};
+use super::{ReceiveReport, Receiver, update_branch_caches};
 use crate::format::context::RepoContext;
-use crate::format::journal::Place;
+use crate::format::journal::BaseDir;
 use crate::format::lock::Lock;
 use crate::format::{RepoError, fncache, pending};
-use crate::write::commit::finish::with_names;
-use crate::write::transaction::Steps;
+use crate::write::commit::finish::fncache_with;
+use crate::write::transaction::WriteSteps;
 use std::sync::Arc;
 use varve_revlog::Appender;
 
 /// The revlogs that are written last.
-struct Last {
+struct FinalWrites {
     context: Arc<RepoContext>,
     manifest: Option<Appender>,
     changelog: Appender,
@@ -19,12 +19,12 @@ struct Last {
     added: usize,
 }
 
-impl Steps for Last {
-    fn bring_revisions(&self) -> bool {
+impl WriteSteps for FinalWrites {
+    fn has_new_revisions(&self) -> bool {
         self.added > 0
     }
 
-    fn first(&mut self) -> Result<(), RepoError> {
+    fn write_revisions(&mut self) -> Result<(), RepoError> {
         if let Some(manifest) = self.manifest.take() {
             manifest.write_unsynced()?;
         }
@@ -33,12 +33,12 @@ impl Steps for Last {
         Ok(self.context.storage.sync_tree(&self.context.store())?)
     }
 
-    fn pending(&self) -> Result<(), RepoError> {
+    fn write_pending_changelog(&self) -> Result<(), RepoError> {
         let path = self.context.store().join(pending::CHANGELOG);
-        Ok(self.changelog.write_beside(&path)?)
+        Ok(self.changelog.write_pending_index(&path)?)
     }
 
-    fn last(self) -> Result<(), RepoError> {
+    fn write_changelog(self) -> Result<(), RepoError> {
         self.changelog.write()?;
         Ok(self.context.storage.sync_folder(&self.context.store())?)
     }
@@ -58,31 +58,31 @@ impl Receiver {
         let added = self.numbers.len();
         self.report.new = before as u32..(before + added) as u32;
         let context = Arc::clone(&self.view.context);
-        let steps = Last {
+        let steps = FinalWrites {
             context: Arc::clone(&context),
-            manifest: Some(self.manifests.into_worker().log),
-            changelog: self.changesets.into_worker().log,
+            manifest: Some(self.manifests.into_handler().log),
+            changelog: self.changesets.into_handler().log,
             added,
         };
         let lock = self.transaction.run(before, steps)?;
         if added > 0 {
             // The changesets are there, whatever becomes of the caches.
-            let _ = keep_caches_warm(&context, (before, added), None);
+            let _ = update_branch_caches(&context, (before, added), None);
         }
         Ok((self.report, lock))
     }
 
     /// Tells the transaction of all files that are replaced.
     fn prepare(&mut self) -> Result<(), RepoError> {
-        self.changesets.rest()?;
-        let manifests = self.manifests.rest()?;
-        self.files.settle(&mut self.transaction)?;
+        self.changesets.drain()?;
+        let manifests = self.manifests.drain()?;
+        self.files.write_all(&mut self.transaction)?;
         let new_names = std::mem::take(&mut self.files.new_names);
         if !new_names.is_empty() {
             let context = &self.view.context;
-            let bytes = with_names(context.storage.as_ref(), &context.store(), &new_names)?;
+            let bytes = fncache_with(context.storage.as_ref(), &context.store(), &new_names)?;
             let name = fncache::FILE.as_bytes();
-            self.transaction.replace(Place::Store, name, bytes);
+            self.transaction.replace(BaseDir::Store, name, bytes);
         }
         if manifests.log.will_replace_index() {
             self.transaction.will_replace(b"00manifest.i");

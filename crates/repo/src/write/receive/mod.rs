@@ -1,35 +1,35 @@
-//! Storing revisions that come from elsewhere, in one transaction of Mercurial's form.
+//! RevisionSink revisions that come from elsewhere, in one transaction of Mercurial's form.
 //!
 //! The journal is there before anything else, and learns of each file before it is touched; chunks
 //! go out as they come, so that memory does not grow with what is received. Nothing counts before
 //! the index of the changelog is written, which is last. What is not finished must be
 //! [`Receiver::abandon`]ed, or lies there until `recover`.
 
-mod arriving;
 mod batch;
-mod changes;
+mod changesets;
 mod files;
 mod finish;
+mod pending_history;
 mod phases;
-mod pushed;
+mod pushkey;
 
 use crate::format::lock::Lock;
 use crate::format::{Phase, RepoError};
-use crate::hooks::Origin;
-use crate::read::{Audience, RepoView, Repository};
-use crate::write::commit::finish::keep_caches_warm;
+use crate::hooks::ExchangeOrigin;
+use crate::read::{RepoView, Repository, ViewFilter};
+use crate::write::commit::finish::update_branch_caches;
 use crate::write::transaction::Transaction;
-use crate::write::worker::Lane;
-pub use arriving::Arriving;
-use changes::{Changesets, Manifests};
-use files::Files;
+use crate::write::worker::Worker;
+use changesets::{Changesets, Manifests};
+use files::FileReceiver;
+pub use pending_history::PendingHistory;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
-use varve_revlog::{Appender, Content, Node, Received, Rev, WriteOptions};
+use varve_revlog::{Appender, Content, Node, ReceivedRevision, Rev, WriteOptions};
 
 /// Bytes of chunks that are kept before they go out.
-const MOST_GATHERED: usize = 8 << 20;
+const MAX_BUFFERED: usize = 8 << 20;
 
 /// Full batches of changesets that may wait, and as many of manifests: so many that the manifests
 /// are reached while changesets are stored.
@@ -54,7 +54,7 @@ pub struct NewRevision<'a> {
 
 /// What one changegroup has brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct ChangegroupCounts {
     /// Number of new changesets.
     pub changesets: usize,
     /// Number of new revisions of files.
@@ -69,7 +69,7 @@ pub struct Arrived {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveReport {
     /// One for each changegroup.
-    pub arrived: Vec<Arrived>,
+    pub changegroups: Vec<ChangegroupCounts>,
     /// Numbers of the new changesets.
     pub new: Range<u32>,
     /// How many that were there before are public now and were not.
@@ -83,9 +83,9 @@ pub struct ReceiveReport {
 #[derive(Debug)]
 pub struct Receiver {
     // The threads end before the lock goes.
-    changesets: Lane<Changesets>,
-    manifests: Lane<Manifests>,
-    files: Files,
+    changesets: Worker<Changesets>,
+    manifests: Worker<Manifests>,
+    files: FileReceiver,
     view: RepoView,
     transaction: Transaction,
     /// Numbers of the new changesets, whether they are stored yet or not.
@@ -97,7 +97,7 @@ pub struct Receiver {
     bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
     /// Number of changesets before the current changegroup.
     before: usize,
-    current: Arrived,
+    current: ChangegroupCounts,
     report: ReceiveReport,
 }
 
@@ -124,15 +124,19 @@ impl Repository {
             open("00changelog.i", Content::Changelog)?,
             open("00manifest.i", Content::Manifest)?,
         );
-        let view = RepoView::read(Arc::clone(context), &context.stamp()?, Audience::Everything)?;
+        let view = RepoView::read(
+            Arc::clone(context),
+            &context.stamp()?,
+            ViewFilter::Unfiltered,
+        )?;
         let phases = view.changelog().revs();
         let phases = phases.map(|rev| view.phases().of(rev)).collect();
         let before = changelog.len();
         let changesets = Changesets::new(changelog, phases, Arc::clone(context));
         Ok(Receiver {
-            changesets: Lane::new(changesets, BATCHES),
-            manifests: Lane::new(Manifests::new(manifest), BATCHES),
-            files: Files::new(context, options),
+            changesets: Worker::new(changesets, BATCHES),
+            manifests: Worker::new(Manifests::new(manifest), BATCHES),
+            files: FileReceiver::new(context, options),
             view,
             transaction,
             numbers: HashMap::new(),
@@ -140,7 +144,7 @@ impl Repository {
             phases_lowered: false,
             bookmarks: None,
             before,
-            current: Arrived::default(),
+            current: ChangegroupCounts::default(),
             report: ReceiveReport::default(),
         })
     }
@@ -151,12 +155,16 @@ impl Receiver {
     ///
     /// # Errors
     /// [`RepoError::Hook`].
-    pub fn expect(&mut self, origin: &Origin, phase: Phase) -> Result<(), RepoError> {
+    pub fn begin_changegroup(
+        &mut self,
+        origin: &ExchangeOrigin,
+        phase: Phase,
+    ) -> Result<(), RepoError> {
         self.before = self.view.changelog().len() + self.numbers.len();
-        self.current = Arrived::default();
-        self.changesets.worker().target = phase;
-        if let Some(moments) = &mut self.transaction.moments {
-            moments.expect(origin)?;
+        self.current = ChangegroupCounts::default();
+        self.changesets.handler().target = phase;
+        if let Some(hooks) = &mut self.transaction.hooks {
+            hooks.begin_changegroup(origin)?;
         }
         self.start()
     }
@@ -166,7 +174,10 @@ impl Receiver {
         if self.transaction.is_started() {
             return Ok(());
         }
-        let (changelog, manifest) = (&self.changesets.worker().log, &self.manifests.worker().log);
+        let (changelog, manifest) = (
+            &self.changesets.handler().log,
+            &self.manifests.handler().log,
+        );
         for (name, revlog) in [("00changelog", changelog), ("00manifest", manifest)] {
             let (index, data) = revlog.lengths_before();
             let transaction = &mut self.transaction;
@@ -179,7 +190,7 @@ impl Receiver {
     /// Has every manifest put together and compared with its name before it counts, where else only
     /// those of heads are, and the others when they are read: for senders who are not trusted.
     pub fn check_all(&mut self) {
-        self.manifests.worker().checks_all = true;
+        self.manifests.handler().checks_all = true;
     }
 
     /// Takes a changeset.
@@ -213,8 +224,8 @@ impl Receiver {
     /// # Errors
     /// As of [`Receiver::changeset`].
     pub fn end_group(&mut self) -> Result<(), RepoError> {
-        self.changesets.rest_unless_busy()?;
-        self.manifests.rest_unless_busy()
+        self.changesets.drain_unless_running()?;
+        self.manifests.drain_unless_running()
     }
 
     /// The number that a changeset has or will have.
@@ -237,21 +248,23 @@ impl Receiver {
     ///
     /// # Errors
     /// What is not as it says it is; what the storage answers.
-    pub fn conclude(&mut self) -> Result<i64, RepoError> {
-        let changesets = self.changesets.rest()?;
-        let manifests = self.manifests.rest()?;
-        self.current.changes += self.files.settle(&mut self.transaction)?;
+    pub fn end_changegroup(&mut self) -> Result<i64, RepoError> {
+        let changesets = self.changesets.drain()?;
+        let manifests = self.manifests.drain()?;
+        self.current.changes += self.files.write_all(&mut self.transaction)?;
         let heads = changesets.new_heads(self.before)?;
         self.current.heads = heads.more;
         for manifest in &heads.manifests {
             manifests.check(manifest)?;
         }
-        if let Some(moments) = &mut self.transaction.moments {
+        if let Some(hooks) = &mut self.transaction.hooks {
             let new = self.before..changesets.log.len();
             let nodes = new.map(|rev| changesets.log.node_or_null(Some(Rev(rev as u32))));
-            moments.arrived(nodes.collect());
+            hooks.add_changegroup(nodes.collect());
         }
-        self.report.arrived.push(std::mem::take(&mut self.current));
+        self.report
+            .changegroups
+            .push(std::mem::take(&mut self.current));
         Ok(heads.more)
     }
 
@@ -284,24 +297,24 @@ impl Receiver {
 
     /// Undoes all that was written; gives what was wrong with what was taken.
     pub fn abandon(mut self) -> Option<RepoError> {
-        let changesets = self.changesets.rest().err();
-        let manifests = self.manifests.rest().err();
-        let files = self.files.rest().err();
+        let changesets = self.changesets.drain().err();
+        let manifests = self.manifests.drain().err();
+        let files = self.files.drain().err();
         self.transaction.abandon();
         changesets.or(manifests).or(files)
     }
 }
 
 fn spill(revlog: &mut Appender) -> Result<(), RepoError> {
-    if revlog.gathered_bytes() > MOST_GATHERED {
+    if revlog.buffered_bytes() > MAX_BUFFERED {
         revlog.spill()?;
     }
     Ok(())
 }
 
 impl<'a> NewRevision<'a> {
-    fn linked(&self, link: Rev) -> Received<'a> {
-        Received {
+    fn linked(&self, link: Rev) -> ReceivedRevision<'a> {
+        ReceivedRevision {
             node: self.node,
             parents: self.parents,
             base: self.base,

@@ -1,9 +1,9 @@
 //! The phases of what comes, and what others say of the phases of all.
 
 use super::Receiver;
-use super::changes::Changesets;
+use super::changesets::Changesets;
 use crate::format::Phase;
-use crate::format::journal::Place;
+use crate::format::journal::BaseDir;
 use crate::write::commit::finish::PHASEROOTS;
 use std::fmt::Write;
 use varve_revlog::{Node, Rev};
@@ -13,7 +13,7 @@ impl Receiver {
     /// passed over.
     pub fn lower_phases(&mut self, phase: Phase, heads: &[Node]) {
         let known: Vec<Rev> = heads.iter().filter_map(|node| self.number(node)).collect();
-        let Changesets { log, phases, .. } = self.changesets.worker();
+        let Changesets { log, phases, .. } = self.changesets.handler();
         let mut below = vec![false; phases.len()];
         let known = known.into_iter();
         let Some(newest) = known
@@ -42,7 +42,7 @@ impl Receiver {
 
     /// Replaces the file of phases if it changes, and tells hooks.
     pub(super) fn write_phases(&mut self) {
-        let Changesets { log, phases, .. } = self.changesets.worker();
+        let Changesets { log, phases, .. } = self.changesets.handler();
         let old = self.view.changelog().len();
         let before = |rev: usize| match rev < old {
             true => Some(self.view.phases().of(Rev(rev as u32))),
@@ -63,21 +63,21 @@ impl Receiver {
             let phase = phases[rev];
             before(rev).unwrap_or_default() != phase
         });
-        if let Some(moments) = &mut self.transaction.moments {
+        if let Some(hooks) = &mut self.transaction.hooks {
             for (rev, phase) in phases.iter().enumerate() {
                 let was = before(rev);
                 if was != Some(*phase) {
                     let node = log.node_or_null(Some(Rev(rev as u32)));
-                    moments.phase(&node, was, *phase);
+                    hooks.add_phase_change(&node, was, *phase);
                 }
             }
             if moved || self.phases_lowered {
-                moments.phases_move();
+                hooks.set_phases_moved();
             }
         }
         if moved {
             let transaction = &mut self.transaction;
-            transaction.replace(Place::Store, PHASEROOTS, roots.into_bytes());
+            transaction.replace(BaseDir::Store, PHASEROOTS, roots.into_bytes());
         }
         let published = (0..old)
             .filter(|rev| phases[*rev] == Phase::Public && before(*rev) != Some(Phase::Public));

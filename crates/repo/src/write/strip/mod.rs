@@ -1,31 +1,32 @@
 //! Removing changesets with all that only they brought.
 //!
-//! Numbers of revisions have no gaps: what stands above the oldest removed changeset and stays is
+//! Renumbering of revisions have no gaps: what stands above the oldest removed changeset and stays is
 //! stored again behind the cut, with new numbers. Every file that changes is replaced whole, its
 //! old self kept under a second name until the end, so that an interruption is undone by the
 //! journal like any other.
 
-mod asked;
+mod hooks;
+mod kept;
 mod names;
-mod numbers;
-mod stays;
+mod renumbering;
 
-use crate::format::journal::Place;
+use crate::format::journal::BaseDir;
 use crate::format::lock::Lock;
 use crate::format::{RepoError, fncache};
-use crate::read::{Audience, RepoView, Repository};
-use crate::write::transaction::{Steps, Transaction, remove_undo};
-use crate::write::transaction_hooks::Moments;
+use crate::read::{RepoView, Repository, ViewFilter};
+use crate::write::transaction::{Transaction, WriteSteps, remove_undo};
+use crate::write::transaction_hooks::TransactionHooks;
+use kept::{Cut, KeptRevisions};
 pub use names::bundle_name;
-use numbers::Numbers;
-use stays::{Cut, Stays};
+use renumbering::Renumbering;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::Interrupt;
 use varve_base::storage::read_if_there;
 use varve_revlog::{
-    Appender, Content, Given, NewRevision, Node, Rev, Revlog, RevlogError, WriteOptions, flag,
+    Appender, Content, NewRevision, Node, Rev, RevisionHints, Revlog, RevlogError, WriteOptions,
+    flag,
 };
 
 impl Repository {
@@ -46,16 +47,16 @@ impl Repository {
         let view = RepoView::read(
             Arc::clone(&context),
             &context.stamp()?,
-            Audience::Everything,
+            ViewFilter::Unfiltered,
         )?;
-        let numbers = Numbers::without(&view, nodes)?;
+        let numbers = Renumbering::without(&view, nodes)?;
         if numbers.removed() == 0 {
             return Ok(0);
         }
         refuse_working_parents(&view, &numbers)?;
         let mut transaction = self.transaction(lock, "strip")?;
-        let asked = transaction.moments.take();
-        let asked = asked.map(|first| asked::ask(first, &view, &numbers));
+        let asked = transaction.hooks.take();
+        let asked = asked.map(|first| hooks::ask(first, &view, &numbers));
         let asked = asked.transpose()?;
         let mut stripper = Stripper {
             view: &view,
@@ -68,7 +69,7 @@ impl Repository {
         };
         stripper.gather(&mut transaction)?;
         stripper.name_files(&mut transaction)?;
-        set_marks(&view, &numbers, &mut transaction)?;
+        move_phases_and_bookmarks(&view, &numbers, &mut transaction)?;
         let steps = Rewriting {
             appenders: stripper.appenders,
             stop,
@@ -76,7 +77,10 @@ impl Repository {
         transaction.run(view.changelog().len(), steps)?;
         // What was there before cannot be had back by way of those.
         remove_undo(&context)?;
-        asked.into_iter().flatten().for_each(Moments::closed);
+        asked
+            .into_iter()
+            .flatten()
+            .for_each(TransactionHooks::run_txnclose);
         Ok(numbers.removed())
     }
 }
@@ -87,8 +91,8 @@ struct Rewriting<'a> {
     stop: &'a Interrupt,
 }
 
-impl Steps for Rewriting<'_> {
-    fn last(self) -> Result<(), RepoError> {
+impl WriteSteps for Rewriting<'_> {
+    fn write_changelog(self) -> Result<(), RepoError> {
         for appender in self.appenders {
             self.stop.check()?;
             appender.rewrite()?;
@@ -99,7 +103,7 @@ impl Steps for Rewriting<'_> {
 
 struct Stripper<'a> {
     view: &'a RepoView,
-    numbers: &'a Numbers,
+    numbers: &'a Renumbering,
     options: WriteOptions,
     stop: &'a Interrupt,
     appenders: Vec<Appender>,
@@ -111,7 +115,7 @@ struct Stripper<'a> {
 impl Stripper<'_> {
     /// Stores again in memory what stays above the cuts: files, manifests, changesets.
     fn gather(&mut self, transaction: &mut Transaction) -> Result<(), RepoError> {
-        let stays = Stays::find(self.view, self.numbers, self.stop)?;
+        let stays = KeptRevisions::find(self.view, self.numbers, self.stop)?;
         for (file, cut) in &stays.files {
             let name = [b"data/", &file[..]].concat();
             let log = self.view.filelog(file)?;
@@ -135,13 +139,13 @@ impl Stripper<'_> {
     ) -> Result<(), RepoError> {
         let storage = &self.view.context.storage;
         let mut appender =
-            Appender::open_cut(storage, log.path(), content, self.options, cut.kept)?;
+            Appender::open_truncated(storage, log.path(), content, self.options, cut.kept)?;
         appender = appender.with_data(log.data_path().to_owned());
         self.add_again(log, &mut appender, cut)?;
         let (index, data) = ([name, b".i"].concat(), [name, b".d"].concat());
         let (was_split, is_split) = (!log.header().inline, appender.will_be_split());
         if appender.is_empty() {
-            transaction.remove(Place::Store, &index);
+            transaction.remove(BaseDir::Store, &index);
             self.removed_names.push(index);
         } else {
             transaction.will_replace(&index);
@@ -149,7 +153,7 @@ impl Stripper<'_> {
         match (was_split, is_split && !appender.is_empty()) {
             (true, true) => transaction.will_replace(&data),
             (true, false) => {
-                transaction.remove(Place::Store, &data);
+                transaction.remove(BaseDir::Store, &data);
                 self.removed_names.push(data);
             }
             (false, true) => {
@@ -187,13 +191,13 @@ impl Stripper<'_> {
             };
             let (p1, p2) = (number(entry.p1)?, number(entry.p2)?);
             let link = *link;
-            let given = Given {
+            let given = RevisionHints {
                 node: Some(entry.node),
                 flags,
                 delta: None,
             };
             let new = NewRevision { text, p1, p2, link };
-            numbers.insert(*rev, appender.add_given(&new, &given)?.0);
+            numbers.insert(*rev, appender.add_with_hints(&new, &given)?.0);
         }
         Ok(())
     }
@@ -216,13 +220,13 @@ impl Stripper<'_> {
         let path = self.view.context.store().join(fncache::FILE);
         let bytes = read_if_there(self.view.storage(), &path)?.unwrap_or_default();
         let bytes = names::changed(&bytes, &removed, &added);
-        transaction.replace(Place::Store, fncache::FILE.as_bytes(), bytes);
+        transaction.replace(BaseDir::Store, fncache::FILE.as_bytes(), bytes);
         Ok(())
     }
 }
 
 /// The dirstate must always name a changeset that is there.
-fn refuse_working_parents(view: &RepoView, numbers: &Numbers) -> Result<(), RepoError> {
+fn refuse_working_parents(view: &RepoView, numbers: &Renumbering) -> Result<(), RepoError> {
     for parent in view.working_parents()? {
         if let Some(rev) = view.changelog().rev(&parent)
             && numbers.after(rev).is_none()
@@ -237,9 +241,9 @@ fn refuse_working_parents(view: &RepoView, numbers: &Numbers) -> Result<(), Repo
 }
 
 /// Phases and bookmarks of what stays.
-fn set_marks(
+fn move_phases_and_bookmarks(
     view: &RepoView,
-    numbers: &Numbers,
+    numbers: &Renumbering,
     transaction: &mut Transaction,
 ) -> Result<(), RepoError> {
     let is_gone = |node: &Node| {
@@ -250,7 +254,7 @@ fn set_marks(
     let path = view.context.store().join(Path::new("phaseroots"));
     if let Some(bytes) = read_if_there(view.storage(), &path)? {
         let left = names::phases_without(&bytes, is_gone);
-        transaction.replace(Place::Store, name, left);
+        transaction.replace(BaseDir::Store, name, left);
     }
     let mut bookmarks = view.bookmarks().clone();
     let moved = bookmarks.values_mut().filter(|node| is_gone(node));

@@ -1,6 +1,6 @@
 //! The small files of the store without what was removed, and the name of the bundle that keeps it.
 
-use crate::format::store_path::encode_folders;
+use crate::format::store_path::encode_directories;
 use sha1::{Digest, Sha1};
 use std::collections::BTreeSet;
 use varve_revlog::Node;
@@ -19,7 +19,9 @@ pub fn bundle_name(oldest: &Node, nodes: &[Node], purpose: &str) -> String {
 /// The list of the store's files without some names and with others.
 pub(super) fn changed(list: &[u8], removed: &[&Vec<u8>], added: &[&Vec<u8>]) -> Vec<u8> {
     let encoded = |names: &[&Vec<u8>]| -> BTreeSet<Vec<u8>> {
-        let names = names.iter().map(|name| encode_folders(name).into_owned());
+        let names = names
+            .iter()
+            .map(|name| encode_directories(name).into_owned());
         names.collect()
     };
     let (removed, mut added) = (encoded(removed), encoded(added));

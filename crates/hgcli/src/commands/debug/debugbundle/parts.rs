@@ -8,7 +8,7 @@ use std::io::Read;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundle20::{Part, PartReader};
 use varve_exchange::format::changegroup::{ChangegroupReader, Version as ChangegroupVersion};
-use varve_repo::{Node, Phase, show_markers};
+use varve_repo::{Node, Phase, format_markers};
 
 /// Longest payload that is taken apart, besides changegroups.
 const LONGEST: u64 = 256 << 20;
@@ -99,7 +99,7 @@ fn damaged(reason: String) -> Abort {
 }
 
 fn markers(session: &mut Session, bytes: &[u8]) -> Result<(), Abort> {
-    let shown = show_markers(bytes);
+    let shown = format_markers(bytes);
     let (version, lines) =
         shown.map_err(|(number, reason)| damaged(format!("marker {number}: {reason}")))?;
     let len = bytes.len();

@@ -17,7 +17,7 @@ use varve_exchange::format::bundlespec::{
 };
 use varve_exchange::generate::{BundlePlan, PartOutline, SectionSizes};
 use varve_repo::RepoView;
-use varve_repo::hooks::Facts;
+use varve_repo::hooks::HookArgs;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -158,7 +158,7 @@ fn announce(
     if !contents.changegroup {
         return Ok(());
     }
-    let facts = Facts::from([("source", b"bundle".to_vec())]);
+    let facts = HookArgs::from([("source", b"bundle".to_vec())]);
     session.ask_hooks("preoutgoing", &facts)?;
     let revs = &choice.travellers.revs;
     session.status(format!("{} changesets found\n", revs.len()))?;
@@ -241,7 +241,7 @@ fn after(
     }
     let first = choice.travellers.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());
-    let facts = Facts::from([
+    let facts = HookArgs::from([
         ("node", node.unwrap_or_default()),
         ("source", b"bundle".to_vec()),
     ]);

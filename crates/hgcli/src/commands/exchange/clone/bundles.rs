@@ -10,7 +10,7 @@ use varve_exchange::client::peer::{Remote, Transport};
 use varve_exchange::format::bundle::{Bundle, open_bundle};
 use varve_exchange::format::clone_bundle_manifest::INLINE;
 use varve_exchange::format::limits::BundleLimits;
-use varve_repo::Locked;
+use varve_repo::LockKind;
 
 /// What Mercurial advises when a bundle does not come.
 const ADVICE: &str = "if this error persists, consider contacting the server operator or disable \
@@ -143,7 +143,7 @@ fn origin(url: &str) -> Option<(&str, &str)> {
 
 fn apply(session: &mut Session, url: &str, bytes: &mut (dyn Read + Send)) -> Result<(), Abort> {
     let failed = |error: ExchangeError| Abort::of_bundle(error, b"stream");
-    let lock = session.lock(Locked::Store)?;
+    let lock = session.lock(LockKind::Store)?;
     let bundle = open_bundle(bytes, BundleLimits::default()).map_err(failed)?;
     let Bundle::Packed(packed) = bundle else {
         let origin = ("clonebundles", url.as_bytes().to_vec());

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_exchange::apply::{Changed, Standing};
 use varve_repo::{
-    Audience, DEFAULT_BRANCH, Evolution, Locked, Node, Pulled, RepoView, Repository, Rev,
+    CloneCounts, DEFAULT_BRANCH, Evolution, LockKind, Node, RepoView, Repository, Rev, ViewFilter,
     WriteOptions,
 };
 use varve_workdir::{Dirstate, Local};
@@ -261,17 +261,17 @@ fn heads_of(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
 
 fn clone(session: &mut Session, plan: &Plan) -> Result<Repository, Abort> {
     let source = session.repository()?;
-    let others = source.view_for(Audience::Others)?;
+    let others = source.view_for(ViewFilter::Served)?;
     let bookmarks = others.bookmarks().clone();
-    let target = if plan.pull || !source.may_be_copied()? {
+    let target = if plan.pull || !source.can_clone_by_copying()? {
         pull(session, plan, &source, &others)?
     } else {
-        let lock = session.lock(Locked::Store)?;
+        let lock = session.lock(LockKind::Store)?;
         let work = (session.progress.as_ref(), &session.stop);
         let how = (plan.link, !plan.publishing);
-        source.copy_to(&lock, &plan.target, how, work.0, work.1)?
+        source.clone_by_copying(&lock, &plan.target, how, work.0, work.1)?
     };
-    let view = target.view_for(Audience::Everything)?;
+    let view = target.view_for(ViewFilter::Unfiltered)?;
     let known = |(_, node): &(Vec<u8>, Node)| view.changelog().rev(node).is_some();
     let bookmarks: BTreeMap<_, _> = bookmarks.into_iter().filter(known).collect();
     let mut lines = Vec::new();
@@ -325,7 +325,7 @@ fn pull(
         session.status(format!("{step}\n"))?;
     }
     let work = (session.progress.as_ref(), &session.stop);
-    let (target, pulled) = source.pull_to(others, &plan.target, &heads, write, work)?;
+    let (target, pulled) = source.clone_revisions(others, &plan.target, &heads, write, work)?;
     if !plan.publishing {
         take_drafts(others, &target)?;
     }
@@ -345,7 +345,7 @@ fn take_markers(
     if !of_source.exchange || !new_exchanges_markers(session)? {
         return Ok(Vec::new());
     }
-    let view = target.view_for(Audience::Everything)?;
+    let view = target.view_for(ViewFilter::Unfiltered)?;
     let nodes = view
         .changelog()
         .revs()
@@ -355,7 +355,7 @@ fn take_markers(
         return Ok(Vec::new());
     }
     let before = Standing::of(target)?;
-    let mut receiver = target.receive(target.lock_now(Locked::Store)?, write, "clone")?;
+    let mut receiver = target.receive(target.try_lock(LockKind::Store)?, write, "clone")?;
     let count = receiver.markers(&markers)?;
     drop(receiver.finish()?);
     let mut changes = vec![(format!("{count} new obsolescence markers\n"), false)];
@@ -369,7 +369,7 @@ fn take_markers(
 
 /// The source does not publish: its drafts are drafts in the clone.
 fn take_drafts(others: &RepoView, target: &Repository) -> Result<(), Abort> {
-    let view = target.view_for(Audience::Everything)?;
+    let view = target.view_for(ViewFilter::Unfiltered)?;
     let mut text = String::new();
     for (phase, rev) in others.phases().roots() {
         let node = others.changelog().node(*rev);
@@ -377,18 +377,18 @@ fn take_drafts(others: &RepoView, target: &Repository) -> Result<(), Abort> {
             text += &format!("{} {node}\n", phase.number());
         }
     }
-    let mut transaction = target.transaction_now("clone")?;
-    transaction.replace(varve_repo::Place::Store, b"phaseroots", text.into_bytes());
+    let mut transaction = target.try_transaction("clone")?;
+    transaction.replace(varve_repo::BaseDir::Store, b"phaseroots", text.into_bytes());
     Ok(transaction.finish()?)
 }
 
 fn tell_pulled(
     session: &mut Session,
     target: &Repository,
-    pulled: &Pulled,
+    pulled: &CloneCounts,
     changes: &[(String, bool)],
 ) -> Result<(), Abort> {
-    let Pulled {
+    let CloneCounts {
         changesets,
         revisions,
         files,
@@ -396,7 +396,7 @@ fn tell_pulled(
     if *changesets == 0 {
         return session.status("no changes found\n");
     }
-    let view = target.view_for(Audience::Everything)?;
+    let view = target.view_for(ViewFilter::Unfiltered)?;
     // A closed head counts as none, and an empty repository as one.
     let mut more = -1;
     for head in view.heads() {
@@ -440,7 +440,7 @@ fn check_out(
     (update, folder): (&Update, &Path),
     target: &Repository,
 ) -> Result<(), Abort> {
-    let view = target.view_for(Audience::Owner)?;
+    let view = target.view_for(ViewFilter::Visible)?;
     let at = b"@".to_vec();
     let (rev, bookmark) = match update {
         Update::Nothing => return Ok(()),
@@ -463,7 +463,7 @@ fn check_out(
     })?;
     session.move_hooks(folder);
     let parents = [view.changelog().node_or_null(rev), Node::NULL];
-    let lock = target.lock_now(Locked::WorkingCopy)?;
+    let lock = target.try_lock(LockKind::WorkingCopy)?;
     session.before_update(&parents)?;
     let mut dirstate = Dirstate::read(target)?;
     let updated = update::go_to(

@@ -15,7 +15,7 @@ use crate::render::diff::{GIT, STAT};
 use crate::ui::Abort;
 use fetch::save;
 use varve_exchange::client::peer::{BundleRequest, Remote};
-use varve_repo::{Audience, Node, Repository, Rev};
+use varve_repo::{Node, Repository, Rev, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -117,7 +117,7 @@ fn show(
 }
 
 fn print(session: &mut Session, matches: &Matches, request: &BundleRequest) -> Result<u8, Abort> {
-    let view = session.repository()?.view_for(Audience::Owner)?;
+    let view = session.repository()?.view_for(ViewFilter::Visible)?;
     let known = |nodes: &[Node]| -> Vec<Rev> {
         let revs = nodes.iter().map(|node| view.changelog().rev(node));
         revs.flatten().collect()

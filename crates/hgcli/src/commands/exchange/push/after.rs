@@ -5,7 +5,7 @@ use crate::context::Session;
 use crate::ui::Abort;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::RemotePhases;
-use varve_repo::{Audience, Locked, Phase, RepoView, Rev};
+use varve_repo::{LockKind, Phase, RepoView, Rev, ViewFilter};
 
 /// What the transaction is called, and the source that hooks learn.
 const RESPONSE: &str = "push-response";
@@ -33,11 +33,11 @@ impl Pushing<'_> {
         if !targets.iter().any(is_higher) && session.hooks.is_empty() {
             return Ok(());
         }
-        let lock = session.lock(Locked::Store)?;
+        let lock = session.lock(LockKind::Store)?;
         session.forget_view();
         let repository = session.repository()?;
         // Nothing is ever taken out of the changelog but under this lock.
-        let now = repository.view_for(Audience::Everything)?;
+        let now = repository.view_for(ViewFilter::Unfiltered)?;
         let node = |rev: &Rev| self.all.changelog().node(*rev);
         let found = |revs: &[Rev]| -> Vec<Rev> {
             let revs = revs.iter().map(node);
@@ -47,7 +47,7 @@ impl Pushing<'_> {
         let targets = [(Phase::Public, &public[..]), (Phase::Draft, &draft[..])];
         let lowered = now.phases().lowered(now.changelog(), &targets);
         let mut transaction = repository.transaction(lock, RESPONSE)?;
-        transaction.comes_from(RESPONSE, self.source.hook_url());
+        transaction.set_source(RESPONSE, self.source.hook_url());
         if lowered.changed > 0 {
             transaction.set_phases(now.changelog(), &lowered);
         }

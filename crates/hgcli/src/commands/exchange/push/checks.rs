@@ -59,7 +59,7 @@ impl Pushing<'_> {
     /// Refuses heads that are obsolete, or build on what is, or compete with others; of several it
     /// names the newest.
     pub(super) fn refuse_unstable(&self) -> Result<(), Abort> {
-        let unstable = self.all.unstable()?;
+        let unstable = self.all.instabilities()?;
         let missing = &self.outgoing.missing;
         let parents = |rev: &Rev| self.view.changelog().parents(*rev).into_iter().flatten();
         let followed: BTreeSet<Rev> = missing.iter().flat_map(parents).collect();

@@ -13,7 +13,7 @@ use varve_exchange::client::push::{PushPlan, PushReply};
 use varve_exchange::format::bundle::open_bundle;
 use varve_exchange::format::limits::BundleLimits;
 use varve_exchange::server::unbundle::{PushWords, Replies};
-use varve_repo::Locked;
+use varve_repo::LockKind;
 
 /// Puts the bundle together and stores it there, with the configuration and the hooks of there.
 pub(super) fn store(
@@ -27,7 +27,7 @@ pub(super) fn store(
     spool.rewind().map_err(ExchangeError::Read)?;
     let root = session.root_of(source)?;
     let mut there = session.at(&root)?;
-    let lock = there.lock(Locked::Store)?;
+    let lock = there.lock(LockKind::Store)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
     let (words, mut replies) = (PushWords::default(), Replies::default());
     let takes_variables = there.config.boolean("push", "pushvars.server", false)?;

@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::{PushPlan, RemotePhases, Seen};
-use varve_repo::hooks::Given;
-use varve_repo::{Audience, Node, RepoView, Rev};
+use varve_repo::hooks::PushVars;
+use varve_repo::{Node, RepoView, Rev, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -163,7 +163,7 @@ fn send_all(
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
     let outgoing = Outgoing::find(session, remote, &wanted, asked.force)?;
-    let all = session.repository()?.view_for(Audience::Everything)?;
+    let all = session.repository()?.view_for(ViewFilter::Unfiltered)?;
     let common = match &heads {
         Some(heads) => after::common_below(&view, heads, &outgoing.common),
         None => outgoing.common.clone(),
@@ -298,8 +298,8 @@ impl Pushing<'_> {
 }
 
 /// What hooks are to know, from `NAME=VALUE`; of several with a name the last.
-fn variables(typed: &[Vec<u8>]) -> Result<Given, Abort> {
-    let mut given = Given::new();
+fn variables(typed: &[Vec<u8>]) -> Result<PushVars, Abort> {
+    let mut given = PushVars::new();
     for typed in typed {
         let mut halves = typed.splitn(2, |byte| *byte == b'=');
         let (Some(name), Some(value)) = (halves.next(), halves.next()) else {

@@ -9,7 +9,7 @@ use varve_exchange::Spool;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::{PushPlan, PushReply, PushedPart, read_reply};
 use varve_repo::Node;
-use varve_repo::hooks::Facts;
+use varve_repo::hooks::HookArgs;
 
 /// Puts the bundle together, sends it, and reads the answer.
 pub(super) fn send(
@@ -81,7 +81,7 @@ fn write(
         session.note_sizes(&sizes)?;
     }
     if let Some(first) = first {
-        let facts = Facts::from([
+        let facts = HookArgs::from([
             ("node", first.to_hex().to_vec()),
             ("source", b"push".to_vec()),
         ]);
@@ -100,7 +100,7 @@ pub(super) fn announce(session: &mut Session, plan: &PushPlan<'_>) -> Result<Opt
     if first.is_none() {
         return Ok(None);
     }
-    let facts = Facts::from([("source", b"push".to_vec())]);
+    let facts = HookArgs::from([("source", b"push".to_vec())]);
     session.ask_hooks("preoutgoing", &facts)?;
     session.note(format!("{} changesets found\n", plan.changesets.len()))?;
     if session.verbosity.debug {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Node, RepoView, Rev, Start, StoredFile};
+use varve_repo::{AnnotateStart, Node, RepoView, Rev, StoredFile};
 use varve_workdir::{Dirstate, Listing, StatusRequest, WorkingFiles, working_status};
 
 /// Where the files are.
@@ -140,7 +140,7 @@ impl File {
         &self,
         session: &mut Session,
         view: &RepoView,
-    ) -> Result<(Vec<u8>, Start), Abort> {
+    ) -> Result<(Vec<u8>, AnnotateStart), Abort> {
         let Some((changeset, node)) = self.stored else {
             let files = WorkingFiles::new(session.root()?);
             return Ok((files.read(&self.path)?.0, self.origin(session, view)?));
@@ -151,11 +151,11 @@ impl File {
             path: self.path.clone(),
             node,
         };
-        Ok((content, Start::Stored(file)))
+        Ok((content, AnnotateStart::Stored(file)))
     }
 
     /// What a file of the working folder is in its parents.
-    fn origin(&self, session: &mut Session, view: &RepoView) -> Result<Start, Abort> {
+    fn origin(&self, session: &mut Session, view: &RepoView) -> Result<AnnotateStart, Abort> {
         let dirstate = Dirstate::read(&session.repository()?)?;
         let source = dirstate.copy_source(&self.path).unwrap_or(&self.path);
         let mut parents = Vec::new();
@@ -170,6 +170,6 @@ impl File {
             }));
         }
         let path = self.path.clone();
-        Ok(Start::Working { path, parents })
+        Ok(AnnotateStart::Working { path, parents })
     }
 }

@@ -15,7 +15,7 @@ use columns::{Columns, Page};
 use files::{File, Place};
 use std::collections::HashSet;
 use varve_delta::Blanks;
-use varve_repo::{Annotate, Rev};
+use varve_repo::{AnnotateOptions, Rev};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -120,7 +120,7 @@ fn annotate(
     let annotation = view.annotate(
         &start,
         &content,
-        &Annotate {
+        &AnnotateOptions {
             follow: task.follow,
             blanks: task.blanks,
             skip: &|rev| task.skipped.contains(&rev),

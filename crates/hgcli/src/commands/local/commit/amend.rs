@@ -8,7 +8,7 @@ use crate::context::evolution::{Evolution, evolution};
 use crate::ui::Abort;
 use std::sync::Arc;
 use varve_exchange::generate::SectionSizes;
-use varve_repo::{Audience, CommitBatch, Lock, Locked, Node, Phase, RepoView, Repository, Rev};
+use varve_repo::{CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
     AMEND, Amend, AmendPlace, Amended, Dirstate, Marker, PathAuditor, Status, Tree, Words, message,
@@ -55,8 +55,8 @@ pub(super) fn run(
     phase: Option<Phase>,
 ) -> Result<u8, Abort> {
     let repository = session.repository()?;
-    let working_copy = session.lock(Locked::WorkingCopy)?;
-    let lock = session.lock(Locked::Store)?;
+    let working_copy = session.lock(LockKind::WorkingCopy)?;
+    let lock = session.lock(LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let before = Before::look(session, &repository, &dirstate)?;
     let evolution = evolution(session)?;
@@ -156,7 +156,7 @@ impl Amendment<'_> {
             stop: &session.stop,
         };
         let what = Amend {
-            view: &*repository.view_for(Audience::Everything)?,
+            view: &*repository.view_for(ViewFilter::Unfiltered)?,
             old: old.rev,
             marker: self.markers.then_some(&marker),
         };
@@ -386,7 +386,7 @@ fn tell_amended(
     if !session.verbosity.verbose {
         return Ok(());
     }
-    let view = repository.view_for(Audience::Everything)?;
+    let view = repository.view_for(ViewFilter::Unfiltered)?;
     let changelog = view.changelog();
     if super::is_empty(status) {
         let parent = changelog.node_or_null(changelog.parents(old.rev)[0]);
@@ -425,9 +425,9 @@ fn strip(
 ) -> Result<(), Abort> {
     let lock: Lock = match made.lock {
         Some(lock) => lock,
-        None => session.lock(Locked::Store)?,
+        None => session.lock(LockKind::Store)?,
     };
-    let view: Arc<RepoView> = repository.view_for(Audience::Everything)?;
+    let view: Arc<RepoView> = repository.view_for(ViewFilter::Unfiltered)?;
     let storage = repository.storage().as_ref();
     let backup = varve_exchange::generate::save_backup(&view, storage, &[old.rev], "amend")?;
     tell_bundle(session, 1, &backup.sizes)?;

@@ -10,7 +10,7 @@ use crate::context::Session;
 use crate::ui::Abort;
 use before::Before;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Lock, Locked, Node, Repository};
+use varve_repo::{Lock, LockKind, Node, Repository};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
     CommitPlace, Dirstate, Ignore, Listing, PathAuditor, Status, StatusRequest, Words, message,
@@ -109,8 +109,8 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let date = words::date(session, matches)?;
     let typed = words::typed_message(session, matches)?;
     let repository = session.repository()?;
-    let working_copy = session.lock(Locked::WorkingCopy)?;
-    let lock = session.lock(Locked::Store)?;
+    let working_copy = session.lock(LockKind::WorkingCopy)?;
+    let lock = session.lock(LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let before = Before::look(session, &repository, &dirstate)?;
     let close = closes(matches);

@@ -33,7 +33,7 @@ fn what_does_not_read_back_as_it_was_is_refused() {
         let rewriter = Rewriter {
             context,
             new,
-            how: &Recompress { write, redelta },
+            how: &RecompressOptions { write, redelta },
             progress: &Silent,
             stop: &Interrupt::default(),
         };

@@ -10,7 +10,7 @@ use varve_revlog::{Node, Rev};
 
 /// One thing that became of a changeset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct ObsFate {
     /// What stands in its place, as far as it can be seen; nothing if it was dropped.
     pub successors: Vec<Node>,
     /// What was done to it.
@@ -21,15 +21,17 @@ pub struct Fate {
     pub dates: [Date; 2],
 }
 
-impl Fate {
-    fn of<'m>(successors: Vec<Node>, markers: impl Iterator<Item = &'m Marker>) -> Option<Fate> {
+impl ObsFate {
+    fn of<'m>(successors: Vec<Node>, markers: impl Iterator<Item = &'m Marker>) -> Option<ObsFate> {
         let markers: Vec<&Marker> = markers.collect();
         let facts = |key: &[u8]| {
-            let values = markers.iter().filter_map(|marker| marker.fact(key));
+            let values = markers
+                .iter()
+                .filter_map(|marker| marker.metadata_value(key));
             values.map(<[u8]>::to_vec).collect()
         };
         let dates = || markers.iter().map(|marker| marker.date);
-        Some(Fate {
+        Some(ObsFate {
             successors,
             operations: facts(b"operation"),
             users: facts(b"user"),
@@ -50,7 +52,7 @@ impl RepoView {
     ///
     /// # Errors
     /// If the markers are damaged.
-    pub fn fate_words(&self, rev: Rev) -> Result<String, RepoError> {
+    pub fn obsfate_text(&self, rev: Rev) -> Result<String, RepoError> {
         let markers = read(self.storage(), &self.context.store())?;
         let is_there = |node: &Node| self.changelog().rev(node).is_some();
         let node = self.changelog().node(rev);
@@ -81,7 +83,7 @@ impl RepoView {
     ///
     /// # Errors
     /// If the markers are damaged.
-    pub fn fates(&self, rev: Rev) -> Result<Vec<Fate>, RepoError> {
+    pub fn obsfates(&self, rev: Rev) -> Result<Vec<ObsFate>, RepoError> {
         let markers = read(self.storage(), &self.context.store())?;
         let is_there = |node: &Node| {
             let rev = self.changelog().rev(node);
@@ -92,12 +94,12 @@ impl RepoView {
         let sets = successors.of(&node);
         if sets.is_empty() {
             let own = markers.iter().filter(|marker| marker.old == node);
-            return Ok(Vec::from_iter(Fate::of(Vec::new(), own)));
+            return Ok(Vec::from_iter(ObsFate::of(Vec::new(), own)));
         }
-        let fates = sets.into_iter().filter_map(|set| {
+        let obsfates = sets.into_iter().filter_map(|set| {
             let on_the_way = successors.markers_to(&node, &set);
-            Fate::of(set, on_the_way.iter().map(|at| &markers[*at]))
+            ObsFate::of(set, on_the_way.iter().map(|at| &markers[*at]))
         });
-        Ok(fates.collect())
+        Ok(obsfates.collect())
     }
 }

@@ -2,22 +2,22 @@
 
 use super::Receiver;
 use crate::format::Phase;
-use crate::hooks::{KeyMove, Origin};
+use crate::hooks::{ExchangeOrigin, PushKey};
 use varve_revlog::Node;
 
 impl Receiver {
     /// What comes, comes from elsewhere, also if it is no changesets.
-    pub fn comes_from(&mut self, origin: &Origin) {
-        if let Some(moments) = &mut self.transaction.moments {
-            moments.arrives_from(origin);
+    pub fn set_origin(&mut self, origin: &ExchangeOrigin) {
+        if let Some(hooks) = &mut self.transaction.hooks {
+            hooks.set_origin(origin);
         }
     }
 
     /// Hooks will be asked about a key that somebody elsewhere sets; `part` is the number of the
     /// part of a bundle that it came in, unless other than as a key.
-    pub fn key(&mut self, key: &KeyMove, part: Option<u32>) {
-        if let Some(moments) = &mut self.transaction.moments {
-            moments.key(key, part, self.phases_moved);
+    pub fn add_pushkey(&mut self, key: &PushKey, part: Option<u32>) {
+        if let Some(hooks) = &mut self.transaction.hooks {
+            hooks.add_pushkey(key, part, self.phases_moved);
         }
     }
 
@@ -28,9 +28,9 @@ impl Receiver {
     }
 
     /// The phase that a changeset is in by now; `None` if it is not there. All that has come must
-    /// be [concluded](Receiver::conclude).
+    /// be [ended](Receiver::end_changegroup).
     pub fn phase(&mut self, node: &Node) -> Option<Phase> {
         let rev = self.number(node)?;
-        self.changesets.worker().phases.get(rev.index()).copied()
+        self.changesets.handler().phases.get(rev.index()).copied()
     }
 }

@@ -4,14 +4,14 @@ use super::{Marker, NO_PARENTS, VERSION, at, parse};
 use std::fmt::Write;
 
 /// A version, and lines where that is known.
-pub type ShownMarkers = (u8, Option<Vec<String>>);
+pub type FormattedMarkers = (u8, Option<Vec<String>>);
 
 /// What a list of markers says of itself: its version, and a line for each, sorted, in the form of
 /// Mercurial's debug commands. No lines where the version is not known.
 ///
 /// # Errors
 /// The number of the marker that is damaged, from 1, and what is wrong.
-pub fn show_markers(bytes: &[u8]) -> Result<ShownMarkers, (usize, &'static str)> {
+pub fn format_markers(bytes: &[u8]) -> Result<FormattedMarkers, (usize, &'static str)> {
     let version = bytes.first().copied().unwrap_or(VERSION);
     if version != VERSION {
         return Ok((version, None));
@@ -27,35 +27,29 @@ fn line(marker: &Marker, bytes: &[u8]) -> String {
     for successor in &marker.successors {
         let _ = write!(line, " {successor}");
     }
-    let _ = write!(line, " {}", u8::from(marker.mends_public));
-    let recorded = bytes.get(marker.place.start + at::PARENTS);
+    let _ = write!(line, " {}", u8::from(marker.is_bumped_fix));
+    let recorded = bytes.get(marker.range.start + at::PARENTS);
     if recorded.is_some_and(|count| *count != NO_PARENTS) {
         let parents: Vec<String> = marker.parents.iter().map(ToString::to_string).collect();
         let _ = write!(line, " {{{}}}", parents.join(", "));
     }
-    let mut facts = marker.facts.clone();
-    facts.sort();
-    let facts: Vec<String> = facts
+    let mut metadata = marker.metadata.clone();
+    metadata.sort();
+    let metadata: Vec<String> = metadata
         .iter()
-        .map(|(key, value)| {
-            format!(
-                "{}: {}",
-                quoted_as_in_python(key),
-                quoted_as_in_python(value)
-            )
-        })
+        .map(|(key, value)| format!("{}: {}", python_repr(key), python_repr(value)))
         .collect();
     let _ = write!(
         line,
         " ({}) {{{}}}",
         marker.date.default_format(),
-        facts.join(", ")
+        metadata.join(", ")
     );
     line
 }
 
 /// Bytes between quotation marks, as Python shows them.
-pub fn quoted_as_in_python(bytes: &[u8]) -> String {
+pub fn python_repr(bytes: &[u8]) -> String {
     let mark = match bytes.contains(&b'\'') && !bytes.contains(&b'"') {
         true => '"',
         false => '\'',
@@ -80,7 +74,7 @@ pub fn quoted_as_in_python(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted_as_in_python as quoted;
+    use super::python_repr as quoted;
     use super::*;
 
     #[test]
@@ -93,8 +87,8 @@ mod tests {
 
     #[test]
     fn an_unknown_version_and_damage_are_told() {
-        assert_eq!(show_markers(b"\x07rest"), Ok((7, None)));
-        assert_eq!(show_markers(b""), Ok((1, Some(Vec::new()))));
-        assert!(show_markers(b"\x01cut").is_err());
+        assert_eq!(format_markers(b"\x07rest"), Ok((7, None)));
+        assert_eq!(format_markers(b""), Ok((1, Some(Vec::new()))));
+        assert!(format_markers(b"\x01cut").is_err());
     }
 }

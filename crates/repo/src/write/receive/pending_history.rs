@@ -6,7 +6,7 @@ use varve_revlog::{Appender, Node, Rev, Revlog};
 
 /// Changesets that are there and that have come, and where bookmarks are by now.
 #[derive(Debug)]
-pub struct Arriving<'a> {
+pub struct PendingHistory<'a> {
     known: &'a Revlog,
     new: &'a HashMap<Node, Rev>,
     log: &'a Appender,
@@ -19,18 +19,18 @@ impl Receiver {
         self.number(node).is_some()
     }
 
-    /// What there is by now. All that has come must be [concluded](Receiver::conclude).
-    pub fn arriving(&mut self) -> Arriving<'_> {
-        Arriving {
+    /// What there is by now. All that has come must be [ended](Receiver::end_changegroup).
+    pub fn pending_history(&mut self) -> PendingHistory<'_> {
+        PendingHistory {
             known: self.view.changelog(),
             new: &self.numbers,
-            log: &self.changesets.worker().log,
+            log: &self.changesets.handler().log,
             bookmarks: self.bookmarks.as_ref().unwrap_or(self.view.bookmarks()),
         }
     }
 }
 
-impl Arriving<'_> {
+impl PendingHistory<'_> {
     /// The number of a changeset.
     pub fn rev(&self, node: &Node) -> Option<Rev> {
         let new = self.new.get(node).copied();

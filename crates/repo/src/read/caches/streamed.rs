@@ -1,10 +1,10 @@
 //! Caches that travel with the files of a store, so that who gets them need not read the history.
 
-use super::CacheFolder;
+use super::CacheDirectory;
 use crate::read::Repository;
 
 /// Each for itself and with any of the endings, in the order in which Mercurial sends them.
-const TRAVELLING: [(&str, &[&str]); 6] = [
+const STREAMED: [(&str, &[&str]); 6] = [
     ("branch2", AUDIENCES),
     ("branch3", AUDIENCES),
     ("rbc-names-v2", &[""]),
@@ -20,26 +20,26 @@ const AUDIENCES: &[&str] = &["", "-base", "-immutable", "-served", "-visible"];
 const MOST: usize = 32 << 20;
 
 /// The names of all of them.
-pub fn travelling_caches() -> impl Iterator<Item = String> {
-    let each = TRAVELLING.iter();
+pub fn streamed_cache_names() -> impl Iterator<Item = String> {
+    let each = STREAMED.iter();
     each.flat_map(|(name, endings)| endings.iter().map(move |ending| format!("{name}{ending}")))
 }
 
 /// Caches that come from elsewhere, kept until the history is there that they are about.
 #[derive(Debug, Default)]
-pub struct ArrivedCaches {
+pub struct ReceivedCaches {
     files: Vec<(String, Vec<u8>)>,
     bytes: usize,
 }
 
-impl ArrivedCaches {
+impl ReceivedCaches {
     /// Whether a cache is kept, of that name and length.
     pub fn wants(&self, name: &[u8], len: u64) -> bool {
         let left = MOST.saturating_sub(self.bytes) as u64;
-        len <= left && travelling_caches().any(|known| known.as_bytes() == name)
+        len <= left && streamed_cache_names().any(|known| known.as_bytes() == name)
     }
 
-    /// Keeps one that is [wanted](ArrivedCaches::wants).
+    /// Keeps one that is [wanted](ReceivedCaches::wants).
     pub fn keep(&mut self, name: &[u8], bytes: Vec<u8>) {
         self.bytes = self.bytes.saturating_add(bytes.len());
         let name = String::from_utf8_lossy(name).into_owned();
@@ -49,11 +49,11 @@ impl ArrivedCaches {
 
 impl Repository {
     /// The caches that there are, by their names.
-    pub fn caches_that_travel(&self) -> Vec<(String, Vec<u8>)> {
-        let folder = CacheFolder::of(self.context());
+    pub fn streamed_caches(&self) -> Vec<(String, Vec<u8>)> {
+        let folder = CacheDirectory::of(self.context());
         let mut left = MOST;
         let mut found = Vec::new();
-        for name in travelling_caches() {
+        for name in streamed_cache_names() {
             if folder.len(&name) > left as u64 {
                 continue;
             }
@@ -67,8 +67,8 @@ impl Repository {
     }
 
     /// Takes over what has come. Whoever reads it compares it with the history, as always.
-    pub fn take_over(&self, caches: &ArrivedCaches) {
-        let folder = CacheFolder::of(self.context());
+    pub fn install_caches(&self, caches: &ReceivedCaches) {
+        let folder = CacheDirectory::of(self.context());
         for (name, bytes) in &caches.files {
             folder.replace(name, bytes);
         }
@@ -87,7 +87,7 @@ mod tests {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         storage.create_folder(Path::new("r")).unwrap();
         let repository = Repository::create(Arc::clone(&storage), Path::new("r")).unwrap();
-        let mut caches = ArrivedCaches::default();
+        let mut caches = ReceivedCaches::default();
         for name in [
             &b"../hgrc"[..],
             b"branch2-all",
@@ -101,9 +101,9 @@ mod tests {
         assert!(caches.wants(b"tags2-served", MOST as u64));
         caches.keep(b"tags2-served", b"x".to_vec());
         assert!(!caches.wants(b"tags2", MOST as u64));
-        assert!(repository.caches_that_travel().is_empty());
-        repository.take_over(&caches);
-        let found = repository.caches_that_travel();
+        assert!(repository.streamed_caches().is_empty());
+        repository.install_caches(&caches);
+        let found = repository.streamed_caches();
         assert_eq!(found, [("tags2-served".to_owned(), b"x".to_vec())]);
     }
 }

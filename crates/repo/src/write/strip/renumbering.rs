@@ -1,20 +1,20 @@
 //! Which changesets go, and which number the others get.
 
-use super::stays::Cut;
+use super::kept::Cut;
 use crate::format::RepoError;
 use crate::read::RepoView;
 use varve_revlog::{Node, Rev};
 
-pub(super) struct Numbers {
+pub(super) struct Renumbering {
     /// The oldest changeset that goes; those before it keep their numbers.
     first: usize,
     /// From `first` on: the new number, or `None` for what goes.
     after: Vec<Option<Rev>>,
 }
 
-impl Numbers {
+impl Renumbering {
     /// All go that are among `nodes` or follow one of them.
-    pub fn without(view: &RepoView, nodes: &[Node]) -> Result<Numbers, RepoError> {
+    pub fn without(view: &RepoView, nodes: &[Node]) -> Result<Renumbering, RepoError> {
         let changelog = view.changelog();
         let mut gone = vec![false; changelog.len()];
         for node in nodes {
@@ -35,7 +35,7 @@ impl Numbers {
             after.push((!gone[rev.index()]).then_some(Rev(next)));
             next += u32::from(!gone[rev.index()]);
         }
-        Ok(Numbers { first, after })
+        Ok(Renumbering { first, after })
     }
 
     /// Number of changesets that go.

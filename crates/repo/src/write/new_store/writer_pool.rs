@@ -1,7 +1,7 @@
 //! Threads that make the files of a store: most are small, and making one costs more than filling it.
 
 use crate::format::RepoError;
-use crate::write::worker::{Batch, Lane, Worker};
+use crate::write::worker::{Batch, BatchHandler, Worker};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -13,47 +13,47 @@ const BATCHES: usize = 8;
 
 /// One file begins, or goes on.
 #[derive(Debug)]
-enum Piece {
+enum FileChunk {
     Begin(PathBuf),
     Bytes(Vec<u8>),
 }
 
 #[derive(Debug, Default)]
-struct Pieces {
-    pieces: Vec<Piece>,
+struct FileChunks {
+    pieces: Vec<FileChunk>,
     len: usize,
 }
 
-impl Batch for Pieces {
+impl Batch for FileChunks {
     fn len(&self) -> usize {
         self.len
     }
 }
 
 #[derive(Debug)]
-struct Writer {
+struct FileWriter {
     storage: Arc<dyn Storage>,
     /// Folders that are there.
     made: HashSet<PathBuf>,
     open: Option<Arc<dyn StorageFile>>,
 }
 
-impl Worker for Writer {
-    type Batch = Pieces;
+impl BatchHandler for FileWriter {
+    type Batch = FileChunks;
 
-    fn work(&mut self, batch: Pieces) -> Result<(), RepoError> {
+    fn handle(&mut self, batch: FileChunks) -> Result<(), RepoError> {
         for piece in batch.pieces {
             match (piece, &self.open) {
-                (Piece::Begin(path), _) => self.open = Some(self.create(&path)?),
-                (Piece::Bytes(bytes), Some(file)) => drop(file.append(&bytes)?),
-                (Piece::Bytes(_), None) => unreachable!("bytes follow the name of their file"),
+                (FileChunk::Begin(path), _) => self.open = Some(self.create(&path)?),
+                (FileChunk::Bytes(bytes), Some(file)) => drop(file.append(&bytes)?),
+                (FileChunk::Bytes(_), None) => unreachable!("bytes follow the name of their file"),
             }
         }
         Ok(())
     }
 }
 
-impl Writer {
+impl FileWriter {
     fn create(&mut self, path: &Path) -> Result<Arc<dyn StorageFile>, RepoError> {
         if let Some(folder) = path.parent()
             && !self.made.contains(folder)
@@ -68,23 +68,23 @@ impl Writer {
 
 /// One thread for each core, as soon as there is enough to do.
 #[derive(Debug)]
-pub(super) struct Writers {
-    lanes: Vec<Lane<Writer>>,
+pub(super) struct WriterPool {
+    workers: Vec<Worker<FileWriter>>,
     /// Which one has the file that has begun.
     current: usize,
     hashes: RandomState,
 }
 
-impl Writers {
-    pub fn new(storage: &Arc<dyn Storage>) -> Writers {
+impl WriterPool {
+    pub fn new(storage: &Arc<dyn Storage>) -> WriterPool {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let writer = || Writer {
+        let writer = || FileWriter {
             storage: Arc::clone(storage),
             made: HashSet::new(),
             open: None,
         };
-        Writers {
-            lanes: (0..cores).map(|_| Lane::new(writer(), BATCHES)).collect(),
+        WriterPool {
+            workers: (0..cores).map(|_| Worker::new(writer(), BATCHES)).collect(),
             current: 0,
             hashes: RandomState::new(),
         }
@@ -93,29 +93,29 @@ impl Writers {
     /// Begins a file. All of a folder are made by one thread: two would wait for each other.
     pub fn begin(&mut self, path: PathBuf) -> Result<(), RepoError> {
         let folder = self.hashes.hash_one(path.parent());
-        self.current = folder as usize % self.lanes.len();
+        self.current = folder as usize % self.workers.len();
         let len = path.as_os_str().len();
-        self.put(Piece::Begin(path), len)
+        self.put(FileChunk::Begin(path), len)
     }
 
     /// Bytes of the file that has begun.
     pub fn append(&mut self, bytes: Vec<u8>) -> Result<(), RepoError> {
         let len = bytes.len();
-        self.put(Piece::Bytes(bytes), len)
+        self.put(FileChunk::Bytes(bytes), len)
     }
 
-    fn put(&mut self, piece: Piece, len: usize) -> Result<(), RepoError> {
-        let lane = &mut self.lanes[self.current];
-        let batch = lane.batch();
+    fn put(&mut self, piece: FileChunk, len: usize) -> Result<(), RepoError> {
+        let worker = &mut self.workers[self.current];
+        let batch = worker.batch();
         batch.pieces.push(piece);
-        batch.len += len + size_of::<Piece>();
-        lane.send_full()
+        batch.len += len + size_of::<FileChunk>();
+        worker.send_full()
     }
 
     /// Waits until everything is written.
-    pub fn rest(&mut self) -> Result<(), RepoError> {
-        self.lanes
+    pub fn drain(&mut self) -> Result<(), RepoError> {
+        self.workers
             .iter_mut()
-            .try_for_each(|lane| lane.rest().map(drop))
+            .try_for_each(|worker| worker.drain().map(drop))
     }
 }

@@ -9,7 +9,7 @@ use varve_revlog::{Node, Rev};
 
 /// What obsolescence means for the changesets of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unstable {
+pub struct Instabilities {
     /// In whose place others stand by now, or nothing.
     pub obsolete: BTreeSet<Rev>,
     /// Not obsolete themselves, they build on what is.
@@ -20,7 +20,7 @@ pub struct Unstable {
     pub content_divergent: BTreeSet<Rev>,
 }
 
-impl Unstable {
+impl Instabilities {
     /// What Mercurial calls the instabilities of a changeset.
     pub fn names(&self, rev: Rev) -> impl Iterator<Item = &'static str> {
         let kinds = [
@@ -69,15 +69,15 @@ impl RepoView {
     ///
     /// # Errors
     /// If the markers are damaged.
-    pub fn unstable(&self) -> Result<Unstable, RepoError> {
+    pub fn instabilities(&self) -> Result<Instabilities, RepoError> {
         let markers = read(self.storage(), &self.context.store())?;
         if markers.is_empty() {
-            return Ok(Unstable::default());
+            return Ok(Instabilities::default());
         }
-        let mut found = Unstable {
+        let mut found = Instabilities {
             obsolete: self.obsolete()?,
             orphans: self.orphans()?,
-            ..Unstable::default()
+            ..Instabilities::default()
         };
         let is_there = |node: &Node| self.changelog().rev(node).is_some();
         let mut successors = Successors::new(&markers, &is_there, false);
@@ -93,7 +93,7 @@ impl RepoView {
             if is_public(new) || found.obsolete.contains(&rev) {
                 continue;
             }
-            let unmended = predecessors.of(new, |marker| !marker.mends_public);
+            let unmended = predecessors.of(new, |marker| !marker.is_bumped_fix);
             if unmended.iter().any(is_public) {
                 found.phase_divergent.insert(rev);
             }
@@ -111,7 +111,7 @@ impl RepoView {
     /// The changesets, and all that stand in their place, by way of any others.
     ///
     /// # Errors
-    /// As of [`RepoView::unstable`].
+    /// As of [`RepoView::instabilities`].
     pub fn with_successors(&self, revs: &[Rev]) -> Result<BTreeSet<Rev>, RepoError> {
         let markers = read(self.storage(), &self.context.store())?;
         let mut next: HashMap<Node, Vec<&[Node]>> = HashMap::new();

@@ -1,12 +1,12 @@
-//! Changesets and manifests, each of which has a lane.
+//! Changesets and manifests, each of which has a worker.
 
-use super::batch::Storing;
+use super::batch::RevisionSink;
 use super::spill;
 use crate::format::context::RepoContext;
 use crate::format::{Changeset, Phase, RepoError};
 use std::collections::HashSet;
 use std::sync::Arc;
-use varve_revlog::{Appender, Node, Received, Rev};
+use varve_revlog::{Appender, Node, ReceivedRevision, Rev};
 
 /// Stores changesets.
 #[derive(Debug)]
@@ -89,8 +89,8 @@ fn count(followed: &[bool]) -> i64 {
     followed.iter().filter(|followed| !**followed).count() as i64
 }
 
-impl Storing for Changesets {
-    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+impl RevisionSink for Changesets {
+    fn revision(&mut self, received: &ReceivedRevision<'_>) -> Result<(), RepoError> {
         let mut text = std::mem::take(&mut self.text);
         if let Some(rev) = self.log.add_received(received, &mut text)? {
             let context = Arc::clone(&self.context);
@@ -134,11 +134,11 @@ impl Manifests {
     }
 }
 
-impl Storing for Manifests {
-    fn revision(&mut self, received: &Received<'_>) -> Result<(), RepoError> {
+impl RevisionSink for Manifests {
+    fn revision(&mut self, received: &ReceivedRevision<'_>) -> Result<(), RepoError> {
         match self.checks_all {
             true => self.log.add_received(received, &mut self.text)?,
-            false => self.log.add_unread(received, &mut self.text)?,
+            false => self.log.add_unverified(received, &mut self.text)?,
         };
         spill(&mut self.log)
     }

@@ -2,7 +2,7 @@
 
 use crate::format::RepoError;
 use crate::format::context::RepoContext;
-use crate::format::lock::{Lock, LockOwner, Locked};
+use crate::format::lock::{Lock, LockKind, LockOwner};
 use crate::read::Repository;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use varve_base::{OpenMode, StorageError};
 
 /// `.hg/cache` of one repository.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CacheFolder<'a>(&'a Arc<RepoContext>);
+pub(crate) struct CacheDirectory<'a>(&'a Arc<RepoContext>);
 
 /// Keeps other processes from changing a cache that grows; the threads of this one, too.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub(crate) struct CacheGuard {
     _threads: MutexGuard<'static, ()>,
 }
 
-impl<'a> CacheFolder<'a> {
-    pub fn of(context: &'a Arc<RepoContext>) -> CacheFolder<'a> {
-        CacheFolder(context)
+impl<'a> CacheDirectory<'a> {
+    pub fn of(context: &'a Arc<RepoContext>) -> CacheDirectory<'a> {
+        CacheDirectory(context)
     }
 
     fn path(self, name: &str) -> PathBuf {
@@ -104,10 +104,10 @@ impl<'a> CacheFolder<'a> {
 
     /// Takes the lock under which Mercurial changes a cache, if nobody else holds it. That this
     /// process holds it already is as good.
-    pub fn guard(self, what: Locked) -> Option<CacheGuard> {
+    pub fn guard(self, what: LockKind) -> Option<CacheGuard> {
         static THREADS: Mutex<()> = Mutex::new(());
         let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-        let lock = match Repository::of(self.0).lock_now(what) {
+        let lock = match Repository::of(self.0).try_lock(what) {
             Ok(lock) => Some(lock),
             Err(RepoError::LockHeld { owner, .. }) if owner == LockOwner::this_process() => None,
             Err(_) => return None,

@@ -5,7 +5,7 @@
 //! oldest of those.
 
 use super::filelog;
-use super::numbers::Numbers;
+use super::renumbering::Renumbering;
 use crate::format::RepoError;
 use crate::format::manifest::ManifestEntries;
 use crate::read::RepoView;
@@ -22,7 +22,7 @@ pub(super) struct Cut {
     pub again: Vec<(Rev, Rev)>,
 }
 
-pub(super) struct Stays {
+pub(super) struct KeptRevisions {
     /// `None` if no manifest goes.
     pub manifests: Option<Cut>,
     /// Files that lose a revision.
@@ -34,14 +34,18 @@ type Orphans = HashMap<Node, Rev>;
 
 struct Search<'a> {
     view: &'a RepoView,
-    numbers: &'a Numbers,
+    numbers: &'a Renumbering,
     /// The new number and the manifest of each changeset that stays above the cut.
     again: Vec<(Rev, Node)>,
     stop: &'a Interrupt,
 }
 
-impl Stays {
-    pub fn find(view: &RepoView, numbers: &Numbers, stop: &Interrupt) -> Result<Stays, RepoError> {
+impl KeptRevisions {
+    pub fn find(
+        view: &RepoView,
+        numbers: &Renumbering,
+        stop: &Interrupt,
+    ) -> Result<KeptRevisions, RepoError> {
         let (mut files, mut again) = (BTreeSet::new(), Vec::new());
         let mut reader = view.changelog().reader();
         for rev in view.changelog().revs().skip(numbers.first()) {
@@ -56,7 +60,7 @@ impl Stays {
             again,
             stop,
         };
-        Ok(Stays {
+        Ok(KeptRevisions {
             manifests: search.manifests()?,
             files: search.files(files)?,
         })
