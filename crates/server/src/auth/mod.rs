@@ -248,6 +248,7 @@ fn session_cookie(headers: &HeaderMap) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyper::StatusCode;
     use std::path::Path;
     use varve_config::Ini;
 
@@ -285,7 +286,10 @@ mod tests {
         }
         for wrong in ["adm:pass", "eve:pass:word", "adm:"] {
             let refused = auth.login(&basic_header(wrong)).await.unwrap_err();
-            assert_eq!((refused.status, refused.reason.as_str()), (401, WRONG));
+            assert_eq!(
+                (refused.status(), refused.reason.as_str()),
+                (StatusCode::UNAUTHORIZED, WRONG)
+            );
         }
         let nobody = auth.login(&HeaderMap::new()).await.unwrap();
         assert_eq!((nobody.user.name, nobody.by), (None, None));
@@ -314,6 +318,6 @@ mod tests {
             .by_cookie(&headers(COOKIE, "AuthSession=x"))
             .await
             .unwrap_err();
-        assert_eq!(malformed.status, 400);
+        assert_eq!(malformed.status(), 400);
     }
 }

@@ -136,13 +136,13 @@ mod tests {
         assert!(security.check_writer(&UserContext::admin("a")).is_ok());
         assert!(security.check_admin(&UserContext::admin("a")).is_ok());
         let anonymous = security.check_reader(&UserContext::default()).unwrap_err();
-        assert_eq!(anonymous.status, 401);
+        assert_eq!(anonymous.status(), 401);
         assert_eq!(
             anonymous.reason,
             "You are not authorized to access this db."
         );
         assert_eq!(
-            security.check_reader(&user("u", &[])).unwrap_err().status,
+            security.check_reader(&user("u", &[])).unwrap_err().status(),
             403
         );
     }
@@ -155,10 +155,10 @@ mod tests {
         };
         let anonymous = UserContext::default();
         assert!(security.check_reader(&anonymous).is_ok());
-        assert_eq!(security.check_writer(&anonymous).unwrap_err().status, 401);
+        assert_eq!(security.check_writer(&anonymous).unwrap_err().status(), 401);
         assert!(security.check_writer(&user("u", &[])).is_ok());
         assert_eq!(
-            security.check_admin(&user("u", &[])).unwrap_err().status,
+            security.check_admin(&user("u", &[])).unwrap_err().status(),
             403
         );
     }
@@ -175,7 +175,7 @@ mod tests {
             r#"{"admins":{"names":[1]}}"#,
             r#"{"admins":{"roles":{}}}"#,
         ] {
-            assert_eq!(parse(text).unwrap_err().status, 400, "{text}");
+            assert_eq!(parse(text).unwrap_err().status(), 400, "{text}");
         }
     }
 

@@ -8,12 +8,17 @@ use varve_views::{DesignError, OptionError, ViewError};
 
 use crate::Failure;
 use crate::http::BodyClosed;
+use crate::http::FailureKind;
 
 impl From<DocdbError> for Failure {
     fn from(error: DocdbError) -> Failure {
         match error {
             DocdbError::Deleted { .. } => missing_database(),
-            full if full.is_full() => Failure::new(507, "insufficient_storage", full.to_string()),
+            full if full.is_full() => Failure::new(
+                FailureKind::NoSpace,
+                "insufficient_storage",
+                full.to_string(),
+            ),
             other => Failure::internal(other),
         }
     }
@@ -21,28 +26,28 @@ impl From<DocdbError> for Failure {
 
 impl From<EditError> for Failure {
     fn from(error: EditError) -> Failure {
-        let (status, word) = meaning(&error);
+        let (kind, word) = meaning(&error);
         let reason = match error {
             EditError::Json(error) => return error.into(),
             other => other.to_string(),
         };
-        Failure::new(status, word, reason)
+        Failure::new(kind, word, reason)
     }
 }
 
-/// Status and CouchDB's word for a refused edit.
-fn meaning(error: &EditError) -> (u16, &'static str) {
+/// Kind and CouchDB's word for a refused edit.
+fn meaning(error: &EditError) -> (FailureKind, &'static str) {
     match error {
-        EditError::Conflict => (409, "conflict"),
-        EditError::BadMember(_) => (400, "doc_validation"),
+        EditError::Conflict => (FailureKind::Conflict, "conflict"),
+        EditError::BadMember(_) => (FailureKind::BadRequest, "doc_validation"),
         EditError::IdNotAString | EditError::IdEmpty | EditError::IdReserved => {
-            (400, "illegal_docid")
+            (FailureKind::BadRequest, "illegal_docid")
         }
-        EditError::MissingStub { .. } => (412, "missing_stub"),
-        EditError::DocumentTooLarge(_) => (413, "document_too_large"),
-        EditError::AttachmentTooLarge(_) => (413, "attachment_too_large"),
-        EditError::TooManyAttachments(_) => (413, "too_many_attachments"),
-        _ => (400, "bad_request"),
+        EditError::MissingStub { .. } => (FailureKind::PreconditionFailed, "missing_stub"),
+        EditError::DocumentTooLarge(_) => (FailureKind::TooLarge, "document_too_large"),
+        EditError::AttachmentTooLarge(_) => (FailureKind::TooLarge, "attachment_too_large"),
+        EditError::TooManyAttachments(_) => (FailureKind::TooLarge, "too_many_attachments"),
+        _ => (FailureKind::BadRequest, "bad_request"),
     }
 }
 
@@ -66,13 +71,13 @@ impl From<RevError> for Failure {
 
 impl From<OptionError> for Failure {
     fn from(error: OptionError) -> Failure {
-        Failure::new(400, error.name(), error.to_string())
+        Failure::new(FailureKind::BadRequest, error.name(), error.to_string())
     }
 }
 
 impl From<DesignError> for Failure {
     fn from(error: DesignError) -> Failure {
-        Failure::new(400, error.name(), error.to_string())
+        Failure::new(FailureKind::BadRequest, error.name(), error.to_string())
     }
 }
 
@@ -92,11 +97,11 @@ impl From<ViewError> for Failure {
 
 impl From<FindError> for Failure {
     fn from(error: FindError) -> Failure {
-        let status = match error {
-            FindError::NoService { .. } => 503,
-            _ => 400,
+        let kind = match error {
+            FindError::NoService { .. } => FailureKind::Unavailable,
+            _ => FailureKind::BadRequest,
         };
-        Failure::new(status, error.name(), error.to_string())
+        Failure::new(kind, error.name(), error.to_string())
     }
 }
 
@@ -109,7 +114,7 @@ impl From<BodyClosed> for Failure {
 
 impl From<SelectorError> for Failure {
     fn from(error: SelectorError) -> Failure {
-        Failure::new(400, error.error(), error.to_string())
+        Failure::new(FailureKind::BadRequest, error.error(), error.to_string())
     }
 }
 

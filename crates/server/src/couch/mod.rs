@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use hyper::Method;
 
+use crate::http::FailureKind;
 use crate::http::blocking;
 use crate::http::range;
 use crate::{Answer, Failure, Request, UserContext};
@@ -164,7 +165,7 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::Compact(Some(design)) => admin::compaction::answer_views(&call, &design),
         Target::ViewCleanup => database::view_cleanup(&call),
         Target::TempView => Err(Failure::new(
-            410,
+            FailureKind::Gone,
             "gone",
             "Temporary views are not supported in CouchDB",
         )),
@@ -176,7 +177,11 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::Update(design, function, id) => {
             functions::update::answer(&call, &design, &function, id.as_deref())
         }
-        Target::NoUpdate => Err(Failure::new(404, "update_error", "Invalid path.")),
+        Target::NoUpdate => Err(Failure::new(
+            FailureKind::NotFound,
+            "update_error",
+            "Invalid path.",
+        )),
         Target::ViewInfo(design) => views::info(&call, &design),
         Target::Find => find::answer(&call),
         Target::Explain => find::explain_query(&call),

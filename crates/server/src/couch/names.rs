@@ -5,6 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::Failure;
 use crate::couch::database::files as databases;
 use crate::couch::users::USERS;
+use crate::http::FailureKind;
 use varve_docdb::LONGEST_SUFFIX;
 
 /// Longest database name in bytes, as in CouchDB, whose slashes are folders.
@@ -27,7 +28,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 pub fn check_database_name(name: &str) -> Result<(), Failure> {
     if !is_legal(name) {
         return Err(Failure::new(
-            400,
+            FailureKind::BadRequest,
             "illegal_database_name",
             format!(
                 "Name: '{name}'. Only lowercase characters (a-z), digits (0-9), and any of the \
@@ -39,7 +40,7 @@ pub fn check_database_name(name: &str) -> Result<(), Failure> {
     let file = file.file_name().map_or(0, |file| file.len());
     if name.len() > MAX_NAME || file + LONGEST_SUFFIX > MAX_FILE {
         return Err(Failure::new(
-            400,
+            FailureKind::BadRequest,
             "database_name_too_long",
             format!("At least one path segment of `{name}` is too long."),
         ));
@@ -83,7 +84,11 @@ mod tests {
             "é",
             "a%",
         ] {
-            assert_eq!(check_database_name(name).unwrap_err().status, 400, "{name}");
+            assert_eq!(
+                check_database_name(name).unwrap_err().status(),
+                400,
+                "{name}"
+            );
         }
         // Slashes are longer in the name of a file.
         for long in ["a".repeat(239), format!("a{}", "/b".repeat(61))] {

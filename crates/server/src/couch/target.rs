@@ -231,6 +231,7 @@ fn document(id: String, attachment: &[&str]) -> Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyper::StatusCode;
 
     #[test]
     fn design_and_local_documents_come_with_one_segment_or_two() {
@@ -259,8 +260,8 @@ mod tests {
     fn a_wrong_method_is_told_the_right_ones() {
         let refused = Target::BulkDocs.check_method(&Method::GET).unwrap_err();
         assert_eq!(
-            (refused.status, refused.reason.as_str()),
-            (405, "Only POST allowed")
+            (refused.status(), refused.reason.as_str()),
+            (StatusCode::METHOD_NOT_ALLOWED, "Only POST allowed")
         );
         assert!(
             Target::parse(&["d"])

@@ -3,30 +3,115 @@
 use crate::http::Answer;
 use hyper::StatusCode;
 
-/// CouchDB's word for a fault of the server.
-const INTERNAL: &str = "internal_server_error";
+/// What went wrong, as far as the server itself decides by it. CouchDB's word and the reason are text for clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// 400: the request makes no sense as it is.
+    BadRequest,
+    /// 401: a login could help.
+    Unauthorized,
+    /// 403: a login does not help.
+    Forbidden,
+    /// 404.
+    NotFound,
+    /// 405.
+    MethodNotAllowed,
+    /// 409: an edit of a revision that is not the newest.
+    Conflict,
+    /// 410: a feature that CouchDB once had.
+    Gone,
+    /// 412: the object is there already, or an attachment stub has nothing behind it.
+    PreconditionFailed,
+    /// 413: past a configured limit.
+    TooLarge,
+    /// 415: a content type or coding that the server does not read.
+    UnsupportedType,
+    /// 416.
+    RangeNotSatisfiable,
+    /// 500: a function of a design document failed or refused.
+    FunctionFailed,
+    /// 500: the server or its files are at fault.
+    Internal,
+    /// 500, as CouchDB has it: the answer took longer than the settings allow.
+    Timeout,
+    /// 503: the index is not built any more, because no design document needs it or the server stops.
+    IndexAbandoned,
+    /// 503: a service that this server does not have.
+    Unavailable,
+    /// 507: the disk is full.
+    NoSpace,
+}
 
-/// An error answer: status, CouchDB's one-word `error`, and a `reason` for people.
+impl FailureKind {
+    /// The HTTP status of answers of this kind.
+    pub fn status(self) -> StatusCode {
+        match self {
+            FailureKind::BadRequest => StatusCode::BAD_REQUEST,
+            FailureKind::Unauthorized => StatusCode::UNAUTHORIZED,
+            FailureKind::Forbidden => StatusCode::FORBIDDEN,
+            FailureKind::NotFound => StatusCode::NOT_FOUND,
+            FailureKind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            FailureKind::Conflict => StatusCode::CONFLICT,
+            FailureKind::Gone => StatusCode::GONE,
+            FailureKind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+            FailureKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            FailureKind::UnsupportedType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            FailureKind::RangeNotSatisfiable => StatusCode::RANGE_NOT_SATISFIABLE,
+            FailureKind::FunctionFailed | FailureKind::Internal | FailureKind::Timeout => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            FailureKind::IndexAbandoned | FailureKind::Unavailable => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            FailureKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
+        }
+    }
+
+    /// Whether the client has done nothing wrong: the operator hears of it.
+    pub fn is_server_fault(self) -> bool {
+        match self {
+            FailureKind::FunctionFailed
+            | FailureKind::Internal
+            | FailureKind::Timeout
+            | FailureKind::IndexAbandoned
+            | FailureKind::Unavailable
+            | FailureKind::NoSpace => true,
+            FailureKind::BadRequest
+            | FailureKind::Unauthorized
+            | FailureKind::Forbidden
+            | FailureKind::NotFound
+            | FailureKind::MethodNotAllowed
+            | FailureKind::Conflict
+            | FailureKind::Gone
+            | FailureKind::PreconditionFailed
+            | FailureKind::TooLarge
+            | FailureKind::UnsupportedType
+            | FailureKind::RangeNotSatisfiable => false,
+        }
+    }
+}
+
+/// An error answer: its kind, CouchDB's one-word `error`, and a `reason` for people.
 ///
 /// Handlers return it as the `Err` of a `Result`; the router turns it into an [`Answer`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}: {reason}")]
 pub struct Failure {
-    /// HTTP status code.
-    pub status: u16,
-    /// CouchDB's word for it, such as `not_found`.
+    /// Decides the status, and what the server itself does about the failure.
+    pub kind: FailureKind,
+    /// CouchDB's word for it, such as `not_found`. For the client only.
     pub error: String,
-    /// What was wrong with this request.
+    /// What was wrong with this request. For the client only.
     pub reason: String,
     /// Further headers, such as `Allow`.
     pub headers: Vec<(&'static str, String)>,
 }
 
 impl Failure {
-    /// Any status with its word and reason.
-    pub fn new(status: u16, error: impl Into<String>, reason: impl Into<String>) -> Self {
+    /// Any kind with its word and reason.
+    pub fn new(kind: FailureKind, error: impl Into<String>, reason: impl Into<String>) -> Self {
         Failure {
-            status,
+            kind,
             error: error.into(),
             reason: reason.into(),
             headers: Vec::new(),
@@ -35,34 +120,38 @@ impl Failure {
 
     /// 400 `bad_request`.
     pub fn bad_request(reason: impl Into<String>) -> Self {
-        Self::new(400, "bad_request", reason)
+        Self::new(FailureKind::BadRequest, "bad_request", reason)
     }
 
     /// 401 `unauthorized`.
     pub fn unauthorized(reason: impl Into<String>) -> Self {
-        Self::new(401, "unauthorized", reason)
+        Self::new(FailureKind::Unauthorized, "unauthorized", reason)
     }
 
     /// 403 `forbidden`.
     pub fn forbidden(reason: impl Into<String>) -> Self {
-        Self::new(403, "forbidden", reason)
+        Self::new(FailureKind::Forbidden, "forbidden", reason)
     }
 
     /// 404 `not_found`.
     pub fn not_found(reason: impl Into<String>) -> Self {
-        Self::new(404, "not_found", reason)
+        Self::new(FailureKind::NotFound, "not_found", reason)
     }
 
     /// 405 with the methods that this path knows, such as `GET,HEAD`.
     pub fn method_not_allowed(allowed: &str) -> Self {
-        Self::new(405, "method_not_allowed", format!("Only {allowed} allowed"))
-            .with_header("allow", allowed)
+        Self::new(
+            FailureKind::MethodNotAllowed,
+            "method_not_allowed",
+            format!("Only {allowed} allowed"),
+        )
+        .with_header("allow", allowed)
     }
 
-    /// 415 for a body in a coding that nobody here reads.
+    /// 415 for a body in a coding that the server does not read.
     pub fn unknown_encoding() -> Self {
         Self::new(
-            415,
+            FailureKind::UnsupportedType,
             "bad_ctype",
             "only gzip and identity are known as Content-Encoding of a request",
         )
@@ -70,23 +159,31 @@ impl Failure {
 
     /// 413 for a body that is longer than the server takes.
     pub fn too_large() -> Self {
-        Self::new(413, "too_large", "the request entity is too large")
+        Self::new(
+            FailureKind::TooLarge,
+            "too_large",
+            "the request entity is too large",
+        )
     }
 
     /// 500 for a fault of the server or its files; the reason names the object and the cause.
     pub fn internal(reason: impl ToString) -> Self {
-        Self::new(500, INTERNAL, reason.to_string())
+        Self::new(
+            FailureKind::Internal,
+            "internal_server_error",
+            reason.to_string(),
+        )
     }
 
-    /// Whether it is a fault of the server or its files.
-    pub fn is_internal(&self) -> bool {
-        self.error == INTERNAL
+    /// The HTTP status of the answer.
+    pub fn status(&self) -> StatusCode {
+        self.kind.status()
     }
 
     /// A fault of the server or its files gets to say which revision it is about.
     #[must_use]
     pub fn about(mut self, id: &str, rev: impl std::fmt::Display) -> Self {
-        if self.is_internal() {
+        if self.kind == FailureKind::Internal {
             self.reason = format!("document {id:?}, revision {rev}: {}", self.reason);
         }
         self
@@ -108,9 +205,7 @@ impl From<Failure> for Answer {
         body.extend_from_slice(b",\"reason\":");
         quote(&failure.reason, &mut body);
         body.extend_from_slice(b"}\n");
-        let status = StatusCode::from_u16(failure.status);
-        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut answer = Answer::json(status, body);
+        let mut answer = Answer::json(failure.kind.status(), body);
         for (name, value) in failure.headers {
             answer.set_header(name, &value);
         }

@@ -20,7 +20,7 @@ mod work;
 pub use access::AccessLog;
 pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
-pub use failure::Failure;
+pub use failure::{Failure, FailureKind};
 pub(crate) use intake::read_body;
 pub(crate) use listener::serve;
 pub(crate) use mount::Mount;

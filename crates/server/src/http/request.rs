@@ -1,6 +1,7 @@
 //! A request as handlers see it: path segments and query decoded, body whole.
 
 use crate::Failure;
+use crate::http::FailureKind;
 use crate::http::Upload;
 use hyper::header::HeaderMap;
 use hyper::{Method, Uri};
@@ -146,7 +147,7 @@ impl Request {
         match self.content_type().as_deref() {
             Some("application/json") => Ok(()),
             _ => Err(Failure::new(
-                415,
+                FailureKind::UnsupportedType,
                 "bad_content_type",
                 "Content-Type must be application/json",
             )),
@@ -217,7 +218,7 @@ mod tests {
     fn bytes_that_are_no_text_are_refused() {
         let uri: Uri = "/a%ff".parse().unwrap();
         let got = Request::new(Method::GET, &uri, HeaderMap::new(), Vec::new());
-        assert_eq!(got.unwrap_err().status, 400);
+        assert_eq!(got.unwrap_err().status(), 400);
     }
 
     #[test]
@@ -244,7 +245,7 @@ mod tests {
             request(Method::POST, "/", &[])
                 .require_json()
                 .unwrap_err()
-                .status,
+                .status(),
             415
         );
     }

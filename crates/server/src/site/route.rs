@@ -24,7 +24,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         Site::Repository(repos) => hg::route(Arc::clone(repos), request, login.user).await,
     };
     if let Err(failure) = &answered
-        && failure.status >= 500
+        && failure.kind.is_server_fault()
     {
         site.server().report(&format!("{asked}: {failure}"));
     }

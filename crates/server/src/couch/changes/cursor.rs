@@ -9,6 +9,7 @@ use crate::couch::changes::options::ChangesOptions;
 use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, Sink, write_error};
+use crate::http::FailureKind;
 
 /// [`Cursor::read`] returns when it has appended about that many bytes.
 const PIECE: usize = 96 << 10;
@@ -132,7 +133,9 @@ impl Cursor {
             let passed = self.filter.passes(snapshot, &change, self.show.all_leaves);
             let (passed, failure) = match passed {
                 // Whoever follows the feed must not take it for a document that does not pass.
-                Err(failure) if failure.is_internal() => (Some(Passed::All), Some(failure)),
+                Err(failure) if failure.kind == FailureKind::Internal => {
+                    (Some(Passed::All), Some(failure))
+                }
                 passed => (passed?, None),
             };
             if let Some(passed) = passed {

@@ -194,8 +194,8 @@ mod tests {
     fn filters_are_named_by_design_document_and_function() {
         let function = FilterName::Function("t".to_owned(), "f/g".to_owned());
         assert_eq!(parse("filter=t/f%2Fg").unwrap().filter, function);
-        assert_eq!(parse("filter=nope").unwrap_err().status, 400);
-        assert_eq!(parse("filter=_view").unwrap_err().status, 400);
+        assert_eq!(parse("filter=nope").unwrap_err().status(), 400);
+        assert_eq!(parse("filter=_view").unwrap_err().status(), 400);
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             "timeout=soon",
             "feed=wrong",
         ] {
-            assert_eq!(parse(query).unwrap_err().status, 400, "{query}");
+            assert_eq!(parse(query).unwrap_err().status(), 400, "{query}");
         }
     }
 }

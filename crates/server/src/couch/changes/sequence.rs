@@ -103,7 +103,11 @@ mod tests {
             "+1",
             "99999999999999999999999",
         ] {
-            assert_eq!(parse_since(text, "ab").unwrap_err().status, 400, "{text:?}");
+            assert_eq!(
+                parse_since(text, "ab").unwrap_err().status(),
+                400,
+                "{text:?}"
+            );
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::auth::UserContext;
 use crate::couch::admin::{json, read_only};
+use crate::http::FailureKind;
 use crate::http::blocking;
 use crate::{Answer, CouchContext, Failure, Request, couch};
 use hyper::header::HeaderMap;
@@ -102,7 +103,7 @@ async fn describe(
             out.extend_from_slice(b",\"info\":");
             out.extend_from_slice(answer.whole_body().unwrap_or(b"null").trim_ascii_end());
         }
-        Err(failure) if failure.status < 500 => {
+        Err(failure) if !failure.kind.is_server_fault() => {
             out.extend_from_slice(b",\"error\":");
             varve_json::write_string(&failure.error, out);
         }
@@ -129,7 +130,7 @@ impl Range {
             let wrong = |_| {
                 let value = request.query(name).unwrap_or_default();
                 let reason = format!("Invalid value for integer: \"{value}\"");
-                Failure::new(400, "query_parse_error", reason)
+                Failure::new(FailureKind::BadRequest, "query_parse_error", reason)
             };
             request
                 .query(name)
@@ -191,7 +192,7 @@ mod tests {
         let uri = format!("/_all_dbs?{query}").parse().unwrap();
         let request = Request::new(Method::GET, &uri, HeaderMap::new(), Vec::new()).unwrap();
         let names = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
-        let range = Range::of(&request).map_err(|failure| failure.status)?;
+        let range = Range::of(&request).map_err(|failure| failure.status().as_u16())?;
         Ok(range.cut(names).join(""))
     }
 

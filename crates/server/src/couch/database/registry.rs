@@ -16,6 +16,7 @@ use crate::couch::failures::missing_database;
 use crate::couch::find::Definitions;
 use crate::couch::functions::validate::Validators;
 use crate::couch::views::indexes::{Indexes, folder_of};
+use crate::http::FailureKind;
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
 use crate::{Failure, Report};
 
@@ -225,7 +226,7 @@ impl Databases {
                 Ok(made)
             }
             Err(error) if error.is_already_there() => Err(Failure::new(
-                412,
+                FailureKind::PreconditionFailed,
                 "file_exists",
                 "The database could not be created, the file already exists.",
             )),

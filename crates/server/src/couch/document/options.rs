@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(
             ReadOptions::parse(&request("open_revs=1-a"))
                 .unwrap_err()
-                .status,
+                .status(),
             400
         );
     }
@@ -197,6 +197,6 @@ mod tests {
         let given = |body: Option<&str>| given_rev(&request("rev=1-a"), body.map(str::to_owned));
         assert_eq!(given(None).unwrap().as_deref(), Some("1-a"));
         assert_eq!(given(Some("1-a")).unwrap().as_deref(), Some("1-a"));
-        assert_eq!(given(Some("1-b")).unwrap_err().status, 400);
+        assert_eq!(given(Some("1-b")).unwrap_err().status(), 400);
     }
 }

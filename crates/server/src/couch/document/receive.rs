@@ -3,6 +3,7 @@
 use crate::couch::call::Call;
 use crate::couch::document::multipart::{Headers, Parts, boundary_of, parameter};
 use crate::couch::document::write::{Tagged, store};
+use crate::http::FailureKind;
 use crate::{Answer, Failure};
 use std::io::Read;
 use varve_docdb::{Announced, Edit, Rev, Uploaded};
@@ -53,7 +54,7 @@ pub fn form(call: &Call, id: &str) -> Result<Answer, Failure> {
     call.check_writer()?;
     if call.request.content_type().as_deref() != Some(FORM) {
         return Err(Failure::new(
-            415,
+            FailureKind::UnsupportedType,
             "bad_ctype",
             "Invalid Content-Type header for form upload",
         ));

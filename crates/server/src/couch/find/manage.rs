@@ -13,6 +13,7 @@ use crate::couch::document::text::text_of;
 use crate::couch::document::write::apply;
 use crate::couch::failures;
 use crate::couch::find::{body_of, json};
+use crate::http::FailureKind;
 use crate::{Answer, Failure};
 
 /// Answers GET and POST of `/{db}/_index`.
@@ -45,7 +46,7 @@ fn count(call: &Call, name: &str) -> Result<Option<usize>, Failure> {
     };
     let reason = || format!("Invalid value for {name}: {text}");
     let number = text.parse().map(Some);
-    number.map_err(|_| Failure::new(400, "invalid_value", reason()))
+    number.map_err(|_| Failure::new(FailureKind::BadRequest, "invalid_value", reason()))
 }
 
 fn make(call: &Call) -> Result<Answer, Failure> {
@@ -124,13 +125,13 @@ pub fn delete_many(call: &Call) -> Result<Answer, Failure> {
     let invalid = || {
         let given = varve_json::to_string(ids);
         let reason = format!("Bulk Delete requires an array of non-null docids. Docids: {given}");
-        Failure::new(400, "invalid_bulk_docs", reason)
+        Failure::new(FailureKind::BadRequest, "invalid_bulk_docs", reason)
     };
     let names = ids.as_array().ok_or_else(invalid)?.iter();
     let names = names.map(|name| {
         name.as_str().ok_or_else(|| {
             let reason = format!("Invalid index name: {}", varve_json::to_string(name));
-            Failure::new(400, "invalid_index_name", reason)
+            Failure::new(FailureKind::BadRequest, "invalid_index_name", reason)
         })
     });
     let names = names.collect::<Result<Vec<_>, _>>()?;

@@ -14,6 +14,7 @@ use varve_json::Object;
 
 use crate::Failure;
 use crate::couch::call::Call;
+use crate::http::FailureKind;
 
 /// Engines that one thread keeps.
 const KEPT: usize = 8;
@@ -168,10 +169,14 @@ pub fn update(
     request: &[u8],
 ) -> Result<Updated, Failure> {
     let failed = |error| match error {
-        JsError::Compile { .. } => Failure::new(500, "compilation_error", error.to_string()),
+        JsError::Compile { .. } => Failure::new(
+            FailureKind::FunctionFailed,
+            "compilation_error",
+            error.to_string(),
+        ),
         other => {
             let reason = format!("function raised error: {other}");
-            Failure::new(500, "render_error", reason)
+            Failure::new(FailureKind::FunctionFailed, "render_error", reason)
         }
     };
     UPDATERS.with_borrow_mut(|engines| {
@@ -186,7 +191,7 @@ fn failed(error: JsError) -> Failure {
         JsError::Compile { .. } => "compilation_error",
         _ => "script_error",
     };
-    Failure::new(400, word, error.to_string())
+    Failure::new(FailureKind::BadRequest, word, error.to_string())
 }
 
 /// `{"db":…,"name":…,"roles":[…]}`.

@@ -15,6 +15,7 @@ use crate::couch::functions::request_object::request_object;
 use crate::couch::functions::scripts;
 use crate::couch::functions::scripts::Script;
 use crate::couch::functions::validate;
+use crate::http::FailureKind;
 use crate::{Answer, Failure};
 
 /// Answers `/{db}/_design/{ddoc}/_update/{function}` and the same with a document's id behind it.
@@ -29,7 +30,10 @@ pub fn answer(
 ) -> Result<Answer, Failure> {
     if call.request.is_read() {
         let words = "Update functions do not allow GET";
-        return Err(Failure::new(405, "method_not_allowed", words).with_header("allow", "POST,PUT"));
+        return Err(
+            Failure::new(FailureKind::MethodNotAllowed, "method_not_allowed", words)
+                .with_header("allow", "POST,PUT"),
+        );
     }
     let snapshot = call.database.documents.snapshot();
     let script = script_of(call, &snapshot, design, function)?;
@@ -56,7 +60,7 @@ pub fn answer(
 }
 
 fn failed(reason: impl Into<String>) -> Failure {
-    Failure::new(500, "render_error", reason)
+    Failure::new(FailureKind::FunctionFailed, "render_error", reason)
 }
 
 /// An error that a function made itself.
@@ -67,7 +71,7 @@ fn refusal(text: &str) -> Failure {
         Some(other) => varve_json::to_string(other),
         None => String::new(),
     };
-    Failure::new(500, part(0), part(1))
+    Failure::new(FailureKind::FunctionFailed, part(0), part(1))
 }
 
 fn script_of(
@@ -119,7 +123,11 @@ fn respond(response: &Object, accepted: Option<&Accepted>) -> Result<Answer, Fai
         let unknown = || {
             let value = varve_json::to_string(value);
             let reason = format!("Invalid data from external server: {{\"{name}\":{value}}}");
-            Failure::new(500, "external_response_error", reason)
+            Failure::new(
+                FailureKind::FunctionFailed,
+                "external_response_error",
+                reason,
+            )
         };
         match (name, value) {
             ("code", value) => {

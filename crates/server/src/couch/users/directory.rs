@@ -8,6 +8,7 @@ use crate::auth::password::Stored;
 use crate::auth::{Account, FindAccount, FoundAccount};
 use crate::couch::database::registry::Databases;
 use crate::couch::users::{PREFIX, USERS};
+use crate::http::FailureKind;
 use crate::http::blocking;
 use crate::{CouchContext, Failure};
 
@@ -43,7 +44,7 @@ impl FindAccount for UserDirectory {
 
 fn account(databases: &Databases, name: &str) -> Result<Option<Account>, Failure> {
     let database = match databases.get(USERS) {
-        Err(failure) if failure.status == 404 => return Ok(None),
+        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(None),
         found => found?,
     };
     let snapshot = database.documents.snapshot();

@@ -279,6 +279,6 @@ mod tests {
         assert!(check_deletion(Some(&before), &ADMIN).is_ok());
         let refused = check_deletion(Some(&before), &bob).unwrap_err();
         assert_eq!(refused.reason, "Only admins may delete other user docs.");
-        assert_eq!(check_deletion(None, &bob).unwrap_err().status, 403);
+        assert_eq!(check_deletion(None, &bob).unwrap_err().status(), 403);
     }
 }

@@ -13,7 +13,8 @@ use varve_views::ViewIndex;
 
 use crate::couch::admin::compaction::{Compactor, pause};
 use crate::couch::database::registry::OpenDatabase;
-use crate::couch::views::indexes::{ENDED, Refresh, clean_up, index_of};
+use crate::couch::views::indexes::{Refresh, clean_up, index_of};
+use crate::http::FailureKind;
 use crate::{CouchContext, Failure};
 
 /// An index that could not be brought up to date is tried again after this.
@@ -179,7 +180,9 @@ fn build_all(
             let refresh = Refresh::of(app, &job.database, &job.design);
             if let Err(failure) = refresh.run(&job.index, &job.snapshot) {
                 refresh.report(&failure);
-                if failure.error == ENDED || job.database.documents.is_deleted() {
+                if failure.kind == FailureKind::IndexAbandoned
+                    || job.database.documents.is_deleted()
+                {
                     continue;
                 }
                 let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -18,11 +18,9 @@ use crate::couch::views::build_log::{BuildLogger, RateLimiter};
 use crate::couch::views::builds::Builds;
 use crate::couch::views::waiting::Waiting;
 use crate::directory::INDEXES;
+use crate::http::FailureKind;
 use crate::runtime::throttle::Throttle;
 use crate::{CouchContext, Failure};
-
-/// The word of the answer to whoever waits for an index that nobody needs any more.
-pub const ENDED: &str = "service_unavailable";
 
 /// Indexes of one database that are open.
 #[derive(Debug, Default)]
@@ -319,13 +317,13 @@ impl Refresh {
         }
         let words = "the index is not built any more, because its design document was changed or the \
                      server stops";
-        Failure::new(503, ENDED, words)
+        Failure::new(FailureKind::IndexAbandoned, "service_unavailable", words)
     }
 
     /// Tells the operator why an index was not brought up to date, unless the database is gone or the
     /// server stops.
     pub fn report(&self, failure: &Failure) {
-        if failure.error != ENDED && !self.database.indexes.builds.is_over() {
+        if failure.kind != FailureKind::IndexAbandoned && !self.database.indexes.builds.is_over() {
             let (database, design) = (&self.database.name, &self.design);
             let line = format!("the index of {design} in {database}: {failure}");
             self.app.report(&line);

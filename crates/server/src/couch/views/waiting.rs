@@ -12,6 +12,7 @@ use varve_views::{IndexView, ViewIndex};
 use crate::Failure;
 use crate::couch::admin::compaction::Compactor;
 use crate::couch::views::indexes::Refresh;
+use crate::http::FailureKind;
 
 /// Who waits for the indexes of one database.
 #[derive(Debug, Default)]
@@ -139,7 +140,7 @@ fn forget(lines: &mut Vec<Line>) {
 
 fn timeout() -> Failure {
     let words = "The request could not be processed in a reasonable amount of time.";
-    Failure::new(500, "timeout", words)
+    Failure::new(FailureKind::Timeout, "timeout", words)
 }
 
 /// A client stands in line until this is dropped.

@@ -12,6 +12,7 @@ use crate::couch::document::DEFAULT_TYPE;
 use crate::couch::document::options::given_rev;
 use crate::couch::document::write::{Tagged, accepted_answer, apply, written_status};
 use crate::couch::{etag, failures};
+use crate::http::FailureKind;
 use crate::http::range::{Part, parse_range};
 use crate::{Answer, Failure};
 
@@ -111,7 +112,7 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
         Part::Bytes(range) => range.clone(),
         Part::Unsatisfiable => {
             return Err(Failure::new(
-                416,
+                FailureKind::RangeNotSatisfiable,
                 "requested_range_not_satisfiable",
                 "Requested range not satisfiable",
             ));

@@ -278,6 +278,6 @@ mod tests {
         let refused = collect(&many, "b", 1 << 20).unwrap_err();
         assert_eq!(refused.reason, "the multipart body has too many parts");
         let long = [b"--b\r\nX: ", &[b'x'; 200_000][..]].concat();
-        assert_eq!(collect(&long, "b", 1 << 20).unwrap_err().status, 400);
+        assert_eq!(collect(&long, "b", 1 << 20).unwrap_err().status(), 400);
     }
 }
