@@ -10,4 +10,6 @@ pub mod varint;
 
 pub use priority::give_way;
 pub use progress::{Interrupt, Interrupted, Progress, Silent, Unit};
-pub use storage::{DiskStorage, Hole, MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
+pub use storage::{
+    DiskStorage, Hole, MemoryStorage, OpenMode, ReadMode, Storage, StorageError, StorageFile,
+};

@@ -1,8 +1,9 @@
 //! Reading along what stands behind a chunk, for who reads chunks about in their order in the file.
 
 use crate::ChunkRef;
+use crate::pages::Reach;
 use std::sync::{Mutex, MutexGuard};
-use varve_base::{StorageError, StorageFile};
+use varve_base::{ReadMode, StorageError, StorageFile};
 
 /// Bytes that are read at once as soon as one chunk follows another,
 const FIRST: usize = 8 << 10;
@@ -30,12 +31,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The bytes of a chunk, which ends before `limit`; nothing behind `limit` is read.
+    /// The bytes of a chunk, which ends before the reach's limit; nothing behind that is read.
     pub(crate) fn chunk(
         &mut self,
         file: &dyn StorageFile,
         at: ChunkRef,
-        limit: u64,
+        reach: Reach,
     ) -> Result<&[u8], StorageError> {
         let wanted = at.len as usize;
         let behind = at.offset.checked_sub(self.start);
@@ -53,21 +54,27 @@ impl Window {
             }
             _ => 0,
         };
-        let left = usize::try_from(limit - at.offset).unwrap_or(usize::MAX);
+        let left = usize::try_from(reach.limit - at.offset).unwrap_or(usize::MAX);
         let len = wanted.max(self.len.min(left));
-        if self.read(file, at.offset, len).is_err() {
+        if self.read(file, reach.mode, at.offset, len).is_err() {
             // What nobody asked for may be what cannot be read.
             self.len = 0;
-            self.read(file, at.offset, wanted)?;
+            self.read(file, reach.mode, at.offset, wanted)?;
         }
         Ok(&self.bytes[..wanted])
     }
 
-    fn read(&mut self, file: &dyn StorageFile, start: u64, len: usize) -> Result<(), StorageError> {
+    fn read(
+        &mut self,
+        file: &dyn StorageFile,
+        mode: ReadMode,
+        start: u64,
+        len: usize,
+    ) -> Result<(), StorageError> {
         self.bytes.shrink_to(MOST);
         self.bytes.resize(len, 0);
         self.start = start;
-        let read = file.read_exact_at(start, &mut self.bytes);
+        let read = file.read_exact_by(mode, start, &mut self.bytes);
         if read.is_err() {
             self.bytes.clear();
         }

@@ -12,7 +12,7 @@
 
 use crate::TreeError;
 use crate::chunk::{ChunkRef, EncodedChunk, MAX_RAW};
-use crate::pages::Pages;
+use crate::pages::{Pages, Reach};
 use crate::snapshot::Snapshot;
 use crate::tally::ChunkForm;
 use varve_base::varint::{self, Reader};
@@ -92,14 +92,15 @@ impl EncodedChunk {
 }
 
 impl Pages {
-    /// Appends what a delta, whose chunk at `offset` was checked before, makes of its base.
+    /// Appends what a delta makes of its base. Its chunk begins at the reach's limit and was
+    /// checked before.
     pub(crate) fn expand_delta(
         &self,
         payload: &[u8],
-        offset: u64,
+        reach: Reach,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
-        let mut frames = vec![(payload.to_vec(), offset)];
+        let mut frames = vec![(payload.to_vec(), reach.limit)];
         let mut text = Vec::new();
         while let Some((payload, offset)) = frames.last() {
             let Some((head, _)) = Head::read(payload) else {
@@ -109,12 +110,12 @@ impl Pages {
                 return Err(self.damaged(*offset, "a delta stands on too many others"));
             }
             // A base ends before its delta begins, so no chain is a circle.
-            let (form, stored) = self.read_stored(head.base, *offset)?;
+            let (form, stored) = self.read_stored(head.base, reach.upto(*offset))?;
             if form == ChunkForm::Delta {
                 frames.push((stored, head.base.offset));
                 continue;
             }
-            self.expand(form, &stored, head.base.offset, &mut text)?;
+            self.expand(form, &stored, reach.upto(head.base.offset), &mut text)?;
             break;
         }
         self.apply(&frames, text, out)
@@ -151,16 +152,16 @@ impl Snapshot {
     /// # Errors
     /// See [`Snapshot::get`].
     pub fn chain(&self, at: ChunkRef) -> Result<Vec<Link>, TreeError> {
-        let (mut chain, mut place, mut limit) = (Vec::new(), at, self.state.end);
+        let (mut chain, mut place, mut reach) = (Vec::new(), at, self.reach());
         loop {
-            let (form, payload) = self.pages.read_stored(place, limit)?;
+            let (form, payload) = self.pages.read_stored(place, reach)?;
             let head = match form {
                 ChunkForm::Delta => Head::read(&payload).map(|(head, _)| head),
                 _ => None,
             };
             let ordinal = head.as_ref().map_or(0, |head| head.ordinal);
             chain.push(Link { place, ordinal });
-            limit = place.offset;
+            reach = reach.upto(place.offset);
             match head {
                 Some(head) if chain.len() <= DEEPEST => place = head.base,
                 Some(_) => {

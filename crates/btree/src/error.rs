@@ -130,6 +130,11 @@ impl TreeError {
         }
     }
 
+    /// Whether a reader that may wait for the disk would have gone on.
+    pub fn is_would_block(&self) -> bool {
+        matches!(self, TreeError::Storage(error) if error.is_would_block())
+    }
+
     /// Whether the file's bytes are wrong, as opposed to the call or the machine.
     pub fn is_damage(&self) -> bool {
         matches!(

@@ -12,7 +12,7 @@ use crate::{NodeCache, TreeError, recover};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use varve_base::{OpenMode, Storage, StorageFile};
+use varve_base::{OpenMode, ReadMode, Storage, StorageFile};
 use varve_codec::{Compressor, EngineSetting};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -295,6 +295,7 @@ impl TreeFile {
                 .read()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
+            mode: ReadMode::Blocking,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::commit::{HEAD_LEN, Head};
 use crate::file::TreeFile;
 use crate::pages::Pages;
 use crate::snapshot::Snapshot;
+use varve_base::ReadMode;
 
 /// One commit of one file.
 ///
@@ -50,9 +51,9 @@ impl Mark {
     }
 
     /// The mark of the commit whose record is at a position; `None` if there is none.
-    fn at(pages: &Pages, position: u64) -> Result<Option<Mark>, TreeError> {
+    fn at(pages: &Pages, mode: ReadMode, position: u64) -> Result<Option<Mark>, TreeError> {
         let mut bytes = [0; HEAD_LEN];
-        if pages.file.read_at(position, &mut bytes)? < HEAD_LEN {
+        if pages.file.read_by(mode, position, &mut bytes)? < HEAD_LEN {
             return Ok(None);
         }
         let head = Head::decode(&bytes, &pages.header, position);
@@ -71,7 +72,7 @@ impl Snapshot {
     pub fn mark(&self) -> Result<Mark, TreeError> {
         let position = self.position();
         let damaged = || self.pages.damaged(position, "a commit record is gone");
-        Mark::at(&self.pages, position)?.ok_or_else(damaged)
+        Mark::at(&self.pages, self.mode, position)?.ok_or_else(damaged)
     }
 }
 
@@ -82,6 +83,7 @@ impl TreeFile {
     /// What the storage answers.
     pub fn follows(&self, mark: &Mark) -> Result<bool, TreeError> {
         let is_past = mark.position <= self.snapshot().position();
-        Ok(is_past && Mark::at(&self.pages, mark.position)?.as_ref() == Some(mark))
+        let found = Mark::at(&self.pages, ReadMode::Blocking, mark.position)?;
+        Ok(is_past && found.as_ref() == Some(mark))
     }
 }

@@ -11,7 +11,7 @@ use crate::{ChunkForm, NodeCache, commit::Root};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::StorageFile;
+use varve_base::{ReadMode, StorageFile};
 use varve_codec::Expander;
 
 /// What all snapshots and the writer of one open file share.
@@ -25,6 +25,26 @@ pub(crate) struct Pages {
     pub(crate) dictionaries: Arc<Dictionaries>,
     /// For a reader who goes on from chunk to chunk.
     pub(crate) ahead: Option<Ahead>,
+}
+
+/// How far into a file a reader may look, and whether it may wait for the disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// Everything that is read ends here or before.
+    pub(crate) limit: u64,
+    pub(crate) mode: ReadMode,
+}
+
+impl Reach {
+    pub(crate) fn blocking(limit: u64) -> Reach {
+        let mode = ReadMode::Blocking;
+        Reach { limit, mode }
+    }
+
+    /// The same mode with another limit.
+    pub(crate) fn upto(self, limit: u64) -> Reach {
+        Reach { limit, ..self }
+    }
 }
 
 /// Contexts and buffers that a thread keeps from chunk to chunk.
@@ -90,11 +110,11 @@ impl Pages {
         Err(TreeError::NoTree { path, tree, trees })
     }
 
-    /// Appends the content of the chunk to `out`. Chunks end before `limit`.
+    /// Appends the content of the chunk to `out`. Chunks end before the reach's limit.
     pub(crate) fn read_chunk(
         &self,
         at: ChunkRef,
-        limit: u64,
+        reach: Reach,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         let mut take = |stored: &[u8], expander: &mut Expander| match chunk::check(
@@ -109,14 +129,14 @@ impl Pages {
         };
         let delta = match self.ahead.as_ref().and_then(Ahead::window) {
             Some(mut window) => {
-                self.check_place(at, limit)?;
-                let stored = window.chunk(&*self.file, at, limit)?;
+                self.check_place(at, reach.limit)?;
+                let stored = window.chunk(&*self.file, at, reach)?;
                 SCRATCH.with_borrow_mut(|scratch| take(stored, &mut scratch.expander))?
             }
-            None => self.with_stored(at, limit, |stored, expander, _| take(stored, expander))?,
+            None => self.with_stored(at, reach, |stored, expander, _| take(stored, expander))?,
         };
         match delta {
-            Some(payload) => self.expand_delta(&payload, at.offset, out),
+            Some(payload) => self.expand_delta(&payload, reach.upto(at.offset), out),
             None => Ok(()),
         }
     }
@@ -125,9 +145,9 @@ impl Pages {
     pub(crate) fn read_stored(
         &self,
         at: ChunkRef,
-        limit: u64,
+        reach: Reach,
     ) -> Result<(ChunkForm, Vec<u8>), TreeError> {
-        self.with_stored(at, limit, |stored, _, _| {
+        self.with_stored(at, reach, |stored, _, _| {
             let (form, payload) = chunk::check(stored, (self.path(), at.offset))?;
             Ok((form, payload.to_vec()))
         })
@@ -141,22 +161,23 @@ impl Pages {
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         let (form, payload) = chunk::check(stored, (self.path(), offset))?;
-        self.expand(form, payload, offset, out)
+        self.expand(form, payload, Reach::blocking(offset), out)
     }
 
-    /// Appends what a payload expands to; the chunk at `offset` was checked before.
+    /// Appends what a payload expands to. Its chunk begins at the reach's limit and was checked
+    /// before; the chunks that it is a delta of are read as the reach allows.
     pub(crate) fn expand(
         &self,
         form: ChunkForm,
         payload: &[u8],
-        offset: u64,
+        reach: Reach,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         if form == ChunkForm::Delta {
-            return self.expand_delta(payload, offset, out);
+            return self.expand_delta(payload, reach, out);
         }
         SCRATCH.with_borrow_mut(|scratch| {
-            let place = self.place(offset);
+            let place = self.place(reach.limit);
             chunk::expand(form, payload, &mut scratch.expander, place, out)
         })
     }
@@ -184,8 +205,8 @@ impl Pages {
     }
 
     /// A node from the file, past the cache.
-    pub(crate) fn read_node(&self, at: ChunkRef, limit: u64) -> Result<Node, TreeError> {
-        self.with_stored(at, limit, |stored, expander, raw| {
+    pub(crate) fn read_node(&self, at: ChunkRef, reach: Reach) -> Result<Node, TreeError> {
+        self.with_stored(at, reach, |stored, expander, raw| {
             self.decode_node(stored, at.offset, expander, raw)
         })
     }
@@ -194,9 +215,9 @@ impl Pages {
     pub(crate) fn read_node_form(
         &self,
         at: ChunkRef,
-        limit: u64,
+        reach: Reach,
     ) -> Result<(Node, ChunkForm), TreeError> {
-        self.with_stored(at, limit, |stored, expander, raw| {
+        self.with_stored(at, reach, |stored, expander, raw| {
             let node = self.decode_node(stored, at.offset, expander, raw)?;
             Ok((node, chunk::form_of(stored)))
         })
@@ -236,10 +257,10 @@ impl Pages {
     fn with_stored<T>(
         &self,
         at: ChunkRef,
-        limit: u64,
+        reach: Reach,
         decode: impl FnOnce(&[u8], &mut Expander, &mut Vec<u8>) -> Result<T, TreeError>,
     ) -> Result<T, TreeError> {
-        self.check_place(at, limit)?;
+        self.check_place(at, reach.limit)?;
         SCRATCH.with_borrow_mut(|scratch| {
             let Scratch {
                 expander,
@@ -248,7 +269,7 @@ impl Pages {
             } = scratch;
             // The limit is within the file, so this is no claim.
             stored.resize(at.len as usize, 0);
-            self.file.read_exact_at(at.offset, stored)?;
+            self.file.read_exact_by(reach.mode, at.offset, stored)?;
             let done = decode(stored, expander, raw);
             stored.truncate(KEEP);
             stored.shrink_to(KEEP);

@@ -4,13 +4,14 @@ use crate::TreeError;
 use crate::chunk::ChunkRef;
 use crate::commit::{Commit, Root};
 use crate::node::Node;
-use crate::pages::{NodeSource, Pages};
+use crate::pages::{NodeSource, Pages, Reach};
 use crate::range::{Bounds, Direction, Item, Range};
 use crate::read;
 use crate::reducer::Reducer;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+use varve_base::ReadMode;
 
 /// The file as one commit left it. Clones are cheap and share everything; no call waits for the
 /// writer. Trees are named by their number.
@@ -18,6 +19,8 @@ use std::sync::Arc;
 pub struct Snapshot {
     pub(crate) pages: Arc<Pages>,
     pub(crate) state: Arc<State>,
+    /// How the file is read where the cache of nodes does not do.
+    pub(crate) mode: ReadMode,
 }
 
 /// A commit and where its record stands.
@@ -52,7 +55,7 @@ impl NodeSource for Snapshot {
             self.pages.check_node(&node, at, level, count)?;
             return Ok(node);
         }
-        let node = Arc::new(self.pages.read_node(at, self.state.end)?);
+        let node = Arc::new(self.pages.read_node(at, self.reach())?);
         self.pages.check_node(&node, at, level, count)?;
         self.pages.cache.put(place, &node);
         Ok(node)
@@ -60,6 +63,25 @@ impl NodeSource for Snapshot {
 }
 
 impl Snapshot {
+    /// The same commit, read so from now on; iterators over it, too. In
+    /// [`ReadMode::CachedOnly`], any call may fail with [`TreeError::is_would_block`].
+    #[must_use]
+    pub fn with_mode(self, mode: ReadMode) -> Snapshot {
+        Snapshot { mode, ..self }
+    }
+
+    /// Whether reads may wait for the disk.
+    pub fn mode(&self) -> ReadMode {
+        self.mode
+    }
+
+    pub(crate) fn reach(&self) -> Reach {
+        Reach {
+            limit: self.state.end,
+            mode: self.mode,
+        }
+    }
+
     pub(crate) fn root(&self, tree: usize) -> Result<&Root, TreeError> {
         self.pages.check_tree(tree)?;
         Ok(&self.state.commit.roots[tree])
@@ -206,7 +228,7 @@ impl Snapshot {
     /// # Errors
     /// See [`Snapshot::get`].
     pub fn read_chunk(&self, at: ChunkRef, out: &mut Vec<u8>) -> Result<(), TreeError> {
-        self.pages.read_chunk(at, self.state.end, out)
+        self.pages.read_chunk(at, self.reach(), out)
     }
 
     /// Stored bytes of all nodes of a tree.

@@ -1,7 +1,7 @@
 //! Chunks as they are stored, many at once: for copying them into another file.
 
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef, EncodedChunk};
-use crate::pages::Pages;
+use crate::pages::{Pages, Reach};
 use crate::snapshot::Snapshot;
 use crate::{ChunkForm, TreeError};
 use std::fmt;
@@ -15,7 +15,8 @@ const SPAN: u64 = 1 << 20;
 /// A chunk with its head, checked against its checksum but not expanded.
 pub struct StoredChunk<'s> {
     pages: &'s Pages,
-    offset: u64,
+    /// Up to where the chunk begins.
+    reach: Reach,
     bytes: &'s [u8],
     form: ChunkForm,
 }
@@ -58,7 +59,7 @@ impl StoredChunk<'_> {
     /// [`TreeError::Expand`].
     pub fn expand(&self, out: &mut Vec<u8>) -> Result<(), TreeError> {
         let payload = &self.bytes[CHUNK_HEAD..];
-        self.pages.expand(self.form, payload, self.offset, out)
+        self.pages.expand(self.form, payload, self.reach, out)
     }
 }
 
@@ -87,7 +88,7 @@ impl Snapshot {
             // Places were checked to be within the file, so this is no claim.
             buffer.resize((end - start) as usize, 0);
             let file = &self.pages.file;
-            file.read_exact_at(start, &mut buffer)
+            file.read_exact_by(self.mode, start, &mut buffer)
                 .map_err(TreeError::from)?;
             for &index in span {
                 let place = places[index];
@@ -95,7 +96,7 @@ impl Snapshot {
                 let (form, _) = chunk::check(bytes, (self.pages.path(), place.offset))?;
                 let stored = StoredChunk {
                     pages: &self.pages,
-                    offset: place.offset,
+                    reach: self.reach().upto(place.offset),
                     bytes,
                     form,
                 };
@@ -143,6 +144,7 @@ impl Snapshot {
         Snapshot {
             pages: std::sync::Arc::new(self.pages.uncached()),
             state: self.state.clone(),
+            mode: self.mode,
         }
     }
 
@@ -153,6 +155,7 @@ impl Snapshot {
         Snapshot {
             pages: std::sync::Arc::new(self.pages.in_order()),
             state: self.state.clone(),
+            mode: self.mode,
         }
     }
 

@@ -187,7 +187,7 @@ impl Snapshot {
 
     /// The node that a parent speaks of, if it can be used.
     fn claimed(&self, claim: &Claim<'_>) -> Result<(Node, ChunkForm), TreeError> {
-        let (node, form) = self.pages.read_node_form(claim.at, self.state.end)?;
+        let (node, form) = self.pages.read_node_form(claim.at, self.reach())?;
         self.pages
             .check_node(&node, claim.at, claim.level, claim.count)?;
         // A node has at least one entry.
@@ -222,8 +222,9 @@ impl Snapshot {
     /// # Errors
     /// See [`Snapshot::read_chunk`].
     pub fn inspect_chunk(&self, at: ChunkRef, out: &mut Vec<u8>) -> Result<ChunkForm, TreeError> {
-        let (form, payload) = self.pages.read_stored(at, self.state.end)?;
-        self.pages.expand(form, &payload, at.offset, out)?;
+        let (form, payload) = self.pages.read_stored(at, self.reach())?;
+        self.pages
+            .expand(form, &payload, self.reach().upto(at.offset), out)?;
         Ok(form)
     }
 }

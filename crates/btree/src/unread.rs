@@ -32,7 +32,8 @@ impl Unread {
         from.check_place(at)?;
         // What is committed is in the file, so this is no claim.
         let mut bytes = vec![0; at.len as usize];
-        from.pages.file.read_exact_at(at.offset, &mut bytes)?;
+        let file = &from.pages.file;
+        file.read_exact_by(from.mode, at.offset, &mut bytes)?;
         Ok(Unread { at, bytes })
     }
 

@@ -13,4 +13,5 @@ mod holes;
 mod loading;
 mod marks;
 mod model;
+mod modes;
 mod survey;

@@ -117,17 +117,27 @@ pub enum DocdbError {
     /// The operation was asked to stop; the database is as it was.
     #[error("interrupted")]
     Interrupted,
+    /// A snapshot that reads only what is cached needs the disk, or work that takes long. The same
+    /// call with [`ReadMode::Blocking`](varve_base::ReadMode::Blocking) goes on.
+    #[error("the read would block")]
+    WouldBlock,
 }
 
 impl From<TreeError> for DocdbError {
     fn from(error: TreeError) -> Self {
-        DocdbError::Tree(Arc::new(error))
+        match error.is_would_block() {
+            true => DocdbError::WouldBlock,
+            false => DocdbError::Tree(Arc::new(error)),
+        }
     }
 }
 
 impl From<StorageError> for DocdbError {
     fn from(error: StorageError) -> Self {
-        DocdbError::Storage(Arc::new(error))
+        match error.is_would_block() {
+            true => DocdbError::WouldBlock,
+            false => DocdbError::Storage(Arc::new(error)),
+        }
     }
 }
 
@@ -170,10 +180,18 @@ impl DocdbError {
 
     /// An error about a document.
     pub(crate) fn of_document(id: &str) -> impl FnOnce(TreeError) -> DocdbError + '_ {
-        move |source| DocdbError::Unreadable {
-            id: id.to_owned(),
-            source: Arc::new(source),
+        move |source| match source.is_would_block() {
+            true => DocdbError::WouldBlock,
+            false => DocdbError::Unreadable {
+                id: id.to_owned(),
+                source: Arc::new(source),
+            },
         }
+    }
+
+    /// Whether a reader that may wait for the disk would have gone on.
+    pub fn is_would_block(&self) -> bool {
+        matches!(self, DocdbError::WouldBlock)
     }
 
     /// Whether the disk has no room.

@@ -353,6 +353,10 @@ impl StorageFile for RecordedFile {
         self.inner.read_at(offset, buf)
     }
 
+    fn read_cached_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        self.inner.read_cached_at(offset, buf)
+    }
+
     fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
         let start = self.inner.append(bytes)?;
         self.push(Op::Append(self.path().to_owned(), bytes.to_owned()));

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 use varve_base::storage::{Entry, EntryKind, Hole};
 use varve_base::{OpenMode, Storage, StorageError, StorageFile};
@@ -16,6 +17,8 @@ pub enum Call {
     Open(OpenMode),
     /// Reading so many bytes from an offset on.
     Read(u64, usize),
+    /// Reading so many bytes from an offset on, without waiting for the disk.
+    CachedRead(u64, usize),
     /// Appending so many bytes.
     Append(usize),
     /// Cutting a file to a length.
@@ -37,7 +40,7 @@ impl Call {
     fn verb(self) -> &'static str {
         match self {
             Call::Open(_) => "open",
-            Call::Read(..) => "read",
+            Call::Read(..) | Call::CachedRead(..) => "read",
             Call::Append(_) => "append to",
             Call::Truncate(_) => "truncate",
             Call::Sync | Call::SyncFolder => "sync",
@@ -51,7 +54,7 @@ impl Call {
 /// What a test does with the calls.
 pub trait Watcher: Debug + Send + Sync + 'static {
     /// Called before each; what it says is what the caller gets. Of a refused append half arrives,
-    /// as on a disk that becomes full.
+    /// as on a disk that becomes full. [`ErrorKind::WouldBlock`] becomes [`StorageError::WouldBlock`].
     fn before(&self, call: Call, path: &Path) -> Result<(), ErrorKind>;
 
     /// How much room the disk has.
@@ -97,10 +100,13 @@ impl<S: Storage, W: Watcher> Watched<S, W> {
 }
 
 fn ask(watcher: &impl Watcher, call: Call, path: &Path) -> Result<(), StorageError> {
-    watcher.before(call, path).map_err(|kind| StorageError::Io {
-        op: call.verb(),
-        path: path.to_owned(),
-        source: kind.into(),
+    watcher.before(call, path).map_err(|kind| match kind {
+        ErrorKind::WouldBlock => StorageError::WouldBlock,
+        kind => StorageError::Io {
+            op: call.verb(),
+            path: path.to_owned(),
+            source: kind.into(),
+        },
     })
 }
 
@@ -126,6 +132,10 @@ impl<W: Watcher> StorageFile for WatchedFile<W> {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
         self.ask(Call::Read(offset, buf.len()))?;
         self.inner.read_at(offset, buf)
+    }
+    fn read_cached_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        self.ask(Call::CachedRead(offset, buf.len()))?;
+        self.inner.read_cached_at(offset, buf)
     }
     fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
         let asked = self.ask(Call::Append(bytes.len()));
@@ -212,6 +222,28 @@ impl<S: Storage, W: Watcher> Storage for Watched<S, W> {
         match self.watcher.free_bytes() {
             None => self.inner.free_bytes(folder),
             some => Ok(some),
+        }
+    }
+}
+
+/// Has every cached read fail, as on a disk whose page cache is empty, once [`Cold::begin`] is
+/// called.
+#[derive(Debug, Default)]
+pub struct Cold(AtomicBool);
+
+impl Cold {
+    /// Empties the page cache.
+    pub fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Watcher for Cold {
+    fn before(&self, call: Call, _: &Path) -> Result<(), ErrorKind> {
+        let is_cached = matches!(call, Call::CachedRead(..));
+        match is_cached && self.0.load(Ordering::Relaxed) {
+            true => Err(ErrorKind::WouldBlock),
+            false => Ok(()),
         }
     }
 }

@@ -57,3 +57,16 @@ pub enum ViewError {
     #[error("a worker thread of the view build died")]
     Worker,
 }
+
+impl ViewError {
+    /// Whether a reader that may wait for the disk would have gone on.
+    pub fn is_would_block(&self) -> bool {
+        match self {
+            ViewError::Index(error) => error.is_would_block(),
+            ViewError::Storage(error) => error.is_would_block(),
+            ViewError::Database(error) => error.is_would_block(),
+            ViewError::Document { source, .. } => source.is_would_block(),
+            _ => false,
+        }
+    }
+}

@@ -187,26 +187,31 @@ impl ViewIndex {
         standing.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The index as it is, of whatever moment; empty if it was never built.
+    /// The index as it is, of whatever moment; empty if it was never built. It is read in the
+    /// mode of `documents`.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// What the storage answers; [`ViewError::is_would_block`].
     pub fn current(&self, documents: &varve_docdb::Snapshot) -> Result<IndexView, ViewError> {
         let rows = self.standing().rows;
         let state = self.usable_state(&rows, documents);
         if state.is_none() && !rows.user_header().is_empty() {
             // Of another database: nobody may see it.
+            documents.mode().refuse_long_work(true)?;
             let _builder = self.lock();
             return Ok(self.view(self.replace()?, None));
         }
-        Ok(self.view(rows, state))
+        Ok(self.view(rows.with_mode(documents.mode()), state))
     }
 
     /// The index brought up to the moment of `documents`. If another thread is building, waits for
     /// it first.
     ///
     /// # Errors
-    /// See [`ViewError`]. What was built until then is kept.
+    /// See [`ViewError`]. What was built until then is kept. [`ViewError::is_would_block`] if there
+    /// is anything to do and `documents` is read in another mode than [`ReadMode::Blocking`].
+    ///
+    /// [`ReadMode::Blocking`]: varve_base::ReadMode::Blocking
     pub fn refreshed(
         &self,
         documents: &varve_docdb::Snapshot,
@@ -215,6 +220,7 @@ impl ViewIndex {
         if let Some(view) = self.if_fresh(documents) {
             return Ok(view);
         }
+        documents.mode().refuse_long_work(true)?;
         let _builder = self.lock();
         if let Some(view) = self.if_fresh(documents) {
             return Ok(view);
@@ -233,13 +239,14 @@ impl ViewIndex {
         self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index, if it needs nothing to show the moment of `documents`.
+    /// The index, if it needs nothing to show the moment of `documents`. It is read in the mode of
+    /// `documents`.
     pub fn if_fresh(&self, documents: &varve_docdb::Snapshot) -> Option<IndexView> {
         let rows = self.standing().rows;
         let state = self.usable_state(&rows, documents)?;
         let is_fresh =
             state.seq >= documents.update_seq() && state.purge_seq >= documents.purge_seq();
-        is_fresh.then(|| self.view(rows, Some(state)))
+        is_fresh.then(|| self.view(rows.with_mode(documents.mode()), Some(state)))
     }
 
     fn build(

@@ -3,7 +3,7 @@
 use crate::common::{database, open, put, refresh};
 use proptest::prelude::*;
 use std::sync::Arc;
-use varve_base::{MemoryStorage, Storage};
+use varve_base::{MemoryStorage, ReadMode, Storage};
 use varve_docdb::{Database, DocumentText, Snapshot};
 use varve_json::{Object, Value, parse, parse_object};
 use varve_views::find::{
@@ -76,8 +76,16 @@ impl World {
 
     /// What is found, its cost and the next bookmark.
     fn run(&self, options: &FindOptions) -> Result<(Vec<Value>, FindStats, String), ViewError> {
+        self.run_in(ReadMode::Blocking, options)
+    }
+
+    fn run_in(
+        &self,
+        mode: ReadMode,
+        options: &FindOptions,
+    ) -> Result<(Vec<Value>, FindStats, String), ViewError> {
         let plan = self.plan(options)?;
-        let snapshot = self.database.snapshot();
+        let snapshot = self.database.snapshot().with_mode(mode);
         let mut cursor = Cursor::new(&plan, options, &snapshot, Some(&self.view))?;
         let (mut found, mut out) = (Vec::new(), Vec::new());
         let read = |hit: &Hit, out: &mut Vec<u8>| read(&snapshot, hit, out);
@@ -546,4 +554,38 @@ fn long_queries_take_their_length_in_time() {
         let of = found[0].get("o").and_then(Value::as_object).unwrap();
         assert_eq!(of.len(), MANY);
     }
+}
+
+#[test]
+fn a_cached_query_reads_few_rows_and_short_documents() {
+    let documents: Vec<String> = (0..600)
+        .map(|n| format!(r#"{{"_id":"d{n:03}","a":{n}}}"#))
+        .collect();
+    let world = World::new(&documents);
+    // The last one is found after all documents, or after as many rows of the index as there are
+    // below it.
+    for (selector, is_few) in [
+        (r#"{"a":{"$gt":150}}"#, true),
+        (r#"{"a":{"$gt":10},"c":{"$exists":true}}"#, false),
+        (r#"{"_id":{"$gt":null},"c":{"$exists":true}}"#, false),
+    ] {
+        let options = options(&format!(r#"{{"selector":{selector},"limit":400}}"#));
+        let blocking = world.run(&options).unwrap();
+        match world.run_in(ReadMode::CachedOnly, &options) {
+            Ok(cached) => {
+                assert!(is_few, "{selector}");
+                assert_eq!(cached.0, blocking.0, "{selector}");
+            }
+            Err(error) => assert!(!is_few && error.is_would_block(), "{selector}: {error}"),
+        }
+    }
+    let long = format!(
+        r#"{{"_id":"long","a":1,"text":"{}"}}"#,
+        "x".repeat(65 << 10)
+    );
+    let world = World::new(&[long]);
+    let options = options(r#"{"selector":{"a":1}}"#);
+    assert_eq!(world.run(&options).unwrap().0.len(), 1);
+    let refused = world.run_in(ReadMode::CachedOnly, &options).unwrap_err();
+    assert!(refused.is_would_block(), "{refused}");
 }

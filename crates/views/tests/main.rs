@@ -8,6 +8,7 @@ mod compaction;
 mod crash;
 mod find;
 mod model;
+mod modes;
 mod query;
 mod recorded;
 mod unwritten;

@@ -1,7 +1,7 @@
 //! The local disk behind the [`Storage`] trait.
 
-use super::{Entry, EntryKind, Hole, OpenMode, Storage, StorageError, StorageFile};
-use super::{patience, removal};
+use super::removal;
+use super::{Entry, EntryKind, Hole, OpenMode, ReadMode, Storage, StorageError, StorageFile};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -236,22 +236,21 @@ pub fn scratch_file(folder: &Path) -> Result<Arc<dyn StorageFile>, StorageError>
     }
 }
 
-/// Who must not wait does not read more than this either.
-const MOST_AT_ONCE: usize = 256 << 10;
+/// A cached read copies at most this many bytes.
+const MAX_CACHED_READ: usize = 256 << 10;
 
-/// Reads what the system has in memory; an error, after giving up, where it would ask the disk.
-fn read_at_once(file: &File, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-    if buf.len() <= MOST_AT_ONCE {
-        let mut parts = [io::IoSliceMut::new(buf)];
+/// One read from the page cache. Every failure but an interruption counts as
+/// [`StorageError::WouldBlock`]: some file systems cannot say what they have cached, and a blocking
+/// read reports what is really wrong.
+fn read_page_cache(file: &File, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+    let mut parts = [io::IoSliceMut::new(buf)];
+    loop {
         match rustix::io::preadv2(file, &mut parts, offset, ReadWriteFlags::NOWAIT) {
             Ok(read) => return Ok(read),
-            Err(Errno::INTR) => return Err(io::ErrorKind::Interrupted.into()),
-            // Not there yet, or a file system that cannot tell.
-            Err(_) => {}
+            Err(Errno::INTR) => {}
+            Err(_) => return Err(StorageError::WouldBlock),
         }
     }
-    patience::give_up();
-    Err(io::ErrorKind::WouldBlock.into())
 }
 
 /// A file in place of a folder above it means just as well that there is nothing.
@@ -346,16 +345,26 @@ impl StorageFile for DiskFile {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
         let mut filled = 0;
         while filled < buf.len() {
-            let (place, rest) = (offset + filled as u64, &mut buf[filled..]);
-            let read = match patience::must_not_wait() {
-                true => read_at_once(&self.file, place, rest),
-                false => self.file.read_at(rest, place),
-            };
-            match read {
+            match self
+                .file
+                .read_at(&mut buf[filled..], offset + filled as u64)
+            {
                 Ok(0) => break,
                 Ok(got) => filled += got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(self.fail("read")(error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn read_cached_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        ReadMode::CachedOnly.refuse_long_work(buf.len() > MAX_CACHED_READ)?;
+        let mut filled = 0;
+        while filled < buf.len() {
+            match read_page_cache(&self.file, offset + filled as u64, &mut buf[filled..])? {
+                0 => break,
+                got => filled += got,
             }
         }
         Ok(filled)

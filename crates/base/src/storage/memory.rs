@@ -313,6 +313,11 @@ impl StorageFile for MemoryFile {
         Ok(got)
     }
 
+    /// All bytes are in memory.
+    fn read_cached_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        self.read_at(offset, buf)
+    }
+
     fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
         self.writable("append to")?;
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,6 @@
 mod disk;
 mod memory;
 mod overlay;
-mod patience;
 mod removal;
 
 use std::fmt::Debug;
@@ -24,7 +23,6 @@ use std::time::SystemTime;
 pub use disk::{DiskStorage, scratch_file};
 pub use memory::MemoryStorage;
 pub use overlay::OverlayStorage;
-pub use patience::{at_once, give_up, must_not_wait};
 
 /// A storage call failed.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +48,33 @@ pub enum StorageError {
         /// The end of the range that was wanted.
         wanted: u64,
     },
+    /// A [`ReadMode::CachedOnly`] read needs bytes that are not in memory, or work that takes too
+    /// long for a thread that serves connections. A [`ReadMode::Blocking`] read gets them.
+    #[error("the read would block")]
+    WouldBlock,
+}
+
+/// Whether a read may wait for the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadMode {
+    /// Waits as long as the disk takes.
+    #[default]
+    Blocking,
+    /// Fails with [`StorageError::WouldBlock`] where the bytes are not in the page cache.
+    CachedOnly,
+}
+
+impl ReadMode {
+    /// Refuses work that is too long for a [`ReadMode::CachedOnly`] reader, whatever it reads.
+    ///
+    /// # Errors
+    /// [`StorageError::WouldBlock`] if `is_long` and the mode is not [`ReadMode::Blocking`].
+    pub fn refuse_long_work(self, is_long: bool) -> Result<(), StorageError> {
+        match self {
+            ReadMode::CachedOnly if is_long => Err(StorageError::WouldBlock),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl StorageError {
@@ -80,10 +105,15 @@ impl StorageError {
         )
     }
 
+    /// Whether a [`ReadMode::Blocking`] read would have gone on.
+    pub fn is_would_block(&self) -> bool {
+        matches!(self, StorageError::WouldBlock)
+    }
+
     fn kind(&self) -> Option<io::ErrorKind> {
         match self {
             StorageError::Io { source, .. } => Some(source.kind()),
-            StorageError::Short { .. } => None,
+            StorageError::Short { .. } | StorageError::WouldBlock => None,
         }
     }
 }
@@ -219,6 +249,24 @@ pub trait StorageFile: Send + Sync + Debug {
     /// Fills as much of `buf` as the file has from `offset` on; less only at its end.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError>;
 
+    /// [`StorageFile::read_at`] without waiting for the disk.
+    ///
+    /// # Errors
+    /// [`StorageError::WouldBlock`] if the bytes are not all in memory, or are more than a thread
+    /// that serves connections should copy.
+    fn read_cached_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError>;
+
+    /// [`StorageFile::read_at`] or [`StorageFile::read_cached_at`], as the mode says.
+    ///
+    /// # Errors
+    /// As theirs.
+    fn read_by(&self, mode: ReadMode, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        match mode {
+            ReadMode::Blocking => self.read_at(offset, buf),
+            ReadMode::CachedOnly => self.read_cached_at(offset, buf),
+        }
+    }
+
     /// Adds bytes behind the last successful append and returns where they begin. After an error
     /// the next append takes the same place, so torn bytes never stay in the middle.
     fn append(&self, bytes: &[u8]) -> Result<u64, StorageError>;
@@ -250,7 +298,20 @@ pub trait StorageFile: Send + Sync + Debug {
     /// # Errors
     /// [`StorageError::Short`] if the file ends before.
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), StorageError> {
-        let got = self.read_at(offset, buf)?;
+        self.read_exact_by(ReadMode::Blocking, offset, buf)
+    }
+
+    /// Fills all of `buf` as the mode allows.
+    ///
+    /// # Errors
+    /// [`StorageError::Short`] if the file ends before; [`StorageError::WouldBlock`].
+    fn read_exact_by(
+        &self,
+        mode: ReadMode,
+        offset: u64,
+        buf: &mut [u8],
+    ) -> Result<(), StorageError> {
+        let got = self.read_by(mode, offset, buf)?;
         if got == buf.len() {
             return Ok(());
         }
@@ -511,18 +572,39 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_at_once_is_what_is_read_later() {
-        let folder = tempfile::tempdir().unwrap();
-        let storage = DiskStorage::new(folder.path());
+    fn a_cached_read_gives_the_same_bytes_or_would_block() {
+        let directory = tempfile::tempdir().unwrap();
+        let storage = DiskStorage::new(directory.path());
         let file = storage.open(Path::new("a"), OpenMode::CreateNew).unwrap();
-        file.append(&vec![7; 300 << 10]).unwrap();
-        let read = |len| file.read_vec(1, len).map_err(|error| error.to_string());
-        // Whether the system still has it in memory is for the system to say.
-        if let Some(at_once) = at_once(|| read(9)) {
-            assert_eq!(at_once, read(9));
+        let written: Vec<u8> = (0..300 << 10).map(|at: u32| (at % 251) as u8).collect();
+        file.append(&written).unwrap();
+        let read = |mode, offset, len: usize| {
+            let mut bytes = vec![0; len];
+            let done = file.read_exact_by(mode, offset, &mut bytes);
+            done.map(|()| bytes)
+        };
+        // The system may have dropped the pages.
+        match read(ReadMode::CachedOnly, 1, 9) {
+            Ok(bytes) => assert_eq!(bytes, written[1..10]),
+            Err(error) => assert!(error.is_would_block(), "{error}"),
         }
-        assert_eq!(at_once(|| read(280 << 10)), None, "too much at once");
-        assert_eq!(read(280 << 10).unwrap().len(), 280 << 10);
+        let long = 280 << 10;
+        let refused = read(ReadMode::CachedOnly, 1, long).unwrap_err();
+        assert!(refused.is_would_block(), "{refused}");
+        let bytes = read(ReadMode::Blocking, 1, long).unwrap();
+        assert!(bytes == written[1..=long]);
+        let behind = written.len() as u64 - 3;
+        let short = read(ReadMode::Blocking, behind, 9).unwrap_err();
+        assert!(matches!(short, StorageError::Short { .. }), "{short}");
+        assert!(read(ReadMode::CachedOnly, behind, 9).is_err());
+    }
+
+    #[test]
+    fn long_work_is_refused_to_cached_readers_only() {
+        assert!(ReadMode::Blocking.refuse_long_work(true).is_ok());
+        assert!(ReadMode::CachedOnly.refuse_long_work(false).is_ok());
+        let refused = ReadMode::CachedOnly.refuse_long_work(true).unwrap_err();
+        assert!(refused.is_would_block());
     }
 
     #[test]

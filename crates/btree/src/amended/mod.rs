@@ -19,6 +19,7 @@ use place::Piece;
 pub use range::AmendedRange;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
+use varve_base::ReadMode;
 
 /// A change of one item.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,15 @@ impl From<Snapshot> for Amended {
 }
 
 impl Amended {
+    /// The same with a commit that is read so from now on; see [`Snapshot::with_mode`].
+    #[must_use]
+    pub fn with_mode(self, mode: ReadMode) -> Amended {
+        Amended {
+            base: self.base.with_mode(mode),
+            ..self
+        }
+    }
+
     /// The commit.
     pub fn base(&self) -> &Snapshot {
         &self.base

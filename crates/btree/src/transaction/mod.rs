@@ -8,7 +8,7 @@ use crate::edit::{self, Change};
 use crate::error::check_len;
 use crate::file::{TreeFile, Writer};
 use crate::node::{MAX_KEY, MAX_VALUE, Node};
-use crate::pages::{NodeSource, Pages};
+use crate::pages::{NodeSource, Pages, Reach};
 use crate::range::Item;
 use crate::read;
 use crate::snapshot::{Snapshot, check_ascending};
@@ -66,7 +66,7 @@ impl NodeSource for Transaction<'_> {
         }
         let in_file = self.base.state.end + self.spilled;
         let node = match at.offset.checked_sub(in_file) {
-            None => self.pages().read_node(at, in_file)?,
+            None => self.pages().read_node(at, Reach::blocking(in_file))?,
             Some(start) => {
                 let stored = &self.writer.buffer[start as usize..][..at.len as usize];
                 self.pages().node_of(stored, at.offset)?
@@ -224,7 +224,7 @@ impl<'f> Transaction<'f> {
     pub fn read_chunk(&self, at: ChunkRef, out: &mut Vec<u8>) -> Result<(), TreeError> {
         let in_file = self.base.state.end + self.spilled;
         let Some(start) = at.offset.checked_sub(in_file) else {
-            return self.pages().read_chunk(at, in_file, out);
+            return self.pages().read_chunk(at, Reach::blocking(in_file), out);
         };
         let stored = usize::try_from(start)
             .ok()

@@ -25,7 +25,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
-use varve_base::{OpenMode, Storage};
+use varve_base::{OpenMode, ReadMode, Storage};
 use varve_btree::{NoReduction, Options, Reducer, Tally, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
@@ -278,12 +278,17 @@ impl Database {
         for edit in edits.iter_mut().filter(|edit| edit.id.is_empty()) {
             edit.id = self.new_id();
         }
-        let prepared = self.prepare_all(edits, mode)?;
+        let prepared = self.prepare_all(edits, mode, ReadMode::Blocking)?;
         self.submit(Job::Edits(prepared))
     }
 
-    fn prepare_all(&self, edits: Vec<Edit>, mode: Mode) -> Result<Vec<Prepared>, DocdbError> {
-        let snapshot = self.snapshot();
+    fn prepare_all(
+        &self,
+        edits: Vec<Edit>,
+        mode: Mode,
+        reads: ReadMode,
+    ) -> Result<Vec<Prepared>, DocdbError> {
+        let snapshot = self.snapshot().with_mode(reads);
         let method = self.method_of(&snapshot);
         let preparer = &self.shared.preparer;
         preparer.prepare(edits, mode, &method, &snapshot)

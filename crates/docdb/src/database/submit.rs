@@ -6,21 +6,28 @@ use crate::write::{Callback, Commit, Committer, Job, LINGER, Outcomes, commit};
 use crate::{DocdbError, Edit, EditOutcome, Mode};
 use std::sync::{Arc, Weak};
 use std::thread;
+use varve_base::ReadMode;
 
 /// An edit with everything done for it that needs no writer.
 #[derive(Debug)]
 pub struct ReadyEdit(Prepared);
 
 impl Database {
-    /// Does everything for an edit that needs no writer, and changes nothing.
+    /// Does everything for an edit that needs no writer, and changes nothing. `reads` is how the
+    /// revision that it edits is read.
     ///
     /// # Errors
-    /// As [`Database::update`].
-    pub fn prepare(&self, mut edit: Edit, mode: Mode) -> Result<ReadyEdit, DocdbError> {
+    /// As [`Database::update`]; [`DocdbError::WouldBlock`].
+    pub fn prepare(
+        &self,
+        mut edit: Edit,
+        mode: Mode,
+        reads: ReadMode,
+    ) -> Result<ReadyEdit, DocdbError> {
         if edit.id.is_empty() {
             edit.id = self.new_id();
         }
-        let prepared = self.prepare_all(vec![edit], mode)?.pop();
+        let prepared = self.prepare_all(vec![edit], mode, reads)?.pop();
         let prepared = prepared.ok_or_else(|| self.abandoned())?;
         Ok(ReadyEdit(prepared))
     }

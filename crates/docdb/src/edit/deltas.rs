@@ -12,13 +12,13 @@
 use super::Mode;
 use crate::edit::Edit;
 use crate::{DocdbError, Snapshot};
-use varve_base::storage;
-use varve_btree::{EncodedChunk, Link};
+use varve_base::ReadMode;
+use varve_btree::{EncodedChunk, Link, TreeError};
 use varve_codec::DeltaCompressor;
 
 /// Shorter texts are not worth it: a dictionary does as much for them.
 const SHORTEST: usize = 4 << 10;
-/// Longer texts are not expanded where nothing may be waited for.
+/// In bytes. Longer texts take too long to expand for a reader in [`ReadMode::CachedOnly`].
 const LONG: u64 = 64 << 10;
 /// How many deltas lie on one another.
 const DEEPEST: usize = 3;
@@ -29,7 +29,7 @@ pub(crate) struct Delta {
     pub(crate) chunk: EncodedChunk,
     /// Bytes of the chunks that it needs.
     pub(crate) bases: u64,
-    /// In whose file they are.
+    /// A commit of the file that they are in, for the writer: reading it may block.
     pub(crate) source: Snapshot,
     /// The whole text, in case that another file has taken its place.
     pub(crate) text: Vec<u8>,
@@ -61,22 +61,15 @@ pub(super) fn delta(
     let Some((_, parent)) = known.next() else {
         return Ok(None);
     };
-    if parent.external > LONG {
-        // Expanding it takes a while, for which a server's connections should not wait.
-        storage::give_up();
-    }
-    // What cannot be read is no base; the edit does not need it.
-    let Ok(chain) = snapshot.tree().chain(parent.body) else {
+    snapshot.mode().refuse_long_work(parent.external > LONG)?;
+    let Some(chain) = if_readable(snapshot.tree().chain(parent.body))? else {
         return Ok(None);
     };
     let mut base = chain.len().min(DEEPEST);
     while let Some(step) = base.checked_sub(1) {
         let mut raw = Vec::new();
-        if snapshot
-            .tree()
-            .read_chunk(chain[step].place, &mut raw)
-            .is_err()
-        {
+        let read = snapshot.tree().read_chunk(chain[step].place, &mut raw);
+        if if_readable(read)?.is_none() {
             return Ok(None);
         }
         let ordinal = chain
@@ -90,13 +83,21 @@ pub(super) fn delta(
             return Ok(Some(Delta {
                 chunk,
                 bases: bases.sum(),
-                source: snapshot.clone(),
+                source: snapshot.clone().with_mode(ReadMode::Blocking),
                 text: text.to_vec(),
             }));
         }
         base = step;
     }
     Ok(None)
+}
+
+/// A damaged chunk cannot be a base; the edit does not need it.
+fn if_readable<T>(read: Result<T, TreeError>) -> Result<Option<T>, TreeError> {
+    match read {
+        Err(error) if error.is_would_block() => Err(error),
+        read => Ok(read.ok()),
+    }
 }
 
 /// Whether another delta of the last of `bases` is cheaper than a new base.

@@ -12,6 +12,7 @@ use crate::{DatabaseOptions, Digest, DocdbError, EditError, Limits, Snapshot};
 use md5::Digest as _;
 use md5::Md5;
 use std::sync::{Arc, Mutex, PoisonError};
+use varve_base::ReadMode;
 use varve_btree::EncodedChunk;
 use varve_codec::deflate::Level;
 use varve_codec::{CodecId, Compressor, DeltaCompressor, EngineSetting};
@@ -284,15 +285,19 @@ impl Worker {
         known: &[Attachment],
         snapshot: &Snapshot,
     ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {
-        let kept = |record: Attachment, source: Snapshot| PreparedAttachment {
-            runs: vec![Run {
-                since: source.clone(),
-                source,
-                count: record.chunks.len(),
-            }],
-            record,
-            pieces: Vec::new(),
-            is_new: false,
+        let kept = |record: Attachment, source: Snapshot| {
+            // The writer reads it, and may block.
+            let source = source.with_mode(ReadMode::Blocking);
+            PreparedAttachment {
+                runs: vec![Run {
+                    since: source.clone(),
+                    source,
+                    count: record.chunks.len(),
+                }],
+                record,
+                pieces: Vec::new(),
+                is_new: false,
+            }
         };
         let (data, coding) = match item.content {
             Content::Data(data, coding) => (data, coding),

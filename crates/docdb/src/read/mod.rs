@@ -18,6 +18,7 @@ use crate::{DocdbError, Rev};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use varve_base::ReadMode;
 use varve_codec::{CodecId, Dictionary, EngineSetting};
 
 /// Longer ones are not believed.
@@ -173,6 +174,21 @@ impl Snapshot {
             tree: self.tree.in_order(),
             shared: self.shared.clone(),
         }
+    }
+
+    /// The same commit, read so from now on; iterators over it, too. In [`ReadMode::CachedOnly`],
+    /// any call may fail with [`DocdbError::WouldBlock`].
+    #[must_use]
+    pub fn with_mode(self, mode: ReadMode) -> Snapshot {
+        Snapshot {
+            tree: self.tree.with_mode(mode),
+            shared: self.shared,
+        }
+    }
+
+    /// Whether reads may wait for the disk.
+    pub fn mode(&self) -> ReadMode {
+        self.tree.mode()
     }
 
     pub(crate) fn damaged(&self, what: &'static str, key: &[u8]) -> DocdbError {

@@ -4,10 +4,13 @@ use super::dictionaries::{create, open};
 use super::{check_counts, chunks};
 use crate::compaction::{answers, compact};
 use crate::{edit, get, put_rev, replicate};
-use varve_base::MemoryStorage;
-use varve_base::storage::at_once;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use varve_base::{MemoryStorage, ReadMode};
 use varve_codec::EngineSetting;
-use varve_docdb::{ChunkForm, Database, Mode, Rev, Snapshot};
+use varve_docdb::{ChunkForm, Database, DocdbError, Mode, ReadyEdit, Rev, Snapshot};
+use varve_testkit::watched::{Call, Cold, Watched, Watcher};
 
 const LONG: usize = 100_000;
 const CHANGED: usize = 50;
@@ -184,21 +187,80 @@ fn what_is_new_or_short_or_not_for_zstd_is_whole() {
     assert_eq!(chunks(&db, "zstd_delta"), 0);
 }
 
+/// Stores a document of that length; returns an edit of it that shortens it to 9000 characters.
+fn base_of(db: &Database, id: &str, text: &Text, len: usize) -> String {
+    let base = std::str::from_utf8(&text.bytes[..len]).unwrap();
+    let rev = put_rev(db, &format!(r#"{{"_id":"{id}","text":"{base}"}}"#));
+    let part = &base[..9000];
+    format!(r#"{{"_id":"{id}","_rev":"{rev}","text":"{part}"}}"#)
+}
+
+fn commit(db: &Database, ready: ReadyEdit) {
+    let (done, outcome) = std::sync::mpsc::channel();
+    db.update_later(ready, move |outcome| done.send(outcome).unwrap());
+    assert!(outcome.recv().unwrap().unwrap().is_ok());
+}
+
 #[test]
-fn a_long_base_is_not_expanded_where_nothing_may_be_waited_for() {
-    let db = create(MemoryStorage::default());
+fn a_cached_edit_expands_short_bases_only() {
+    let storage = MemoryStorage::default();
+    let db = create(storage.clone());
     let text = Text::new();
+    let prepare = |document: &str, reads| db.prepare(edit(document), Mode::Interactive, reads);
+    let short = base_of(&db, "short", &text, 9000);
+    commit(&db, prepare(&short, ReadMode::CachedOnly).unwrap());
+    let long = base_of(&db, "long", &text, LONG);
+    let refused = prepare(&long, ReadMode::CachedOnly).unwrap_err();
+    assert!(matches!(refused, DocdbError::WouldBlock), "{refused}");
+    commit(&db, prepare(&long, ReadMode::Blocking).unwrap());
     let part = std::str::from_utf8(&text.bytes[..9000]).unwrap();
-    for (id, len, is_quick) in [("short", 9000, true), ("long", LONG, false)] {
-        let base = std::str::from_utf8(&text.bytes[..len]).unwrap();
-        let rev = put_rev(&db, &format!(r#"{{"_id":"{id}","text":"{base}"}}"#));
-        let document = format!(r#"{{"_id":"{id}","_rev":"{rev}","text":"{part}"}}"#);
-        let prepare = || db.prepare(edit(&document), Mode::Interactive);
-        assert_eq!(at_once(prepare).is_some(), is_quick, "{id}");
-        let (told, outcome) = std::sync::mpsc::channel();
-        let ready = prepare().unwrap();
-        db.update_later(ready, move |outcome| told.send(outcome).unwrap());
-        assert!(outcome.recv().unwrap().unwrap().is_ok());
-        assert!(get(&db.snapshot(), id).unwrap().contains(part));
+    for id in ["short", "long"] {
+        assert!(get(&db.snapshot(), id).unwrap().contains(part), "{id}");
     }
+}
+
+/// Bytes that were read from files.
+#[derive(Debug, Default)]
+struct BytesRead(AtomicUsize);
+
+impl Watcher for BytesRead {
+    fn before(&self, call: Call, _: &Path) -> Result<(), ErrorKind> {
+        if let Call::Read(_, len) | Call::CachedRead(_, len) = call {
+            self.0.fetch_add(len, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_cached_edit_does_not_even_read_a_long_base() {
+    let disk = Watched::new(MemoryStorage::default(), BytesRead::default());
+    let db = create(disk.clone());
+    let document = base_of(&db, "long", &Text::new(), LONG);
+    let read_by = |reads| {
+        let before = disk.watcher().0.load(Ordering::Relaxed);
+        let made = db.prepare(edit(&document), Mode::Interactive, reads);
+        let read = disk.watcher().0.load(Ordering::Relaxed) - before;
+        (made, read)
+    };
+    // The record of the document is in the cache of nodes by then.
+    let (ready, read) = read_by(ReadMode::Blocking);
+    assert!(read > LONG / 2, "{read} bytes");
+    let (refused, read) = read_by(ReadMode::CachedOnly);
+    assert_eq!((refused.unwrap_err().is_would_block(), read), (true, 0));
+    commit(&db, ready.unwrap());
+    assert_eq!(chunks(&db, "zstd_delta"), 1);
+}
+
+#[test]
+fn a_base_that_is_not_cached_would_block() {
+    let disk = Watched::new(MemoryStorage::default(), Cold::default());
+    let db = create(disk.clone());
+    let document = base_of(&db, "short", &Text::new(), 9000);
+    let prepare = |reads| db.prepare(edit(&document), Mode::Interactive, reads);
+    disk.watcher().begin();
+    let refused = prepare(ReadMode::CachedOnly).unwrap_err();
+    assert!(refused.is_would_block(), "{refused}");
+    commit(&db, prepare(ReadMode::Blocking).unwrap());
+    assert_eq!(chunks(&db, "zstd_delta"), 1);
 }

@@ -276,7 +276,9 @@ impl From<StorageError> for Abort {
     fn from(error: StorageError) -> Abort {
         match error {
             StorageError::Io { path, source, .. } => Abort::file(&source, path),
-            short @ StorageError::Short { .. } => Abort::new(short.to_string()),
+            other @ (StorageError::Short { .. } | StorageError::WouldBlock) => {
+                Abort::new(other.to_string())
+            }
         }
     }
 }

@@ -4,13 +4,16 @@ use std::io::Read;
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
+use varve_base::ReadMode;
+use varve_docdb::Snapshot;
 use varve_json::Value;
 
 use crate::auth::Security;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::target::Target;
 use crate::couch::users;
-use crate::{CouchContext, Failure, Request, UserContext};
+use crate::http::BodyWriter;
+use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
 /// One request by somebody who may read the database.
 pub struct Call {
@@ -24,6 +27,8 @@ pub struct Call {
     pub database: Arc<OpenDatabase>,
     /// Who may do what there.
     pub security: Security,
+    /// How the database is read. In [`ReadMode::CachedOnly`] nothing is changed, either.
+    pub reads: ReadMode,
 }
 
 impl Call {
@@ -35,11 +40,14 @@ impl Call {
         app: Arc<CouchContext>,
         request: Arc<Request>,
         user: UserContext,
-        name: &str,
-        target: &Target,
+        (name, target): (&str, &Target),
+        reads: ReadMode,
     ) -> Result<Call, Failure> {
-        let database = app.databases.get(name)?;
-        let security = match database.documents.snapshot().security()? {
+        let database = match reads {
+            ReadMode::Blocking => app.databases.get(name)?,
+            ReadMode::CachedOnly => app.databases.find(name).ok_or_else(Failure::would_block)?,
+        };
+        let security = match database.documents.snapshot().with_mode(reads).security()? {
             Some(text) => Security::parse(&varve_json::parse_object(&text)?)?,
             None if name == users::USERS => users::default_security(),
             None => Security::default(),
@@ -51,9 +59,33 @@ impl Call {
             user,
             database,
             security,
+            reads,
         };
         users::check_target(&call, target)?;
         Ok(call)
+    }
+
+    /// The newest commit of the database, to be read as this call may read.
+    pub fn snapshot(&self) -> Snapshot {
+        self.database.documents.snapshot().with_mode(self.reads)
+    }
+
+    /// A 200 whose body is written while it is sent. Without blocking, it is written now, if it is
+    /// short.
+    ///
+    /// # Errors
+    /// In [`ReadMode::CachedOnly`], [`Failure::would_block`] for all that goes wrong: a failure of
+    /// a body that is being sent cuts the connection, which this one cannot do.
+    pub fn stream<P>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
+    where
+        P: FnOnce(&mut BodyWriter) -> Result<(), Failure> + Send + 'static,
+    {
+        match self.reads {
+            ReadMode::Blocking => Ok(Answer::stream(content_type, produce)),
+            ReadMode::CachedOnly => {
+                Answer::short(content_type, produce).map_err(|_| Failure::would_block())
+            }
+        }
     }
 
     /// Refuses those who may not write documents.

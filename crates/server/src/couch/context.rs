@@ -13,7 +13,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
-use varve_base::{Storage, storage};
+use varve_base::{ReadMode, Storage};
 use varve_btree::NodeCache;
 use varve_codec::deflate::Level;
 use varve_config::{Attachments, Settings};
@@ -139,14 +139,18 @@ impl CouchContext {
         &self.folder.settings
     }
 
-    /// Does on this thread what needs nothing but memory; `None` if it would have to wait for the
-    /// disk, or takes long. It is to be done on a blocking thread then, so it must change nothing.
-    pub fn at_once<T>(work: impl FnOnce() -> Result<T, Failure>) -> Option<Result<T, Failure>> {
-        storage::at_once(|| {
-            // As on a blocking thread, a panic ends no more than this request.
-            let done = panic::catch_unwind(AssertUnwindSafe(work));
-            done.unwrap_or_else(|_| Err(Failure::internal("the handler of this request failed")))
-        })
+    /// Runs `attempt` on the calling thread, which serves connections: all that it reads is read in
+    /// the mode that it is given, and it changes nothing. `None` if it would block; it is then done
+    /// again on a blocking thread.
+    pub fn try_cached<T>(
+        attempt: impl FnOnce(ReadMode) -> Result<T, Failure>,
+    ) -> Option<Result<T, Failure>> {
+        // As on a blocking thread, a panic ends no more than this request.
+        match panic::catch_unwind(AssertUnwindSafe(|| attempt(ReadMode::CachedOnly))) {
+            Ok(Err(failure)) if failure.is_would_block() => None,
+            Ok(done) => Some(done),
+            Err(_) => Some(Err(Failure::internal("the handler of this request failed"))),
+        }
     }
 
     /// A new document id.

@@ -1,5 +1,6 @@
 //! What an error of a lower crate means over HTTP: the only place that decides it.
 
+use varve_base::StorageError;
 use varve_docdb::{DocdbError, EditError, RevError};
 use varve_json::JsonError;
 use varve_views::find::FindError;
@@ -7,13 +8,14 @@ use varve_views::selector::SelectorError;
 use varve_views::{DesignError, OptionError, ViewError};
 
 use crate::Failure;
-use crate::http::BodyClosed;
+use crate::http::BodyError;
 use crate::http::FailureKind;
 
 impl From<DocdbError> for Failure {
     fn from(error: DocdbError) -> Failure {
         match error {
             DocdbError::Deleted { .. } => missing_database(),
+            DocdbError::WouldBlock => Failure::would_block(),
             full if full.is_full() => Failure::new(
                 FailureKind::NoSpace,
                 "insufficient_storage",
@@ -84,6 +86,7 @@ impl From<DesignError> for Failure {
 impl From<ViewError> for Failure {
     fn from(error: ViewError) -> Failure {
         match error {
+            blocked if blocked.is_would_block() => Failure::would_block(),
             ViewError::Design(error) => error.into(),
             ViewError::Options(error) => error.into(),
             ViewError::Find(error) => error.into(),
@@ -105,10 +108,22 @@ impl From<FindError> for Failure {
     }
 }
 
-impl From<BodyClosed> for Failure {
-    /// Nobody reads this one: the connection is gone.
-    fn from(error: BodyClosed) -> Failure {
-        Failure::internal(error)
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Failure {
+        match error {
+            BodyError::WouldBlock => Failure::would_block(),
+            // Never sent: the connection is gone.
+            BodyError::Closed(closed) => Failure::internal(closed),
+        }
+    }
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Failure {
+        match error.is_would_block() {
+            true => Failure::would_block(),
+            false => Failure::internal(error),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Databases, documents, changes and views.
 //!
-//! A request is taken apart into a [`Target`] and a [`Call`]; the handlers of this folder answer
-//! calls on blocking threads, or at once where nothing has to be waited for. Only the feeds of
-//! `_changes` and short documents that are written wait outside of them.
+//! A request is taken apart into a [`Target`] and a [`Call`]; handlers answer calls on blocking
+//! threads. A short read is first attempted on the connection's own thread, from memory only. Only
+//! the feeds of `_changes` and short documents that are written wait outside of them.
 
 pub(crate) mod admin;
 mod call;
@@ -24,6 +24,7 @@ mod views;
 use std::sync::Arc;
 
 use hyper::Method;
+use varve_base::ReadMode;
 
 use crate::http::FailureKind;
 use crate::http::blocking;
@@ -55,22 +56,22 @@ pub async fn route(
     let (name, target) = ((*name).to_owned(), Target::parse(rest));
     let request = Arc::new(request);
     if app.databases.if_open(&name).is_some() {
-        let open = || {
+        let open = |reads| {
             let (app, request) = (Arc::clone(&app), Arc::clone(&request));
-            Call::open(app, request, user.clone(), &name, &target)
+            Call::open(app, request, user.clone(), (&name, &target), reads)
         };
         if let Some(id) = target.brief_write(&request) {
-            if let Some(ready) = CouchContext::at_once(|| ReadyPut::new(open()?, id)) {
+            if let Some(ready) = CouchContext::try_cached(|reads| ReadyPut::new(open(reads)?, id)) {
                 watch(&app);
                 return ready?.answer().await;
             }
         } else if target.is_brief(&request) {
-            let attempt = || {
-                let call = open()?;
+            let attempt = |reads| {
+                let call = open(reads)?;
                 target.check_method(&call.request.method)?;
                 answer(call, target.clone())
             };
-            if let Some(answered) = CouchContext::at_once(attempt) {
+            if let Some(answered) = CouchContext::try_cached(attempt) {
                 watch(&app);
                 return answered;
             }
@@ -84,7 +85,7 @@ pub async fn route(
             return Err(missing_database());
         }
         watch(&app);
-        let call = Call::open(app, request, user, &name, &target)?;
+        let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
         target.check_method(&call.request.method)?;
         match target {
             Target::Changes => changes::begin(call).map(|feed| Next::Feed(Box::new(feed))),

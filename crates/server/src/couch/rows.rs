@@ -73,7 +73,7 @@ impl<'w> Rows<'w> {
     /// # Errors
     /// The client has gone.
     pub fn flush_if_full(&mut self) -> Result<(), Failure> {
-        self.writer.flush_if_full().map_err(Failure::internal)
+        Ok(self.writer.flush_if_full()?)
     }
 
     /// Writes what ends the rows.
@@ -82,7 +82,7 @@ impl<'w> Rows<'w> {
     /// The client has gone.
     pub fn end(self) -> Result<(), Failure> {
         let end: &[u8] = if self.any { b"\r\n]}" } else { b"]}" };
-        self.writer.write(end).map_err(Failure::internal)
+        Ok(self.writer.write(end)?)
     }
 }
 
@@ -109,5 +109,5 @@ pub fn write_results<Q>(
         }
         write(query, writer)?;
     }
-    writer.write(b"\r\n]}\n").map_err(Failure::internal)
+    Ok(writer.write(b"\r\n]}\n")?)
 }

@@ -91,12 +91,15 @@ impl Target {
         let is_few = |limit: &str| limit.parse().is_ok_and(|limit: u64| limit <= FEW_ROWS);
         match self {
             Target::Database => reads,
-            Target::AllDocs => reads && request.query("limit").is_some_and(is_few),
+            Target::AllDocs => {
+                let skips_few = request.query("skip").is_none_or(is_few);
+                reads && skips_few && request.query("limit").is_some_and(is_few)
+            }
             Target::Document(_) => {
                 let long = ["attachments", "open_revs", "atts_since"];
                 reads && long.iter().all(|name| request.query(name).is_none())
             }
-            // Reading many rows gives up.
+            // Many rows would block.
             Target::View(..) => reads,
             Target::Find => request.upload.is_none() && request.body.len() <= SHORT_DOCUMENT,
             _ => false,

@@ -4,7 +4,6 @@ use crate::http::body;
 use crate::http::body::{BodyClosed, BodyReceiver, BodySender, BodyWriter};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use varve_base::storage;
 
 /// What a handler returns.
 #[derive(Debug)]
@@ -65,17 +64,24 @@ impl Answer {
     /// A 200 whose body a blocking thread writes while it is sent. Buffers go out without being
     /// copied; the producer waits when the client is slow, and gets [`BodyClosed`] when it left.
     /// A producer that returns an error cuts the connection, so that the client sees the failure.
-    ///
-    /// Where nothing may be waited for, a short body is made at once and sent whole.
     pub fn stream<P, E>(content_type: &str, produce: P) -> Answer
     where
         P: FnOnce(&mut BodyWriter) -> Result<(), E> + Send + 'static,
         E: std::fmt::Display,
     {
-        if storage::must_not_wait() {
-            return Self::whole(StatusCode::OK, content_type, body::short(produce));
-        }
         Self::of_stream(content_type, body::spawn_blocking(produce))
+    }
+
+    /// A 200 with a body of at most one buffer, written on this thread.
+    ///
+    /// # Errors
+    /// That of the producer.
+    pub(crate) fn short<P, E>(content_type: &str, produce: P) -> Result<Answer, E>
+    where
+        P: FnOnce(&mut BodyWriter) -> Result<(), E>,
+    {
+        let body = body::short(produce)?;
+        Ok(Self::whole(StatusCode::OK, content_type, body))
     }
 
     /// A 200 whose body an async task sends, for feeds that wait most of the time.

@@ -8,7 +8,6 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
-use varve_base::storage;
 
 /// Small writes are gathered into buffers of this many bytes.
 pub const STREAM_BUFFER: usize = 128 << 10;
@@ -20,6 +19,17 @@ const QUEUED_BUFFERS: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the client closed the connection")]
 pub struct BodyClosed;
+
+/// Why a [`BodyWriter`] takes no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// Nobody reads the rest.
+    #[error(transparent)]
+    Closed(#[from] BodyClosed),
+    /// A body that is made without waiting is longer than one buffer.
+    #[error("the body does not fit in one buffer")]
+    WouldBlock,
+}
 
 /// What travels through the channel. A channel that closes without `End` means that the producer
 /// died, and a cut connection is the only way left to tell the client.
@@ -70,7 +80,7 @@ impl hyper::body::Body for BodyReceiver {
 /// Writes a body from a blocking thread.
 #[derive(Debug)]
 pub struct BodyWriter {
-    /// Nobody where the body must fit in one buffer, because nothing may be waited for.
+    /// `None` where the body has to fit in one buffer, because the writer must not block.
     sender: Option<mpsc::Sender<Piece>>,
     gathered: Vec<u8>,
     /// How often something was passed on.
@@ -86,8 +96,8 @@ impl BodyWriter {
     /// Adds bytes; they are sent once [`STREAM_BUFFER`] of them are gathered.
     ///
     /// # Errors
-    /// [`BodyClosed`] if the client has gone.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), BodyClosed> {
+    /// [`BodyError`].
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), BodyError> {
         self.gathered.extend_from_slice(bytes);
         if self.gathered.len() >= STREAM_BUFFER {
             self.flush()?;
@@ -104,18 +114,18 @@ impl BodyWriter {
     /// Sends the gathered bytes if they are enough.
     ///
     /// # Errors
-    /// [`BodyClosed`] if the client has gone.
-    pub fn flush_if_full(&mut self) -> Result<(), BodyClosed> {
+    /// [`BodyError`].
+    pub fn flush_if_full(&mut self) -> Result<(), BodyError> {
         self.write(&[])
     }
 
     /// To be called now and then while there is nothing to send.
     ///
     /// # Errors
-    /// [`BodyClosed`] if the client has gone.
-    pub fn check(&self) -> Result<(), BodyClosed> {
+    /// [`BodyError`].
+    pub fn check(&self) -> Result<(), BodyError> {
         match &self.sender {
-            Some(sender) if sender.is_closed() => Err(BodyClosed),
+            Some(sender) if sender.is_closed() => Err(BodyClosed.into()),
             _ => Ok(()),
         }
     }
@@ -123,8 +133,8 @@ impl BodyWriter {
     /// Sends what is gathered now.
     ///
     /// # Errors
-    /// [`BodyClosed`] if the client has gone.
-    pub fn flush(&mut self) -> Result<(), BodyClosed> {
+    /// [`BodyError`].
+    pub fn flush(&mut self) -> Result<(), BodyError> {
         if self.gathered.is_empty() {
             return Ok(());
         }
@@ -133,19 +143,18 @@ impl BodyWriter {
         self.pass(Piece::Data(full.into()))
     }
 
-    fn pass(&self, piece: Piece) -> Result<(), BodyClosed> {
+    fn pass(&self, piece: Piece) -> Result<(), BodyError> {
         let Some(sender) = &self.sender else {
-            storage::give_up();
-            return Err(BodyClosed);
+            return Err(BodyError::WouldBlock);
         };
-        sender.blocking_send(piece).map_err(|_| BodyClosed)
+        sender.blocking_send(piece).map_err(|_| BodyClosed.into())
     }
 
     /// Sends a whole buffer, at best up to 1 MiB, without copying it.
     ///
     /// # Errors
-    /// [`BodyClosed`] if the client has gone.
-    pub fn send(&mut self, buffer: Vec<u8>) -> Result<(), BodyClosed> {
+    /// [`BodyError`].
+    pub fn send(&mut self, buffer: Vec<u8>) -> Result<(), BodyError> {
         self.flush()?;
         if buffer.is_empty() {
             return Ok(());
@@ -156,8 +165,8 @@ impl BodyWriter {
     /// Sends a piece of a file, which nobody reads on the way.
     ///
     /// # Errors
-    /// [`BodyClosed`] if the client has gone.
-    pub(crate) fn send_piece(&mut self, piece: FilePiece) -> Result<(), BodyClosed> {
+    /// [`BodyError`].
+    pub(crate) fn send_piece(&mut self, piece: FilePiece) -> Result<(), BodyError> {
         self.flush()?;
         self.pass(Piece::File(piece))
     }
@@ -205,9 +214,11 @@ where
     BodyReceiver::new(receiver)
 }
 
-/// A body that is made on this thread, which must not wait, if it is short. For one that is not, or
-/// that fails, it gives up, so that it is made again by a thread that may wait.
-pub(super) fn short<P, E>(produce: P) -> Vec<u8>
+/// Makes a body of at most one buffer on this thread, without waiting.
+///
+/// # Errors
+/// That of the producer; among them [`BodyError::WouldBlock`] for a longer body.
+pub(super) fn short<P, E>(produce: P) -> Result<Vec<u8>, E>
 where
     P: FnOnce(&mut BodyWriter) -> Result<(), E>,
 {
@@ -216,10 +227,8 @@ where
         gathered: Vec::new(),
         passed: 0,
     };
-    if produce(&mut writer).is_err() {
-        storage::give_up();
-    }
-    writer.gathered
+    produce(&mut writer)?;
+    Ok(writer.gathered)
 }
 
 /// Runs a producer as an async task.
@@ -289,10 +298,23 @@ mod tests {
             Err("the file is damaged")
         }));
         assert_eq!(failed.unwrap_err().to_string(), "the file is damaged");
-        let died = collect(spawn_blocking(|_| -> Result<(), BodyClosed> {
+        let died = collect(spawn_blocking(|_| -> Result<(), BodyError> {
             panic!("bug")
         }));
         assert!(died.is_err());
+    }
+
+    #[test]
+    fn a_short_body_is_one_buffer_or_would_block() {
+        let body = short(|writer| writer.write(b"short"));
+        assert_eq!(body, Ok(b"short".to_vec()));
+        let long = [7; STREAM_BUFFER];
+        assert_eq!(
+            short(|writer| writer.write(&long)),
+            Err(BodyError::WouldBlock)
+        );
+        let sent = short(|writer| writer.send(b"a buffer".to_vec()));
+        assert_eq!(sent, Err(BodyError::WouldBlock));
     }
 
     #[tokio::test(flavor = "multi_thread")]

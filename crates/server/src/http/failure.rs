@@ -40,6 +40,8 @@ pub enum FailureKind {
     Unavailable,
     /// 507: the disk is full.
     NoSpace,
+    /// Never sent: an attempt to answer from memory ended, and the request is done again on a blocking thread.
+    WouldBlock,
 }
 
 impl FailureKind {
@@ -60,7 +62,7 @@ impl FailureKind {
             FailureKind::FunctionFailed | FailureKind::Internal | FailureKind::Timeout => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
-            FailureKind::IndexAbandoned | FailureKind::Unavailable => {
+            FailureKind::IndexAbandoned | FailureKind::Unavailable | FailureKind::WouldBlock => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             FailureKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
@@ -75,7 +77,8 @@ impl FailureKind {
             | FailureKind::Timeout
             | FailureKind::IndexAbandoned
             | FailureKind::Unavailable
-            | FailureKind::NoSpace => true,
+            | FailureKind::NoSpace
+            | FailureKind::WouldBlock => true,
             FailureKind::BadRequest
             | FailureKind::Unauthorized
             | FailureKind::Forbidden
@@ -116,6 +119,20 @@ impl Failure {
             reason: reason.into(),
             headers: Vec::new(),
         }
+    }
+
+    /// A cached attempt needs the disk, or work that takes long.
+    pub(crate) fn would_block() -> Self {
+        Self::new(
+            FailureKind::WouldBlock,
+            "would_block",
+            "the read would block",
+        )
+    }
+
+    /// Whether the same request may succeed where it may wait.
+    pub(crate) fn is_would_block(&self) -> bool {
+        self.kind == FailureKind::WouldBlock
     }
 
     /// 400 `bad_request`.

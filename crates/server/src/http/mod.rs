@@ -19,7 +19,7 @@ mod work;
 
 pub use access::AccessLog;
 pub use answer::{Answer, Body};
-pub use body::{BodyClosed, BodySender, BodyWriter, STREAM_BUFFER};
+pub use body::{BodyClosed, BodyError, BodySender, BodyWriter, STREAM_BUFFER};
 pub use failure::{Failure, FailureKind};
 pub(crate) use intake::read_body;
 pub(crate) use listener::serve;

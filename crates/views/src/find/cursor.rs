@@ -11,7 +11,7 @@ use crate::selector::Indexed;
 use crate::{IndexView, Row, ViewError};
 use std::collections::VecDeque;
 use std::ops::Bound;
-use varve_base::storage;
+use varve_base::ReadMode;
 use varve_docdb::{AllDocs, AllDocsRow, DESIGN_PREFIX, Direction, IdRange, Snapshot};
 use varve_json::{Value, parse, write_object};
 
@@ -26,10 +26,10 @@ pub struct FindStats {
     pub results: u64,
 }
 
-/// More rows than this are not read where nobody may wait.
+/// The most rows that a query reads in [`ReadMode::CachedOnly`].
 const FEW_ROWS: u64 = 500;
 
-/// Nor longer documents asked.
+/// In bytes: the longest document that it matches there.
 const SHORT_DOCUMENT: usize = 64 << 10;
 
 /// So many documents may be read for each that is found before the client is told.
@@ -81,6 +81,7 @@ pub struct Cursor<'a> {
     plan: &'a Plan<'a>,
     options: &'a FindOptions,
     source: Source,
+    mode: ReadMode,
     skip: u64,
     left: u64,
     last: Option<Bookmark>,
@@ -118,6 +119,7 @@ impl<'a> Cursor<'a> {
             plan,
             options,
             source,
+            mode: snapshot.mode(),
             skip: options.skip,
             left: options.limit,
             last: options.bookmark.clone(),
@@ -131,7 +133,8 @@ impl<'a> Cursor<'a> {
     /// document's JSON text and says whether there is such a document.
     ///
     /// # Errors
-    /// What `read` answers; damage.
+    /// What `read` answers; damage; [`ViewError::is_would_block`] with a snapshot in
+    /// [`ReadMode::CachedOnly`], also for many rows and long documents.
     pub fn next<E: From<ViewError>>(
         &mut self,
         out: &mut Vec<u8>,
@@ -142,10 +145,10 @@ impl<'a> Cursor<'a> {
                 return Ok(false);
             };
             self.stats.keys += 1;
-            if self.stats.keys > FEW_ROWS && storage::must_not_wait() {
-                storage::give_up();
-                return Ok(false);
-            }
+            let is_long = self.stats.keys > FEW_ROWS;
+            self.mode
+                .refuse_long_work(is_long)
+                .map_err(ViewError::from)?;
             let at = out.len();
             if !self.show(&hit, out, &mut read)? {
                 continue;
@@ -183,10 +186,10 @@ impl<'a> Cursor<'a> {
             return Ok(false);
         }
         self.stats.documents += 1;
-        if self.text.len() > SHORT_DOCUMENT && storage::must_not_wait() {
-            storage::give_up();
-            return Ok(false);
-        }
+        let is_long = self.text.len() > SHORT_DOCUMENT;
+        self.mode
+            .refuse_long_work(is_long)
+            .map_err(ViewError::from)?;
         // What the database holds was parsed when it was written.
         let document = self.named.read(&self.text);
         if !options.selector.matches(&document) {

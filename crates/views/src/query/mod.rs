@@ -18,7 +18,7 @@ use varve_btree::{Amended, Direction};
 #[derive(Debug)]
 pub enum Answer {
     /// Emitted rows.
-    Rows(MapRows),
+    Rows(Box<MapRows>),
     /// Reduced rows.
     Groups(GroupRows),
 }
@@ -59,7 +59,10 @@ impl IndexView {
                 let groups = GroupRows::new(asked, segments, options, (index, reduction));
                 Ok(Answer::Groups(groups))
             }
-            _ => MapRows::new(asked, segments, options).map(Answer::Rows),
+            _ => {
+                let rows = MapRows::new(asked, segments, options)?;
+                Ok(Answer::Rows(Box::new(rows)))
+            }
         }
     }
 
@@ -77,7 +80,7 @@ impl Answer {
     /// The rows, of a query that does not reduce.
     pub fn into_rows(self) -> Option<MapRows> {
         match self {
-            Answer::Rows(rows) => Some(rows),
+            Answer::Rows(rows) => Some(*rows),
             Answer::Groups(_) => None,
         }
     }

@@ -7,7 +7,7 @@
 //!           +---------------------+--------------+-----------------+
 //! ```
 
-use super::super::{Storage, StorageError, StorageFile};
+use super::super::{ReadMode, Storage, StorageError, StorageFile};
 use crate::OpenMode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -154,10 +154,27 @@ impl OverlayFile {
         state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn read(&self, mode: ReadMode, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        let state = self.content.state();
+        let there = state.len.saturating_sub(offset).min(buf.len() as u64);
+        let buf = &mut buf[..there as usize];
+        let in_prefix = state.prefix_len().saturating_sub(offset).min(there);
+        let (before, behind) = buf.split_at_mut(in_prefix as usize);
+        if let Some(prefix) = self.prefix.as_ref().filter(|_| !before.is_empty()) {
+            let got = prefix.read_by(mode, offset, before)?;
+            if got < before.len() {
+                return Ok(got);
+            }
+        }
+        self.read_extents(&state, mode, offset + in_prefix, behind)?;
+        Ok(there as usize)
+    }
+
     /// Reads what lies in the scratch file from `offset` on; `buf` ends where the file does.
     fn read_extents(
         &self,
         state: &State,
+        mode: ReadMode,
         mut offset: u64,
         mut buf: &mut [u8],
     ) -> Result<(), StorageError> {
@@ -171,7 +188,8 @@ impl OverlayFile {
             let skipped = offset - extent.at;
             let wanted = (extent.len - skipped).min(buf.len() as u64);
             let (now, rest) = buf.split_at_mut(wanted as usize);
-            self.scratch.read_exact_at(extent.scratch + skipped, now)?;
+            self.scratch
+                .read_exact_by(mode, extent.scratch + skipped, now)?;
             (offset, buf) = (offset + wanted, rest);
         }
         Ok(())
@@ -188,19 +206,11 @@ impl StorageFile for OverlayFile {
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
-        let state = self.content.state();
-        let there = state.len.saturating_sub(offset).min(buf.len() as u64);
-        let buf = &mut buf[..there as usize];
-        let in_prefix = state.prefix_len().saturating_sub(offset).min(there);
-        let (before, behind) = buf.split_at_mut(in_prefix as usize);
-        if let Some(prefix) = self.prefix.as_ref().filter(|_| !before.is_empty()) {
-            let got = prefix.read_at(offset, before)?;
-            if got < before.len() {
-                return Ok(got);
-            }
-        }
-        self.read_extents(&state, offset + in_prefix, behind)?;
-        Ok(there as usize)
+        self.read(ReadMode::Blocking, offset, buf)
+    }
+
+    fn read_cached_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
+        self.read(ReadMode::CachedOnly, offset, buf)
     }
 
     fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {

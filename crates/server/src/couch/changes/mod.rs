@@ -40,7 +40,7 @@ pub struct Feed {
 /// that is not there.
 pub fn begin(call: Call) -> Result<Feed, Failure> {
     let options = ChangesOptions::parse(&call.request, &call.database.incarnation)?;
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let filter = Filter::load(&call, &snapshot, &options.filter)?;
     let since = match options.since {
         Since::Update(update) => update,

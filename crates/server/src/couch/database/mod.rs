@@ -85,7 +85,7 @@ fn info(call: &Call) -> Result<Answer, Failure> {
 /// # Errors
 /// 500 if its file cannot be read.
 pub fn write_info(call: &Call, body: &mut Vec<u8>) -> Result<(), Failure> {
-    let info = call.database.documents.snapshot().info()?;
+    let info = call.snapshot().info()?;
     let sizes = call.database.documents.sizes()?;
     let incarnation = &call.database.incarnation;
     body.extend_from_slice(b"{\"instance_start_time\":\"");
@@ -131,7 +131,7 @@ pub fn security(call: &Call) -> Result<Answer, Failure> {
         call.database.documents.set_security(&object)?;
         return Ok(Answer::ok(StatusCode::OK));
     }
-    let stored = call.database.documents.snapshot().security()?;
+    let stored = call.snapshot().security()?;
     let mut body = stored.unwrap_or_else(|| {
         b"{\"members\":{\"roles\":[\"_admin\"]},\"admins\":{\"roles\":[\"_admin\"]}}".to_vec()
     });
@@ -154,7 +154,7 @@ pub fn revs_limit(call: &Call) -> Result<Answer, Failure> {
         return Ok(Answer::ok(StatusCode::OK));
     }
     let mut body = Vec::new();
-    write_number(call.database.documents.snapshot().revs_limit(), &mut body);
+    write_number(call.snapshot().revs_limit(), &mut body);
     body.push(b'\n');
     Ok(Answer::json(StatusCode::OK, body))
 }
@@ -167,7 +167,7 @@ pub fn ensure_full_commit(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.database.documents.sync()?;
     let mut body = b"{\"ok\":true,\"instance_start_time\":\"".to_vec();
-    let info = call.database.documents.snapshot().info()?;
+    let info = call.snapshot().info()?;
     write_number(info.created / MICROSECONDS, &mut body);
     body.extend_from_slice(b"\"}\n");
     Ok(Answer::json(StatusCode::CREATED, body))

@@ -69,7 +69,7 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
 /// 500 if the file cannot be read.
 pub fn infos(call: &Call) -> Result<Answer, Failure> {
     let mut body = b"{\"purged_infos\":[".to_vec();
-    let purges = call.database.documents.snapshot().purges(0)?;
+    let purges = call.snapshot().purges(0)?;
     for (index, purge) in purges.enumerate() {
         let purge = purge?;
         body.extend_from_slice(if index > 0 { b",{\"id\":" } else { b"{\"id\":" });

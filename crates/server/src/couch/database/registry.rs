@@ -267,7 +267,8 @@ impl Databases {
         }
     }
 
-    fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {
+    /// The database, if it is open; that counts as a use of it.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {
         let open = lock(&self.open);
         let database = open.get(name)?;
         database.used.store(self.tick(), Ordering::Relaxed);

@@ -27,7 +27,7 @@ pub fn answer(call: Call) -> Result<Answer, Failure> {
     let asked = asked_for(&call)?;
     let extras = Extras::parse(&call.request);
     let reader = Reader {
-        snapshot: call.database.documents.snapshot(),
+        snapshot: call.snapshot(),
         extras,
         latest: call.request.query("latest") == Some("true"),
     };

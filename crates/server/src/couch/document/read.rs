@@ -19,9 +19,10 @@ const LONG: u64 = 64 << 10;
 /// 404 if there is no such document or revision, 400 for what is no revision.
 pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     let mut options = ReadOptions::parse(&call.request)?;
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let document = snapshot.document(id)?;
     if let Some(open_revs) = &options.open_revs {
+        call.reads.refuse_long_work(true)?;
         return open(call, snapshot, document, open_revs, &options);
     }
     let document = document.ok_or_else(failures::missing)?;
@@ -32,6 +33,7 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
         return Ok(etag::not_modified(&tag));
     }
     let has_data = options.extras.attachments != Data::Stubs && stored.attachments.is_some();
+    call.reads.refuse_long_work(has_data)?;
     let in_parts = has_data && !call.request.takes_json();
     if in_parts {
         options.extras = options.extras.with_parts();
@@ -223,7 +225,7 @@ fn missing_text(rev: &str) -> Vec<u8> {
 /// # Errors
 /// 404 if there is none.
 pub fn local(call: &Call, id: &str) -> Result<Answer, Failure> {
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let document = snapshot.local(id)?.ok_or_else(failures::missing)?;
     let mut body = Vec::new();
     write_local(&document, &mut body);
@@ -246,7 +248,7 @@ pub fn write_local(document: &LocalDocument, out: &mut Vec<u8>) {
 /// # Errors
 /// As [`get`].
 pub fn source_of_copy(call: &Call, id: &str) -> Result<Edit, Failure> {
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     if id.starts_with(varve_docdb::LOCAL_PREFIX) {
         let local = snapshot.local(id)?.ok_or_else(failures::missing)?;
         return Ok(Edit::parse(Some(id), &local.body)?);

@@ -80,10 +80,7 @@ pub fn form(call: &Call, id: &str) -> Result<Answer, Failure> {
         Some(text) => Edit::parse(Some(id), &text)?,
         None => {
             let rev: Option<Rev> = rev.as_deref().map(str::parse).transpose()?;
-            call.database
-                .documents
-                .snapshot()
-                .continued(id, rev.as_ref())??
+            call.snapshot().continued(id, rev.as_ref())??
         }
     };
     // Each becomes the first of the list.

@@ -56,14 +56,14 @@ impl Sink for BodyWriter {
 /// inner error says why.
 ///
 /// # Errors
-/// Why `write` failed after some of its text was passed on.
+/// Why `write` failed after some of its text was passed on, or that it would block.
 pub fn attempt<S: Sink>(
     sink: &mut S,
     write: impl FnOnce(&mut S) -> Result<(), Failure>,
 ) -> Result<Result<(), Failure>, Failure> {
     let (at, passed) = (sink.text().len(), sink.passed());
     match write(sink) {
-        Err(failure) if sink.passed() == passed => {
+        Err(failure) if sink.passed() == passed && !failure.is_would_block() => {
             sink.text().truncate(at);
             Ok(Err(failure))
         }

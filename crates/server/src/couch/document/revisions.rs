@@ -61,7 +61,7 @@ fn missing_of(call: &Call) -> Result<Vec<Missing>, Failure> {
     let Value::Object(asked) = call.json_body()? else {
         return Err(Failure::bad_request("Request body must be a JSON object"));
     };
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let mut all = Vec::new();
     for (id, revisions) in asked {
         let texts = revisions

@@ -2,7 +2,6 @@
 
 use hyper::StatusCode;
 use tokio::sync::oneshot;
-use varve_base::storage;
 use varve_docdb::{Accepted, Edit, EditError, LOCAL_PREFIX, Mode, ReadyEdit};
 
 use crate::couch::call::Call;
@@ -85,16 +84,17 @@ pub struct ReadyPut {
 }
 
 impl ReadyPut {
-    /// Does what can be done at once; where functions have to be asked first, it gives up.
+    /// Does everything but the commit, as the call may read.
     ///
     /// # Errors
-    /// As [`put`], but for those of the commit.
+    /// As [`put`], but for those of the commit; [`Failure::would_block`] where validation functions
+    /// have to run first.
     pub fn new(call: Call, id: &str) -> Result<ReadyPut, Failure> {
         let (edit, mode) = edit_of(&call, id)?;
         if !validate::is_free(&call, &edit)? {
-            storage::give_up();
+            return Err(Failure::would_block());
         }
-        let edit = call.database.documents.prepare(edit, mode)?;
+        let edit = call.database.documents.prepare(edit, mode, call.reads)?;
         Ok(ReadyPut { call, mode, edit })
     }
 
@@ -191,7 +191,7 @@ pub fn accepted_answer(status: StatusCode, accepted: &Accepted, tagged: Tagged) 
 
 /// 404 if the document is not there or deleted.
 fn live_document(call: &Call, id: &str) -> Result<(), Failure> {
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     if id.starts_with(LOCAL_PREFIX) {
         let found = snapshot.local(id)?;
         return found.map(drop).ok_or_else(failures::missing);

@@ -28,7 +28,7 @@ pub fn index(call: &Call) -> Result<Answer, Failure> {
 }
 
 fn list(call: &Call) -> Result<Answer, Failure> {
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let indexes = call.database.definitions.of(&snapshot)?;
     let all = std::iter::once(all_docs_to_json()).chain(indexes.iter().map(JsonIndex::to_json));
     let shown = all
@@ -57,7 +57,7 @@ fn make(call: &Call) -> Result<Answer, Failure> {
         None => format!("{DESIGN_PREFIX}{}", name_of(&new)),
     };
     let name = new.name.clone().unwrap_or_else(|| name_of(&new));
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let mut document = match design(&snapshot, &id)? {
         Some((_, document)) => document,
         None => {
@@ -94,7 +94,7 @@ fn name_of(new: &NewIndex) -> String {
 pub fn delete(call: &Call, design_name: &str, kind: &str, name: &str) -> Result<Answer, Failure> {
     call.check_writer()?;
     let id = id_of(design_name);
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let (rev, mut document) = design(&snapshot, &id)?.ok_or_else(failures::missing)?;
     let known = JsonIndex::of_design(&id, &document);
     if kind != "json" || !known.iter().any(|index| index.name() == name) {
@@ -139,7 +139,7 @@ pub fn delete_many(call: &Call) -> Result<Answer, Failure> {
         let key = key.to_owned();
         return Err(FindError::UnknownKey { key }.into());
     }
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let (mut success, mut fail) = (Vec::new(), Vec::new());
     for name in names {
         let mut told = Object::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::StatusCode;
-use varve_base::storage;
+use varve_base::ReadMode;
 use varve_docdb::Snapshot;
 use varve_json::{Object, Value};
 use varve_views::IndexView;
@@ -29,9 +29,7 @@ pub use manage::{delete, delete_many, index};
 /// 400 for what cannot be used, or if no index can answer.
 pub fn answer(call: &Call) -> Result<Answer, Failure> {
     let query = Query::of(call)?;
-    Ok(Answer::stream("application/json", move |writer| {
-        query.write(writer)
-    }))
+    call.stream("application/json", move |writer| query.write(writer))
 }
 
 /// Answers `POST /{db}/_explain`.
@@ -40,7 +38,7 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
 /// As [`answer`].
 pub fn explain_query(call: &Call) -> Result<Answer, Failure> {
     let options = FindOptions::read(&body_of(call)?)?;
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let indexes = call.database.definitions.of(&snapshot)?;
     let plan = Plan::new(&indexes, &options)?;
     let told = explain(&call.database.name, &plan, &options);
@@ -76,7 +74,7 @@ impl Query {
     fn of(call: &Call) -> Result<Query, Failure> {
         let begun = Instant::now();
         let options = FindOptions::read(&body_of(call)?)?;
-        let snapshot = call.database.documents.snapshot();
+        let snapshot = call.snapshot();
         let indexes = call.database.definitions.of(&snapshot)?;
         let plan = Plan::new(&indexes, &options)?;
         // A bookmark of another index is refused while there is a status to say so.
@@ -185,7 +183,7 @@ fn view_of(
 ) -> Result<IndexView, Failure> {
     let design = snapshot.document(index.design())?;
     let design = design.ok_or_else(failures::missing)?;
-    if storage::must_not_wait() {
+    if call.reads == ReadMode::CachedOnly {
         return fresh(call, snapshot, &design).map(|(_, moment)| moment);
     }
     let views = index_of(&call.app, &call.database, snapshot, &design)?;

@@ -54,7 +54,7 @@ pub fn request_object(call: &Call, id: Option<&str>) -> Result<Vec<u8>, Failure>
     text.extend_from_slice(b",\"userCtx\":");
     scripts::write_user(call, &mut text);
     text.extend_from_slice(b",\"secObj\":");
-    let security = call.database.documents.snapshot().security()?;
+    let security = call.snapshot().security()?;
     text.extend_from_slice(security.as_deref().unwrap_or(b"{}"));
     text.push(b'}');
     Ok(text)

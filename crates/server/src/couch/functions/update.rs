@@ -35,7 +35,7 @@ pub fn answer(
                 .with_header("allow", "POST,PUT"),
         );
     }
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let script = script_of(call, &snapshot, design, function)?;
     let document = id.map(|id| current(&snapshot, id)).transpose()?.flatten();
     let request = request_object(call, id)?;

@@ -103,7 +103,7 @@ pub fn is_free(call: &Call, edit: &Edit) -> Result<bool, Failure> {
     if users::is_about(call) {
         return Ok(false);
     }
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let validators = call.database.validators(&snapshot, call.app.limits())?;
     Ok(validators.leave(edit))
 }
@@ -117,7 +117,7 @@ pub fn update(
     edits: Vec<Edit>,
     mode: Mode,
 ) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let validators = call.database.validators(&snapshot, call.app.limits())?;
     if !users::is_about(call) && edits.iter().all(|edit| validators.leave(edit)) {
         return write(call, edits, mode);
@@ -157,7 +157,7 @@ fn write(
         .collect();
     let outcomes = call.database.documents.update(edits, mode)?;
     if !designs.is_empty() {
-        let snapshot = call.database.documents.snapshot();
+        let snapshot = call.snapshot();
         let indexes = &call.database.indexes;
         designs
             .iter()

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Weak};
 
+use varve_base::ReadMode;
 use varve_json::{Object, Value};
 
 use crate::auth::password::Stored;
 use crate::auth::{Account, FindAccount, FoundAccount};
-use crate::couch::database::registry::Databases;
+use crate::couch::database::registry::{Databases, OpenDatabase};
 use crate::couch::users::{PREFIX, USERS};
 use crate::http::FailureKind;
 use crate::http::blocking;
@@ -27,12 +28,12 @@ impl UserDirectory {
             return Ok(None);
         };
         if databases.if_open(USERS).is_some()
-            && let Some(found) = CouchContext::at_once(|| account(&databases, name))
+            && let Some(found) = CouchContext::try_cached(|reads| account(&databases, name, reads))
         {
             return found;
         }
         let name = name.to_owned();
-        blocking(move || account(&databases, &name)).await
+        blocking(move || account(&databases, &name, ReadMode::Blocking)).await
     }
 }
 
@@ -42,12 +43,12 @@ impl FindAccount for UserDirectory {
     }
 }
 
-fn account(databases: &Databases, name: &str) -> Result<Option<Account>, Failure> {
-    let database = match databases.get(USERS) {
+fn account(databases: &Databases, name: &str, reads: ReadMode) -> Result<Option<Account>, Failure> {
+    let database = match open_users(databases, reads) {
         Err(failure) if failure.kind == FailureKind::NotFound => return Ok(None),
         found => found?,
     };
-    let snapshot = database.documents.snapshot();
+    let snapshot = database.documents.snapshot().with_mode(reads);
     let id = format!("{PREFIX}{name}");
     let Some(document) = snapshot.document(&id)? else {
         return Ok(None);
@@ -66,6 +67,13 @@ fn account(databases: &Databases, name: &str) -> Result<Option<Account>, Failure
     let read = snapshot.body(stored, &mut text).map_err(Failure::from);
     read.map_err(|failure| failure.about(&id, rev))?;
     Ok(account_of(name, &varve_json::parse_object(&text)?))
+}
+
+fn open_users(databases: &Databases, reads: ReadMode) -> Result<Arc<OpenDatabase>, Failure> {
+    match reads {
+        ReadMode::Blocking => databases.get(USERS),
+        ReadMode::CachedOnly => databases.find(USERS).ok_or_else(Failure::would_block),
+    }
 }
 
 fn account_of(name: &str, document: &Object) -> Option<Account> {

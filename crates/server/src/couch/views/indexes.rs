@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_base::storage;
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_views::{
@@ -165,11 +164,10 @@ fn if_open(call: &Call, design: &Document) -> Option<Arc<ViewIndex>> {
     (known == rev).then(|| Arc::clone(index))
 }
 
-/// The index of a design document and its moment, where nobody may wait: gives up unless the index is
-/// open and needs nothing.
+/// The index of a design document as of the snapshot, without opening or building anything.
 ///
 /// # Errors
-/// Any, when it gave up.
+/// [`Failure::would_block`] unless the index is open and current.
 pub fn fresh(
     call: &Call,
     snapshot: &Snapshot,
@@ -179,10 +177,7 @@ pub fn fresh(
         let moment = index.if_fresh(snapshot)?;
         Some((index, moment))
     });
-    fresh.ok_or_else(|| {
-        storage::give_up();
-        failures::missing()
-    })
+    fresh.ok_or_else(Failure::would_block)
 }
 
 fn group_of(

@@ -9,7 +9,7 @@ mod waiting;
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use varve_base::storage;
+use varve_base::ReadMode;
 use varve_docdb::{DESIGN_PREFIX, Document, Rev, Snapshot, Stored};
 use varve_views::{
     Answer as Found, GroupRows, IndexView, MapRows, QueryOptions, Row, Signature, Update, ViewIndex,
@@ -26,7 +26,7 @@ use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 use indexes::index_of;
 
-/// Rows of an answer that is made where nobody may wait.
+/// The most rows of an answer that is made in [`ReadMode::CachedOnly`].
 const FEW_ROWS: usize = 500;
 
 /// Answers GET and POST of a view.
@@ -44,10 +44,10 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> 
     {
         return Ok(etag::not_modified(tag));
     }
-    let answer = Answer::stream("application/json", move |writer| {
+    let answer = call.stream("application/json", move |writer| {
         query.write(writer)?;
-        Ok::<_, Failure>(writer.write(b"\n")?)
-    });
+        Ok(writer.write(b"\n")?)
+    })?;
     Ok(match tag {
         Some(tag) => answer.with_header("etag", &tag),
         None => answer,
@@ -63,9 +63,9 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Answer, F
     let queries = queries_of(call)?.into_iter();
     let queries = queries.map(|options| asked.query(view, options));
     let queries = queries.collect::<Result<Vec<_>, _>>()?;
-    Ok(Answer::stream("application/json", move |writer| {
+    call.stream("application/json", move |writer| {
         write_results(writer, queries, |query, writer| query.write(writer))
-    }))
+    })
 }
 
 /// Answers `GET /{db}/_design/{ddoc}/_info`.
@@ -140,23 +140,23 @@ struct Asked {
     snapshot: Snapshot,
     incarnation: String,
     index: Arc<ViewIndex>,
-    /// The index at the moment of the snapshot, where nobody may wait.
+    /// The index at the moment of the snapshot, in [`ReadMode::CachedOnly`].
     fresh: Option<IndexView>,
     refresh: indexes::Refresh,
 }
 
 impl Asked {
     fn of(call: &Call, design: &str) -> Result<Asked, Failure> {
-        let snapshot = call.database.documents.snapshot();
+        let snapshot = call.snapshot();
         let document = snapshot.document(&format!("{DESIGN_PREFIX}{design}"))?;
         let document = document.ok_or_else(failures::missing)?;
         if document.is_deleted() {
             return Err(failures::deleted());
         }
-        let (index, fresh) = match storage::must_not_wait() {
-            true => indexes::fresh(call, &snapshot, &document)
+        let (index, fresh) = match call.reads {
+            ReadMode::CachedOnly => indexes::fresh(call, &snapshot, &document)
                 .map(|(index, moment)| (index, Some(moment)))?,
-            false => (
+            ReadMode::Blocking => (
                 index_of(&call.app, &call.database, &snapshot, &document)?,
                 None,
             ),
@@ -177,10 +177,9 @@ impl Asked {
         let takes_time = options.skip > FEW_ROWS as u64
             || group.reduces_by_script(view)?
             || self.fresh.as_ref().is_some_and(IndexView::reduces_slowly);
-        if reduces && takes_time && storage::must_not_wait() {
-            storage::give_up();
-            return Err(failures::missing());
-        }
+        self.snapshot
+            .mode()
+            .refuse_long_work(reduces && takes_time)?;
         let moment = match options.update {
             _ if let Some(fresh) = &self.fresh => fresh.clone(),
             Update::Before => self.refresh.for_client(&self.index, &self.snapshot)?,
@@ -240,8 +239,8 @@ impl Query {
             options: &self.options,
         };
         match self.found {
-            Found::Rows(rows) => show.rows(rows, update_seq, writer),
-            Found::Groups(groups) => write_groups(groups, update_seq, writer),
+            Found::Rows(rows) => show.rows(*rows, update_seq, writer),
+            Found::Groups(groups) => show.groups(groups, update_seq, writer),
         }
     }
 }
@@ -267,9 +266,7 @@ impl Show<'_> {
         let mut rows = Rows::begin(writer, &counts)?;
         for (number, row) in found.enumerate() {
             let row = row?;
-            if gives_up(number) {
-                break;
-            }
+            self.snapshot.mode().refuse_long_work(number >= FEW_ROWS)?;
             let out = rows.next();
             row.write_open(out);
             if self.options.include_docs {
@@ -281,12 +278,28 @@ impl Show<'_> {
         rows.end()
     }
 
+    fn groups(
+        &self,
+        groups: GroupRows,
+        update_seq: Option<(u64, &str)>,
+        writer: &mut BodyWriter,
+    ) -> Result<(), Failure> {
+        let mut rows = Rows::begin_reduced(writer, update_seq);
+        for (number, group) in groups.enumerate() {
+            self.snapshot.mode().refuse_long_work(number >= FEW_ROWS)?;
+            group?.write(rows.next());
+            rows.flush_if_full()?;
+        }
+        rows.end()
+    }
+
     /// The member `doc`: the document of a row, or the one that its value names; `null` if it is not
     /// there.
     fn document(&self, row: &Row, out: &mut BodyWriter) -> Result<(), Failure> {
         let (id, rev) = row.linked();
         let document = match self.snapshot.document(&id) {
             Ok(document) => document,
+            Err(error) if error.is_would_block() => return Err(error.into()),
             Err(error) => {
                 write_error(&error.into(), out.buffer());
                 return Ok(());
@@ -318,34 +331,9 @@ impl Show<'_> {
     }
 }
 
-/// More rows than a few are not read where nobody may wait.
-fn gives_up(rows: usize) -> bool {
-    let gives_up = rows >= FEW_ROWS && storage::must_not_wait();
-    if gives_up {
-        storage::give_up();
-    }
-    gives_up
-}
-
 fn chosen<'d>(document: &'d Document, rev: Option<&str>) -> Option<(&'d Rev, &'d Stored)> {
     match rev {
         Some(rev) => document.revision(&rev.parse().ok()?),
         None => document.winner().filter(|_| !document.is_deleted()),
     }
-}
-
-fn write_groups(
-    groups: GroupRows,
-    update_seq: Option<(u64, &str)>,
-    writer: &mut BodyWriter,
-) -> Result<(), Failure> {
-    let mut rows = Rows::begin_reduced(writer, update_seq);
-    for (number, group) in groups.enumerate() {
-        if gives_up(number) {
-            break;
-        }
-        group?.write(rows.next());
-        rows.flush_if_full()?;
-    }
-    rows.end()
 }

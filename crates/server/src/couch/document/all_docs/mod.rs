@@ -38,10 +38,10 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
         return answer_queries(call, which);
     }
     let query = query_of(&call, &options_of(&call)?, which, Absent::AsErrors)?;
-    Ok(Answer::stream("application/json", move |writer| {
+    call.stream("application/json", move |writer| {
         query.write(writer)?;
-        writer.write(b"\n").map_err(Failure::internal)
-    }))
+        Ok(writer.write(b"\n")?)
+    })
 }
 
 /// Answers `POST /{db}/_all_docs/queries` and its relatives.
@@ -54,9 +54,9 @@ pub fn answer_queries(call: Call, which: Which) -> Result<Answer, Failure> {
         .iter()
         .map(|options| query_of(&call, options, which, Absent::LeftOut));
     let queries = queries.collect::<Result<Vec<_>, _>>()?;
-    Ok(Answer::stream("application/json", move |writer| {
+    call.stream("application/json", move |writer| {
         crate::couch::rows::write_results(writer, queries, |query, writer| query.write(writer))
-    }))
+    })
 }
 
 /// What becomes of keys that no document has.
@@ -82,7 +82,7 @@ fn query_of(
     which: Which,
     absent: Absent,
 ) -> Result<Query, Failure> {
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     Ok(Query {
         snapshot: match options.include_docs && options.keys.is_none() {
             true => snapshot.in_order(),
@@ -215,6 +215,7 @@ impl Query {
     fn write_key(&self, key: &Value, rows: &mut Rows<'_>) -> Result<(), Failure> {
         let document = match key.as_str().map(|id| self.snapshot.document(id)) {
             Some(Ok(document)) => document,
+            Some(Err(error)) if error.is_would_block() => return Err(error.into()),
             // The other keys can be answered.
             Some(Err(error)) => {
                 let out = rows.next();

@@ -87,12 +87,12 @@ fn delete(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
 fn continued(call: &Call, id: &str) -> Result<Edit, Failure> {
     let rev = given_rev(&call.request, None)?;
     let rev: Option<Rev> = rev.as_deref().map(str::parse).transpose()?;
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     Ok(snapshot.continued(id, rev.as_ref())??)
 }
 
 fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
-    let snapshot = call.database.documents.snapshot();
+    let snapshot = call.snapshot();
     let attachment = find(call, &snapshot, id, name)?;
     let digest = STANDARD.encode(attachment.md5);
     let tag = format!("\"{digest}\"");
