@@ -10,9 +10,10 @@ use crate::chunk::Packer;
 use crate::entry::{ENTRY_LEN, Entry, Header};
 use crate::reader::ReaderState;
 use crate::{Node, Rev, Revlog, RevlogError, WriteOptions, hash};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use varve_base::Storage;
 
 /// An inline revlog with at least so many bytes of chunks is split, as Mercurial does.
@@ -232,7 +233,7 @@ impl Appender {
     /// # Errors
     /// See [`Revlog::text`].
     pub fn text(&self, rev: Rev) -> Result<Vec<u8>, RevlogError> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = self.reader.lock();
         reader.text(&self.revlog, rev).map(<[u8]>::to_vec)
     }
 
@@ -270,7 +271,6 @@ impl Appender {
         let rev = self.buffer(new, (node, given.flags), new.text.len(), stored)?;
         if self.content != Content::Changelog {
             let reader = self.reader.get_mut();
-            let reader = reader.unwrap_or_else(PoisonError::into_inner);
             reader.cache_text(rev, new.text);
         }
         Ok((rev, node))
@@ -335,10 +335,7 @@ impl Appender {
     pub(crate) fn into_state(self) -> AppenderState {
         AppenderState {
             packer: Some(self.packer),
-            reader: self
-                .reader
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner),
+            reader: self.reader.into_inner(),
             scratch: self.scratch,
         }
     }

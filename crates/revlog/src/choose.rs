@@ -12,7 +12,6 @@
 use crate::append::{Appender, Content, NewRevision, RevisionHints};
 use crate::chain::{Chain, snapshot_depth};
 use crate::{Rev, RevlogError};
-use std::sync::PoisonError;
 use varve_codec::CodecId;
 use varve_delta::{Grain, diff, diff_sorted};
 
@@ -326,7 +325,6 @@ impl Appender {
 
     fn diff(&mut self, base: Rev, text: &[u8], patch: &mut Vec<u8>) -> Result<(), RevlogError> {
         let reader = self.reader.get_mut();
-        let reader = reader.unwrap_or_else(PoisonError::into_inner);
         let old = reader.text(&self.revlog, base)?;
         match self.content {
             Content::File => diff(old, text, Grain::Bytes, patch),

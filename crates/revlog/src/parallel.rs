@@ -1,8 +1,7 @@
 //! Reading many revisions with several threads.
 
 use crate::{Reader, Rev, Revlog, RevlogError};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Most revisions that a thread takes at once. Neighbours are stored against each other: the more
@@ -74,7 +73,7 @@ impl Revlog {
                     let done = read(&mut reader, *rev).map_err(E::from);
                     if let Err(error) = done.and_then(|text| work(*rev, text)) {
                         stop.store(true, Relaxed);
-                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut failed = failed.lock();
                         failed.get_or_insert(error);
                         return;
                     }
@@ -87,7 +86,7 @@ impl Revlog {
             }
             one_thread();
         });
-        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let failed = failed.into_inner();
         failed.map_or(Ok(()), Err)
     }
 }

@@ -5,7 +5,6 @@ use crate::append::{Appender, Content};
 use crate::choose::TextShape;
 use crate::entry::flag;
 use crate::{NewRevision, Node, Rev, RevisionHints, RevlogError, hash};
-use std::sync::PoisonError;
 use varve_delta::{HUNK_HEADER_LEN, PatchError, apply, patched_len};
 
 /// A buffer longer than this is not kept for the next text.
@@ -69,7 +68,6 @@ impl Appender {
         if self.content == Content::Changelog && base.is_some() {
             // Where one patch is against the changeset before it, the next one will be too.
             let reader = self.reader.get_mut();
-            let reader = reader.unwrap_or_else(PoisonError::into_inner);
             reader.cache_text(rev, text);
         }
         if text.capacity() > LONGEST_KEPT {
@@ -178,9 +176,7 @@ impl Appender {
             return self.patch(&[], new, text);
         };
         // Whatever is wrong with the base shows in the name of what is made of it.
-        let mut reader = std::mem::take(&mut self.reader)
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut reader = std::mem::take(&mut self.reader).into_inner();
         let old = reader.unchecked(&self.revlog, base);
         let patched = old.and_then(|old| self.patch(old, new, text));
         self.reader = reader.into();

@@ -5,10 +5,11 @@ use crate::index::Index;
 use crate::nodes::{NodeTable, PrefixMatch};
 use crate::reader::{Reader, ReaderState};
 use crate::{Node, Rev, RevlogError};
+use parking_lot::Mutex;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use varve_base::{OpenMode, Storage, StorageFile};
 
 /// Below this many revisions a node is searched one by one.
@@ -258,7 +259,7 @@ impl Revlog {
     /// # Errors
     /// See [`Reader::text`].
     pub fn text(&self, rev: Rev) -> Result<Vec<u8>, RevlogError> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = self.reader.lock();
         reader.text(self, rev).map(<[u8]>::to_vec)
     }
 

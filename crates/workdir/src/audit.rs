@@ -1,10 +1,10 @@
 //! What a path of the working copy leads through.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use varve_lang::patterns::{PathCheck, PatternError, check_components};
 
 /// Refuses paths that lead through a symbolic link or into another repository, so that nothing
@@ -32,7 +32,7 @@ impl PathAuditor {
     }
 
     fn folder(&self, folder: &[u8]) -> Folder {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         if let Some(known) = seen.get(folder) {
             return *known;
         }

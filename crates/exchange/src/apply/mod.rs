@@ -21,10 +21,11 @@ pub use bookmarks::{
     BookmarkMove, BookmarkRelation, Bookmarked, ComparedBookmark, PulledBookmark,
     compare_bookmarks, pulled_bookmarks,
 };
+use parking_lot::Mutex;
 pub use pull::Pulled;
 pub(crate) use push_keys::{objection_to, set_key};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 pub use stream::{Load, StreamArrival, StreamNews};
 pub use summary::{Changed, Standing, added};
 use varve_base::{Interrupt, Progress};
@@ -202,7 +203,7 @@ impl Applying<'_> {
 
     /// Tells the words that came in between.
     fn tell_heard(&mut self) {
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = self.heard.lock();
         for words in heard.drain(..) {
             (self.how.tell)(News::Remote(&words));
         }

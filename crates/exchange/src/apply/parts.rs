@@ -8,7 +8,7 @@ use crate::format::bundle20::{Part, PartHeader, PartPayload, PartReader};
 use crate::format::changegroup::{ChangegroupReader, Version};
 use crate::format::input::read_into;
 use std::io::Read;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use varve_repo::{Node, Phase};
 
 /// Longest payload of a part that is read whole, besides markers: bookmarks, phases.
@@ -36,7 +36,7 @@ impl Applying<'_> {
         let heard = Arc::clone(&self.heard);
         parts.on_interruption(move |interruption| {
             let is_output = interruption.header.kind() == b"output";
-            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut heard = heard.lock();
             heard.extend(is_output.then_some(interruption.payload));
         });
         self.tell_beginning(parts.parameters().len());

@@ -3,8 +3,8 @@
 use crate::format::RepoError;
 use crate::read::RepoView;
 use crate::read::caches::{self, BranchNames};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use varve_revlog::{Rev, Revlog};
 
 /// Named branches of the visible changesets.
@@ -80,13 +80,10 @@ fn read_texts(view: &RepoView, revs: &[Rev], names: &mut BranchNames) -> Result<
                 changeset.branch().into_owned(),
                 changeset.closes_branch(),
             );
-            found
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(branch);
+            found.lock().push(branch);
             Ok::<(), RepoError>(())
         })?;
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut found = found.into_inner();
     found.sort_unstable_by_key(|(rev, ..)| *rev);
     for (rev, branch, closes) in found {
         names.set(rev, &branch, closes);

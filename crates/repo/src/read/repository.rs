@@ -5,8 +5,9 @@ use crate::format::store_path::StoreLayout;
 use crate::format::{RepoError, Requirements};
 use crate::read::stamp::Stamp;
 use crate::read::{RepoView, ViewFilter};
+use parking_lot::{Mutex, MutexGuard};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use varve_base::Storage;
 use varve_base::storage::EntryKind;
 
@@ -137,7 +138,7 @@ impl Repository {
     }
 
     fn latest(&self) -> MutexGuard<'_, Option<(Stamp, Arc<RepoView>)>> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+        self.latest.lock()
     }
 
     pub(crate) fn context(&self) -> &Arc<RepoContext> {

@@ -6,7 +6,7 @@
 use super::listing::{Listing, Name};
 use super::{Entry, Found, StatusRequest, on_disk, threads};
 use crate::WorkdirError;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::thread::ScopedJoinHandle;
 
 /// One folder to be read.
@@ -82,7 +82,7 @@ pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, WorkdirErr
 
 impl<'a> Walk<'a> {
     fn queue(&self) -> MutexGuard<'_, Queue<'a>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Takes tasks until all are done.
@@ -118,10 +118,7 @@ impl<'a> Walk<'a> {
                 return task;
             }
             queue.idle += 1;
-            queue = self
-                .wake
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.wake.wait(&mut queue);
             queue.idle -= 1;
         }
     }

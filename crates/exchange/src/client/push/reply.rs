@@ -6,8 +6,9 @@ use crate::format::bundle::{Bundle, open_bundle};
 use crate::format::bundle20::PartHeader;
 use crate::format::input::read_into;
 use crate::format::limits::BundleLimits;
+use parking_lot::Mutex;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Bytes of words that are read at most in one part.
 const LONGEST: usize = 64 << 20;
@@ -44,7 +45,7 @@ pub(crate) fn read_within(
     let hearing = Arc::clone(&heard);
     parts.on_interruption(move |interruption| {
         if interruption.header.kind() == b"output" {
-            let mut heard = hearing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut heard = hearing.lock();
             heard.push(interruption.payload);
         }
     });
@@ -72,11 +73,7 @@ pub(crate) fn read_within(
                 tell(News::Debug(line.as_bytes()));
             }
         }
-        for words in heard
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-        {
+        for words in heard.lock().drain(..) {
             tell(News::Remote(&words));
         }
         if !words.is_empty() {

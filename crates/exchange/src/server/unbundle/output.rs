@@ -2,8 +2,8 @@
 
 use crate::apply::News;
 use crate::format::bundle20::PartHeader;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Words for the other side, each about a part of the bundle or about the whole.
 #[derive(Default)]
@@ -118,7 +118,7 @@ impl PushWords {
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        self.said.lock()
     }
 }
 

@@ -4,9 +4,10 @@ use crate::format::RepoError;
 use crate::format::context::RepoContext;
 use crate::format::lock::{Lock, LockKind, LockOwner};
 use crate::read::Repository;
+use parking_lot::{Mutex, MutexGuard};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_base::{OpenMode, StorageError};
 
 /// `.hg/cache` of one repository.
@@ -106,7 +107,7 @@ impl<'a> CacheDirectory<'a> {
     /// process holds it already is as good.
     pub fn guard(self, what: LockKind) -> Option<CacheGuard> {
         static THREADS: Mutex<()> = Mutex::new(());
-        let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = THREADS.lock();
         let lock = match Repository::of(self.0).try_lock(what) {
             Ok(lock) => Some(lock),
             Err(RepoError::LockHeld { owner, .. }) if owner == LockOwner::this_process() => None,

@@ -15,11 +15,11 @@ use crate::format::store_path::encode_directories;
 use crate::format::{RepoError, fncache};
 use crate::read::Repository;
 use crate::write::new_store::NEW_STORE;
+use parking_lot::Mutex;
 use rewrite::{Rewriter, Unchecked};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use varve_base::storage::{read_if_there, replace};
 use varve_base::{Interrupt, OpenMode, Progress, Unit};
 use varve_codec::CodecId;
@@ -151,7 +151,7 @@ fn rewrite_all(rewriter: &Rewriter<'_>, tree: &StoreTree) -> Result<Done, RepoEr
                 // The other threads need not go on.
                 next.store(usize::MAX / 2, Ordering::Relaxed);
             })?;
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut done = done.lock();
             done.report.revlogs += 1;
             done.report.revisions += written.revisions;
             done.report.before += log.len;
@@ -175,7 +175,7 @@ fn rewrite_all(rewriter: &Rewriter<'_>, tree: &StoreTree) -> Result<Done, RepoEr
         }
         outcome
     })?;
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let done = done.into_inner();
     for unchecked in &done.long {
         rewriter.check_long(unchecked, threads)?;
     }

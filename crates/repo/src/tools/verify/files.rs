@@ -5,10 +5,10 @@ use super::findings::{Findings, reason, short};
 use super::manifests::{FileId, Manifests};
 use super::{Check, data_off_by};
 use crate::format::{FileText, RepoError};
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use varve_base::Unit;
 use varve_revlog::{Node, ReaderState, Rev, Revlog, RevlogError, flag};
 
@@ -70,7 +70,7 @@ pub(super) fn check_all(
             share.found.push((at, file.found));
             check.progress.advance(1);
         }
-        let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = shares.lock();
         shares.push(share);
         Ok(())
     };
@@ -88,9 +88,7 @@ pub(super) fn check_all(
         outcome
     })?;
     check.progress.end();
-    Ok(merge(
-        shares.into_inner().unwrap_or_else(PoisonError::into_inner),
-    ))
+    Ok(merge(shares.into_inner()))
 }
 
 fn merge(shares: Vec<Share>) -> (Checked, Findings) {

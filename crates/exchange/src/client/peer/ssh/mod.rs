@@ -11,10 +11,11 @@ use crate::ExchangeError;
 use crate::format::commands::parameters;
 use crate::spool::Spool;
 use address::Errand;
+use parking_lot::{Mutex, MutexGuard};
 use pipes::Pipes;
 use std::io::{self, BufRead, Read, Write};
 use std::process::Command;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Bytes of a short answer; the heads, names and keys of large repositories need some megabytes.
 const SHORT: u64 = 256 << 20;
@@ -82,7 +83,7 @@ impl SshPeer {
 }
 
 fn lock(pipes: &Mutex<Pipes>) -> MutexGuard<'_, Pipes> {
-    pipes.lock().unwrap_or_else(PoisonError::into_inner)
+    pipes.lock()
 }
 
 /// The first words with the other side; gives what it says that it can do.
