@@ -13,6 +13,7 @@ pub use security::{Names, Security};
 pub use user::{ADMIN_ROLE, UserContext};
 
 use crate::http::blocking;
+use crate::runtime::Pool;
 use crate::runtime::clock::now;
 use crate::{Failure, ServerError};
 use base64::Engine;
@@ -81,6 +82,8 @@ pub struct Auth {
     persistent: bool,
     verified: Verified,
     checks: Semaphore,
+    /// Where passwords are checked, which takes a while.
+    pool: Pool,
 }
 
 impl Auth {
@@ -91,6 +94,7 @@ impl Auth {
     pub(crate) fn new(
         settings: &Settings,
         users: Box<dyn FindAccount>,
+        pool: Pool,
     ) -> Result<Auth, ServerError> {
         let admins = settings.admins.iter();
         let admins = admins.filter_map(|admin| {
@@ -110,6 +114,7 @@ impl Auth {
             persistent: sessions.persistent,
             verified: Verified::new()?,
             checks: Semaphore::new(CHECKS_AT_A_TIME),
+            pool,
         })
     }
 
@@ -154,7 +159,7 @@ impl Auth {
             let permit = self.checks.acquire().await;
             let permit = permit.map_err(Failure::internal)?;
             let (checked, given) = (stored.clone(), password.to_owned());
-            let right = blocking(move || Ok(checked.verify(&given))).await?;
+            let right = blocking(&self.pool, move || Ok(checked.verify(&given))).await?;
             drop(permit);
             if !right {
                 return Err(wrong());
@@ -265,7 +270,12 @@ mod tests {
         let hashed = password::hash("pass:word", 2).unwrap();
         let text = format!("[admins]\nadm = {hashed}\n[chttpd_auth]\nsecret = s\ntimeout = 600\n");
         let ini = Ini::parse(Path::new("t.ini"), &text).unwrap();
-        Auth::new(&Settings::read(&ini).unwrap(), Box::new(NoUsers)).unwrap()
+        Auth::new(
+            &Settings::read(&ini).unwrap(),
+            Box::new(NoUsers),
+            Pool::for_tests(1),
+        )
+        .unwrap()
     }
 
     fn headers(name: hyper::header::HeaderName, value: &str) -> HeaderMap {

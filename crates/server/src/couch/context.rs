@@ -6,7 +6,7 @@ use crate::couch::database::files as databases;
 use crate::couch::users::UserDirectory;
 use crate::couch::{AutoIndexer, Compactor, Databases};
 use crate::directory::{DATABASES, ServedDirectory};
-use crate::runtime::{Report, ServerContext};
+use crate::runtime::{Executor, Report, ServerContext};
 use crate::{Failure, ServerError, Tasks};
 use rustix::process::{Resource, getrlimit};
 use std::panic::{self, AssertUnwindSafe};
@@ -98,8 +98,13 @@ impl CouchContext {
         let databases = Databases::new(storage, options, most_open, report.clone());
         let databases = databases.map_err(|source| ServerError::Random { source })?;
         let databases = Arc::new(databases);
+        let reads = &server.executor.reads;
         Ok(CouchContext {
-            auth: Auth::new(&folder.settings, Box::new(UserDirectory::of(&databases)))?,
+            auth: Auth::new(
+                &folder.settings,
+                Box::new(UserDirectory::of(&databases, reads.clone())),
+                reads.clone(),
+            )?,
             databases,
             compactor: Arc::default(),
             auto_indexer: AutoIndexer::default(),
@@ -174,6 +179,11 @@ impl CouchContext {
     /// State that every server has, whatever it serves.
     pub(crate) fn server(&self) -> &ServerContext {
         &self.server
+    }
+
+    /// The pools of this server.
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.server.executor
     }
 
     /// Becomes `true` when the server stops: feeds then end.

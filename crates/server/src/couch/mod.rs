@@ -77,7 +77,12 @@ pub async fn route(
             }
         }
     }
-    let next = blocking(move || {
+    let executor = app.executor();
+    let pool = match target.writes(&request) {
+        true => executor.commits.clone(),
+        false => executor.reads.clone(),
+    };
+    let next = blocking(&pool, move || {
         if target == Target::Database && request.method == Method::PUT {
             return database::create(&app, &request, &user, &name).map(Next::Answered);
         }

@@ -115,6 +115,28 @@ impl Target {
         }
     }
 
+    /// Whether the request changes the database, or may do so.
+    pub fn writes(&self, request: &Request) -> bool {
+        match self {
+            Target::Update(..) => true,
+            Target::AllDocs
+            | Target::AllDocsQueries
+            | Target::DesignDocs
+            | Target::DesignDocsQueries
+            | Target::LocalDocs
+            | Target::LocalDocsQueries
+            | Target::BulkGet
+            | Target::Changes
+            | Target::RevsDiff
+            | Target::MissingRevs
+            | Target::View(..)
+            | Target::ViewQueries(..)
+            | Target::Find
+            | Target::Explain => false,
+            _ => !request.is_read(),
+        }
+    }
+
     /// Reads the decoded segments behind the database's name.
     pub fn parse(segments: &[&str]) -> Target {
         let owned = |text: &str| text.to_owned();

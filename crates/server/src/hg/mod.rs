@@ -73,7 +73,12 @@ pub(crate) async fn route(
     }
     // From here on it is read, by somebody or by nobody.
     let upload = request.upload.as_ref().map(Upload::reader);
-    blocking(move || answer(&repos, &request, &user, upload)).await
+    let executor = &repos.server().executor;
+    let pool = match Asked::of(&request, &user).writes() {
+        true => executor.pushes.clone(),
+        false => executor.reads.clone(),
+    };
+    blocking(&pool, move || answer(&repos, &request, &user, upload)).await
 }
 
 fn answer(

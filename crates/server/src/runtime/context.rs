@@ -1,6 +1,7 @@
 //! What every server has, whatever it serves.
 
 use crate::Tasks;
+use crate::runtime::Executor;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,6 +36,8 @@ pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
 /// One running server, without what it serves.
 #[derive(Debug)]
 pub(crate) struct ServerContext {
+    /// The threads that requests and background work run on.
+    pub(crate) executor: Executor,
     /// What runs for longer.
     pub(crate) tasks: Tasks,
     /// Raised when work that still runs has no more time.
@@ -45,8 +48,9 @@ pub(crate) struct ServerContext {
 }
 
 impl ServerContext {
-    pub(crate) fn new(report: Report) -> ServerContext {
+    pub(crate) fn new(executor: Executor, report: Report) -> ServerContext {
         ServerContext {
+            executor,
             tasks: Tasks::default(),
             hurry: Interrupt::default(),
             report,

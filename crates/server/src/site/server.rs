@@ -5,26 +5,27 @@ use crate::hg::RepoRegistry;
 use crate::http;
 use crate::http::handler::HttpContext;
 use crate::http::{AccessLog, Mount, Tls};
-use crate::runtime::{Report, ServerContext};
+use crate::runtime::{Executor, Report, STACK, ServerContext};
 use crate::site::Halves;
 use crate::site::Site;
 use crate::{CouchContext, LoneRepository, ServerError};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use varve_base::Interrupt;
 
-/// Stack of every thread: nested JSON and deep trees are read by recursion within limits that
-/// this covers.
-const STACK: usize = 8 << 20;
-
 /// Where one repository is served unless somebody says otherwise, as `hg serve` has it.
 const PORT: u16 = 8000;
+
+/// The most threads that read from and write to sockets, and answer from memory.
+const MOST_CONNECTION_THREADS: usize = 12;
 
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -45,6 +46,11 @@ pub fn raise_file_limit() {
         // With fewer it works too, for fewer clients.
         let _ = setrlimit(Resource::Nofile, limit);
     }
+}
+
+fn connection_threads() -> usize {
+    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+    cores.min(MOST_CONNECTION_THREADS)
 }
 
 /// What to serve.
@@ -99,7 +105,8 @@ impl Server {
     pub fn bind(options: ServeOptions) -> Result<Server, ServerError> {
         raise_file_limit();
         let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
-        let server = Arc::new(ServerContext::new(options.report.clone()));
+        let executor = Executor::new().map_err(|source| ServerError::Threads { source })?;
+        let server = Arc::new(ServerContext::new(executor, options.report.clone()));
         let context = HttpContext {
             server: Arc::clone(&server),
             mount: Mount::parse(&options.prefix),
@@ -122,6 +129,7 @@ impl Server {
         let ip = options.address.unwrap_or(ip);
         let address = SocketAddr::new(ip, options.port.unwrap_or(port));
         let runtime = Builder::new_multi_thread()
+            .worker_threads(connection_threads())
             .enable_all()
             .thread_stack_size(STACK)
             .thread_name("varve")
@@ -197,6 +205,7 @@ impl Server {
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.
         self.runtime.shutdown_timeout(UNDONE_WITHIN);
+        site.server().executor.shut_down(UNDONE_WITHIN);
         site.close();
         if let Some(log) = access {
             log.end();

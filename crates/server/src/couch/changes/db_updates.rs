@@ -123,7 +123,7 @@ pub(crate) async fn route(
     let updates = Arc::clone(app.databases.updates());
     let options = ChangesOptions::parse(&request, &updates.incarnation)?;
     let listed = Arc::clone(&app);
-    let names = blocking(move || listed.database_names()).await?;
+    let names = blocking(&app.executor().reads, move || listed.database_names()).await?;
     updates.add_all(names);
     let since = match options.since {
         Since::Update(update) => update,

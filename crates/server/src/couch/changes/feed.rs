@@ -95,7 +95,7 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
                 break;
             }
         }
-        let end = blocking(move || {
+        let end = blocking(&app.executor().reads, move || {
             let mut end = Vec::new();
             if S::HAS_LAST_LINE {
                 cursor.write_last_line(&database.documents.snapshot(), &mut end)?;
@@ -141,7 +141,7 @@ pub fn longpoll(feed: Feed) -> Answer {
                 break;
             }
         }
-        let end = blocking(move || {
+        let end = blocking(&app.executor().reads, move || {
             let mut end = Vec::new();
             cursor.write_end(&database.documents.snapshot(), &mut end)?;
             Ok(end)
@@ -161,7 +161,7 @@ async fn read(
 ) -> Result<Piece, BodyClosed> {
     let database = Arc::clone(database);
     let permit = app.databases.feed_reads().acquire().await;
-    let reading = blocking(move || {
+    let reading = blocking(&app.executor().reads, move || {
         let mut piece = Vec::new();
         let more = cursor.read(&database.documents.snapshot(), framing, &mut piece)?;
         Ok((cursor, piece, more))

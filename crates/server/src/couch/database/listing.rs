@@ -19,7 +19,8 @@ pub(crate) async fn all(
     read_only(&request)?;
     user.require_admin()?;
     let range = Range::of(&request)?;
-    let names = blocking(move || app.database_names()).await?;
+    let listed = Arc::clone(&app);
+    let names = blocking(&app.executor().reads, move || listed.database_names()).await?;
     let names = range.cut(names);
     Ok(json(&names.into_iter().map(Value::from).collect()))
 }
@@ -41,7 +42,7 @@ pub(crate) async fn info(
         read_only(&request).map_err(|_| Failure::method_not_allowed("GET,HEAD,POST"))?;
         let range = Range::of(&request)?;
         let listed = Arc::clone(&app);
-        range.cut(blocking(move || listed.database_names()).await?)
+        range.cut(blocking(&app.executor().reads, move || listed.database_names()).await?)
     };
     let mut body = b"[".to_vec();
     for (index, name) in names.iter().enumerate() {

@@ -11,20 +11,28 @@ use crate::couch::database::registry::{Databases, OpenDatabase};
 use crate::couch::users::{PREFIX, USERS};
 use crate::http::FailureKind;
 use crate::http::blocking;
+use crate::runtime::Pool;
 use crate::{CouchContext, Failure};
 
 /// The users that a server has besides its admins. Each login reads the document as it is now.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct UserDirectory(Weak<Databases>);
+#[derive(Clone, Debug)]
+pub(crate) struct UserDirectory {
+    databases: Weak<Databases>,
+    /// Where documents are read that are not in memory.
+    pool: Pool,
+}
 
 impl UserDirectory {
     /// The users among a server's databases.
-    pub(crate) fn of(databases: &Arc<Databases>) -> UserDirectory {
-        UserDirectory(Arc::downgrade(databases))
+    pub(crate) fn of(databases: &Arc<Databases>, pool: Pool) -> UserDirectory {
+        UserDirectory {
+            databases: Arc::downgrade(databases),
+            pool,
+        }
     }
 
     async fn account(&self, name: &str) -> Result<Option<Account>, Failure> {
-        let Some(databases) = self.0.upgrade() else {
+        let Some(databases) = self.databases.upgrade() else {
             return Ok(None);
         };
         if databases.if_open(USERS).is_some()
@@ -33,7 +41,8 @@ impl UserDirectory {
             return found;
         }
         let name = name.to_owned();
-        blocking(move || account(&databases, &name, ReadMode::Blocking)).await
+        let read = move || account(&databases, &name, ReadMode::Blocking);
+        blocking(&self.pool, read).await
     }
 }
 
