@@ -5,7 +5,7 @@ const STEPS: i32 = 10;
 
 /// Lets others go first: the calling thread, and those it starts, get less of the processors while
 /// somebody else wants them. There is no way back, so this is for threads that end with their work.
-pub fn give_way() {
+pub fn lower_priority() {
     // Where that is not allowed, the work is done all the same.
     let _ = rustix::process::nice(STEPS);
 }
@@ -15,11 +15,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_thread_that_gives_way_does() {
+    fn only_the_thread_that_asks_for_it_has_a_lower_priority() {
         let steps = || rustix::process::nice(0).unwrap();
         let before = steps();
         let within = std::thread::spawn(move || {
-            give_way();
+            lower_priority();
             let started = std::thread::spawn(steps).join().unwrap();
             (steps(), started)
         });

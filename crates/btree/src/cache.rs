@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Locks are per shard, so that readers seldom meet.
 const SHARDS: usize = 16;
 
-/// Which open file a node belongs to, and where it stands there.
-type Place = (u64, u64);
+/// Number of the open file, and the node's offset in it.
+type CacheKey = (u64, u64);
 
 /// A budget of memory for decoded nodes; clones share it. A server has one for all its files.
 #[derive(Clone)]
@@ -24,12 +24,12 @@ pub struct NodeCache {
 struct Shard {
     budget: usize,
     used: usize,
-    nodes: HashMap<Place, Kept>,
+    nodes: HashMap<CacheKey, CachedNode>,
     /// Every place in `nodes` once, the next to go first.
-    queue: VecDeque<Place>,
+    queue: VecDeque<CacheKey>,
 }
 
-struct Kept {
+struct CachedNode {
     node: Arc<Node>,
     memory: usize,
     used: bool,
@@ -61,38 +61,38 @@ impl NodeCache {
         self.files.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn shard(&self, (file, offset): Place) -> &Mutex<Shard> {
+    fn shard(&self, (file, offset): CacheKey) -> &Mutex<Shard> {
         let hash = (offset ^ file << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.shards[(hash >> 60) as usize % SHARDS]
     }
 
-    pub(crate) fn get(&self, place: Place) -> Option<Arc<Node>> {
+    pub(crate) fn get(&self, key: CacheKey) -> Option<Arc<Node>> {
         let mut shard = self
-            .shard(place)
+            .shard(key)
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let kept = shard.nodes.get_mut(&place)?;
+        let kept = shard.nodes.get_mut(&key)?;
         kept.used = true;
         Some(kept.node.clone())
     }
 
-    pub(crate) fn put(&self, place: Place, node: &Arc<Node>) {
+    pub(crate) fn put(&self, key: CacheKey, node: &Arc<Node>) {
         let memory = node.memory();
         let mut shard = self
-            .shard(place)
+            .shard(key)
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if memory > shard.budget || shard.nodes.contains_key(&place) {
+        if memory > shard.budget || shard.nodes.contains_key(&key) {
             return;
         }
         shard.make_room(memory);
-        let kept = Kept {
+        let kept = CachedNode {
             node: node.clone(),
             memory,
             used: false,
         };
-        shard.nodes.insert(place, kept);
-        shard.queue.push_back(place);
+        shard.nodes.insert(key, kept);
+        shard.queue.push_back(key);
         shard.used += memory;
     }
 }
@@ -100,17 +100,17 @@ impl NodeCache {
 impl Shard {
     fn make_room(&mut self, memory: usize) {
         while self.used + memory > self.budget {
-            let Some(place) = self.queue.pop_front() else {
+            let Some(key) = self.queue.pop_front() else {
                 return;
             };
-            match self.nodes.get_mut(&place) {
+            match self.nodes.get_mut(&key) {
                 Some(kept) if kept.used => {
                     kept.used = false;
-                    self.queue.push_back(place);
+                    self.queue.push_back(key);
                 }
                 Some(kept) => {
                     self.used -= kept.memory;
-                    self.nodes.remove(&place);
+                    self.nodes.remove(&key);
                 }
                 None => {}
             }

@@ -191,7 +191,7 @@ pub(crate) fn form_of(stored: &[u8]) -> ChunkForm {
 
 /// Whose chunk is read: what it may need, and where it stands, for messages.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'p> {
+pub(crate) struct ChunkContext<'p> {
     pub(crate) dictionaries: &'p Dictionaries,
     pub(crate) path: &'p Path,
     pub(crate) offset: u64,
@@ -201,11 +201,11 @@ pub(crate) struct Place<'p> {
 pub(crate) fn decode(
     stored: &[u8],
     expander: &mut Expander,
-    place: Place<'_>,
+    context: ChunkContext<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), TreeError> {
-    let (form, payload) = check(stored, (place.path, place.offset))?;
-    expand(form, payload, expander, place, out)
+    let (form, payload) = check(stored, (context.path, context.offset))?;
+    expand(form, payload, expander, context, out)
 }
 
 /// Checks head and checksum of the chunk `stored`; returns its form and its payload.
@@ -238,27 +238,27 @@ pub(crate) fn expand(
     form: ChunkForm,
     payload: &[u8],
     expander: &mut Expander,
-    place: Place<'_>,
+    context: ChunkContext<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), TreeError> {
     let done = match form {
         ChunkForm::Plain(codec) => expander.expand(codec, payload, MAX_RAW, out),
         ChunkForm::Dictionary => {
-            let known = dictionary_of(payload).and_then(|number| place.dictionaries.get(number));
+            let known = dictionary_of(payload).and_then(|number| context.dictionaries.get(number));
             let dictionary = known.ok_or_else(|| {
                 let reason = "a chunk needs a dictionary that is not there";
-                TreeError::damaged(place.path, place.offset, reason)
+                TreeError::damaged(context.path, context.offset, reason)
             })?;
             expander.expand_with(&dictionary, payload, MAX_RAW, out)
         }
         ChunkForm::Delta => {
             let reason = "a delta stands where none can be";
-            return Err(TreeError::damaged(place.path, place.offset, reason));
+            return Err(TreeError::damaged(context.path, context.offset, reason));
         }
     };
     done.map_err(|source| TreeError::Expand {
-        path: place.path.to_owned(),
-        offset: place.offset,
+        path: context.path.to_owned(),
+        offset: context.offset,
         source,
     })
 }
@@ -270,12 +270,12 @@ mod tests {
 
     fn expand(stored: &[u8]) -> Result<Vec<u8>, TreeError> {
         let mut out = Vec::new();
-        let place = Place {
+        let context = ChunkContext {
             dictionaries: &Dictionaries::default(),
             path: Path::new("f"),
             offset: 7,
         };
-        decode(stored, &mut Expander::new(), place, &mut out).map(|()| out)
+        decode(stored, &mut Expander::new(), context, &mut out).map(|()| out)
     }
 
     #[test]

@@ -12,9 +12,9 @@
 
 use crate::TreeError;
 use crate::chunk::{ChunkRef, EncodedChunk, MAX_RAW};
-use crate::pages::{Pages, Reach};
+use crate::pages::{Pages, ReadScope};
 use crate::snapshot::Snapshot;
-use crate::tally::ChunkForm;
+use crate::stats::ChunkForm;
 use varve_base::varint::{self, Reader};
 use varve_codec::{DeltaCompressor, Expander};
 
@@ -23,7 +23,7 @@ pub(crate) const DEEPEST: usize = 3;
 
 /// One chunk of those that are needed to read another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct ChainLink {
     /// Where it stands.
     pub place: ChunkRef,
     /// The how manieth delta of its base it is; 0 for a whole chunk.
@@ -31,25 +31,25 @@ pub struct Link {
 }
 
 /// What stands before the frame.
-pub(crate) struct Head {
+pub(crate) struct DeltaHead {
     pub(crate) base: ChunkRef,
     ordinal: u64,
 }
 
-impl Head {
+impl DeltaHead {
     /// Also returns the frame.
-    pub(crate) fn read(payload: &[u8]) -> Option<(Head, &[u8])> {
+    pub(crate) fn read(payload: &[u8]) -> Option<(DeltaHead, &[u8])> {
         let mut reader = Reader::new(payload);
         let offset = reader.u64()?;
         let len = reader.u32()?;
         let ordinal = reader.u64()?;
         let base = ChunkRef { offset, len };
-        Some((Head { base, ordinal }, reader.rest()))
+        Some((DeltaHead { base, ordinal }, reader.rest()))
     }
 
     /// The same for a base that stands elsewhere.
-    pub(crate) fn on(&self, base: ChunkRef) -> Head {
-        Head {
+    pub(crate) fn on(&self, base: ChunkRef) -> DeltaHead {
+        DeltaHead {
             base,
             ordinal: self.ordinal,
         }
@@ -84,7 +84,7 @@ impl EncodedChunk {
         raw: &[u8],
     ) -> Result<Option<Self>, TreeError> {
         let mut payload = Vec::new();
-        Head { base, ordinal }.put(&mut payload);
+        DeltaHead { base, ordinal }.put(&mut payload);
         let made = compressor.compress(level, text, raw, &mut payload);
         let made = made.map_err(TreeError::Compress)?;
         Ok(made.then(|| EncodedChunk::of_payload(ChunkForm::Delta, &payload)))
@@ -92,30 +92,30 @@ impl EncodedChunk {
 }
 
 impl Pages {
-    /// Appends what a delta makes of its base. Its chunk begins at the reach's limit and was
+    /// Appends what a delta makes of its base. Its chunk begins at the scope's limit and was
     /// checked before.
     pub(crate) fn expand_delta(
         &self,
         payload: &[u8],
-        reach: Reach,
+        scope: ReadScope,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
-        let mut frames = vec![(payload.to_vec(), reach.limit)];
+        let mut frames = vec![(payload.to_vec(), scope.limit)];
         let mut text = Vec::new();
         while let Some((payload, offset)) = frames.last() {
-            let Some((head, _)) = Head::read(payload) else {
+            let Some((head, _)) = DeltaHead::read(payload) else {
                 return Err(self.damaged(*offset, "a delta does not name its base"));
             };
             if frames.len() > DEEPEST {
                 return Err(self.damaged(*offset, "a delta stands on too many others"));
             }
             // A base ends before its delta begins, so no chain is a circle.
-            let (form, stored) = self.read_stored(head.base, reach.upto(*offset))?;
+            let (form, stored) = self.read_stored(head.base, scope.upto(*offset))?;
             if form == ChunkForm::Delta {
                 frames.push((stored, head.base.offset));
                 continue;
             }
-            self.expand(form, &stored, reach.upto(head.base.offset), &mut text)?;
+            self.expand(form, &stored, scope.upto(head.base.offset), &mut text)?;
             break;
         }
         self.apply(&frames, text, out)
@@ -130,7 +130,7 @@ impl Pages {
     ) -> Result<(), TreeError> {
         let mut expander = Expander::new();
         for (payload, offset) in frames.iter().rev() {
-            let frame = Head::read(payload).map_or(&[][..], |(_, frame)| frame);
+            let frame = DeltaHead::read(payload).map_or(&[][..], |(_, frame)| frame);
             let mut made = Vec::new();
             expander
                 .expand_delta(&text, frame, MAX_RAW, &mut made)
@@ -151,17 +151,17 @@ impl Snapshot {
     ///
     /// # Errors
     /// See [`Snapshot::get`].
-    pub fn chain(&self, at: ChunkRef) -> Result<Vec<Link>, TreeError> {
-        let (mut chain, mut place, mut reach) = (Vec::new(), at, self.reach());
+    pub fn chain(&self, at: ChunkRef) -> Result<Vec<ChainLink>, TreeError> {
+        let (mut chain, mut place, mut scope) = (Vec::new(), at, self.scope());
         loop {
-            let (form, payload) = self.pages.read_stored(place, reach)?;
+            let (form, payload) = self.pages.read_stored(place, scope)?;
             let head = match form {
-                ChunkForm::Delta => Head::read(&payload).map(|(head, _)| head),
+                ChunkForm::Delta => DeltaHead::read(&payload).map(|(head, _)| head),
                 _ => None,
             };
             let ordinal = head.as_ref().map_or(0, |head| head.ordinal);
-            chain.push(Link { place, ordinal });
-            reach = reach.upto(place.offset);
+            chain.push(ChainLink { place, ordinal });
+            scope = scope.upto(place.offset);
             match head {
                 Some(head) if chain.len() <= DEEPEST => place = head.base,
                 Some(_) => {

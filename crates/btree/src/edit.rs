@@ -11,11 +11,11 @@ use crate::transaction::Transaction;
 use std::sync::Arc;
 
 /// A key with its new value, or without one to remove it.
-pub(crate) type Change<'a> = (&'a [u8], Option<&'a [u8]>);
+pub(crate) type BatchEntry<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// What takes the place of a node.
-struct Edited {
-    /// At the level of the old node; none if nothing is left of it.
+/// The nodes that replace a node.
+struct Replacement {
+    /// At the level of the old node; empty if all its items are gone.
     nodes: Vec<Node>,
     /// Whether new keys came behind all old ones only.
     in_order: bool,
@@ -24,7 +24,7 @@ struct Edited {
 }
 
 /// A child of an inner node that is being remade.
-enum Piece {
+enum ChildEdit {
     /// The old child with this index.
     Kept(usize),
     /// A new node, and whether it is what a removal left over.
@@ -36,7 +36,7 @@ pub(crate) fn apply(
     writer: &mut Transaction<'_>,
     tree: usize,
     root: &Root,
-    changes: &[Change<'_>],
+    changes: &[BatchEntry<'_>],
 ) -> Result<Root, TreeError> {
     let old = match root.node {
         Some(at) => writer.node(at, root.level, root.count)?,
@@ -49,8 +49,8 @@ pub(crate) fn apply(
 }
 
 /// Builds levels above `edited` until one node is left, and drops roots with a single child.
-fn grow(writer: &mut Transaction<'_>, tree: usize, edited: Edited) -> Result<Root, TreeError> {
-    let Edited {
+fn grow(writer: &mut Transaction<'_>, tree: usize, edited: Replacement) -> Result<Root, TreeError> {
+    let Replacement {
         mut nodes,
         in_order,
         ..
@@ -95,16 +95,16 @@ fn edit(
     writer: &mut Transaction<'_>,
     tree: usize,
     node: &Arc<Node>,
-    changes: &[Change<'_>],
-) -> Result<Option<Edited>, TreeError> {
+    changes: &[BatchEntry<'_>],
+) -> Result<Option<Replacement>, TreeError> {
     match node.level() {
         0 => Ok(edit_leaf(node, changes)),
         _ => edit_inner(writer, tree, node, changes),
     }
 }
 
-fn edit_leaf(old: &Node, changes: &[Change<'_>]) -> Option<Edited> {
-    let bytes = |&(key, value): &Change<'_>| key.len() + value.map_or(0, <[u8]>::len);
+fn edit_leaf(old: &Node, changes: &[BatchEntry<'_>]) -> Option<Replacement> {
+    let bytes = |&(key, value): &BatchEntry<'_>| key.len() + value.map_or(0, <[u8]>::len);
     let mut new = Node::in_place_of(old, changes.len(), changes.iter().map(bytes).sum());
     let mut from = 0;
     let mut changed = false;
@@ -124,7 +124,7 @@ fn edit_leaf(old: &Node, changes: &[Change<'_>]) -> Option<Edited> {
         };
     }
     (from..old.len()).for_each(|index| new.push_from(old, index));
-    changed.then(|| Edited {
+    changed.then(|| Replacement {
         shrunk: new.cost() < old.cost(),
         nodes: new.split(in_order),
         in_order,
@@ -135,8 +135,8 @@ fn edit_inner(
     writer: &mut Transaction<'_>,
     tree: usize,
     old: &Arc<Node>,
-    changes: &[Change<'_>],
-) -> Result<Option<Edited>, TreeError> {
+    changes: &[BatchEntry<'_>],
+) -> Result<Option<Replacement>, TreeError> {
     let mut pieces = Vec::with_capacity(old.len() + 8);
     let (mut rest, mut changed, mut in_order) = (changes, false, true);
     for index in 0..old.len() {
@@ -155,7 +155,7 @@ fn edit_inner(
             }
         };
         let Some(edited) = edited else {
-            pieces.push(Piece::Kept(index));
+            pieces.push(ChildEdit::Kept(index));
             continue;
         };
         changed = true;
@@ -165,7 +165,7 @@ fn edit_inner(
             edited
                 .nodes
                 .into_iter()
-                .map(|node| Piece::Fresh(node, shrunk)),
+                .map(|node| ChildEdit::Fresh(node, shrunk)),
         );
     }
     if !changed {
@@ -176,11 +176,11 @@ fn edit_inner(
     let mut new = Node::in_place_of(old, more, more * NEW_CHILD);
     for piece in pieces {
         match piece {
-            Piece::Kept(index) => new.push_from(old, index),
-            Piece::Fresh(node, _) => writer.write_node(tree, node, &mut new)?,
+            ChildEdit::Kept(index) => new.push_from(old, index),
+            ChildEdit::Fresh(node, _) => writer.write_node(tree, node, &mut new)?,
         }
     }
-    Ok(Some(Edited {
+    Ok(Some(Replacement {
         shrunk: new.cost() < old.cost(),
         nodes: new.split(in_order),
         in_order,
@@ -192,19 +192,19 @@ fn edit_inner(
 fn join_small(
     writer: &Transaction<'_>,
     old: &Arc<Node>,
-    pieces: Vec<Piece>,
-) -> Result<Vec<Piece>, TreeError> {
+    pieces: Vec<ChildEdit>,
+) -> Result<Vec<ChildEdit>, TreeError> {
     let is_small =
-        |piece: &Piece| matches!(piece, Piece::Fresh(node, true) if node.cost() < MIN_NODE);
+        |piece: &ChildEdit| matches!(piece, ChildEdit::Fresh(node, true) if node.cost() < MIN_NODE);
     if !pieces.iter().any(is_small) {
         return Ok(pieces);
     }
-    let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut joined: Vec<ChildEdit> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match joined.last_mut() {
             Some(last) if is_small(last) || is_small(&piece) => {
                 match join(writer, old, last, &piece)? {
-                    Some(both) => *last = Piece::Fresh(both, true),
+                    Some(both) => *last = ChildEdit::Fresh(both, true),
                     None => joined.push(piece),
                 }
             }
@@ -217,12 +217,12 @@ fn join_small(
 fn join(
     writer: &Transaction<'_>,
     old: &Arc<Node>,
-    first: &Piece,
-    second: &Piece,
+    first: &ChildEdit,
+    second: &ChildEdit,
 ) -> Result<Option<Node>, TreeError> {
-    let load = |piece: &Piece| match piece {
-        Piece::Kept(index) => writer.child_node(old, old.child(*index)),
-        Piece::Fresh(node, _) => Ok(Arc::new(node.clone())),
+    let load = |piece: &ChildEdit| match piece {
+        ChildEdit::Kept(index) => writer.child_node(old, old.child(*index)),
+        ChildEdit::Fresh(node, _) => Ok(Arc::new(node.clone())),
     };
     let (first, second) = (load(first)?, load(second)?);
     if first.cost() + second.cost() > MAX_NODE {

@@ -42,7 +42,7 @@ pub enum TreeError {
         /// How many trees were asked for.
         expected_trees: usize,
     },
-    /// The file's creation was cut short: it holds no commit, so nobody was ever told that it is there.
+    /// The file's creation was cut short: it holds no commit, so no caller was told that it exists.
     #[error("{path} was never finished: it holds no commit", path = path.display())]
     Unfinished {
         /// Which file.

@@ -3,10 +3,10 @@
 use crate::chunk::ChunkRef;
 use crate::commit::{self, Commit, Root};
 use crate::header::{HEADER_LEN, Header};
-use crate::holes::Shown;
+use crate::holes::LiveCommits;
 use crate::pages::{NodeSource, Pages};
 use crate::reducer::Reducer;
-use crate::snapshot::{Snapshot, State};
+use crate::snapshot::{CommitState, Snapshot};
 use crate::transaction::Transaction;
 use crate::{NodeCache, TreeError, recover};
 use std::fmt;
@@ -48,7 +48,7 @@ pub struct Sizes {
     pub roots: u64,
 }
 
-/// What opening found that is not as it was written.
+/// Deviations that opening found and went around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Length in bytes of the torn append behind the newest whole commit, which is ignored; usually 0.
@@ -57,7 +57,7 @@ pub struct Recovery {
     pub is_header_damaged: bool,
 }
 
-/// What the writer keeps from transaction to transaction.
+/// State that the writer keeps between transactions.
 pub(crate) struct Writer {
     pub(crate) compressor: Compressor,
     pub(crate) buffer: Vec<u8>,
@@ -76,12 +76,12 @@ pub(crate) struct Writer {
 /// An open file. Share it behind an [`Arc`]; snapshots outlive it.
 pub struct TreeFile {
     pub(crate) pages: Arc<Pages>,
-    newest: RwLock<Arc<State>>,
+    newest: RwLock<Arc<CommitState>>,
     /// `None` if open for reading only.
     writer: Option<Mutex<Writer>>,
     recovery: Recovery,
-    /// The commits that somebody may still read.
-    pub(crate) shown: Shown,
+    /// The commits that readers may still have.
+    pub(crate) live_commits: LiveCommits,
 }
 
 impl fmt::Debug for TreeFile {
@@ -137,12 +137,12 @@ impl TreeFile {
         let folder = path.parent().unwrap_or(Path::new(""));
         file.append(&bytes)
             .and_then(|_| file.sync())
-            .and_then(|()| storage.sync_folder(folder))
+            .and_then(|()| storage.sync_directory(folder))
             .inspect_err(|_| {
-                // Nobody was told of the file; if this fails as well, opening says "unfinished".
+                // The file was not announced; if this fails as well, opening reports it as unfinished.
                 let _ = storage.remove(path);
             })?;
-        let state = State { commit, at, end };
+        let state = CommitState { commit, at, end };
         TreeFile::make(file, header, options, state, Some(end), Recovery::default())
     }
 
@@ -172,8 +172,8 @@ impl TreeFile {
         options: Options,
     ) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Read)?;
-        // Who writes to it knows nothing of these readers.
-        file.keep_whole()?;
+        // Another process may write to the file and does not know of these readers.
+        file.pin()?;
         let (header, state, recovery) = examine(file.as_ref(), &options)?;
         TreeFile::make(file, header, options, state, None, recovery)
     }
@@ -190,7 +190,7 @@ impl TreeFile {
         options: Options,
     ) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Read)?;
-        file.keep_whole()?;
+        file.pin()?;
         let (header, is_header_damaged) = identify(file.as_ref(), &options)?;
         let len = file.len()?;
         let whole = newest(file.as_ref(), &header, len);
@@ -206,13 +206,13 @@ impl TreeFile {
         };
         let opened = TreeFile::make(file, header, options, state, None, recovery)?;
         if let Some(older) = older {
-            opened.take_roots(older);
+            opened.use_older_roots(older);
         }
         Ok(opened)
     }
 
     /// Gives trees whose root cannot be read the one that they had in an older commit.
-    fn take_roots(&self, older: State) {
+    fn use_older_roots(&self, older: CommitState) {
         let snapshot = self.snapshot();
         let mut commit = snapshot.state.commit.clone();
         for (root, older) in commit.roots.iter_mut().zip(older.commit.roots) {
@@ -221,7 +221,7 @@ impl TreeFile {
             }
         }
         let (at, end) = (snapshot.state.at, snapshot.state.end);
-        self.publish(State { commit, at, end });
+        self.publish(CommitState { commit, at, end });
     }
 
     /// Kind and number of trees of the tree file at `path`; `None` if something else is there.
@@ -245,7 +245,7 @@ impl TreeFile {
         file: Arc<dyn StorageFile>,
         header: Header,
         options: Options,
-        state: State,
+        state: CommitState,
         durable: Option<u64>,
         recovery: Recovery,
     ) -> Result<Self, TreeError> {
@@ -262,8 +262,8 @@ impl TreeFile {
         };
         let writer = durable.map(writer).transpose()?;
         let number = options.cache.new_file();
-        let (state, shown) = (Arc::new(state), Shown::default());
-        shown.add(&state);
+        let (state, live_commits) = (Arc::new(state), LiveCommits::default());
+        live_commits.add(&state);
         Ok(TreeFile {
             pages: Arc::new(Pages {
                 file,
@@ -272,12 +272,12 @@ impl TreeFile {
                 cache: options.cache,
                 number,
                 dictionaries: Arc::default(),
-                ahead: None,
+                readahead: None,
             }),
             newest: RwLock::new(state),
             writer,
             recovery,
-            shown,
+            live_commits,
         })
     }
 
@@ -299,9 +299,9 @@ impl TreeFile {
         }
     }
 
-    pub(crate) fn publish(&self, state: State) -> Snapshot {
+    pub(crate) fn publish(&self, state: CommitState) -> Snapshot {
         let state = Arc::new(state);
-        self.shown.add(&state);
+        self.live_commits.add(&state);
         *self.newest.write().unwrap_or_else(PoisonError::into_inner) = state;
         self.snapshot()
     }
@@ -336,8 +336,7 @@ impl TreeFile {
         Ok(self.pages.file.len()?)
     }
 
-    /// Has the disk write what a long transaction has appended so far, so that less is left for
-    /// its commit. After a failure the transaction must not be committed: the next sync may say
+    /// Syncs the bytes that a long transaction has appended so far, so that its commit syncs less. After a failure the transaction must not be committed: the next sync may say
     /// nothing of what was lost.
     ///
     /// # Errors
@@ -346,7 +345,7 @@ impl TreeFile {
         Ok(self.pages.file.sync()?)
     }
 
-    /// Removes what a failed transaction left. After a failed sync the system may have dropped
+    /// Removes the bytes of a failed transaction. After a failed sync the system may have dropped
     /// bytes that it still shows, so commits that were not synced before are written once more.
     fn repair(&self, writer: &mut MutexGuard<'_, Writer>) -> Result<(), TreeError> {
         let file = &self.pages.file;
@@ -389,7 +388,7 @@ impl TreeFile {
 fn examine(
     file: &dyn StorageFile,
     options: &Options,
-) -> Result<(Header, State, Recovery), TreeError> {
+) -> Result<(Header, CommitState, Recovery), TreeError> {
     let (header, is_header_damaged) = identify(file, options)?;
     let len = file.len()?;
     let state = newest(file, &header, len)?;
@@ -415,7 +414,7 @@ fn identify(file: &dyn StorageFile, options: &Options) -> Result<(Header, bool),
     Ok((header, is_damaged))
 }
 
-fn newest(file: &dyn StorageFile, header: &Header, len: u64) -> Result<State, TreeError> {
+fn newest(file: &dyn StorageFile, header: &Header, len: u64) -> Result<CommitState, TreeError> {
     let state = recover::newest_commit(file, header, len)?;
     let roots = &state.commit.roots;
     let outside = |at: ChunkRef| at.end().is_none_or(|end| end > state.at);

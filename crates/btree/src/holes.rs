@@ -1,16 +1,15 @@
-//! Holes: room in the middle of a file that is given back to the system once nobody needs what was
-//! there.
+//! Hole punching: the room of bytes in the middle of a file that no reader needs any more is given
+//! back to the file system.
 //!
 //! ```text
 //! | needed | not needed | needed | needed by few      | needed | … | newest commits        |
 //!                                          moved behind all others, by a commit  ->  |  c  |
 //! | needed |    hole    | needed |        hole        | needed | … | newest commits  |  c  |
 //! ```
-//! What must not be in a hole: anything that the newest commit refers to; anything that a commit
-//! refers to which somebody still reads; anything that a transaction to come takes over from such a
-//! commit. So nodes are moved ([`Transaction::move_nodes`]), others' references are refused from then
+//! A hole must not have anything that the newest commit refers to, that a commit refers to which a
+//! reader still has, or that a transaction to come takes over from such a commit. So nodes are moved ([`Transaction::move_nodes`]), others' references are refused from then
 //! on ([`Transaction::refuse_older`], [`Transaction::accepts`]), and when the last snapshot of the
-//! time before is dropped, holes may be made ([`TreeFile::make_hole`]).
+//! time before is dropped, holes may be made ([`TreeFile::punch_hole`]).
 
 use crate::TreeError;
 use crate::chunk::ChunkRef;
@@ -18,42 +17,42 @@ use crate::commit::Root;
 use crate::file::TreeFile;
 use crate::node::{Child, Node};
 use crate::pages::NodeSource;
-use crate::snapshot::{Snapshot, State};
+use crate::snapshot::{CommitState, Snapshot};
 use crate::transaction::Transaction;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use varve_base::Hole;
 
-/// The commits of one open file that somebody may read.
+/// The commits of one open file that readers may have.
 #[derive(Debug, Default)]
-pub(crate) struct Shown {
-    states: Mutex<List>,
+pub(crate) struct LiveCommits {
+    states: Mutex<CommitList>,
     /// Commits before this position are not to be taken over from any more.
     floor: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct List {
-    states: Vec<Weak<State>>,
-    /// How many are worth a look for those that are gone.
-    look: usize,
+struct CommitList {
+    states: Vec<Weak<CommitState>>,
+    /// Length at which the list is next searched for dropped commits.
+    sweep_at: usize,
 }
 
-/// Fewer commits are not worth it.
-const LOOK: usize = 64;
+/// Shorter lists are not searched.
+const MIN_SWEEP: usize = 64;
 
-impl Shown {
-    pub(crate) fn add(&self, state: &Arc<State>) {
+impl LiveCommits {
+    pub(crate) fn add(&self, state: &Arc<CommitState>) {
         let mut list = self.states.lock().unwrap_or_else(PoisonError::into_inner);
-        if list.states.len() >= list.look {
+        if list.states.len() >= list.sweep_at {
             list.states.retain(|state| state.strong_count() > 0);
-            list.look = LOOK.max(2 * list.states.len());
+            list.sweep_at = MIN_SWEEP.max(2 * list.states.len());
         }
         list.states.push(Arc::downgrade(state));
     }
 
-    /// Position of the oldest commit that somebody reads.
+    /// Position of the oldest commit that a reader has.
     fn oldest(&self) -> Option<u64> {
         let list = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let alive = list.states.iter().filter_map(Weak::upgrade);
@@ -62,29 +61,30 @@ impl Shown {
 }
 
 impl TreeFile {
-    /// Whether somebody reads a commit from before the last [`Transaction::refuse_older`].
+    /// Whether a reader has a commit from before the last [`Transaction::refuse_older`].
     pub fn has_older_readers(&self) -> bool {
-        let floor = self.shown.floor.load(Ordering::Acquire);
-        self.shown.oldest().is_some_and(|oldest| oldest < floor)
+        let floor = self.live_commits.floor.load(Ordering::Acquire);
+        self.live_commits
+            .oldest()
+            .is_some_and(|oldest| oldest < floor)
     }
 
-    /// Gives room back to the system. Nothing in it may be needed by commits from the last
-    /// [`Transaction::refuse_older`] on. It is in use while somebody reads an older commit, here or
-    /// in another process.
+    /// Punches a hole. Commits from the last [`Transaction::refuse_older`] on must not need anything in
+    /// it. [`Hole::InUse`] while a reader, here or in another process, has an older commit.
     ///
     /// # Errors
     /// What the storage answers.
-    pub fn make_hole(&self, bytes: Range<u64>) -> Result<Hole, TreeError> {
-        let floor = self.shown.floor.load(Ordering::Acquire);
+    pub fn punch_hole(&self, bytes: Range<u64>) -> Result<Hole, TreeError> {
+        let floor = self.live_commits.floor.load(Ordering::Acquire);
         if bytes.end > floor || self.has_older_readers() {
             return Ok(Hole::InUse);
         }
-        Ok(self.pages.file.give_back(bytes)?)
+        Ok(self.pages.file.punch_hole(bytes)?)
     }
 }
 
 /// A walk that moves nodes.
-struct Walk<'w> {
+struct MoveWalk<'w> {
     tree: usize,
     is_moved: &'w dyn Fn(ChunkRef) -> bool,
     from: Option<&'w [u8]>,
@@ -113,7 +113,7 @@ impl Transaction<'_> {
         let Some(at) = root.node else {
             return Ok(None);
         };
-        let mut walk = Walk {
+        let mut walk = MoveWalk {
             tree,
             is_moved,
             from,
@@ -143,7 +143,7 @@ impl Transaction<'_> {
     /// An inner node with the new places of its children; `None` if it can stay as it is.
     fn move_below(
         &mut self,
-        walk: &mut Walk<'_>,
+        walk: &mut MoveWalk<'_>,
         node: &Node,
         is_moved: bool,
     ) -> Result<Option<Node>, TreeError> {
@@ -172,7 +172,7 @@ impl Transaction<'_> {
     /// Moves a child, or what is below it, and enters it into its new parent.
     fn move_child(
         &mut self,
-        walk: &mut Walk<'_>,
+        walk: &mut MoveWalk<'_>,
         parent: &Node,
         child: Child,
         new: &mut Node,
@@ -204,13 +204,16 @@ impl Transaction<'_> {
     /// From now on nothing may be taken over from a commit before the one that this transaction makes.
     pub fn refuse_older(&self) {
         let position = self.base().position();
-        self.file.shown.floor.store(position + 1, Ordering::Release);
+        self.file
+            .live_commits
+            .floor
+            .store(position + 1, Ordering::Release);
     }
 
     /// Whether places that `source` knows mean something here: it is of this file, and not from
     /// before the last [`Transaction::refuse_older`].
     pub fn accepts(&self, source: &Snapshot) -> bool {
-        let floor = self.file.shown.floor.load(Ordering::Acquire);
+        let floor = self.file.live_commits.floor.load(Ordering::Acquire);
         self.base().is_same_file(source) && source.position() >= floor
     }
 }

@@ -1,11 +1,11 @@
 //! Reading chunks and nodes of an open file.
 
 use crate::TreeError;
-use crate::ahead::Ahead;
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef};
 use crate::dictionaries::Dictionaries;
 use crate::header::{HEADER_LEN, Header};
 use crate::node::{Child, Node};
+use crate::readahead::Readahead;
 use crate::reducer::Reducer;
 use crate::{ChunkForm, NodeCache, commit::Root};
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use varve_base::{ReadMode, StorageFile};
 use varve_codec::Expander;
 
-/// What all snapshots and the writer of one open file share.
+/// State that all snapshots and the writer of one open file share.
 pub(crate) struct Pages {
     pub(crate) file: Arc<dyn StorageFile>,
     pub(crate) header: Header,
@@ -23,27 +23,27 @@ pub(crate) struct Pages {
     /// The file's number in the cache.
     pub(crate) number: u64,
     pub(crate) dictionaries: Arc<Dictionaries>,
-    /// For a reader who goes on from chunk to chunk.
-    pub(crate) ahead: Option<Ahead>,
+    /// Set for a reader that reads chunks about in file order.
+    pub(crate) readahead: Option<Readahead>,
 }
 
 /// How far into a file a reader may look, and whether it may wait for the disk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reach {
+pub(crate) struct ReadScope {
     /// Everything that is read ends here or before.
     pub(crate) limit: u64,
     pub(crate) mode: ReadMode,
 }
 
-impl Reach {
-    pub(crate) fn blocking(limit: u64) -> Reach {
+impl ReadScope {
+    pub(crate) fn blocking(limit: u64) -> ReadScope {
         let mode = ReadMode::Blocking;
-        Reach { limit, mode }
+        ReadScope { limit, mode }
     }
 
     /// The same mode with another limit.
-    pub(crate) fn upto(self, limit: u64) -> Reach {
-        Reach { limit, ..self }
+    pub(crate) fn upto(self, limit: u64) -> ReadScope {
+        ReadScope { limit, ..self }
     }
 }
 
@@ -59,10 +59,10 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Buffers that grew longer than this are given back.
+/// In bytes: buffers that grew longer are freed.
 const KEEP: usize = 1 << 20;
 
-/// Something that finds nodes: a snapshot's file, or a transaction with its unwritten bytes.
+/// Finds nodes: a snapshot in its file, a transaction in its buffered bytes too.
 pub(crate) trait NodeSource {
     fn pages(&self) -> &Pages;
 
@@ -88,8 +88,8 @@ impl Pages {
         self.file.path()
     }
 
-    fn place(&self, offset: u64) -> chunk::Place<'_> {
-        chunk::Place {
+    fn context(&self, offset: u64) -> chunk::ChunkContext<'_> {
+        chunk::ChunkContext {
             dictionaries: &self.dictionaries,
             path: self.path(),
             offset,
@@ -110,11 +110,11 @@ impl Pages {
         Err(TreeError::NoTree { path, tree, trees })
     }
 
-    /// Appends the content of the chunk to `out`. Chunks end before the reach's limit.
+    /// Appends the content of the chunk to `out`. Chunks end before the scope's limit.
     pub(crate) fn read_chunk(
         &self,
         at: ChunkRef,
-        reach: Reach,
+        scope: ReadScope,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         let mut take = |stored: &[u8], expander: &mut Expander| match chunk::check(
@@ -123,20 +123,20 @@ impl Pages {
         )? {
             (ChunkForm::Delta, payload) => Ok(Some(payload.to_vec())),
             (form, payload) => {
-                chunk::expand(form, payload, expander, self.place(at.offset), out)?;
+                chunk::expand(form, payload, expander, self.context(at.offset), out)?;
                 Ok(None)
             }
         };
-        let delta = match self.ahead.as_ref().and_then(Ahead::window) {
+        let delta = match self.readahead.as_ref().and_then(Readahead::window) {
             Some(mut window) => {
-                self.check_place(at, reach.limit)?;
-                let stored = window.chunk(&*self.file, at, reach)?;
+                self.check_place(at, scope.limit)?;
+                let stored = window.chunk(&*self.file, at, scope)?;
                 SCRATCH.with_borrow_mut(|scratch| take(stored, &mut scratch.expander))?
             }
-            None => self.with_stored(at, reach, |stored, expander, _| take(stored, expander))?,
+            None => self.with_stored(at, scope, |stored, expander, _| take(stored, expander))?,
         };
         match delta {
-            Some(payload) => self.expand_delta(&payload, reach.upto(at.offset), out),
+            Some(payload) => self.expand_delta(&payload, scope.upto(at.offset), out),
             None => Ok(()),
         }
     }
@@ -145,9 +145,9 @@ impl Pages {
     pub(crate) fn read_stored(
         &self,
         at: ChunkRef,
-        reach: Reach,
+        scope: ReadScope,
     ) -> Result<(ChunkForm, Vec<u8>), TreeError> {
-        self.with_stored(at, reach, |stored, _, _| {
+        self.with_stored(at, scope, |stored, _, _| {
             let (form, payload) = chunk::check(stored, (self.path(), at.offset))?;
             Ok((form, payload.to_vec()))
         })
@@ -161,24 +161,24 @@ impl Pages {
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         let (form, payload) = chunk::check(stored, (self.path(), offset))?;
-        self.expand(form, payload, Reach::blocking(offset), out)
+        self.expand(form, payload, ReadScope::blocking(offset), out)
     }
 
-    /// Appends what a payload expands to. Its chunk begins at the reach's limit and was checked
-    /// before; the chunks that it is a delta of are read as the reach allows.
+    /// Appends what a payload expands to. Its chunk begins at the scope's limit and was checked
+    /// before; the chunks that it is a delta of are read as the scope allows.
     pub(crate) fn expand(
         &self,
         form: ChunkForm,
         payload: &[u8],
-        reach: Reach,
+        scope: ReadScope,
         out: &mut Vec<u8>,
     ) -> Result<(), TreeError> {
         if form == ChunkForm::Delta {
-            return self.expand_delta(payload, reach, out);
+            return self.expand_delta(payload, scope, out);
         }
         SCRATCH.with_borrow_mut(|scratch| {
-            let place = self.place(reach.limit);
-            chunk::expand(form, payload, &mut scratch.expander, place, out)
+            let context = self.context(scope.limit);
+            chunk::expand(form, payload, &mut scratch.expander, context, out)
         })
     }
 
@@ -189,10 +189,10 @@ impl Pages {
 
     /// The same pages for a reader that reads chunks about in their order.
     pub(crate) fn in_order(&self) -> Pages {
-        self.with(self.cache.clone(), Some(Ahead::default()))
+        self.with(self.cache.clone(), Some(Readahead::default()))
     }
 
-    fn with(&self, cache: NodeCache, ahead: Option<Ahead>) -> Pages {
+    fn with(&self, cache: NodeCache, readahead: Option<Readahead>) -> Pages {
         Pages {
             file: self.file.clone(),
             header: self.header,
@@ -200,13 +200,13 @@ impl Pages {
             cache,
             number: self.number,
             dictionaries: self.dictionaries.clone(),
-            ahead,
+            readahead,
         }
     }
 
     /// A node from the file, past the cache.
-    pub(crate) fn read_node(&self, at: ChunkRef, reach: Reach) -> Result<Node, TreeError> {
-        self.with_stored(at, reach, |stored, expander, raw| {
+    pub(crate) fn read_node(&self, at: ChunkRef, scope: ReadScope) -> Result<Node, TreeError> {
+        self.with_stored(at, scope, |stored, expander, raw| {
             self.decode_node(stored, at.offset, expander, raw)
         })
     }
@@ -215,9 +215,9 @@ impl Pages {
     pub(crate) fn read_node_form(
         &self,
         at: ChunkRef,
-        reach: Reach,
+        scope: ReadScope,
     ) -> Result<(Node, ChunkForm), TreeError> {
-        self.with_stored(at, reach, |stored, expander, raw| {
+        self.with_stored(at, scope, |stored, expander, raw| {
             let node = self.decode_node(stored, at.offset, expander, raw)?;
             Ok((node, chunk::form_of(stored)))
         })
@@ -239,7 +239,7 @@ impl Pages {
         raw: &mut Vec<u8>,
     ) -> Result<Node, TreeError> {
         raw.clear();
-        chunk::decode(stored, expander, self.place(offset), raw)?;
+        chunk::decode(stored, expander, self.context(offset), raw)?;
         let node = Node::decode(raw).map_err(|reason| self.damaged(offset, reason));
         raw.shrink_to(KEEP);
         node
@@ -257,10 +257,10 @@ impl Pages {
     fn with_stored<T>(
         &self,
         at: ChunkRef,
-        reach: Reach,
+        scope: ReadScope,
         decode: impl FnOnce(&[u8], &mut Expander, &mut Vec<u8>) -> Result<T, TreeError>,
     ) -> Result<T, TreeError> {
-        self.check_place(at, reach.limit)?;
+        self.check_place(at, scope.limit)?;
         SCRATCH.with_borrow_mut(|scratch| {
             let Scratch {
                 expander,
@@ -269,7 +269,7 @@ impl Pages {
             } = scratch;
             // The limit is within the file, so this is no claim.
             stored.resize(at.len as usize, 0);
-            self.file.read_exact_by(reach.mode, at.offset, stored)?;
+            self.file.read_exact_by(scope.mode, at.offset, stored)?;
             let done = decode(stored, expander, raw);
             stored.truncate(KEEP);
             stored.shrink_to(KEEP);

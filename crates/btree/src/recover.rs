@@ -10,7 +10,7 @@
 use crate::TreeError;
 use crate::commit::{ALIGN, Commit, HEAD_LEN, Head, MAGIC};
 use crate::header::{HEADER_LEN, Header};
-use crate::snapshot::State;
+use crate::snapshot::CommitState;
 use varve_base::StorageFile;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -24,20 +24,20 @@ const MAX_TRIES: usize = 64;
 
 /// A record's head and where it stands.
 #[derive(Clone, Copy)]
-struct Found {
+struct RecordHead {
     at: u64,
     head: Head,
 }
 
-impl Found {
+impl RecordHead {
     fn end(&self) -> u64 {
         self.at.saturating_add(u64::from(self.head.len))
     }
 }
 
-/// What looking at a candidate and its predecessors gave.
+/// Outcome of checking a candidate and its predecessors.
 enum Verdict {
-    Newest(State),
+    Newest(CommitState),
     /// None of the commits from this position on is whole.
     BrokenFrom(u64),
 }
@@ -47,7 +47,7 @@ pub(crate) fn newest_commit(
     file: &dyn StorageFile,
     header: &Header,
     len: u64,
-) -> Result<State, TreeError> {
+) -> Result<CommitState, TreeError> {
     let mut upto = len;
     let mut durable = None;
     let mut tries = 0;
@@ -74,7 +74,7 @@ pub(crate) fn newest_record(
     file: &dyn StorageFile,
     header: &Header,
     len: u64,
-) -> Result<Option<State>, TreeError> {
+) -> Result<Option<CommitState>, TreeError> {
     let mut upto = len;
     for _ in 0..MAX_TRIES {
         let Some(found) = last_head(file, header, upto)? else {
@@ -84,7 +84,7 @@ pub(crate) fn newest_record(
         if end <= len
             && let Some(commit) = body_of(file, found)?
         {
-            return Ok(Some(State { commit, at, end }));
+            return Ok(Some(CommitState { commit, at, end }));
         }
         upto = at;
     }
@@ -96,7 +96,7 @@ fn last_head(
     file: &dyn StorageFile,
     header: &Header,
     upto: u64,
-) -> Result<Option<Found>, TreeError> {
+) -> Result<Option<RecordHead>, TreeError> {
     let first = (HEADER_LEN as u64).next_multiple_of(ALIGN);
     let mut end = upto - upto % ALIGN;
     let mut step = FIRST_BLOCK;
@@ -115,7 +115,7 @@ fn last_head(
                 .first_chunk()
                 .and_then(|bytes| Head::decode(bytes, header, at));
             if let Some(head) = head {
-                return Ok(Some(Found { at, head }));
+                return Ok(Some(RecordHead { at, head }));
             }
         }
         end = start;
@@ -126,7 +126,7 @@ fn last_head(
 fn judge(
     file: &dyn StorageFile,
     header: &Header,
-    found: Found,
+    found: RecordHead,
     len: u64,
 ) -> Result<Verdict, TreeError> {
     let mut chain = vec![found];
@@ -142,7 +142,7 @@ fn judge(
     for found in chain.into_iter().rev() {
         match whole(file, found, len)? {
             Some(commit) => {
-                newest = Some(State {
+                newest = Some(CommitState {
                     commit,
                     at: found.at,
                     end: found.end(),
@@ -161,19 +161,19 @@ fn judge(
 fn predecessor(
     file: &dyn StorageFile,
     header: &Header,
-    found: Found,
-) -> Result<Option<Found>, TreeError> {
+    found: RecordHead,
+) -> Result<Option<RecordHead>, TreeError> {
     let at = found.head.previous;
     let mut bytes = [0; HEAD_LEN];
     if at < HEADER_LEN as u64 || file.read_at(at, &mut bytes)? < HEAD_LEN {
         return Ok(None);
     }
-    let previous = Head::decode(&bytes, header, at).map(|head| Found { at, head });
+    let previous = Head::decode(&bytes, header, at).map(|head| RecordHead { at, head });
     Ok(previous.filter(|previous| previous.end() == found.head.span))
 }
 
 /// The commit, if its body and all bytes of its span have the right checksums.
-fn whole(file: &dyn StorageFile, found: Found, len: u64) -> Result<Option<Commit>, TreeError> {
+fn whole(file: &dyn StorageFile, found: RecordHead, len: u64) -> Result<Option<Commit>, TreeError> {
     if found.end() > len {
         return Ok(None);
     }
@@ -193,7 +193,7 @@ fn whole(file: &dyn StorageFile, found: Found, len: u64) -> Result<Option<Commit
 }
 
 /// The commit of a record that ends within the file.
-fn body_of(file: &dyn StorageFile, found: Found) -> Result<Option<Commit>, TreeError> {
+fn body_of(file: &dyn StorageFile, found: RecordHead) -> Result<Option<Commit>, TreeError> {
     // The length is at most MAX_RECORD and within the file.
     let body_len = found.head.len as usize - HEAD_LEN;
     let body = file.read_vec(found.at + HEAD_LEN as u64, body_len)?;

@@ -4,7 +4,7 @@ use crate::TreeError;
 use crate::chunk::ChunkRef;
 use crate::commit::{Commit, Root};
 use crate::node::Node;
-use crate::pages::{NodeSource, Pages, Reach};
+use crate::pages::{NodeSource, Pages, ReadScope};
 use crate::range::{Bounds, Direction, Item, Range};
 use crate::read;
 use crate::reducer::Reducer;
@@ -18,14 +18,14 @@ use varve_base::ReadMode;
 #[derive(Clone)]
 pub struct Snapshot {
     pub(crate) pages: Arc<Pages>,
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<CommitState>,
     /// How the file is read where the cache of nodes does not do.
     pub(crate) mode: ReadMode,
 }
 
 /// A commit and where its record stands.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct CommitState {
     pub(crate) commit: Commit,
     /// Position of the record.
     pub(crate) at: u64,
@@ -55,7 +55,7 @@ impl NodeSource for Snapshot {
             self.pages.check_node(&node, at, level, count)?;
             return Ok(node);
         }
-        let node = Arc::new(self.pages.read_node(at, self.reach())?);
+        let node = Arc::new(self.pages.read_node(at, self.scope())?);
         self.pages.check_node(&node, at, level, count)?;
         self.pages.cache.put(place, &node);
         Ok(node)
@@ -75,8 +75,8 @@ impl Snapshot {
         self.mode
     }
 
-    pub(crate) fn reach(&self) -> Reach {
-        Reach {
+    pub(crate) fn scope(&self) -> ReadScope {
+        ReadScope {
             limit: self.state.end,
             mode: self.mode,
         }
@@ -228,7 +228,7 @@ impl Snapshot {
     /// # Errors
     /// See [`Snapshot::get`].
     pub fn read_chunk(&self, at: ChunkRef, out: &mut Vec<u8>) -> Result<(), TreeError> {
-        self.pages.read_chunk(at, self.reach(), out)
+        self.pages.read_chunk(at, self.scope(), out)
     }
 
     /// Stored bytes of all nodes of a tree.

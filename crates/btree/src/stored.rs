@@ -1,7 +1,7 @@
 //! Chunks as they are stored, many at once: for copying them into another file.
 
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef, EncodedChunk};
-use crate::pages::{Pages, Reach};
+use crate::pages::{Pages, ReadScope};
 use crate::snapshot::Snapshot;
 use crate::{ChunkForm, TreeError};
 use std::fmt;
@@ -16,7 +16,7 @@ const SPAN: u64 = 1 << 20;
 pub struct StoredChunk<'s> {
     pages: &'s Pages,
     /// Up to where the chunk begins.
-    reach: Reach,
+    scope: ReadScope,
     bytes: &'s [u8],
     form: ChunkForm,
 }
@@ -59,7 +59,7 @@ impl StoredChunk<'_> {
     /// [`TreeError::Expand`].
     pub fn expand(&self, out: &mut Vec<u8>) -> Result<(), TreeError> {
         let payload = &self.bytes[CHUNK_HEAD..];
-        self.pages.expand(self.form, payload, self.reach, out)
+        self.pages.expand(self.form, payload, self.scope, out)
     }
 }
 
@@ -96,7 +96,7 @@ impl Snapshot {
                 let (form, _) = chunk::check(bytes, (self.pages.path(), place.offset))?;
                 let stored = StoredChunk {
                     pages: &self.pages,
-                    reach: self.reach().upto(place.offset),
+                    scope: self.scope().upto(place.offset),
                     bytes,
                     form,
                 };

@@ -1,4 +1,4 @@
-//! What copying a file needs: differences of two commits, and chunks as they are stored.
+//! What copying a file needs: diff of two commits, and chunks as they are stored.
 
 use crate::common;
 use proptest::prelude::*;
@@ -36,8 +36,8 @@ fn expected(before: &Model, after: &Model) -> Found {
 }
 
 fn found(after: &Snapshot, before: &Snapshot) -> Found {
-    let differences = after.differences(0, before).unwrap().map(Result::unwrap);
-    let found = differences.map(|difference| {
+    let diff = after.diff(0, before).unwrap().map(Result::unwrap);
+    let found = diff.map(|difference| {
         let either = difference.after.as_ref().or(difference.before.as_ref());
         let value = |item: &varve_btree::Item| item.value().to_vec();
         (

@@ -4,7 +4,7 @@ use crate::common::{create, open};
 use std::cell::RefCell;
 use std::ops::Bound::Unbounded;
 use varve_base::{Hole, MemoryStorage};
-use varve_btree::{ChunkRef, Direction, Met, Snapshot, TreeError, TreeFile};
+use varve_btree::{ChunkRef, Direction, Snapshot, TreeError, TreeFile, Visited};
 
 /// Items of the first tree.
 const ITEMS: u32 = 20_000;
@@ -29,15 +29,15 @@ fn values(snapshot: &Snapshot) -> Vec<Vec<u8>> {
 fn nodes(snapshot: &Snapshot) -> Vec<ChunkRef> {
     let mut all = Vec::new();
     for tree in 0..2 {
-        let visit = &mut |met: Met<'_>| {
+        let visit = &mut |met: Visited<'_>| {
             match met {
-                Met::Node { at, .. } => all.push(at),
-                Met::Item { .. } => {}
-                Met::Lost(_) | Met::Misjudged { .. } => panic!("{met:?}"),
+                Visited::Node { at, .. } => all.push(at),
+                Visited::Item { .. } => {}
+                Visited::Lost(_) | Visited::Mismatched { .. } => panic!("{met:?}"),
             }
             Ok::<_, TreeError>(())
         };
-        snapshot.survey(tree, visit).unwrap();
+        snapshot.visit_reachable(tree, visit).unwrap();
     }
     all
 }
@@ -85,7 +85,7 @@ fn nodes_are_moved_in_steps_and_a_hole_takes_their_place() {
     assert_eq!(moved.len(), before);
     assert!(moved.iter().all(|at| at.offset >= middle));
     refuse(&file);
-    assert_eq!(file.make_hole(64..middle).unwrap(), Hole::Made);
+    assert_eq!(file.punch_hole(64..middle).unwrap(), Hole::Made);
     assert_eq!(values(&file.snapshot()), expected);
     assert_eq!(nodes(&file.snapshot()), moved);
     drop(file);
@@ -108,22 +108,22 @@ fn a_hole_waits_for_those_who_read_what_was_there() {
     let middle = file.sizes().file / 2;
     // What nobody was told of before it is there is not refused.
     assert!(file.begin().unwrap().accepts(&reader));
-    assert_eq!(file.make_hole(64..middle).unwrap(), Hole::InUse, "needed");
+    assert_eq!(file.punch_hole(64..middle).unwrap(), Hole::InUse, "needed");
     move_before(&file, middle, u64::MAX);
     assert!(file.begin().unwrap().accepts(&reader));
     let newest = refuse(&file);
     let txn = file.begin().unwrap();
     assert!(!txn.accepts(&reader) && txn.accepts(&newest));
     drop(txn);
-    assert_eq!(file.make_hole(64..middle).unwrap(), Hole::InUse);
+    assert_eq!(file.punch_hole(64..middle).unwrap(), Hole::InUse);
     assert!(file.has_older_readers());
     assert_eq!(values(&reader), expected);
     let end = newest.position();
     drop(reader);
     assert!(!file.has_older_readers());
-    let too_far = file.make_hole(64..end + 2).unwrap();
+    let too_far = file.punch_hole(64..end + 2).unwrap();
     assert_eq!(too_far, Hole::InUse, "the newest commit stands there");
-    assert_eq!(file.make_hole(64..middle).unwrap(), Hole::Made);
+    assert_eq!(file.punch_hole(64..middle).unwrap(), Hole::Made);
     assert_eq!(values(&file.snapshot()), expected);
 }
 

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
-mod ahead;
-mod amended;
+mod commit_ids;
 mod common;
 mod copying;
 mod crash;
@@ -11,7 +10,8 @@ mod damage;
 mod faults;
 mod holes;
 mod loading;
-mod marks;
 mod model;
 mod modes;
-mod survey;
+mod overlay;
+mod reachability;
+mod readahead;

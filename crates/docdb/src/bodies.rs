@@ -6,19 +6,19 @@ use varve_codec::{Compressor, Dictionary, DictionaryCompressor, EngineSetting};
 
 /// A setting with the dictionary that goes with it.
 #[derive(Clone, Debug)]
-pub(crate) struct Method {
+pub(crate) struct BodyCodec {
     pub(crate) setting: EngineSetting,
     /// Only for zstd.
     pub(crate) dictionary: Option<Dictionary>,
 }
 
-impl Method {
+impl BodyCodec {
     fn number(&self) -> Option<u32> {
         self.dictionary.as_ref().map(Dictionary::number)
     }
 
     /// Whether both make the same chunks, within one database.
-    pub(crate) fn is_same(&self, other: &Method) -> bool {
+    pub(crate) fn is_same(&self, other: &BodyCodec) -> bool {
         self.setting == other.setting && self.number() == other.number()
     }
 }
@@ -26,13 +26,13 @@ impl Method {
 /// Compresses bodies, for one thread.
 #[derive(Debug)]
 pub(crate) struct BodyCompressor {
-    method: Method,
+    method: BodyCodec,
     plain: Compressor,
     short: Option<DictionaryCompressor>,
 }
 
 impl BodyCompressor {
-    pub(crate) fn new(method: &Method) -> Result<Self, DocdbError> {
+    pub(crate) fn new(method: &BodyCodec) -> Result<Self, DocdbError> {
         let short = |dictionary| DictionaryCompressor::new(method.setting.level(), dictionary);
         let short = method.dictionary.as_ref().map(short).transpose();
         Ok(BodyCompressor {
@@ -42,7 +42,7 @@ impl BodyCompressor {
         })
     }
 
-    pub(crate) fn method(&self) -> &Method {
+    pub(crate) fn method(&self) -> &BodyCodec {
         &self.method
     }
 

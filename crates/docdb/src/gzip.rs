@@ -103,7 +103,7 @@ pub(crate) fn compress(data: &[u8], level: Level) -> Vec<u8> {
     out
 }
 
-/// Follows a gzip stream to learn whether it is one, and how long what it expands to is.
+/// Follows a gzip stream to register_dictionaries whether it is one, and how long what it expands to is.
 #[derive(Debug)]
 pub(crate) struct Following(MultiGzDecoder<Length>);
 

@@ -11,8 +11,8 @@ mod edit;
 mod error;
 pub mod fuzzing;
 mod gzip;
+mod hole_punching;
 mod read;
-mod reclaim;
 mod record;
 mod render;
 mod rev;
@@ -31,16 +31,16 @@ pub use database::{
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};
 pub use gzip::Compressible;
+pub use hole_punching::InPlace;
 pub use read::{
     AllDocs, AllDocsRow, Changes, Document, Form, IdRange, Info, LocalDocument, LocalDocuments,
     Snapshot,
 };
-pub use reclaim::InPlace;
 pub use record::{Attachment, Change, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};
 pub use rev::{Digest, Rev, RevError};
 pub use revtree::{Node, RevTree, Stored};
 pub use salvage::{Salvaged, salvage};
-pub use varve_btree::{ChunkForm, Count, Direction, NodeCache, Tally};
+pub use varve_btree::{ChunkCount, ChunkForm, ChunkStats, Direction, NodeCache};
 pub use watch::Subscription;
 pub use write::Durability;

@@ -5,38 +5,43 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-type Call = Arc<dyn Fn(u64) + Send + Sync>;
+type Callback = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// The newest update sequence, and those who want to know.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<WatchState>>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WatchState {
     seq: u64,
     is_closed: bool,
-    calls: BTreeMap<u64, Call>,
+    callbacks: BTreeMap<u64, Callback>,
     next: u64,
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for WatchState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seq {}, {} subscriptions", self.seq, self.calls.len())
+        write!(
+            f,
+            "seq {}, {} subscriptions",
+            self.seq,
+            self.callbacks.len()
+        )
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<WatchState>) -> MutexGuard<'_, WatchState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watch {
     pub(crate) fn new(seq: u64) -> Self {
-        let state = State {
+        let state = WatchState {
             seq,
-            ..State::default()
+            ..WatchState::default()
         };
         Watch {
             state: Arc::new(Mutex::new(state)),
@@ -58,14 +63,17 @@ impl Watch {
     }
 
     fn wake(&self) {
-        let (seq, calls) = {
+        let (seq, callbacks) = {
             let state = lock(&self.state);
-            (state.seq, state.calls.values().cloned().collect::<Vec<_>>())
+            (
+                state.seq,
+                state.callbacks.values().cloned().collect::<Vec<_>>(),
+            )
         };
         self.changed.notify_all();
         // Outside the lock: a call may unsubscribe.
-        for call in calls {
-            call(seq);
+        for callback in callbacks {
+            callback(seq);
         }
     }
 
@@ -85,11 +93,11 @@ impl Watch {
         state.seq
     }
 
-    pub(crate) fn subscribe(&self, call: Box<dyn Fn(u64) + Send + Sync>) -> Subscription {
+    pub(crate) fn subscribe(&self, callback: Box<dyn Fn(u64) + Send + Sync>) -> Subscription {
         let mut state = lock(&self.state);
         let number = state.next;
         state.next += 1;
-        state.calls.insert(number, call.into());
+        state.callbacks.insert(number, callback.into());
         Subscription {
             state: Arc::downgrade(&self.state),
             number,
@@ -101,14 +109,14 @@ impl Watch {
 #[derive(Debug)]
 #[must_use = "dropping the subscription ends it"]
 pub struct Subscription {
-    state: Weak<Mutex<State>>,
+    state: Weak<Mutex<WatchState>>,
     number: u64,
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
         if let Some(state) = self.state.upgrade() {
-            lock(&state).calls.remove(&self.number);
+            lock(&state).callbacks.remove(&self.number);
         }
     }
 }

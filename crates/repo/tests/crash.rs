@@ -131,7 +131,7 @@ pub fn write_out(image: &MemoryStorage, folder: &Path) {
         std::fs::create_dir_all(folder.join(&at)).unwrap();
         for entry in image.list(&at).unwrap() {
             let path = at.join(&entry.name);
-            if entry.kind == EntryKind::Folder {
+            if entry.kind == EntryKind::Directory {
                 folders.push(path);
             } else {
                 let bytes = read_if_there(image, &path).unwrap().unwrap();

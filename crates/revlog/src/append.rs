@@ -319,7 +319,7 @@ impl Appender {
         if self.written == 0
             && let Some(folder) = self.path().parent()
         {
-            self.storage.create_folder(folder)?;
+            self.storage.create_directory(folder)?;
         }
         self.revlog.split_inline();
         self.write_pending()?;

@@ -55,7 +55,7 @@ impl Appender {
         }
         let created = self.written == 0;
         if created && let Some(folder) = self.path().parent() {
-            self.storage.create_folder(folder)?;
+            self.storage.create_directory(folder)?;
         }
         let newly_split = self.will_be_split() && (self.is_inline() || created);
         if !self.is_inline() {
@@ -173,7 +173,7 @@ impl Appender {
         let index = self.encode(0, header);
         if replaces && let Some(folder) = self.path().parent() {
             // The old index goes away at once, and with it the only way to its chunks.
-            storage.sync_folder(folder)?;
+            storage.sync_directory(folder)?;
         }
         if sync || replaces {
             return Ok(replace(storage, self.path(), &index)?);

@@ -80,7 +80,7 @@ impl ServedDirectory {
     pub fn open(path: &Path) -> Result<ServedDirectory, ServerError> {
         let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(path));
         for folder in [REPOSITORIES, DATABASES, INDEXES] {
-            storage.create_folder(Path::new(folder))?;
+            storage.create_directory(Path::new(folder))?;
         }
         let lock = lock(path)?;
         let file = Path::new(CONFIG);

@@ -22,7 +22,7 @@ enum Op {
     Append(PathBuf, Vec<u8>),
     Truncate(PathBuf, u64),
     Sync(PathBuf),
-    GiveBack(PathBuf, Range<u64>),
+    PunchHole(PathBuf, Range<u64>),
     Rename(PathBuf, PathBuf),
     Link(PathBuf, PathBuf),
     Exchange(PathBuf, PathBuf),
@@ -79,7 +79,7 @@ impl Recorder {
         let (mut acknowledged, mut count) = (0, 0);
         for (step, op) in self.log().clone().iter().enumerate() {
             let before = match op {
-                Op::GiveBack(path, _) => files.get(path).cloned().unwrap_or_default(),
+                Op::PunchHole(path, _) => files.get(path).cloned().unwrap_or_default(),
                 _ => FileState::default(),
             };
             apply(&mut files, op);
@@ -104,7 +104,7 @@ impl Recorder {
                     (path.clone(), state.upto(kept))
                 };
                 let base: BTreeMap<_, _> = files.iter().map(|(p, s)| rest(p, s)).collect();
-                if let Op::GiveBack(path, bytes) = op {
+                if let Op::PunchHole(path, bytes) = op {
                     let mut image = base.clone();
                     let half = bytes.start.midpoint(bytes.end);
                     fill_back(&mut image, &before, path, half..bytes.end);
@@ -196,7 +196,7 @@ fn apply(files: &mut BTreeMap<PathBuf, FileState>, op: &Op) {
             let mut pending = std::mem::take(&mut state.pending);
             state.durable.append(&mut pending);
         }
-        Op::GiveBack(path, bytes) => {
+        Op::PunchHole(path, bytes) => {
             let state = files.entry(path.clone()).or_default();
             let durable = state.durable.len();
             for at in bytes.clone() {
@@ -271,8 +271,8 @@ impl Storage for Recorder {
         self.memory.list(folder)
     }
 
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.create_folder(folder)
+    fn create_directory(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.create_directory(folder)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
@@ -320,8 +320,8 @@ impl Storage for Recorder {
         self.memory.read_symlink(path)
     }
 
-    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.sync_folder(folder)
+    fn sync_directory(&self, folder: &Path) -> Result<(), StorageError> {
+        self.memory.sync_directory(folder)
     }
 }
 
@@ -375,10 +375,10 @@ impl StorageFile for RecordedFile {
         Ok(())
     }
 
-    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
-        let done = self.inner.give_back(bytes.clone())?;
+    fn punch_hole(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+        let done = self.inner.punch_hole(bytes.clone())?;
         if done == Hole::Made {
-            self.push(Op::GiveBack(self.path().to_owned(), bytes));
+            self.push(Op::PunchHole(self.path().to_owned(), bytes));
         }
         Ok(done)
     }
@@ -395,7 +395,7 @@ mod tests {
         file.append(b"abcdef").unwrap();
         file.sync().unwrap();
         disk.acknowledge();
-        assert_eq!(file.give_back(1..5).unwrap(), Hole::Made);
+        assert_eq!(file.punch_hole(1..5).unwrap(), Hole::Made);
         file.append(b"g").unwrap();
         let mut seen = std::collections::BTreeSet::new();
         disk.for_each_image(100, |image| {

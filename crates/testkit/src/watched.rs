@@ -26,13 +26,13 @@ pub enum Call {
     /// Making a file durable.
     Sync,
     /// Giving the room of bytes back to the system, from one offset to another.
-    GiveBack(u64, u64),
+    PunchHole(u64, u64),
     /// Renaming a file.
     Rename,
     /// Removing a file.
     Remove,
     /// Making names in a folder durable.
-    SyncFolder,
+    SyncDirectory,
 }
 
 impl Call {
@@ -43,8 +43,8 @@ impl Call {
             Call::Read(..) | Call::CachedRead(..) => "read",
             Call::Append(_) => "append to",
             Call::Truncate(_) => "truncate",
-            Call::Sync | Call::SyncFolder => "sync",
-            Call::GiveBack(..) => "make a hole in",
+            Call::Sync | Call::SyncDirectory => "sync",
+            Call::PunchHole(..) => "make a hole in",
             Call::Rename => "rename",
             Call::Remove => "remove",
         }
@@ -156,12 +156,12 @@ impl<W: Watcher> StorageFile for WatchedFile<W> {
         self.ask(Call::Sync)?;
         self.inner.sync()
     }
-    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
-        self.ask(Call::GiveBack(bytes.start, bytes.end))?;
-        self.inner.give_back(bytes)
+    fn punch_hole(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+        self.ask(Call::PunchHole(bytes.start, bytes.end))?;
+        self.inner.punch_hole(bytes)
     }
-    fn keep_whole(&self) -> Result<(), StorageError> {
-        self.inner.keep_whole()
+    fn pin(&self) -> Result<(), StorageError> {
+        self.inner.pin()
     }
 }
 
@@ -185,8 +185,8 @@ impl<S: Storage, W: Watcher> Storage for Watched<S, W> {
     fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
         self.inner.list(folder)
     }
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        self.inner.create_folder(folder)
+    fn create_directory(&self, folder: &Path) -> Result<(), StorageError> {
+        self.inner.create_directory(folder)
     }
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
         ask(self.watcher(), Call::Rename, from)?;
@@ -214,9 +214,9 @@ impl<S: Storage, W: Watcher> Storage for Watched<S, W> {
     fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
         self.inner.read_symlink(path)
     }
-    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        ask(self.watcher(), Call::SyncFolder, folder)?;
-        self.inner.sync_folder(folder)
+    fn sync_directory(&self, folder: &Path) -> Result<(), StorageError> {
+        ask(self.watcher(), Call::SyncDirectory, folder)?;
+        self.inner.sync_directory(folder)
     }
     fn free_bytes(&self, folder: &Path) -> Result<Option<u64>, StorageError> {
         match self.watcher.free_bytes() {

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use varve_base::{Interrupt, Interrupted, Progress, Unit};
-use varve_btree::{Difference, Direction, Item, Loader, Snapshot, Transaction, TreeFile};
+use varve_btree::{DiffEntry, Direction, Item, Loader, Snapshot, Transaction, TreeFile};
 
 /// Items between two looks at whether to stop, and the most that are changed at once.
 const BATCH: usize = 4096;
@@ -59,7 +59,7 @@ impl ViewIndex {
         stop.check()?;
         let copy = copy_path(&self.path);
         remove_rest(&*self.storage, &copy)?;
-        let file = self.standing().file;
+        let file = self.state().file;
         let first = file.snapshot().uncached();
         let options = || tree_options(&self.group, &self.options);
         let trees = options().reducers.len();
@@ -75,18 +75,18 @@ impl ViewIndex {
         txn.set_user_header(first.user_header());
         txn.commit()?;
         let _builder = self.lock();
-        let standing = self.standing();
-        if !Arc::ptr_eq(&file, &standing.file) {
+        let state = self.state();
+        if !Arc::ptr_eq(&file, &state.file) {
             return Ok(());
         }
         let last = file.snapshot().uncached();
         let is_behind = last.position() != first.position();
-        if is_behind || standing.rows.changed_items() > 0 {
+        if is_behind || state.rows.changed_items() > 0 {
             let mut txn = made.begin()?;
             for tree in 0..trees {
                 catch_up(&last, &first, &mut txn, tree, &stop)?;
             }
-            standing.rows.write_to(&mut txn)?;
+            state.rows.write_to(&mut txn)?;
             txn.commit()?;
         }
         let renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +98,7 @@ impl ViewIndex {
         self.use_file(Arc::new(renamed.unwrap_or(made)));
         let folder = self.path.parent().unwrap_or(Path::new(""));
         // An older file that a power cut brings back is brought up to date as any other.
-        self.storage.sync_folder(folder)?;
+        self.storage.sync_directory(folder)?;
         Ok(())
     }
 }
@@ -131,11 +131,11 @@ fn catch_up(
     tree: usize,
     stop: &Stop<'_>,
 ) -> Result<(), ViewError> {
-    let mut differences = from.differences(tree, copied)?;
+    let mut diff = from.diff(tree, copied)?;
     loop {
         stop.check()?;
-        let batch = differences.by_ref().take(BATCH);
-        let batch: Vec<Difference> = batch.collect::<Result<_, _>>()?;
+        let batch = diff.by_ref().take(BATCH);
+        let batch: Vec<DiffEntry> = batch.collect::<Result<_, _>>()?;
         if batch.is_empty() {
             return Ok(());
         }
@@ -144,8 +144,8 @@ fn catch_up(
     }
 }
 
-fn change_of(difference: &Difference) -> (&[u8], Option<&[u8]>) {
-    let Difference { before, after } = difference;
+fn change_of(difference: &DiffEntry) -> (&[u8], Option<&[u8]>) {
+    let DiffEntry { before, after } = difference;
     let key = after
         .as_ref()
         .or(before.as_ref())

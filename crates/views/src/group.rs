@@ -39,7 +39,7 @@ pub(crate) struct Map {
 
 /// Where a named view is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ViewLocation {
     /// Position of its map function.
     pub(crate) map: usize,
     /// Position of its reduce among those of the map function.
@@ -56,7 +56,7 @@ pub struct ViewGroup {
     /// Whether the maps are those of json indexes.
     is_query: bool,
     maps: Vec<Map>,
-    views: Vec<(String, Place)>,
+    views: Vec<(String, ViewLocation)>,
     /// JSON text of what map functions may require.
     library: Option<String>,
 }
@@ -105,9 +105,9 @@ impl ViewGroup {
             let source = source.clone();
             maps.push(Map { source, reductions });
         }
-        let views: Vec<(String, Place)> = named
+        let views: Vec<(String, ViewLocation)> = named
             .into_iter()
-            .filter_map(|(name, view)| Some((name, place(&maps, &view)?)))
+            .filter_map(|(name, view)| Some((name, locate(&maps, &view)?)))
             .collect();
         let library = library(document).filter(|_| !is_query && !maps.is_empty());
         let options = document.get("options");
@@ -155,7 +155,10 @@ impl ViewGroup {
             Compilation::Off => self.is_query,
         };
         let maps: Vec<bool> = self.maps.iter().map(runs).collect();
-        let views = self.views.iter().filter(move |(_, place)| maps[place.map]);
+        let views = self
+            .views
+            .iter()
+            .filter(move |(_, locate)| maps[locate.map]);
         views.map(|(name, _)| name.as_str())
     }
 
@@ -164,7 +167,7 @@ impl ViewGroup {
     /// # Errors
     /// [`ViewError::NoView`].
     pub fn can_reduce(&self, name: &str) -> Result<bool, ViewError> {
-        self.place(name).map(|place| place.reduction.is_some())
+        self.locate(name).map(|locate| locate.reduction.is_some())
     }
 
     /// Whether the view of that name has a reduce function in JavaScript.
@@ -172,9 +175,9 @@ impl ViewGroup {
     /// # Errors
     /// [`ViewError::NoView`].
     pub fn reduces_by_script(&self, name: &str) -> Result<bool, ViewError> {
-        let place = self.place(name)?;
-        let reductions = &self.maps[place.map].reductions;
-        let found = place.reduction.and_then(|index| reductions.get(index));
+        let locate = self.locate(name)?;
+        let reductions = &self.maps[locate.map].reductions;
+        let found = locate.reduction.and_then(|index| reductions.get(index));
         Ok(matches!(found, Some(Reduction::Script(_))))
     }
 
@@ -184,10 +187,10 @@ impl ViewGroup {
         all.any(|reduction| matches!(reduction, Reduction::Script(_)))
     }
 
-    pub(crate) fn place(&self, name: &str) -> Result<Place, ViewError> {
+    pub(crate) fn locate(&self, name: &str) -> Result<ViewLocation, ViewError> {
         let found = self.views.iter().find(|(known, _)| known == name);
         found
-            .map(|(_, place)| *place)
+            .map(|(_, locate)| *locate)
             .ok_or_else(|| ViewError::NoView {
                 name: name.to_owned(),
             })
@@ -195,7 +198,7 @@ impl ViewGroup {
 
     /// A view that uses the map function, for messages.
     pub(crate) fn name_of_map(&self, map: usize) -> &str {
-        let found = self.views.iter().find(|(_, place)| place.map == map);
+        let found = self.views.iter().find(|(_, locate)| locate.map == map);
         found.map_or("", |(name, _)| name)
     }
 
@@ -256,7 +259,7 @@ fn read_index(view: &Value) -> Option<(String, Option<Reduction>)> {
     Some((varve_json::to_string(map), counts))
 }
 
-fn place(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Option<Place> {
+fn locate(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Option<ViewLocation> {
     let map = maps.iter().position(|map| map.source == *source)?;
     let wanted = reduction.as_ref();
     let found = wanted.and_then(|wanted| {
@@ -265,7 +268,7 @@ fn place(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Opt
             .iter()
             .position(|other| other == wanted)
     });
-    Some(Place {
+    Some(ViewLocation {
         map,
         reduction: found,
     })
@@ -276,7 +279,7 @@ fn sign(
     language: &str,
     options: Option<&Value>,
     maps: &[Map],
-    views: &[(String, Place)],
+    views: &[(String, ViewLocation)],
     library: Option<&str>,
 ) -> Signature {
     let mut hash = Md5::new();
@@ -299,10 +302,10 @@ fn sign(
             part(reduction.text().as_bytes());
         }
     }
-    for (name, place) in views {
+    for (name, locate) in views {
         part(name.as_bytes());
-        part(&(place.map as u64).to_le_bytes());
-        let reduction = place.reduction.map_or(u64::MAX, |index| index as u64);
+        part(&(locate.map as u64).to_le_bytes());
+        let reduction = locate.reduction.map_or(u64::MAX, |index| index as u64);
         part(&reduction.to_le_bytes());
     }
     if let Some(library) = library {
@@ -327,12 +330,12 @@ mod tests {
         );
         assert_eq!(group.maps().len(), 2);
         assert_eq!(group.names().collect::<Vec<_>>(), ["b", "a", "c", "d"]);
-        let place = |name| group.place(name).unwrap();
-        assert_eq!((place("a").map, place("a").reduction), (0, None));
-        assert_eq!(place("b").map, place("c").map);
-        assert_ne!(place("b").reduction, place("c").reduction);
-        assert_eq!((place("d").map, place("d").reduction), (1, None));
-        assert!(group.place("lib").is_err());
+        let locate = |name| group.locate(name).unwrap();
+        assert_eq!((locate("a").map, locate("a").reduction), (0, None));
+        assert_eq!(locate("b").map, locate("c").map);
+        assert_ne!(locate("b").reduction, locate("c").reduction);
+        assert_eq!((locate("d").map, locate("d").reduction), (1, None));
+        assert!(group.locate("lib").is_err());
     }
 
     #[test]

@@ -4,26 +4,26 @@ use crate::ViewError;
 use crate::build::{self, BuildContext};
 use crate::files::{copy_path, file_name, remove_rest};
 use crate::group::ViewGroup;
+use crate::header::IndexHeader;
+use crate::memtable_budget::{MemtableBudget, Reservation};
 use crate::query::Memo;
 use crate::reduce::MapReducer;
-use crate::state::IndexState;
-use crate::unwritten::{Share, Unwritten};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use varve_base::{Interrupt, Storage};
-use varve_btree::{Amended, NoReduction, NodeCache, Options, Reducer, Sizes, TreeError, TreeFile};
+use varve_btree::{NoReduction, NodeCache, Options, Overlay, Reducer, Sizes, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 use varve_js::Limits;
 
 /// The kind of tree file that an index is.
 const KIND: [u8; 8] = *b"views\0\0\0";
 
-/// So many changed items may be in memory only. Rows are read around them at little cost.
+/// Most changed items of a memtable. Rows are read around them at little cost.
 const MOST_CHANGES: usize = 32 << 10;
-/// So many where values are reduced: between any two changes, that is done anew.
+/// The same where values are reduced: reducing starts anew between any two changes.
 const FEW_CHANGES: usize = 128;
-/// Nor do they take more bytes.
+/// Most bytes of a memtable.
 const LONGEST_CHANGES: usize = 8 << 20;
 
 /// The tree that tells which rows a document has.
@@ -42,28 +42,28 @@ pub struct IndexOptions {
     /// Where decoded nodes are kept.
     pub cache: NodeCache,
     /// Memory for changes that are not in a file yet.
-    pub unwritten: Unwritten,
+    pub memtable_budget: MemtableBudget,
     /// Limits of the engines that reduce.
     pub limits: Limits,
     /// Whether what functions in JavaScript make of many values must be shorter than these.
     pub reduce_limit: bool,
 }
 
-/// An open index. Share it behind an [`Arc`]; all calls may come from any thread.
+/// An open index. Reservation it behind an [`Arc`]; all calls may come from any thread.
 pub struct ViewIndex {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) path: PathBuf,
     pub(crate) group: Arc<ViewGroup>,
     pub(crate) options: IndexOptions,
-    standing: RwLock<Standing>,
-    /// Held by the one that builds; the others wait and find its work done.
+    state: RwLock<IndexState>,
+    /// Held by the thread that builds; the others wait and find its work done.
     building: Mutex<()>,
     /// Whether the file, as it was found, was compared with the database.
     compared: AtomicBool,
     pub(crate) is_compacting: AtomicBool,
     /// Raised when the file is not to be replaced any more.
     pub(crate) ended: Interrupt,
-    /// What was asked of the index.
+    /// Reduced values of earlier queries.
     memo: Memo,
     /// Held while a compacted copy takes the file's place.
     pub(crate) renaming: Mutex<()>,
@@ -75,54 +75,54 @@ impl std::fmt::Debug for ViewIndex {
     }
 }
 
-/// Where an index stands: what its file holds, and changes that it does not hold yet. If these are
-/// lost, the documents are mapped once more.
+/// State of one index: its file, and a memtable of changes over it. If the memtable is lost, its
+/// documents are mapped once more.
 #[derive(Clone)]
-pub(crate) struct Standing {
+pub(crate) struct IndexState {
     pub(crate) file: Arc<TreeFile>,
-    pub(crate) rows: Amended,
-    /// The memory of the changes.
-    _share: Option<Arc<Share>>,
+    pub(crate) rows: Overlay,
+    /// The memory of the memtable.
+    _reservation: Option<Arc<Reservation>>,
 }
 
-impl Standing {
+impl IndexState {
     /// All of it is in the file.
     fn of(file: Arc<TreeFile>) -> Self {
-        Standing {
+        IndexState {
             rows: file.snapshot().into(),
             file,
-            _share: None,
+            _reservation: None,
         }
     }
 }
 
-/// One moment of an index.
+/// An index as of one sequence of its database.
 #[derive(Clone, Debug)]
-pub struct IndexView {
+pub struct IndexSnapshot {
     pub(crate) group: Arc<ViewGroup>,
-    pub(crate) rows: Amended,
+    pub(crate) rows: Overlay,
     pub(crate) seq: u64,
     pub(crate) purge_seq: u64,
     pub(crate) memo: Memo,
 }
 
-impl IndexView {
-    /// The sequence of the database that this moment shows.
+impl IndexSnapshot {
+    /// The sequence of the database that it covers.
     pub fn update_seq(&self) -> u64 {
         self.seq
     }
 
-    /// The last purge that this moment follows.
+    /// The last purge that it follows.
     pub fn purge_seq(&self) -> u64 {
         self.purge_seq
     }
 
-    /// Whether a part of this moment is not in the index's file.
-    pub fn is_unwritten(&self) -> bool {
+    /// Whether some of its rows are in memory only.
+    pub fn has_memtable(&self) -> bool {
         self.rows.changed_items() > 0
     }
 
-    /// Whether so much of it is not in the file that the next reduction takes its time.
+    /// Whether the memtable has so many changes that a reduction takes long.
     pub fn reduces_slowly(&self) -> bool {
         self.rows.changed_items() > FEW_CHANGES
     }
@@ -140,7 +140,7 @@ impl ViewIndex {
         group: Arc<ViewGroup>,
         options: IndexOptions,
     ) -> Result<Self, ViewError> {
-        storage.create_folder(folder)?;
+        storage.create_directory(folder)?;
         let path = folder.join(file_name(group.signature()));
         remove_rest(&*storage, &copy_path(&path))?;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
@@ -156,7 +156,7 @@ impl ViewIndex {
             path,
             group,
             options,
-            standing: RwLock::new(Standing::of(Arc::new(file))),
+            state: RwLock::new(IndexState::of(Arc::new(file))),
             building: Mutex::new(()),
             compared: AtomicBool::new(false),
             is_compacting: AtomicBool::new(false),
@@ -171,32 +171,32 @@ impl ViewIndex {
         &self.group
     }
 
-    /// Whether somebody brings it up to date.
+    /// Whether a build is under way.
     pub fn is_building(&self) -> bool {
         matches!(self.building.try_lock(), Err(TryLockError::WouldBlock))
     }
 
-    /// Ends a compaction: once this returns, none makes the file that somebody is about to remove.
+    /// Ends a compaction: once this returns, none puts back a file that is about to be removed.
     pub fn end(&self) {
         let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
         self.ended.raise();
     }
 
-    pub(crate) fn standing(&self) -> Standing {
-        let standing = self.standing.read();
-        standing.unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn state(&self) -> IndexState {
+        let state = self.state.read();
+        state.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The index as it is, of whatever moment; empty if it was never built. It is read in the
-    /// mode of `documents`.
+    /// The index at whatever sequence it has; empty if it was never built. It is read in the mode of
+    /// `documents`.
     ///
     /// # Errors
     /// What the storage answers; [`ViewError::is_would_block`].
-    pub fn current(&self, documents: &varve_docdb::Snapshot) -> Result<IndexView, ViewError> {
-        let rows = self.standing().rows;
-        let state = self.usable_state(&rows, documents);
+    pub fn current(&self, documents: &varve_docdb::Snapshot) -> Result<IndexSnapshot, ViewError> {
+        let rows = self.state().rows;
+        let state = self.usable_header(&rows, documents);
         if state.is_none() && !rows.user_header().is_empty() {
-            // Of another database: nobody may see it.
+            // Rows of another database must not show.
             documents.mode().refuse_long_work(true)?;
             let _builder = self.lock();
             return Ok(self.view(self.replace()?, None));
@@ -204,7 +204,7 @@ impl ViewIndex {
         Ok(self.view(rows.with_mode(documents.mode()), state))
     }
 
-    /// The index brought up to the moment of `documents`. If another thread is building, waits for
+    /// Brings the index up to the sequence of `documents`. If another thread is building, waits for
     /// it first.
     ///
     /// # Errors
@@ -212,17 +212,17 @@ impl ViewIndex {
     /// is anything to do and `documents` is read in another mode than [`ReadMode::Blocking`].
     ///
     /// [`ReadMode::Blocking`]: varve_base::ReadMode::Blocking
-    pub fn refreshed(
+    pub fn update_to(
         &self,
         documents: &varve_docdb::Snapshot,
         context: &BuildContext<'_>,
-    ) -> Result<IndexView, ViewError> {
-        if let Some(view) = self.if_fresh(documents) {
+    ) -> Result<IndexSnapshot, ViewError> {
+        if let Some(view) = self.get_if_current(documents) {
             return Ok(view);
         }
         documents.mode().refuse_long_work(true)?;
         let _builder = self.lock();
-        if let Some(view) = self.if_fresh(documents) {
+        if let Some(view) = self.get_if_current(documents) {
             return Ok(view);
         }
         match self.build(documents, context) {
@@ -239,11 +239,10 @@ impl ViewIndex {
         self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The index, if it needs nothing to show the moment of `documents`. It is read in the mode of
-    /// `documents`.
-    pub fn if_fresh(&self, documents: &varve_docdb::Snapshot) -> Option<IndexView> {
-        let rows = self.standing().rows;
-        let state = self.usable_state(&rows, documents)?;
+    /// The index, if it covers the sequence of `documents`. It is read in the mode of `documents`.
+    pub fn get_if_current(&self, documents: &varve_docdb::Snapshot) -> Option<IndexSnapshot> {
+        let rows = self.state().rows;
+        let state = self.usable_header(&rows, documents)?;
         let is_fresh =
             state.seq >= documents.update_seq() && state.purge_seq >= documents.purge_seq();
         is_fresh.then(|| self.view(rows.with_mode(documents.mode()), Some(state)))
@@ -253,9 +252,9 @@ impl ViewIndex {
         &self,
         documents: &varve_docdb::Snapshot,
         context: &BuildContext<'_>,
-    ) -> Result<IndexView, ViewError> {
-        let rows = self.standing().rows;
-        let mut state = self.usable_state(&rows, documents);
+    ) -> Result<IndexSnapshot, ViewError> {
+        let rows = self.state().rows;
+        let mut state = self.usable_header(&rows, documents);
         if let Some(state) = &mut state
             && build::forget(self, documents, state, context)?
         {
@@ -266,20 +265,20 @@ impl ViewIndex {
             }
             build::update(self, documents, 0, context)?;
         }
-        let rows = self.standing().rows;
-        let state = IndexState::decode(rows.user_header());
+        let rows = self.state().rows;
+        let state = IndexHeader::decode(rows.user_header());
         Ok(self.view(rows, state))
     }
 
-    /// The sequence that the index stands at, if it is about this database. A file that was found
+    /// The sequence that the index covers, if it is about this database. A file that was found
     /// with a sequence that the database does not have is that of a database which lost commits;
-    /// later the index may well be ahead of the moment that somebody looks at.
-    fn usable_state(
+    /// later the index may well be ahead of a reader's snapshot.
+    fn usable_header(
         &self,
-        rows: &Amended,
+        rows: &Overlay,
         documents: &varve_docdb::Snapshot,
-    ) -> Option<IndexState> {
-        let state = IndexState::decode(rows.user_header())?;
+    ) -> Option<IndexHeader> {
+        let state = IndexHeader::decode(rows.user_header())?;
         let known = self.compared.load(Ordering::Acquire) || state.seq <= documents.update_seq();
         let usable = known && state.database == documents.uuid();
         if usable {
@@ -288,8 +287,8 @@ impl ViewIndex {
         usable.then_some(state)
     }
 
-    fn view(&self, rows: Amended, state: Option<IndexState>) -> IndexView {
-        IndexView {
+    fn view(&self, rows: Overlay, state: Option<IndexHeader>) -> IndexSnapshot {
+        IndexSnapshot {
             group: Arc::clone(&self.group),
             rows,
             seq: state.map_or(0, |state| state.seq),
@@ -298,53 +297,57 @@ impl ViewIndex {
         }
     }
 
-    /// Puts an empty file in the place of the present one. Who reads the old one goes on.
-    fn replace(&self) -> Result<Amended, ViewError> {
+    /// Puts an empty file in the place of the present one; readers of the old one go on.
+    fn replace(&self) -> Result<Overlay, ViewError> {
         let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
         self.ended.check()?;
         let made = create_anew(&*self.storage, &self.path, &self.group, &self.options)?;
-        let standing = Standing::of(Arc::new(made));
-        let rows = standing.rows.clone();
-        self.put(standing);
+        let state = IndexState::of(Arc::new(made));
+        let rows = state.rows.clone();
+        self.put(state);
         self.compared.store(true, Ordering::Release);
         Ok(rows)
     }
 
-    fn put(&self, made: Standing) {
-        let standing = self.standing.write();
-        *standing.unwrap_or_else(PoisonError::into_inner) = made;
+    fn put(&self, made: IndexState) {
+        let state = self.state.write();
+        *state.unwrap_or_else(PoisonError::into_inner) = made;
     }
 
     /// Makes a file the one that is used from now on.
     pub(crate) fn use_file(&self, file: Arc<TreeFile>) {
-        self.put(Standing::of(file));
+        self.put(IndexState::of(file));
     }
 
-    /// Takes in what a builder has changed: few changes stay in memory, many go into the file.
+    /// Applies a builder's changes: few stay in the memtable, many go into the file.
     ///
     /// # Errors
     /// What the storage answers.
-    pub(crate) fn take(&self, rows: Amended) -> Result<(), ViewError> {
-        let file = self.standing().file;
+    pub(crate) fn apply(&self, rows: Overlay) -> Result<(), ViewError> {
+        let file = self.state().file;
         let most = match self.memo.is_used() || self.group.reduces_by_scripts() {
             true => FEW_CHANGES,
             false => MOST_CHANGES,
         };
         let is_short = rows.changed_items() <= most && rows.changed_bytes() <= LONGEST_CHANGES;
-        let share = match is_short {
-            true => self.options.unwritten.take(rows.changed_bytes()),
+        let reservation = match is_short {
+            true => self.options.memtable_budget.reserve(rows.changed_bytes()),
             false => None,
         };
-        if let Some(share) = share {
-            let _share = Some(Arc::new(share));
-            self.put(Standing { file, rows, _share });
+        if let Some(reservation) = reservation {
+            let _reservation = Some(Arc::new(reservation));
+            self.put(IndexState {
+                file,
+                rows,
+                _reservation,
+            });
             return Ok(());
         }
         let mut txn = file.begin()?;
         // Most nodes of an update are written anew by one of the next; a compaction uses the setting.
         txn.compress_nodes_by(self.options.setting.fastest())?;
         rows.write_to(&mut txn)?;
-        // An index can be made again, so nobody waits for it to be durable.
+        // An index can be made again, so it need not be durable.
         txn.commit_unsynced()?;
         self.use_file(file);
         Ok(())
@@ -361,7 +364,7 @@ impl ViewIndex {
 
     /// Sizes of the file.
     pub fn sizes(&self) -> Sizes {
-        self.standing().file.sizes()
+        self.state().file.sizes()
     }
 }
 
@@ -424,13 +427,13 @@ mod tests {
         let options = IndexOptions {
             setting: EngineSetting::SNAPPY,
             cache: NodeCache::new(1 << 20),
-            unwritten: Unwritten::new(0),
+            memtable_budget: MemtableBudget::new(0),
             limits: Limits::default(),
             reduce_limit: true,
         };
         let index = ViewIndex::open(storage, Path::new("i"), group, options).unwrap();
         let context = BuildContext {
-            rest: &|| (),
+            throttle: &|| (),
             workers: 1,
             limits: Limits::default(),
             compilation: varve_js::Compilation::default(),
@@ -439,20 +442,20 @@ mod tests {
             log: &NoLog,
         };
         let snapshot = db.snapshot();
-        index.refreshed(&snapshot, &context).unwrap();
-        let built = index.standing().file;
-        index.refreshed(&snapshot, &context).unwrap();
-        assert!(Arc::ptr_eq(&built, &index.standing().file));
+        index.update_to(&snapshot, &context).unwrap();
+        let built = index.state().file;
+        index.update_to(&snapshot, &context).unwrap();
+        assert!(Arc::ptr_eq(&built, &index.state().file));
         let mut txn = built.begin().unwrap();
         let mut header = built.snapshot().user_header().to_vec();
         *header.last_mut().unwrap() ^= 1;
         txn.set_user_header(&header);
         txn.commit().unwrap();
         index.use_file(Arc::clone(&built));
-        assert!(index.if_fresh(&snapshot).is_none());
+        assert!(index.get_if_current(&snapshot).is_none());
         assert_eq!(index.current(&snapshot).unwrap().row_count("v").unwrap(), 0);
-        let view = index.refreshed(&snapshot, &context).unwrap();
+        let view = index.update_to(&snapshot, &context).unwrap();
         assert_eq!(view.row_count("v").unwrap(), 1);
-        assert!(!Arc::ptr_eq(&built, &index.standing().file));
+        assert!(!Arc::ptr_eq(&built, &index.state().file));
     }
 }

@@ -13,24 +13,24 @@ mod files;
 pub mod find;
 pub mod fuzzing;
 mod group;
+mod header;
 mod index;
+mod memtable_budget;
 pub mod options;
 mod query;
 mod reduce;
 mod row;
 pub mod selector;
-mod state;
-mod unwritten;
 
 pub use build::{BuildContext, BuildLog, NoLog};
 pub use design::{DesignError, check_design, library};
 pub use error::ViewError;
 pub use files::remove_stale;
 pub use group::{Signature, ViewGroup};
-pub use index::{IndexOptions, IndexView, ViewIndex};
+pub use index::{IndexOptions, IndexSnapshot, ViewIndex};
+pub use memtable_budget::MemtableBudget;
 pub use options::{Grouping, OptionError, QueryOptions, Update};
 pub use query::{Answer, GroupRow, GroupRows, MapRows};
 pub use row::Row;
-pub use unwritten::Unwritten;
 
 use index::{BY_DOCUMENT, tree_of_map};

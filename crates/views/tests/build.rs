@@ -166,7 +166,7 @@ fn many_queries_share_one_build() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let context = BuildContext {
-                    rest: &|| (),
+                    throttle: &|| (),
                     workers: 2,
                     limits: Limits::default(),
                     compilation: Compilation::default(),
@@ -174,7 +174,7 @@ fn many_queries_share_one_build() {
                     interrupt: &Interrupt::default(),
                     log: &NoLog,
                 };
-                let view = index.refreshed(&db.snapshot(), &context).unwrap();
+                let view = index.update_to(&db.snapshot(), &context).unwrap();
                 assert_eq!(view.row_count("v").unwrap(), 900);
             });
         }
@@ -218,7 +218,7 @@ fn told(documents: &[&str], map: &str) -> (Vec<String>, String) {
     put(&db, documents);
     let messages = Messages::default();
     let context = BuildContext {
-        rest: &|| (),
+        throttle: &|| (),
         workers: 1,
         limits: Limits {
             time: std::time::Duration::from_millis(500),
@@ -232,7 +232,7 @@ fn told(documents: &[&str], map: &str) -> (Vec<String>, String) {
     };
     let design = format!(r#"{{"views":{{"v":{{"map":"{map}"}}}}}}"#);
     let index = open(storage, &design);
-    let view = index.refreshed(&db.snapshot(), &context).unwrap();
+    let view = index.update_to(&db.snapshot(), &context).unwrap();
     (messages.0.into_inner().unwrap(), short(&view, "v"))
 }
 
@@ -285,7 +285,7 @@ fn a_document_that_takes_long_does_not_let_the_rows_of_all_others_wait_in_memory
     put(&db, &(0..20_000).map(document).collect::<Vec<_>>());
     let log = Blocked::default();
     let context = BuildContext {
-        rest: &|| (),
+        throttle: &|| (),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),
@@ -295,7 +295,7 @@ fn a_document_that_takes_long_does_not_let_the_rows_of_all_others_wait_in_memory
     };
     let design = r#"{"views":{"v":{"map":"function(d){ log('here'); emit(d.n) }"}}}"#;
     let index = open(storage, design);
-    let view = index.refreshed(&db.snapshot(), &context).unwrap();
+    let view = index.update_to(&db.snapshot(), &context).unwrap();
     assert_eq!(view.row_count("v").unwrap(), 20_000);
     let ahead = log.ahead.load(Ordering::Relaxed);
     assert!(ahead > 0 && ahead < 10_000, "{ahead}");
@@ -330,7 +330,7 @@ fn a_function_that_does_not_compile_is_named() {
     let storage = memory();
     let db = database(Arc::clone(&storage));
     let index = open(storage, r#"{"views":{"bad":{"map":"function("}}}"#);
-    let error = with_context(|context| index.refreshed(&db.snapshot(), context)).unwrap_err();
+    let error = with_context(|context| index.update_to(&db.snapshot(), context)).unwrap_err();
     assert!(
         error
             .to_string()
@@ -347,7 +347,7 @@ fn an_interrupted_build_ends_and_the_next_one_is_whole() {
     let interrupt = Interrupt::default();
     let raise = Raise(interrupt.clone());
     let context = BuildContext {
-        rest: &|| (),
+        throttle: &|| (),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),
@@ -364,7 +364,7 @@ fn an_interrupted_build_ends_and_the_next_one_is_whole() {
         index_options(),
     )
     .unwrap();
-    let error = loud.refreshed(&db.snapshot(), &context).unwrap_err();
+    let error = loud.update_to(&db.snapshot(), &context).unwrap_err();
     assert!(matches!(error, ViewError::Interrupted(_)), "{error:?}");
     let reached = loud.current(&db.snapshot()).unwrap();
     assert!(reached.update_seq() < 3000);
@@ -435,7 +435,7 @@ fn an_index_is_the_same_whether_its_functions_are_compiled_or_not() {
                 compilation,
                 ..*context
             };
-            index.refreshed(&db.snapshot(), &context).unwrap()
+            index.update_to(&db.snapshot(), &context).unwrap()
         });
         ["coords", "tags", "upper"].map(|name| ask(&view, &format!("{name}?reduce=false")).unwrap())
     };

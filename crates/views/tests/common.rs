@@ -8,8 +8,8 @@ use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache};
 use varve_js::{Compilation, Limits};
 use varve_json::parse_object;
 use varve_views::{
-    Answer, BuildContext, IndexOptions, IndexView, NoLog, QueryOptions, Unwritten, ViewError,
-    ViewGroup, ViewIndex,
+    Answer, BuildContext, IndexOptions, IndexSnapshot, MemtableBudget, NoLog, QueryOptions,
+    ViewError, ViewGroup, ViewIndex,
 };
 
 pub const DATABASE: &str = "db";
@@ -24,7 +24,7 @@ pub fn index_options() -> IndexOptions {
     IndexOptions {
         setting: EngineSetting::ZSTD,
         cache: NodeCache::new(1 << 20),
-        unwritten: Unwritten::new(1 << 20),
+        memtable_budget: MemtableBudget::new(1 << 20),
         limits: Limits::default(),
         reduce_limit: true,
     }
@@ -41,7 +41,7 @@ pub fn open(storage: Arc<dyn Storage>, design: &str) -> ViewIndex {
 /// One that writes every change into its file at once.
 pub fn open_writing(storage: Arc<dyn Storage>, design: &str) -> ViewIndex {
     let options = IndexOptions {
-        unwritten: Unwritten::new(0),
+        memtable_budget: MemtableBudget::new(0),
         ..index_options()
     };
     ViewIndex::open(storage, Path::new(FOLDER), group(design), options).unwrap()
@@ -69,7 +69,7 @@ fn write<S: AsRef<str>>(db: &Database, documents: &[S], mode: Mode) {
 /// Calls `run` with a build context of two workers.
 pub fn with_context<R>(run: impl FnOnce(&BuildContext<'_>) -> R) -> R {
     run(&BuildContext {
-        rest: &|| (),
+        throttle: &|| (),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),
@@ -79,12 +79,12 @@ pub fn with_context<R>(run: impl FnOnce(&BuildContext<'_>) -> R) -> R {
     })
 }
 
-pub fn refresh(index: &ViewIndex, db: &Database) -> IndexView {
-    with_context(|context| index.refreshed(&db.snapshot(), context)).unwrap()
+pub fn refresh(index: &ViewIndex, db: &Database) -> IndexSnapshot {
+    with_context(|context| index.update_to(&db.snapshot(), context)).unwrap()
 }
 
 /// A database in memory with documents, and its index brought up to date.
-pub fn view_of<S: AsRef<str>>(documents: &[S], design: &str) -> IndexView {
+pub fn view_of<S: AsRef<str>>(documents: &[S], design: &str) -> IndexSnapshot {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let db = database(Arc::clone(&storage));
     replicate(&db, documents);
@@ -92,7 +92,7 @@ pub fn view_of<S: AsRef<str>>(documents: &[S], design: &str) -> IndexView {
 }
 
 /// The answer to `view?options` as the peer writes it, without line ends; no documents.
-pub fn ask(view: &IndexView, question: &str) -> Result<String, ViewError> {
+pub fn ask(view: &IndexSnapshot, question: &str) -> Result<String, ViewError> {
     let (name, options) = question.split_once('?').unwrap_or((question, ""));
     let pairs = options.split('&').filter_map(|pair| pair.split_once('='));
     let options = QueryOptions::from_query(pairs)?;
@@ -121,7 +121,7 @@ pub fn ask(view: &IndexView, question: &str) -> Result<String, ViewError> {
 }
 
 /// Ids and values of the rows, or keys and values of the groups, in short.
-pub fn short(view: &IndexView, question: &str) -> String {
+pub fn short(view: &IndexSnapshot, question: &str) -> String {
     let answer = ask(view, question).unwrap();
     let (_, rows) = answer.split_once("\"rows\":").unwrap();
     rows.strip_suffix('}').unwrap().to_owned()

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_base::{Interrupt, MemoryStorage, OpenMode, Silent, Storage};
 use varve_docdb::Database;
 use varve_testkit::Recorder;
-use varve_views::{IndexView, ViewIndex, remove_stale};
+use varve_views::{IndexSnapshot, ViewIndex, remove_stale};
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n % 7, d.n)}","reduce":"_sum"},
     "w":{"map":"function(d){if (d.n % 2) emit([d._id])}"}}}"#;
 
-fn seen(view: &IndexView) -> [String; 3] {
+fn seen(view: &IndexSnapshot) -> [String; 3] {
     ["v?reduce=false", "v?group=true", "w"].map(|question| ask(view, question).unwrap())
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_docdb::Database;
 use varve_testkit::Recorder;
-use varve_views::{IndexView, ViewError, ViewIndex};
+use varve_views::{IndexSnapshot, ViewError, ViewIndex};
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.k, d.n)}","reduce":"_sum"}}}"#;
 
 /// Everything that the questions see.
-fn seen(view: &IndexView) -> Result<String, ViewError> {
+fn seen(view: &IndexSnapshot) -> Result<String, ViewError> {
     Ok(ask(view, "v?reduce=false")? + &ask(view, "v?group=true")?)
 }
 
@@ -82,7 +82,7 @@ fn damage_is_an_error_or_a_new_index_and_never_a_wrong_answer() {
     let (mut errors, mut answers) = (0, 0);
     for at in (0..whole.len()).step_by(3) {
         let damaged = MemoryStorage::default();
-        damaged.create_folder(Path::new(FOLDER)).unwrap();
+        damaged.create_directory(Path::new(FOLDER)).unwrap();
         let mut bytes = whole.clone();
         bytes[at] ^= 0x11;
         damaged

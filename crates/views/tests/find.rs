@@ -10,7 +10,7 @@ use varve_views::find::{
     Cursor, FindError, FindOptions, FindStats, Hit, JsonIndex, NewIndex, Plan, explain,
 };
 use varve_views::selector::Selector;
-use varve_views::{IndexView, ViewError};
+use varve_views::{IndexSnapshot, ViewError};
 
 /// Definitions of indexes in the design document of the tests.
 const INDEXES: [(&str, &str); 8] = [
@@ -32,7 +32,7 @@ struct World {
     database: Database,
     documents: Vec<Value>,
     indexes: Vec<JsonIndex>,
-    view: IndexView,
+    view: IndexSnapshot,
 }
 
 fn object(text: &str) -> Object {

@@ -31,10 +31,10 @@ fn uncached() -> (Disk, Database, ViewIndex) {
 fn an_index_is_read_in_the_mode_of_the_snapshot_that_it_is_asked_for() {
     let (disk, db, index) = uncached();
     put(&db, &[r#"{"_id":"a","n":1}"#, r#"{"_id":"b","n":2}"#]);
-    with_context(|context| index.refreshed(&db.snapshot(), context)).unwrap();
+    with_context(|context| index.update_to(&db.snapshot(), context)).unwrap();
     let cached = db.snapshot().with_mode(ReadMode::CachedOnly);
-    let view = index.if_fresh(&cached).unwrap();
-    let blocking = index.if_fresh(&db.snapshot()).unwrap();
+    let view = index.get_if_current(&cached).unwrap();
+    let blocking = index.get_if_current(&db.snapshot()).unwrap();
     assert_eq!(ask(&view, "v").unwrap(), ask(&blocking, "v").unwrap());
     disk.watcher().begin();
     let refused = ask(&view, "v?key=1").unwrap_err();
@@ -47,11 +47,11 @@ fn a_cached_snapshot_starts_no_build() {
     let (_, db, index) = uncached();
     put(&db, &[r#"{"_id":"a","n":1}"#]);
     let cached = db.snapshot().with_mode(ReadMode::CachedOnly);
-    assert!(index.if_fresh(&cached).is_none());
-    let refused = with_context(|context| index.refreshed(&cached, context)).unwrap_err();
+    assert!(index.get_if_current(&cached).is_none());
+    let refused = with_context(|context| index.update_to(&cached, context)).unwrap_err();
     assert!(refused.is_would_block(), "{refused}");
     assert_eq!(index.current(&db.snapshot()).unwrap().update_seq(), 0);
-    with_context(|context| index.refreshed(&db.snapshot(), context)).unwrap();
-    let view = with_context(|context| index.refreshed(&cached, context)).unwrap();
+    with_context(|context| index.update_to(&db.snapshot(), context)).unwrap();
+    let view = with_context(|context| index.update_to(&cached, context)).unwrap();
     assert_eq!(view.update_seq(), 1);
 }

@@ -1,7 +1,7 @@
 //! Every option, on rows that are easy to see through.
 
 use crate::common::{ask, short, view_of};
-use varve_views::IndexView;
+use varve_views::IndexSnapshot;
 
 const DESIGN: &str = r#"{"views":{
     "n":{"map":"function(d){emit(d.n)}"},
@@ -12,7 +12,7 @@ const DESIGN: &str = r#"{"views":{
     "bad":{"map":"function(d){emit(d.a, d.a)}","reduce":"_sum"}}}"#;
 
 /// Documents d0 to d9: n 0 to 9, a is x for the first six and y for the rest, b is n mod 2.
-fn ten() -> IndexView {
+fn ten() -> IndexSnapshot {
     let documents: Vec<String> = (0..10)
         .map(|n| {
             let (a, b) = (if n < 6 { "x" } else { "y" }, n % 2);
@@ -23,7 +23,7 @@ fn ten() -> IndexView {
 }
 
 /// Numbers of the documents in the answer, with the offset.
-fn numbers(view: &IndexView, question: &str) -> (u64, String) {
+fn numbers(view: &IndexSnapshot, question: &str) -> (u64, String) {
     let answer = ask(view, question).unwrap();
     let offset = answer.split("\"offset\":").nth(1).unwrap();
     let offset = offset.split(',').next().unwrap().parse().unwrap();

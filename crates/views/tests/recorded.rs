@@ -1,7 +1,7 @@
 //! Exchanges 109 to 144 of the recorded answers: the documents as they were then.
 
 use crate::common::{ask, view_of};
-use varve_views::IndexView;
+use varve_views::IndexSnapshot;
 
 const DESIGN: &str = r#"{"_id":"_design/t","views":{
     "v":{"map":"function(doc){ if (doc.v !== undefined) emit(doc.v, doc._id); }"},
@@ -11,7 +11,7 @@ const DESIGN: &str = r#"{"_id":"_design/t","views":{
     "m":{"map":"function(doc){emit(1,{_id:'b1'}); emit(1,2)}"},
     "err":{"map":"function(doc){ throw({bad: 1}) }"}}}"#;
 
-fn recorded_view() -> IndexView {
+fn recorded_view() -> IndexSnapshot {
     view_of(
         &[
             r#"{"_id":"a","_rev":"4-561260d9416e1563c49c84db5abe313b","back":true}"#,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// Files below one folder of the local disk.
+/// Files below one directory of the local disk.
 #[derive(Clone, Debug)]
 pub struct DiskStorage {
     root: PathBuf,
@@ -37,7 +37,7 @@ fn kind_of(kind: fs::FileType) -> EntryKind {
     if kind.is_file() {
         EntryKind::File
     } else if kind.is_dir() {
-        EntryKind::Folder
+        EntryKind::Directory
     } else {
         EntryKind::Other
     }
@@ -96,8 +96,8 @@ impl Storage for DiskStorage {
         }
     }
 
-    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
-        let full = self.at(folder);
+    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError> {
+        let full = self.at(directory);
         match fs::metadata(&full).and_then(|found| found.modified()) {
             Ok(time) => Ok(Some(time)),
             Err(error) if is_absent(&error) => Ok(None),
@@ -105,8 +105,8 @@ impl Storage for DiskStorage {
         }
     }
 
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
-        let full = self.at(folder);
+    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
+        let full = self.at(directory);
         let fail = |e| StorageError::io("list", &full, e);
         fs::read_dir(&full)
             .map_err(fail)?
@@ -121,8 +121,8 @@ impl Storage for DiskStorage {
             .collect()
     }
 
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        let full = self.at(folder);
+    fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        let full = self.at(directory);
         fs::create_dir_all(&full).map_err(|e| StorageError::io("create folder", &full, e))
     }
 
@@ -144,16 +144,16 @@ impl Storage for DiskStorage {
         .map_err(|e| StorageError::io("exchange", &full, e.into()))
     }
 
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        let full = self.at(folder);
+    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        let full = self.at(directory);
         match removal::remove_tree(&full) {
             Err(error) if !is_absent(&error) => Err(StorageError::io("remove", &full, error)),
             _ => Ok(()),
         }
     }
 
-    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        let full = self.at(folder);
+    fn sync_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        let full = self.at(directory);
         let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
         // One call for the whole file system; one for each file would wait as often for the disk.
         rustix::fs::syncfs(&open).map_err(|e| StorageError::io("sync", &full, e.into()))
@@ -192,31 +192,31 @@ impl Storage for DiskStorage {
         }
     }
 
-    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError> {
-        let full = self.at(folder);
+    fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        let full = self.at(directory);
         let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
         open.sync_all()
             .map_err(|e| StorageError::io("sync", &full, e))
     }
 
-    fn free_bytes(&self, folder: &Path) -> Result<Option<u64>, StorageError> {
-        let full = self.at(folder);
+    fn free_bytes(&self, directory: &Path) -> Result<Option<u64>, StorageError> {
+        let full = self.at(directory);
         let found = rustix::fs::statvfs(&full)
             .map_err(|e| StorageError::io("ask for the free room of", &full, e.into()))?;
         Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
     }
 }
 
-/// An empty file in `folder` that has no name any more: it is gone when nobody has it open, however
+/// An empty file in `directory` that has no name any more: it is gone when nobody has it open, however
 /// the process ends.
 ///
 /// # Errors
 /// If it cannot be made.
-pub fn scratch_file(folder: &Path) -> Result<Arc<dyn StorageFile>, StorageError> {
+pub fn scratch_file(directory: &Path) -> Result<Arc<dyn StorageFile>, StorageError> {
     let mut tried = 0_u32;
     loop {
         let name = format!("varve-scratch-{}-{tried}", std::process::id());
-        let path = folder.join(name);
+        let path = directory.join(name);
         let mut options = OpenOptions::new();
         let made = options.read(true).write(true).create_new(true).mode(0o600);
         let file = match made.open(&path) {
@@ -253,7 +253,7 @@ fn read_page_cache(file: &File, offset: u64, buf: &mut [u8]) -> Result<usize, St
     }
 }
 
-/// A file in place of a folder above it means just as well that there is nothing.
+/// A file in place of a directory above it means just as well that there is nothing.
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -271,7 +271,7 @@ fn has_no_locks(error: &io::Error) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn make_hole(file: &File, bytes: Range<u64>) -> io::Result<Hole> {
+fn fallocate_hole(file: &File, bytes: Range<u64>) -> io::Result<Hole> {
     use rustix::fs::FallocateFlags;
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     let len = bytes.end.saturating_sub(bytes.start);
@@ -283,7 +283,7 @@ fn make_hole(file: &File, bytes: Range<u64>) -> io::Result<Hole> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn make_hole(_: &File, _: Range<u64>) -> io::Result<Hole> {
+fn fallocate_hole(_: &File, _: Range<u64>) -> io::Result<Hole> {
     Ok(Hole::Impossible)
 }
 
@@ -391,7 +391,7 @@ impl StorageFile for DiskFile {
         self.file.sync_data().map_err(self.fail("sync"))
     }
 
-    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+    fn punch_hole(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
         match self.file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Hole::InUse),
@@ -399,12 +399,12 @@ impl StorageFile for DiskFile {
             Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(Hole::Impossible),
             Err(TryLockError::Error(error)) => return Err(self.fail("lock")(error)),
         }
-        let made = make_hole(&self.file, bytes);
+        let made = fallocate_hole(&self.file, bytes);
         self.file.unlock().map_err(self.fail("unlock"))?;
         made.map_err(self.fail("make a hole in"))
     }
 
-    fn keep_whole(&self) -> Result<(), StorageError> {
+    fn pin(&self) -> Result<(), StorageError> {
         match self.file.lock_shared() {
             // Then no holes are made either.
             Err(error) if has_no_locks(&error) => Ok(()),

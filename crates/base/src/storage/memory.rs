@@ -17,20 +17,20 @@ pub struct MemoryStorage(Arc<Mutex<Tree>>);
 #[derive(Debug, Default)]
 struct Tree {
     files: BTreeMap<PathBuf, Content>,
-    folders: BTreeSet<PathBuf>,
+    directories: BTreeSet<PathBuf>,
     links: BTreeMap<PathBuf, String>,
     /// How often a name came, went or changed its file.
     changes: u64,
 }
 
 impl MemoryStorage {
-    /// A storage that holds these files, with the folders they need.
+    /// A storage that holds these files, with the directories they need.
     pub fn with_files(files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>) -> Self {
         let storage = MemoryStorage::default();
         {
             let mut tree = storage.tree();
             for (path, bytes) in files {
-                tree.folders
+                tree.directories
                     .extend(path.ancestors().skip(1).map(Path::to_owned));
                 tree.files.insert(path, Arc::new(RwLock::new(bytes)));
             }
@@ -81,8 +81,8 @@ impl Storage for MemoryStorage {
             }
             (Some(content), OpenMode::Read) => content.clone(),
             (None, OpenMode::CreateNew) => {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                if !folder.as_os_str().is_empty() && !tree.folders.contains(folder) {
+                let directory = path.parent().unwrap_or(Path::new(""));
+                if !directory.as_os_str().is_empty() && !tree.directories.contains(directory) {
                     return Err(not_found("create", path));
                 }
                 let content = Content::default();
@@ -107,8 +107,8 @@ impl Storage for MemoryStorage {
             Some(EntryKind::File)
         } else if tree.links.contains_key(path) {
             Some(EntryKind::Other)
-        } else if is_root || tree.folders.contains(path) {
-            Some(EntryKind::Folder)
+        } else if is_root || tree.directories.contains(path) {
+            Some(EntryKind::Directory)
         } else {
             None
         })
@@ -123,32 +123,32 @@ impl Storage for MemoryStorage {
         Ok(content.map(len))
     }
 
-    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
-        if self.kind(folder)? != Some(EntryKind::Folder) {
+    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError> {
+        if self.kind(directory)? != Some(EntryKind::Directory) {
             return Ok(None);
         }
-        // One count for all folders: a change is never missed, at times seen where none was.
+        // One count for all directories: a change is never missed, at times seen where none was.
         Ok(Some(
             SystemTime::UNIX_EPOCH + Duration::from_millis(self.tree().changes),
         ))
     }
 
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
+    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
         let tree = self.tree();
-        if !folder.as_os_str().is_empty() && !tree.folders.contains(folder) {
-            return Err(not_found("list", folder));
+        if !directory.as_os_str().is_empty() && !tree.directories.contains(directory) {
+            return Err(not_found("list", directory));
         }
-        let inside = |path: &&PathBuf| path.parent() == Some(folder);
+        let inside = |path: &&PathBuf| path.parent() == Some(directory);
         let files = tree
             .files
             .keys()
             .filter(inside)
             .map(|path| (path, EntryKind::File));
-        let folders = tree
-            .folders
+        let directories = tree
+            .directories
             .iter()
             .filter(inside)
-            .map(|path| (path, EntryKind::Folder));
+            .map(|path| (path, EntryKind::Directory));
         let entry = |(path, kind): (&PathBuf, _)| {
             Some(Entry {
                 name: path.file_name()?.to_owned(),
@@ -158,16 +158,16 @@ impl Storage for MemoryStorage {
         let links = tree.links.keys().filter(inside);
         let links = links.map(|path| (path, EntryKind::Other));
         Ok(files
-            .chain(folders)
+            .chain(directories)
             .chain(links)
             .filter_map(entry)
             .collect())
     }
 
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
+    fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
         self.tree()
-            .folders
-            .extend(folder.ancestors().map(Path::to_owned));
+            .directories
+            .extend(directory.ancestors().map(Path::to_owned));
         Ok(())
     }
 
@@ -178,7 +178,7 @@ impl Storage for MemoryStorage {
             tree.files.insert(to.to_owned(), content);
             return Ok(());
         }
-        if !tree.folders.contains(from) {
+        if !tree.directories.contains(from) {
             return Err(not_found("rename", from));
         }
         let moved = |path: &Path| path.strip_prefix(from).ok().map(|rest| to.join(rest));
@@ -189,8 +189,8 @@ impl Storage for MemoryStorage {
             .into_iter()
             .map(|(path, c)| (moved(&path).unwrap_or(path), c))
             .collect();
-        let folders = std::mem::take(&mut tree.folders);
-        tree.folders = folders
+        let directories = std::mem::take(&mut tree.directories);
+        tree.directories = directories
             .into_iter()
             .map(|path| moved(&path).unwrap_or(path))
             .collect();
@@ -212,17 +212,17 @@ impl Storage for MemoryStorage {
         };
         tree.files = swap_keys(std::mem::take(&mut tree.files), swapped);
         tree.links = swap_keys(std::mem::take(&mut tree.links), swapped);
-        let folders = std::mem::take(&mut tree.folders);
-        tree.folders = folders.into_iter().map(swapped).collect();
+        let directories = std::mem::take(&mut tree.directories);
+        tree.directories = directories.into_iter().map(swapped).collect();
         Ok(())
     }
 
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
+    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
         let mut tree = self.tree();
         tree.changes += 1;
-        tree.files.retain(|path, _| !path.starts_with(folder));
-        tree.links.retain(|path, _| !path.starts_with(folder));
-        tree.folders.retain(|path| !path.starts_with(folder));
+        tree.files.retain(|path, _| !path.starts_with(directory));
+        tree.links.retain(|path, _| !path.starts_with(directory));
+        tree.directories.retain(|path| !path.starts_with(directory));
         Ok(())
     }
 
@@ -271,7 +271,7 @@ impl Storage for MemoryStorage {
         Ok(text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn sync_folder(&self, _folder: &Path) -> Result<(), StorageError> {
+    fn sync_directory(&self, _folder: &Path) -> Result<(), StorageError> {
         Ok(())
     }
 }
@@ -337,7 +337,7 @@ impl StorageFile for MemoryFile {
         self.writable("sync")
     }
 
-    fn give_back(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
+    fn punch_hole(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
         self.writable("make a hole in")?;
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let at = |offset| {

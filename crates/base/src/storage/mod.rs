@@ -32,7 +32,7 @@ pub enum StorageError {
     Io {
         /// What was being done.
         op: &'static str,
-        /// To which file or folder.
+        /// To which file or directory.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -86,7 +86,7 @@ impl StorageError {
         }
     }
 
-    /// Whether the file or folder does not exist.
+    /// Whether the file or directory does not exist.
     pub fn is_not_found(&self) -> bool {
         self.kind() == Some(io::ErrorKind::NotFound)
     }
@@ -126,27 +126,27 @@ pub enum OpenMode {
     /// Must exist; may be appended to and truncated. A file with several names gets bytes of its
     /// own first, so that the others stay as they are.
     Append,
-    /// Must not exist yet; its folder must.
+    /// Must not exist yet; its directory must.
     CreateNew,
 }
 
-/// What a path or a folder's entry is.
+/// What a path or a directory's entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
     File,
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
     /// Anything else, such as the symbolic link of a Mercurial lock.
     Other,
 }
 
-/// One entry of a folder.
+/// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name without the folder.
+    /// Name without the directory.
     pub name: std::ffi::OsString,
-    /// File, folder or other.
+    /// File, directory or other.
     pub kind: EntryKind,
 }
 
@@ -161,7 +161,7 @@ pub enum Hole {
     Impossible,
 }
 
-/// A tree of folders with files; paths are relative to its root.
+/// A tree of directories with files; paths are relative to its root.
 pub trait Storage: Send + Sync + Debug {
     /// Opens one file.
     ///
@@ -175,28 +175,28 @@ pub trait Storage: Send + Sync + Debug {
     /// Length of a file without opening it; `None` if there is no such file.
     fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError>;
 
-    /// When a name in this folder last came, went or changed its file; `None` if there is no such
-    /// folder. Only good for telling whether something happened between two looks.
-    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError>;
+    /// When a name in this directory last came, went or changed its file; `None` if there is no such
+    /// directory. Only good for telling whether something happened between two looks.
+    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError>;
 
-    /// The entries of a folder, in no particular order.
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError>;
+    /// The entries of a directory, in no particular order.
+    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError>;
 
-    /// Makes a folder and those above it; no error if it is there.
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError>;
+    /// Makes a directory and those above it; no error if it is there.
+    fn create_directory(&self, directory: &Path) -> Result<(), StorageError>;
 
-    /// Moves a file or folder, replacing a file at `to`, in one atomic step.
+    /// Moves a file or directory, replacing a file at `to`, in one atomic step.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError>;
 
-    /// Swaps two files or folders in one atomic step; both must be there.
+    /// Swaps two files or directories in one atomic step; both must be there.
     fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError>;
 
-    /// Removes a folder with all that is in it; no error if it is not there.
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError>;
+    /// Removes a directory with all that is in it; no error if it is not there.
+    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError>;
 
-    /// Makes everything below a folder survive a power cut: for many files written at once, of
+    /// Makes everything below a directory survive a power cut: for many files written at once, of
     /// which none counts before all are there.
-    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError>;
+    fn sync_tree(&self, directory: &Path) -> Result<(), StorageError>;
 
     /// Removes a file or a symbolic link.
     fn remove(&self, path: &Path) -> Result<(), StorageError>;
@@ -215,10 +215,10 @@ pub trait Storage: Send + Sync + Debug {
     /// links write files in their place. `None` if nothing is there.
     fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError>;
 
-    /// Makes creations, renames and removals in this folder survive a power cut.
-    fn sync_folder(&self, folder: &Path) -> Result<(), StorageError>;
+    /// Makes creations, renames and removals in this directory survive a power cut.
+    fn sync_directory(&self, directory: &Path) -> Result<(), StorageError>;
 
-    /// Bytes that files in this folder may still take; `None` if the storage sets no limit.
+    /// Bytes that files in this directory may still take; `None` if the storage sets no limit.
     ///
     /// # Errors
     /// What the system answers.
@@ -281,7 +281,7 @@ pub trait StorageFile: Send + Sync + Debug {
     ///
     /// # Errors
     /// What the system answers.
-    fn give_back(&self, _bytes: Range<u64>) -> Result<Hole, StorageError> {
+    fn punch_hole(&self, _bytes: Range<u64>) -> Result<Hole, StorageError> {
         Ok(Hole::Impossible)
     }
 
@@ -289,7 +289,7 @@ pub trait StorageFile: Send + Sync + Debug {
     ///
     /// # Errors
     /// What the system answers.
-    fn keep_whole(&self) -> Result<(), StorageError> {
+    fn pin(&self) -> Result<(), StorageError> {
         Ok(())
     }
 
@@ -382,7 +382,7 @@ pub fn replace(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> Result<(), S
     file.append(bytes)?;
     file.sync()?;
     storage.rename(&beside, path)?;
-    storage.sync_folder(path.parent().unwrap_or(Path::new("")))
+    storage.sync_directory(path.parent().unwrap_or(Path::new("")))
 }
 
 #[cfg(test)]
@@ -399,7 +399,7 @@ mod tests {
                 .is_not_found()
         );
         assert!(read_if_there(storage, path).unwrap().is_none());
-        storage.create_folder(Path::new("a/b")).unwrap();
+        storage.create_directory(Path::new("a/b")).unwrap();
         let file = storage.open(path, OpenMode::CreateNew).unwrap();
         assert!(
             storage
@@ -444,11 +444,11 @@ mod tests {
         let file = storage.open(path, OpenMode::CreateNew).unwrap();
         file.append(&[7; 12288]).unwrap();
         let reader = storage.open(path, OpenMode::Read).unwrap();
-        reader.keep_whole().unwrap();
-        let _ = file.give_back(8192..12288).unwrap();
+        reader.pin().unwrap();
+        let _ = file.punch_hole(8192..12288).unwrap();
         drop(reader);
         // Not every file system has holes.
-        let hole = file.give_back(4096..8192).unwrap();
+        let hole = file.punch_hole(4096..8192).unwrap();
         let now = file.read_all().unwrap();
         assert_eq!(now.len(), 12288);
         assert_eq!(now[..4096], [7; 4096]);
@@ -478,7 +478,7 @@ mod tests {
         );
         let mut names: Vec<_> = storage.list(Path::new("a")).unwrap();
         names.sort_by(|x, y| x.name.cmp(&y.name));
-        let expected = [("b", EntryKind::Folder), ("small", EntryKind::File)];
+        let expected = [("b", EntryKind::Directory), ("small", EntryKind::File)];
         assert!(
             names
                 .iter()
@@ -500,16 +500,16 @@ mod tests {
         assert_eq!(storage.kind(path).unwrap(), None);
         assert_eq!(
             storage.kind(Path::new("a/b")).unwrap(),
-            Some(EntryKind::Folder)
+            Some(EntryKind::Directory)
         );
     }
 
     fn check_trees(storage: &dyn Storage) {
-        let make = |folder: &str, bytes: &[u8]| {
+        let make = |directory: &str, bytes: &[u8]| {
             storage
-                .create_folder(Path::new(folder).join("in").as_path())
+                .create_directory(Path::new(directory).join("in").as_path())
                 .unwrap();
-            replace(storage, &Path::new(folder).join("in/file"), bytes).unwrap();
+            replace(storage, &Path::new(directory).join("in/file"), bytes).unwrap();
         };
         make("one", b"1");
         make("two", b"2");
@@ -609,36 +609,39 @@ mod tests {
 
     #[test]
     fn a_scratch_file_has_no_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, other) = (scratch_file(folder.path()), scratch_file(folder.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let (one, other) = (
+            scratch_file(directory.path()),
+            scratch_file(directory.path()),
+        );
         let (one, other) = (one.unwrap(), other.unwrap());
         one.append(b"one").unwrap();
         other.append(b"other").unwrap();
         assert_eq!(one.read_all().unwrap(), b"one");
         assert_eq!(other.read_all().unwrap(), b"other");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn disk_keeps_the_contract() {
-        let folder = tempfile::tempdir().unwrap();
-        check_storage(&DiskStorage::new(folder.path()));
+        let directory = tempfile::tempdir().unwrap();
+        check_storage(&DiskStorage::new(directory.path()));
     }
 
     #[test]
-    fn no_holes_are_made_in_a_file_that_somebody_keeps_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let storage = DiskStorage::new(folder.path());
+    fn no_holes_are_punched_in_a_pinned_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let storage = DiskStorage::new(directory.path());
         let file = storage.open(Path::new("a"), OpenMode::CreateNew).unwrap();
         file.append(&[7; 8192]).unwrap();
         let keeper = storage.open(Path::new("a"), OpenMode::Read).unwrap();
-        keeper.keep_whole().unwrap();
-        let expected = match file.give_back(0..4096).unwrap() {
+        keeper.pin().unwrap();
+        let expected = match file.punch_hole(0..4096).unwrap() {
             Hole::Impossible => [7; 8192].to_vec(),
             made => {
                 assert_eq!(made, Hole::InUse);
                 drop(keeper);
-                assert_eq!(file.give_back(0..4096).unwrap(), Hole::Made);
+                assert_eq!(file.punch_hole(0..4096).unwrap(), Hole::Made);
                 [[0; 4096], [7; 4096]].concat()
             }
         };

@@ -1,4 +1,4 @@
-//! Removing a folder with many files.
+//! Removing a directory with many files.
 
 use std::fs;
 use std::io;
@@ -11,19 +11,19 @@ const THREADS: usize = 8;
 /// Files that a thread takes at once.
 const SHARE: usize = 64;
 
-/// Removes a folder with all that is in it. Symbolic links are removed, not followed.
-pub(super) fn remove_tree(folder: &Path) -> io::Result<()> {
-    let tree = Tree::below(folder)?;
+/// Removes a directory with all that is in it. Symbolic links are removed, not followed.
+pub(super) fn remove_tree(directory: &Path) -> io::Result<()> {
+    let tree = Tree::below(directory)?;
     // What cannot be removed is met again at the end, and told of there.
     each(&tree.files, |path| {
         let _ = fs::remove_file(path);
     });
-    for level in tree.folders.iter().rev() {
+    for level in tree.directories.iter().rev() {
         each(level, |path| {
             let _ = fs::remove_dir(path);
         });
     }
-    fs::remove_dir_all(folder)
+    fs::remove_dir_all(directory)
 }
 
 /// Does the same with all paths, several at a time.
@@ -43,33 +43,37 @@ fn each(paths: &[PathBuf], work: impl Fn(&Path) + Sync) {
     });
 }
 
-/// What is in a folder.
+/// What is in a directory.
 struct Tree {
-    /// Everything but folders.
+    /// Everything but directories.
     files: Vec<PathBuf>,
-    /// Folders by how deep they lie.
-    folders: Vec<Vec<PathBuf>>,
+    /// Directories by how deep they lie.
+    directories: Vec<Vec<PathBuf>>,
 }
 
 impl Tree {
-    fn below(folder: &Path) -> io::Result<Tree> {
-        let (mut files, mut folders) = (Vec::new(), Vec::new());
-        let mut level = vec![folder.to_owned()];
+    fn below(directory: &Path) -> io::Result<Tree> {
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        let mut level = vec![directory.to_owned()];
         while !level.is_empty() {
             let mut deeper = Vec::new();
-            for folder in &level {
-                for entry in fs::read_dir(folder)? {
+            for directory in &level {
+                for entry in fs::read_dir(directory)? {
                     let entry = entry?;
-                    let is_folder = entry.file_type()?.is_dir();
-                    let found = if is_folder { &mut deeper } else { &mut files };
+                    let is_directory = entry.file_type()?.is_dir();
+                    let found = if is_directory {
+                        &mut deeper
+                    } else {
+                        &mut files
+                    };
                     found.push(entry.path());
                 }
             }
-            folders.push(std::mem::replace(&mut level, deeper));
+            directories.push(std::mem::replace(&mut level, deeper));
         }
-        // The folder itself goes last.
-        folders.remove(0);
-        Ok(Tree { files, folders })
+        // The directory itself goes last.
+        directories.remove(0);
+        Ok(Tree { files, directories })
     }
 }
 
@@ -84,14 +88,14 @@ mod tests {
         fs::create_dir(&kept).unwrap();
         fs::write(kept.join("file"), b"x").unwrap();
         for number in 0..1000 {
-            let folder = tree.join(format!("{}/{}", number % 7, number % 3));
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join(number.to_string()), b"x").unwrap();
+            let directory = tree.join(format!("{}/{}", number % 7, number % 3));
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join(number.to_string()), b"x").unwrap();
         }
         std::os::unix::fs::symlink(&kept, tree.join("link")).unwrap();
         let found = Tree::below(&tree).unwrap();
         assert_eq!(found.files.len(), 1001);
-        let levels: Vec<usize> = found.folders.iter().map(Vec::len).collect();
+        let levels: Vec<usize> = found.directories.iter().map(Vec::len).collect();
         assert_eq!(levels, [7, 21]);
         remove_tree(&tree).unwrap();
         assert!(!tree.exists());

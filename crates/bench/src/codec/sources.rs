@@ -43,7 +43,7 @@ pub(super) fn collect(
     for path in paths {
         match storage.kind(path)? {
             Some(EntryKind::File) => sink.file(path)?,
-            Some(EntryKind::Folder) => sink.folder(path)?,
+            Some(EntryKind::Directory) => sink.folder(path)?,
             // A path that the user gave may be a symbolic link, unlike one found in a folder.
             Some(EntryKind::Other) if storage.list(path).is_ok() => sink.folder(path)?,
             Some(EntryKind::Other) => sink.file(path)?,
@@ -80,7 +80,7 @@ impl Sink<'_> {
         while let Some(folder) = folders.pop() {
             self.interrupt.check()?;
             let hg = folder.join(".hg");
-            if self.storage.kind(&hg)? == Some(EntryKind::Folder) {
+            if self.storage.kind(&hg)? == Some(EntryKind::Directory) {
                 self.repository(&folder, &hg)?;
                 continue;
             }
@@ -89,7 +89,7 @@ impl Sink<'_> {
             for entry in self.storage.list(&folder)? {
                 match entry.kind {
                     EntryKind::File => drop(files.insert(folder.join(&entry.name))),
-                    EntryKind::Folder => drop(below.insert(folder.join(&entry.name))),
+                    EntryKind::Directory => drop(below.insert(folder.join(&entry.name))),
                     EntryKind::Other => {}
                 }
             }
@@ -105,14 +105,14 @@ impl Sink<'_> {
     fn repository(&mut self, root: &Path, hg: &Path) -> Result<(), BenchError> {
         self.start(root, SourceKind::Repository);
         let store = hg.join("store");
-        let has_store = self.storage.kind(&store)? == Some(EntryKind::Folder);
+        let has_store = self.storage.kind(&store)? == Some(EntryKind::Directory);
         let mut folders = vec![if has_store { store } else { hg.to_owned() }];
         while let Some(folder) = folders.pop() {
             for entry in self.storage.list(&folder)? {
                 let path = folder.join(&entry.name);
                 let is_index = path.extension().is_some_and(|extension| extension == "i");
                 match entry.kind {
-                    EntryKind::Folder => folders.push(path),
+                    EntryKind::Directory => folders.push(path),
                     EntryKind::File if is_index => self.revlog(&path)?,
                     EntryKind::File | EntryKind::Other => {}
                 }

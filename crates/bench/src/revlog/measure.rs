@@ -286,7 +286,7 @@ fn all_revlogs(storage: &Arc<dyn Storage>, store: &Path) -> Result<Vec<Revlog>, 
             let path = folder.join(&entry.name);
             let is_index = path.extension().is_some_and(|extension| extension == "i");
             match entry.kind {
-                EntryKind::Folder => folders.push(path),
+                EntryKind::Directory => folders.push(path),
                 EntryKind::File if is_index => found.push(Revlog::open(storage, &path)?),
                 EntryKind::File | EntryKind::Other => {}
             }

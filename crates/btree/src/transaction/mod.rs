@@ -4,15 +4,15 @@ mod write;
 
 use crate::chunk::{ChunkRef, EncodedChunk};
 use crate::commit::Root;
-use crate::edit::{self, Change};
+use crate::edit::{self, BatchEntry};
 use crate::error::check_len;
 use crate::file::{TreeFile, Writer};
 use crate::node::{MAX_KEY, MAX_VALUE, Node};
-use crate::pages::{NodeSource, Pages, Reach};
+use crate::pages::{NodeSource, Pages, ReadScope};
 use crate::range::Item;
 use crate::read;
 use crate::snapshot::{Snapshot, check_ascending};
-use crate::tally::{Count, Tally};
+use crate::stats::{ChunkCount, ChunkStats};
 use crate::{ChunkForm, TreeError};
 use std::collections::HashMap;
 use std::fmt;
@@ -36,7 +36,7 @@ pub struct Transaction<'f> {
     /// Nodes written here that are still in the buffer.
     fresh: HashMap<u64, Arc<Node>>,
     /// Chunks and nodes that were appended.
-    tally: Tally,
+    chunk_stats: ChunkStats,
 }
 
 impl fmt::Debug for Transaction<'_> {
@@ -66,7 +66,7 @@ impl NodeSource for Transaction<'_> {
         }
         let in_file = self.base.state.end + self.spilled;
         let node = match at.offset.checked_sub(in_file) {
-            None => self.pages().read_node(at, Reach::blocking(in_file))?,
+            None => self.pages().read_node(at, ReadScope::blocking(in_file))?,
             Some(start) => {
                 let stored = &self.writer.buffer[start as usize..][..at.len as usize];
                 self.pages().node_of(stored, at.offset)?
@@ -89,7 +89,7 @@ impl<'f> Transaction<'f> {
             hash: Xxh3::new(),
             span: base.state.end,
             fresh: HashMap::new(),
-            tally: Tally::default(),
+            chunk_stats: ChunkStats::default(),
             base,
         }
     }
@@ -105,13 +105,13 @@ impl<'f> Transaction<'f> {
     }
 
     /// Chunks and nodes appended so far, by their form.
-    pub fn tally(&self) -> &Tally {
-        &self.tally
+    pub fn chunk_stats(&self) -> &ChunkStats {
+        &self.chunk_stats
     }
 
     fn count(&mut self, form: ChunkForm, len: u32) {
         let bytes = u64::from(len);
-        self.tally.add(form, Count { chunks: 1, bytes });
+        self.chunk_stats.add(form, ChunkCount { chunks: 1, bytes });
     }
 
     /// Compresses nodes so from now on, also in transactions to come.
@@ -157,7 +157,7 @@ impl<'f> Transaction<'f> {
             check_len("value", len, MAX_VALUE)
         };
         changes.iter().try_for_each(borrowed)?;
-        let changes: Vec<Change<'_>> = changes
+        let changes: Vec<BatchEntry<'_>> = changes
             .iter()
             .map(|(key, value)| (key.as_ref(), value.as_ref().map(AsRef::as_ref)))
             .collect();
@@ -224,7 +224,9 @@ impl<'f> Transaction<'f> {
     pub fn read_chunk(&self, at: ChunkRef, out: &mut Vec<u8>) -> Result<(), TreeError> {
         let in_file = self.base.state.end + self.spilled;
         let Some(start) = at.offset.checked_sub(in_file) else {
-            return self.pages().read_chunk(at, Reach::blocking(in_file), out);
+            return self
+                .pages()
+                .read_chunk(at, ReadScope::blocking(in_file), out);
         };
         let stored = usize::try_from(start)
             .ok()

@@ -9,7 +9,7 @@ use crate::error::check_len;
 use crate::file::Writer;
 use crate::node::{Child, MAX_VALUE, Node};
 use crate::pages::NodeSource;
-use crate::snapshot::{Snapshot, State};
+use crate::snapshot::{CommitState, Snapshot};
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -92,11 +92,11 @@ impl Transaction<'_> {
         if self.writer.buffer.len() < SPILL {
             return Ok(());
         }
-        self.hand_over()
+        self.append_buffer()
     }
 
     /// Gives the buffer to the file.
-    fn hand_over(&mut self) -> Result<(), TreeError> {
+    fn append_buffer(&mut self) -> Result<(), TreeError> {
         self.hash.update(&self.writer.buffer);
         let expected = self.base.state.end + self.spilled;
         self.writer.torn = true;
@@ -175,7 +175,7 @@ impl Transaction<'_> {
     fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {
         if self.spilled > 0 {
             // What was spilled is made durable first, so that opening need not check it.
-            self.hand_over()?;
+            self.append_buffer()?;
             self.sync()?;
             self.span = self.position();
             self.hash = Xxh3::new();
@@ -196,7 +196,7 @@ impl Transaction<'_> {
         let header = self.base.pages.header;
         commit.encode(&header, at, &mut self.writer.buffer)?;
         let fresh = std::mem::take(&mut self.fresh);
-        self.hand_over()?;
+        self.append_buffer()?;
         let end = self.position();
         if wanted || end - self.writer.durable > UNSYNCED {
             self.sync()?;
@@ -205,7 +205,7 @@ impl Transaction<'_> {
         for (offset, node) in &fresh {
             pages.cache.put((pages.number, *offset), node);
         }
-        let snapshot = self.file.publish(State { commit, at, end });
+        let snapshot = self.file.publish(CommitState { commit, at, end });
         self.writer.torn = false;
         self.spilled = 0;
         Ok(snapshot)

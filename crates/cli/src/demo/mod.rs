@@ -85,7 +85,7 @@ fn moved(from: &Path, to: &Path, source: std::io::Error) -> DemoError {
 }
 
 fn make_database(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Result<(), DemoError> {
-    storage.create_folder(Path::new(DATABASES))?;
+    storage.create_directory(Path::new(DATABASES))?;
     let options = DatabaseOptions::new(DEFAULT_COMPRESSION, varve_btree::NodeCache::new(CACHE));
     let file = file_of(DATABASE);
     let database = Database::create(Arc::clone(storage), &file, &options)?;

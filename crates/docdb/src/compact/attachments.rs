@@ -1,7 +1,7 @@
 //! Copying attachments, equal ones once.
 
 use super::Copier;
-use super::unreadable::{Source, readable};
+use super::unreadable::{ReadableSource, readable};
 use crate::record::{Attachment, decode_attachments, encode_attachments};
 use crate::{DocdbError, Snapshot};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ const REMEMBERED: usize = 1 << 17;
 
 /// By what an attachment is recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Mark {
+enum AttachmentKey {
     /// Where its first piece stands in the old file: revisions of a document share their pieces.
     Place(u64),
     /// What it holds, by MD5 and length of the stored form.
@@ -34,31 +34,31 @@ struct Copied {
 
 /// Attachments that are in the new file already.
 #[derive(Default)]
-pub(super) struct Known {
-    newer: HashMap<Mark, Copied>,
-    older: HashMap<Mark, Copied>,
+pub(super) struct CopiedAttachments {
+    newer: HashMap<AttachmentKey, Copied>,
+    older: HashMap<AttachmentKey, Copied>,
     /// Of the newer ones.
     size: usize,
 }
 
-impl Known {
-    fn get(&mut self, mark: Mark) -> Option<Copied> {
-        if let Some(copied) = self.newer.get(&mark) {
+impl CopiedAttachments {
+    fn get(&mut self, key: AttachmentKey) -> Option<Copied> {
+        if let Some(copied) = self.newer.get(&key) {
             return Some(copied.clone());
         }
-        let copied = self.older.get(&mark).cloned()?;
-        self.put(mark, &copied);
+        let copied = self.older.get(&key).cloned()?;
+        self.put(key, &copied);
         Some(copied)
     }
 
-    fn put(&mut self, mark: Mark, copied: &Copied) {
+    fn put(&mut self, key: AttachmentKey, copied: &Copied) {
         let size = 1 + copied.old.len();
         self.size += size;
         if self.size > REMEMBERED / 2 {
             self.older = std::mem::take(&mut self.newer);
             self.size = size;
         }
-        self.newer.insert(mark, copied.clone());
+        self.newer.insert(key, copied.clone());
     }
 }
 
@@ -67,7 +67,7 @@ impl Copier {
     /// bytes in the file belong to it. Damage to the list is an error.
     pub(super) fn attachments(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         list: ChunkRef,
     ) -> Result<(ChunkRef, u64), DocdbError> {
@@ -98,7 +98,7 @@ impl Copier {
     /// Where the pieces of an attachment stand in the new file.
     fn data(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         record: &Attachment,
     ) -> Result<Copied, DocdbError> {
@@ -108,13 +108,13 @@ impl Copier {
             let is_whole = true;
             return Ok(Copied { old, new, is_whole });
         };
-        let place = Mark::Place(first.offset);
+        let place = AttachmentKey::Place(first.offset);
         if let Some(copied) = self.known.get(place)
             && copied.old == old
         {
             return Ok(copied);
         }
-        let content = Mark::Content(record.md5, record.stored_length);
+        let content = AttachmentKey::Content(record.md5, record.stored_length);
         let copied = match self.known.get(content) {
             // Whoever can make two texts with one MD5 gets both of them back.
             Some(known) if is_same_data(source.from, txn, &old, &known.new)? => {
@@ -132,7 +132,7 @@ impl Copier {
     /// Copies pieces that are not known to be in the new file.
     fn pieces(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         old: Pieces,
     ) -> Result<Copied, DocdbError> {

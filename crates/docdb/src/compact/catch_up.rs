@@ -1,11 +1,11 @@
 //! Bringing a copy up to a later commit: what changed in each tree since the one that was copied.
 
-use super::Watcher;
+use super::CompactionMonitor;
 use super::copier::{Copier, named};
-use super::unreadable::Source;
+use super::unreadable::ReadableSource;
 use crate::record::{BY_ID, BY_SEQ, Change, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
-use varve_btree::{Difference, Item, Transaction};
+use varve_btree::{DiffEntry, Item, Transaction};
 
 /// Items that are applied together, or fewer if they are long.
 const BATCH: usize = 4096;
@@ -21,7 +21,7 @@ pub(super) fn catch_up(
     copied: &Snapshot,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
-    watch: &Watcher<'_>,
+    watch: &CompactionMonitor<'_>,
 ) -> Result<(), DocdbError> {
     in_batches(from, copied, BY_ID, watch, |batch| {
         documents(from, txn, copier, batch)
@@ -37,13 +37,13 @@ pub(super) fn catch_up(
     })?;
     in_batches(from, copied, PURGES, watch, |batch| {
         let value = |item: &Item| item.value().to_vec();
-        let change = |it: &'_ Difference| it.after.as_ref().map(value);
+        let change = |it: &'_ DiffEntry| it.after.as_ref().map(value);
         let changes: TreeChanges<&[u8]> = batch.iter().map(|it| (key_of(it), change(it))).collect();
         Ok(txn.update(PURGES, &changes)?)
     })
 }
 
-fn key_of(difference: &Difference) -> &[u8] {
+fn key_of(difference: &DiffEntry) -> &[u8] {
     let item = difference.after.as_ref().or(difference.before.as_ref());
     item.map_or(&[], Item::key)
 }
@@ -52,11 +52,11 @@ fn in_batches(
     from: &Snapshot,
     copied: &Snapshot,
     tree: usize,
-    watch: &Watcher<'_>,
-    mut apply: impl FnMut(&[Difference]) -> Result<(), DocdbError>,
+    watch: &CompactionMonitor<'_>,
+    mut apply: impl FnMut(&[DiffEntry]) -> Result<(), DocdbError>,
 ) -> Result<(), DocdbError> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
-    for difference in from.tree().differences(tree, copied.tree())? {
+    for difference in from.tree().diff(tree, copied.tree())? {
         let difference = difference?;
         bytes += difference
             .after
@@ -78,7 +78,7 @@ fn documents(
     from: &Snapshot,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
-    batch: &[Difference],
+    batch: &[DiffEntry],
 ) -> Result<(), DocdbError> {
     let keys: Vec<&[u8]> = batch.iter().map(key_of).collect();
     let found = txn.get_many(BY_ID, &keys)?;
@@ -101,7 +101,13 @@ fn documents(
             continue;
         };
         let id = std::str::from_utf8(key).map_err(|_| from.damaged("id", key))?;
-        let copied = relocate(Source { from, id }, txn, copier, &mut new, old.as_ref());
+        let copied = relocate(
+            ReadableSource { from, id },
+            txn,
+            copier,
+            &mut new,
+            old.as_ref(),
+        );
         copied.map_err(named(id))?;
         by_id.push((key, Some(new.write(txn)?)));
         if let Some(change) = Change::of(id, new.seq, &new.tree) {
@@ -117,7 +123,7 @@ fn documents(
 
 /// Gives all leaves of a document their places in the new file, which has some of them already.
 fn relocate(
-    source: Source<'_>,
+    source: ReadableSource<'_>,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
     record: &mut DocumentRecord,

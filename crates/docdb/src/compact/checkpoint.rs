@@ -5,11 +5,11 @@
 //! ```text
 //! byte 0           8      24
 //!      +-----------+------+----------+------------------------+
-//!      | "copying1"| mark | sequence | header of the copy     |
+//!      | "copying1"| commit | sequence | header of the copy     |
 //!      | 8 B       | 16 B | varint   | as a database's (rest) |
 //!      +-----------+------+----------+------------------------+
 //! ```
-//! - `mark`: the commit of the old file that was copied. Only a file that follows it is gone on
+//! - `commit`: the commit of the old file that was copied. Only a file that follows it is gone on
 //!   with: in another one, or in one that lost it, the same sequences may mean other updates.
 //! - `sequence`: documents whose last update is not later are in the tree by sequence, with their
 //!   bodies. What was edited or purged since then has a later sequence, or none. The other trees do
@@ -21,15 +21,15 @@ use crate::record::fields::{self, Malformed, Reader};
 use crate::{DocdbError, Snapshot};
 use std::path::Path;
 use varve_base::Storage;
-use varve_btree::{Mark, Options, Tally, Transaction, TreeFile};
+use varve_btree::{ChunkStats, CommitId, Options, Transaction, TreeFile};
 
 const MAGIC: &[u8; 8] = b"copying1";
-const _: () = assert!(MAGIC.len() + Mark::LEN == 24);
+const _: () = assert!(MAGIC.len() + CommitId::LEN == 24);
 
 /// What an unfinished copy says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
-    pub(crate) mark: Mark,
+    pub(crate) commit: CommitId,
     pub(crate) seq: u64,
     pub(crate) header: Header,
 }
@@ -37,13 +37,17 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// One of a copy that has the documents of `of` up to a sequence.
     pub(super) fn new(of: &Snapshot, seq: u64, header: Header) -> Result<Self, DocdbError> {
-        let mark = of.tree().mark()?;
-        Ok(Checkpoint { mark, seq, header })
+        let commit = of.tree().commit_id()?;
+        Ok(Checkpoint {
+            commit,
+            seq,
+            header,
+        })
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&self.mark.encode());
+        out.extend_from_slice(&self.commit.encode());
         fields::put(self.seq, &mut out);
         out.extend_from_slice(&self.header.encode());
         out
@@ -55,7 +59,7 @@ impl Checkpoint {
             return Err(Malformed);
         }
         Ok(Checkpoint {
-            mark: Mark::decode(reader.array()?),
+            commit: CommitId::decode(reader.array()?),
             seq: reader.number()?,
             header: Header::decode(reader.rest())?,
         })
@@ -103,7 +107,7 @@ impl Begun {
         let Ok(checkpoint) = Checkpoint::decode(copy.snapshot().user_header()) else {
             return Ok(None);
         };
-        let is_of = old.follows(&checkpoint.mark)?;
+        let is_of = old.follows(&checkpoint.commit)?;
         Ok(is_of.then_some(Begun { copy, checkpoint }))
     }
 
@@ -164,8 +168,8 @@ impl<'f> Steps<'f> {
     }
 
     /// All chunks and nodes of the commits so far.
-    pub(super) fn tally(&self) -> Tally {
-        self.checkpoint.header.tally.unwrap_or_default()
+    pub(super) fn chunk_stats(&self) -> ChunkStats {
+        self.checkpoint.header.chunk_stats.unwrap_or_default()
     }
 
     /// Commits a step that ends with a sequence, and begins the next one.
@@ -175,7 +179,7 @@ impl<'f> Steps<'f> {
         seq: u64,
     ) -> Result<Transaction<'f>, DocdbError> {
         self.checkpoint.seq = seq;
-        self.checkpoint.header.tally = Some(self.tally().plus(txn.tally()));
+        self.checkpoint.header.chunk_stats = Some(self.chunk_stats().plus(txn.chunk_stats()));
         txn.set_user_header(&self.checkpoint.encode());
         txn.commit()?;
         Ok(self.copy.begin()?)

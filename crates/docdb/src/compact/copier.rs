@@ -1,8 +1,8 @@
 //! How single chunks, documents and local documents get into the new file.
 
-use super::attachments::Known;
-use super::unreadable::{Source, Unreadable, readable};
-use crate::bodies::{BodyCompressor, Method};
+use super::attachments::CopiedAttachments;
+use super::unreadable::{ReadableSource, Unreadable, readable};
+use crate::bodies::{BodyCodec, BodyCompressor};
 use crate::edit::LOCAL_PREFIX;
 use crate::record::{LocalBody, LocalRecord};
 use crate::revtree::Stored;
@@ -13,7 +13,7 @@ use varve_codec::{Compressor, DictionaryCompressor, EngineSetting};
 /// Whether bodies are compressed anew.
 #[derive(Clone, Debug)]
 pub(crate) struct Recoding {
-    method: Method,
+    method: BodyCodec,
     /// All bodies are compressed by this setting already.
     is_needless: bool,
     /// Dictionaries that the new file has.
@@ -23,7 +23,7 @@ pub(crate) struct Recoding {
 impl Recoding {
     /// `found` is the setting of all bodies in the file, if there is such a one; `kept` are the
     /// dictionaries that the new file has.
-    pub(crate) fn new(found: Option<EngineSetting>, wanted: Method, kept: Vec<u32>) -> Self {
+    pub(crate) fn new(found: Option<EngineSetting>, wanted: BodyCodec, kept: Vec<u32>) -> Self {
         Recoding {
             is_needless: found == Some(wanted.setting),
             method: wanted,
@@ -31,7 +31,7 @@ impl Recoding {
         }
     }
 
-    pub(super) fn method(&self) -> &Method {
+    pub(super) fn method(&self) -> &BodyCodec {
         &self.method
     }
 
@@ -137,7 +137,7 @@ pub(super) struct Copier {
     recoder: Recoder,
     /// Does not compress.
     pub(super) plain: Compressor,
-    pub(super) known: Known,
+    pub(super) known: CopiedAttachments,
     pub(super) text: Vec<u8>,
     pub(super) unreadable: Unreadable,
 }
@@ -149,7 +149,7 @@ impl Copier {
             recoder: Recoder::new(&recoding)?,
             recoding,
             plain: plain.map_err(TreeError::Compress)?,
-            known: Known::default(),
+            known: CopiedAttachments::default(),
             text: Vec::new(),
             unreadable: Unreadable::default(),
         })
@@ -163,7 +163,7 @@ impl Copier {
     /// Copies a chunk of JSON text.
     pub(super) fn chunk(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         at: ChunkRef,
     ) -> Result<ChunkRef, DocdbError> {
@@ -175,7 +175,7 @@ impl Copier {
     /// many bytes belong to it.
     fn text_of(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         at: ChunkRef,
         text: Option<&EncodedChunk>,
@@ -191,18 +191,18 @@ impl Copier {
     /// bytes belong to it.
     pub(super) fn as_it_stands(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         at: ChunkRef,
     ) -> Result<(ChunkRef, u64), DocdbError> {
         self.unreadable.add(source.id);
-        Ok(txn.append_unread(source.from.tree(), at)?)
+        Ok(txn.append_unreadable(source.from.tree(), at)?)
     }
 
     /// Copies a revision's content.
     pub(super) fn stored(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         stored: &Stored,
     ) -> Result<Stored, DocdbError> {
@@ -213,7 +213,7 @@ impl Copier {
     /// Copies a revision's content whose body is ready, or cannot be read.
     pub(super) fn with_body(
         &mut self,
-        source: Source<'_>,
+        source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         stored: &Stored,
         body: Option<&EncodedChunk>,
@@ -244,7 +244,7 @@ impl Copier {
         let mut record = record.map_err(|_| from.damaged("local document", key))?;
         if let LocalBody::Chunk(at) = record.body {
             let id = &format!("{LOCAL_PREFIX}{}", String::from_utf8_lossy(key));
-            let copied = self.chunk(Source { from, id }, txn, at);
+            let copied = self.chunk(ReadableSource { from, id }, txn, at);
             record.body = LocalBody::Chunk(copied.map_err(named(id))?);
         }
         let mut value = Vec::new();

@@ -1,7 +1,7 @@
 //! Which dictionaries come into the copy.
 
 use super::unreadable::readable;
-use crate::bodies::Method;
+use crate::bodies::BodyCodec;
 use crate::record::{DictionaryRecord, append_twice};
 use crate::{Database, DocdbError, Snapshot, training};
 use varve_btree::{ChunkRef, Transaction, TreeError};
@@ -13,8 +13,8 @@ pub(super) fn begin(
     database: &Database,
     from: &Snapshot,
     txn: &mut Transaction<'_>,
-) -> Result<(Method, Vec<DictionaryRecord>), DocdbError> {
-    let method = database.method_of(from);
+) -> Result<(BodyCodec, Vec<DictionaryRecord>), DocdbError> {
+    let method = database.body_codec_of(from);
     if method.setting.codec() != CodecId::Zstd {
         return Ok((method, Vec::new()));
     }
@@ -23,7 +23,7 @@ pub(super) fn begin(
         let dictionary = trained.dictionary.with_number(number);
         let dictionary = dictionary.map_err(TreeError::Compress)?;
         let place = append_twice(txn, &training::chunk_of(&dictionary, &method)?)?;
-        let method = Method {
+        let method = BodyCodec {
             dictionary: Some(dictionary),
             ..method
         };
@@ -49,8 +49,8 @@ pub(super) fn begin(
 pub(super) fn resume(
     begun: &Snapshot,
     configured: EngineSetting,
-) -> (Method, Vec<DictionaryRecord>) {
-    let method = begun.method_by(begun.header().setting.unwrap_or(configured));
+) -> (BodyCodec, Vec<DictionaryRecord>) {
+    let method = begun.body_codec_by(begun.header().setting.unwrap_or(configured));
     (method, begun.header().dictionaries.clone())
 }
 
@@ -58,7 +58,7 @@ pub(super) fn resume(
 /// behind, and what names it is copied as it stands.
 pub(super) fn catch_up(
     from: &Snapshot,
-    method: &Method,
+    method: &BodyCodec,
     before: &[u32],
     copied: &mut Vec<DictionaryRecord>,
     txn: &mut Transaction<'_>,
@@ -80,7 +80,7 @@ pub(super) fn catch_up(
 /// Copies a dictionary, if need be as it was when it could be read.
 fn copy(
     from: &Snapshot,
-    method: &Method,
+    method: &BodyCodec,
     txn: &mut Transaction<'_>,
     record: &DictionaryRecord,
 ) -> Result<ChunkRef, DocdbError> {

@@ -3,7 +3,7 @@
 use super::copier::Copier;
 use super::files::copy_path;
 use super::{
-    Checkpoint, Compacted, Compaction, Finished, Stage, Unreadable, Watcher, catch_up,
+    Checkpoint, Compacted, Compaction, CompactionMonitor, Finished, Stage, Unreadable, catch_up,
     dictionaries, security,
 };
 use crate::record::Header;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 12;
 
 impl Compaction {
     /// Catches up until a round is short.
-    pub(super) fn rounds(&mut self, watch: &Watcher<'_>) -> Result<(), DocdbError> {
+    pub(super) fn rounds(&mut self, watch: &CompactionMonitor<'_>) -> Result<(), DocdbError> {
         for _ in 0..ROUNDS {
             let newest = self.database.snapshot();
             if self.is_near(&newest) {
@@ -43,7 +43,7 @@ impl Compaction {
         &mut self,
         to: &Snapshot,
         stage: Stage,
-        watch: &Watcher<'_>,
+        watch: &CompactionMonitor<'_>,
     ) -> Result<(), DocdbError> {
         let is_new = |copied: &Snapshot| copied.tree().position() != to.tree().position();
         // The last one has to say that it is, whatever it copies.
@@ -76,7 +76,7 @@ impl Compaction {
         copier: &Copier,
         stage: Stage,
     ) -> Result<(), DocdbError> {
-        self.tally = self.tally.plus(txn.tally());
+        self.chunk_stats = self.chunk_stats.plus(txn.chunk_stats());
         let recoding = &copier.recoding;
         let header = Header {
             security: self.security,
@@ -87,7 +87,7 @@ impl Compaction {
             },
             next_dictionary: self.next_dictionary(of),
             dictionaries: self.dictionaries.clone(),
-            tally: Some(self.tally),
+            chunk_stats: Some(self.chunk_stats),
             holes: 0,
             ..of.header().clone()
         };
@@ -131,7 +131,7 @@ impl Compaction {
 
     fn complete(&mut self, stop: &Interrupt) -> Result<Finished, DocdbError> {
         let database = self.database.clone();
-        let watch = Watcher {
+        let watch = CompactionMonitor {
             database: &database,
             progress: &varve_base::Silent,
             stop,

@@ -26,13 +26,13 @@ mod files;
 mod finish;
 mod flush;
 mod pipeline;
-mod places;
+mod relocations;
 mod sequence;
 mod sort;
 mod unreadable;
 mod whole;
 
-use crate::bodies::Method;
+use crate::bodies::BodyCodec;
 use crate::record::{DictionaryRecord, Header};
 use crate::{Database, DocdbError, Snapshot};
 use checkpoint::{Begun, Steps};
@@ -45,9 +45,9 @@ use files::{check_room, copy_path, remove, sort_path};
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
 use std::sync::Arc;
 pub use unreadable::Unreadable;
-use unreadable::{SECURITY, Source};
+use unreadable::{ReadableSource, SECURITY};
 use varve_base::{Interrupt, Progress};
-use varve_btree::{ChunkRef, Tally, Transaction, TreeFile};
+use varve_btree::{ChunkRef, ChunkStats, Transaction, TreeFile};
 
 /// Names of the steps, as CouchDB's tasks have them.
 pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy"];
@@ -83,13 +83,13 @@ enum Stage {
 }
 
 /// Whom a compaction tells how far it is, and who may end it.
-pub(crate) struct Watcher<'w> {
+pub(crate) struct CompactionMonitor<'w> {
     pub(crate) database: &'w Database,
     pub(crate) progress: &'w dyn Progress,
     pub(crate) stop: &'w Interrupt,
 }
 
-impl Watcher<'_> {
+impl CompactionMonitor<'_> {
     pub(crate) fn check(&self) -> Result<(), DocdbError> {
         self.stop.check().map_err(|_| DocdbError::Interrupted)?;
         match self.database.is_deleted() {
@@ -116,7 +116,7 @@ pub struct Compaction {
     /// Where the security object stands in the copy.
     security: Option<ChunkRef>,
     /// All chunks and nodes of the copy's commits.
-    tally: Tally,
+    chunk_stats: ChunkStats,
     /// What an earlier compaction has copied.
     begun: Option<Checkpoint>,
     /// Bytes of documents between commits of the copy.
@@ -179,7 +179,7 @@ impl Database {
 
     fn check_room_of_copy(&self, there: u64) -> Result<(), DocdbError> {
         let snapshot = self.snapshot();
-        let method = self.method_of(&snapshot);
+        let method = self.body_codec_of(&snapshot);
         let setting = method.setting;
         let recoding = Recoding::new(snapshot.header().setting, method, Vec::new());
         check_room(self, &recoding, setting, there)
@@ -210,7 +210,7 @@ impl Compaction {
         }
         let (storage, path) = (database.storage().as_ref(), database.path());
         let (snapshot, old) = (database.snapshot(), database.file());
-        let setting = database.method_of(&snapshot).setting;
+        let setting = database.body_codec_of(&snapshot).setting;
         let begun = Begun::find(storage, path, database.tree_options(), &old)?;
         let begun = begun.filter(|begun| begun.checkpoint.header.setting == Some(setting));
         let is_kept = begun.is_some();
@@ -227,7 +227,7 @@ impl Compaction {
             dictionaries: Vec::new(),
             seen: Vec::new(),
             security: None,
-            tally: Tally::default(),
+            chunk_stats: ChunkStats::default(),
             begun,
             step: STEP,
             is_long: false,
@@ -242,7 +242,7 @@ impl Compaction {
         remove_rests(storage, path)?;
         let header = Header {
             security: None,
-            tally: Some(Tally::default()),
+            chunk_stats: Some(ChunkStats::default()),
             dictionaries: Vec::new(),
             holes: 0,
             ..of.header().clone()
@@ -281,7 +281,7 @@ impl Compaction {
 
     fn copy_all(&mut self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), DocdbError> {
         let database = self.database.clone();
-        let watch = Watcher {
+        let watch = CompactionMonitor {
             database: &database,
             progress,
             stop,
@@ -309,7 +309,7 @@ impl Compaction {
             let (from, to) = ((&first, begun.as_ref()), (&mut steps, moved));
             whole::copy(from, txn, &mut copier, to, &watch)
         })?;
-        self.tally = steps.tally();
+        self.chunk_stats = steps.chunk_stats();
         self.is_long = steps.seq() > 0;
         self.security = security(&first, &mut txn, &mut copier)?;
         self.commit(txn, &first, &copier, Stage::Catching)?;
@@ -323,15 +323,17 @@ impl Compaction {
         &self,
         new: &'f TreeFile,
         (first, begun): (&Snapshot, Option<&Snapshot>),
-        method: &Method,
+        method: &BodyCodec,
     ) -> Result<Steps<'f>, DocdbError> {
-        let tally = begun.map_or(Some(Tally::default()), |begun| begun.header().tally);
+        let chunk_stats = begun.map_or(Some(ChunkStats::default()), |begun| {
+            begun.header().chunk_stats
+        });
         let header = Header {
             security: None,
             setting: Some(method.setting),
             next_dictionary: self.next_dictionary(first),
             dictionaries: self.dictionaries.clone(),
-            tally,
+            chunk_stats,
             holes: 0,
             ..first.header().clone()
         };
@@ -354,7 +356,7 @@ fn security(
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
 ) -> Result<Option<ChunkRef>, DocdbError> {
-    let source = Source { from, id: SECURITY };
+    let source = ReadableSource { from, id: SECURITY };
     let at = from.header().security;
     at.map(|at| copier.chunk(source, txn, at)).transpose()
 }

@@ -4,8 +4,8 @@ use super::checkpoint::Steps;
 use super::copier::{Copier, Recoder, Recoding, named};
 use super::pipeline::in_order;
 use super::sort::Sorter;
-use super::unreadable::Source;
-use super::{Watcher, places};
+use super::unreadable::ReadableSource;
+use super::{CompactionMonitor, relocations};
 use crate::record::{BY_SEQ, Change};
 use crate::revtree::Stored;
 use crate::{Changes, DocdbError, Snapshot};
@@ -28,7 +28,7 @@ pub(super) fn by_sequence<'f>(
     mut txn: Transaction<'f>,
     copier: &mut Copier,
     (steps, moved): (&mut Steps<'f>, &mut Sorter<'_>),
-    watch: &Watcher<'_>,
+    watch: &CompactionMonitor<'_>,
 ) -> Result<Transaction<'f>, DocdbError> {
     let recoding = copier.recoding.clone();
     let mut changes = from.changes(steps.seq(), Direction::Forward)?;
@@ -76,7 +76,7 @@ pub(super) fn by_sequence<'f>(
 pub(super) fn remember(
     copy: &Snapshot,
     moved: &mut Sorter<'_>,
-    watch: &Watcher<'_>,
+    watch: &CompactionMonitor<'_>,
 ) -> Result<(), DocdbError> {
     for record in &copy.header().dictionaries {
         record.chunk(copy.tree())?;
@@ -88,7 +88,7 @@ pub(super) fn remember(
         batch.clear();
         for change in changes.by_ref().take(BATCH) {
             let change = change?;
-            places::push(&change, &mut place, moved)?;
+            relocations::push(&change, &mut place, moved)?;
             batch.push(change.stored);
         }
         if batch.is_empty() {
@@ -137,7 +137,7 @@ struct Loading<'l, 's> {
     from: &'l Snapshot,
     copier: &'l mut Copier,
     moved: &'l mut Sorter<'s>,
-    watch: &'l Watcher<'l>,
+    watch: &'l CompactionMonitor<'l>,
     value: Vec<u8>,
 }
 
@@ -151,7 +151,7 @@ impl Loading<'_, '_> {
         self.watch.progress.advance(changes.len() as u64);
         for (mut change, body) in changes.into_iter().zip(bodies) {
             let (from, id) = (self.from, &change.id);
-            let source = Source { from, id };
+            let source = ReadableSource { from, id };
             let copied = self
                 .copier
                 .with_body(source, txn, &change.stored, body.as_ref());
@@ -160,7 +160,7 @@ impl Loading<'_, '_> {
             change.encode(&mut self.value);
             self.tree
                 .push(txn, &change.seq.to_be_bytes(), &self.value)?;
-            places::push(&change, &mut self.value, self.moved)?;
+            relocations::push(&change, &mut self.value, self.moved)?;
         }
         Ok(())
     }

@@ -136,12 +136,12 @@ impl<'s> Sorter<'s> {
     pub(crate) fn finish(mut self) -> Result<Sorted, DocdbError> {
         self.batch.sort();
         let piece = (self.memory / (self.runs.len() + 1)).clamp(LEAST_PIECE, PIECE);
-        let mut sources = vec![Source::Memory {
+        let mut inputs = vec![MergeInput::Memory {
             batch: self.batch,
             next: 0,
         }];
         if let Some(file) = self.file {
-            sources.extend(self.runs.into_iter().map(|rest| Source::File {
+            inputs.extend(self.runs.into_iter().map(|rest| MergeInput::File {
                 file: Arc::clone(&file),
                 rest,
                 piece,
@@ -150,10 +150,10 @@ impl<'s> Sorter<'s> {
             }));
         }
         let mut sorted = Sorted {
-            heap: BinaryHeap::with_capacity(sources.len()),
-            sources,
+            heap: BinaryHeap::with_capacity(inputs.len()),
+            inputs,
         };
-        for source in 0..sorted.sources.len() {
+        for source in 0..sorted.inputs.len() {
             sorted.advance(source)?;
         }
         Ok(sorted)
@@ -161,7 +161,7 @@ impl<'s> Sorter<'s> {
 }
 
 /// One sorted run.
-enum Source {
+enum MergeInput {
     Memory {
         batch: Batch,
         next: usize,
@@ -177,10 +177,10 @@ enum Source {
     },
 }
 
-impl Source {
+impl MergeInput {
     fn next(&mut self) -> Result<Option<Pair>, DocdbError> {
         match self {
-            Source::Memory { batch, next } => {
+            MergeInput::Memory { batch, next } => {
                 let Some(record) = batch.records.get(*next) else {
                     return Ok(None);
                 };
@@ -188,7 +188,7 @@ impl Source {
                 let pair = (batch.key(record).to_vec(), batch.value(record).to_vec());
                 Ok(Some(pair))
             }
-            Source::File {
+            MergeInput::File {
                 file,
                 rest,
                 piece,
@@ -231,14 +231,14 @@ type Front = (Vec<u8>, usize, Vec<u8>);
 
 /// Records in the order of their keys.
 pub(crate) struct Sorted {
-    sources: Vec<Source>,
+    inputs: Vec<MergeInput>,
     heap: BinaryHeap<Reverse<Front>>,
 }
 
 impl Sorted {
     /// Puts a source's next record into the heap.
     fn advance(&mut self, source: usize) -> Result<(), DocdbError> {
-        if let Some((key, value)) = self.sources[source].next()? {
+        if let Some((key, value)) = self.inputs[source].next()? {
             self.heap.push(Reverse((key, source, value)));
         }
         Ok(())

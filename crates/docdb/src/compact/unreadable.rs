@@ -59,7 +59,7 @@ impl fmt::Display for Unreadable {
 
 /// A document of the file that is copied.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'s> {
+pub(super) struct ReadableSource<'s> {
     pub(super) from: &'s Snapshot,
     /// As [`Unreadable::ids`] gives it.
     pub(super) id: &'s str,

@@ -8,11 +8,11 @@
 
 use super::checkpoint::Steps;
 use super::copier::{Copier, named};
-use super::places::{Moved, Places};
+use super::relocations::{RelocatedWinner, Relocations};
 use super::sequence::{by_sequence, remember};
 use super::sort::Sorter;
-use super::unreadable::Source;
-use super::{PHASES, Watcher};
+use super::unreadable::ReadableSource;
+use super::{CompactionMonitor, PHASES};
 use crate::record::{BY_ID, BY_SEQ, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
 use std::ops::Bound;
@@ -28,7 +28,7 @@ pub(super) fn copy<'f>(
     txn: Transaction<'f>,
     copier: &mut Copier,
     (steps, mut moved): (&mut Steps<'f>, Sorter<'_>),
-    watch: &Watcher<'_>,
+    watch: &CompactionMonitor<'_>,
 ) -> Result<Transaction<'f>, DocdbError> {
     let total = from.tree().len(BY_SEQ)?;
     watch.progress.begin(PHASES[0], Unit::Items, Some(total));
@@ -38,9 +38,9 @@ pub(super) fn copy<'f>(
     }
     let mut txn = by_sequence(from, txn, copier, (steps, &mut moved), watch)?;
     watch.progress.begin(PHASES[1], Unit::Items, None);
-    let places = Places::new(from, moved.finish()?, steps.is_resumed);
+    let relocations = Relocations::new(from, moved.finish()?, steps.is_resumed);
     let to = &mut txn;
-    by_id(from, to, copier, places, watch)?;
+    by_id(from, to, copier, relocations, watch)?;
     rest(from, to, copier, watch)?;
     Ok(txn)
 }
@@ -50,7 +50,7 @@ fn rest(
     from: &Snapshot,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
-    watch: &Watcher<'_>,
+    watch: &CompactionMonitor<'_>,
 ) -> Result<(), DocdbError> {
     let mut locals = Loader::new(LOCAL);
     each(from, LOCAL, watch, |item| {
@@ -69,7 +69,7 @@ fn rest(
 fn each(
     from: &Snapshot,
     tree: usize,
-    watch: &Watcher<'_>,
+    watch: &CompactionMonitor<'_>,
     mut take: impl FnMut(&Item) -> Result<(), DocdbError>,
 ) -> Result<(), DocdbError> {
     let all = (Bound::Unbounded, Bound::Unbounded);
@@ -89,32 +89,38 @@ fn by_id(
     from: &Snapshot,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
-    mut places: Places<'_>,
-    watch: &Watcher<'_>,
+    mut relocations: Relocations<'_>,
+    watch: &CompactionMonitor<'_>,
 ) -> Result<(), DocdbError> {
     let total = from.tree().len(BY_ID)?;
     watch.progress.begin(PHASES[2], Unit::Items, Some(total));
     let mut tree = Loader::new(BY_ID);
     each(from, BY_ID, watch, |item| {
         let mut record = from.record(item.key(), item.value())?;
-        let winner = places.of(item.key(), record.seq, txn)?;
+        let winner = relocations.of(item.key(), record.seq, txn)?;
         let id = &String::from_utf8_lossy(item.key());
-        let copied = relocate(Source { from, id }, txn, copier, &mut record, &winner);
+        let copied = relocate(
+            ReadableSource { from, id },
+            txn,
+            copier,
+            &mut record,
+            &winner,
+        );
         copied.map_err(named(id))?;
         let value = record.write(txn)?;
         Ok(tree.push(txn, item.key(), &value)?)
     })?;
-    places.finish(txn)?;
+    relocations.finish(txn)?;
     Ok(tree.finish(txn)?)
 }
 
 /// Gives all leaves of a document their places in the new file.
 fn relocate(
-    source: Source<'_>,
+    source: ReadableSource<'_>,
     txn: &mut Transaction<'_>,
     copier: &mut Copier,
     record: &mut DocumentRecord,
-    winner: &Moved,
+    winner: &RelocatedWinner,
 ) -> Result<(), DocdbError> {
     let of_winner = record.tree.winner().map(|leaf| leaf.rev.clone());
     record.move_leaves(|rev, stored| match of_winner.as_ref() == Some(rev) {

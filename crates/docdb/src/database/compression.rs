@@ -1,12 +1,12 @@
 //! How a database is compressed.
 
 use super::{Database, TrainsBy};
-use crate::bodies::Method;
+use crate::bodies::BodyCodec;
 use crate::record::DictionaryRecord;
 use crate::write::Job;
 use crate::{DocdbError, Snapshot};
 use std::sync::Arc;
-use varve_btree::Tally;
+use varve_btree::ChunkStats;
 use varve_codec::{CodecId, EngineSetting};
 
 /// What is known of a dictionary in the file.
@@ -33,7 +33,7 @@ pub struct Compression {
     pub found: Option<EngineSetting>,
     /// All chunks and tree nodes in the file; `None` if an earlier version made it, until it is
     /// compacted.
-    pub tally: Option<Tally>,
+    pub chunk_stats: Option<ChunkStats>,
     /// The dictionaries in the file; the last one is used for new bodies, if it is zstd.
     pub dictionaries: Vec<DictionaryInfo>,
     /// Bytes of the leaves' JSON texts and attachments before compression.
@@ -60,7 +60,7 @@ impl Database {
         snapshot.header().chosen.unwrap_or(configured)
     }
 
-    pub(crate) fn method_of(&self, snapshot: &Snapshot) -> Method {
+    pub(crate) fn body_codec_of(&self, snapshot: &Snapshot) -> BodyCodec {
         snapshot.method(self.shared.options.setting)
     }
 
@@ -76,7 +76,7 @@ impl Database {
     /// Damage; as [`Database::update`].
     pub fn train(&self) -> Result<bool, DocdbError> {
         let snapshot = self.snapshot();
-        let method = self.method_of(&snapshot);
+        let method = self.body_codec_of(&snapshot);
         if method.setting.codec() != CodecId::Zstd {
             return Ok(false);
         }
@@ -92,7 +92,7 @@ impl Database {
     /// Begins to train where it is time to. The thread keeps nobody from closing the database: it
     /// reads, and never writes.
     pub(super) fn consider_training(&self, snapshot: Snapshot) {
-        let (training, method) = (&self.shared.training, self.method_of(&snapshot));
+        let (training, method) = (&self.shared.training, self.body_codec_of(&snapshot));
         if self.shared.options.trains == TrainsBy::Request {
             return;
         }
@@ -132,7 +132,7 @@ impl Database {
             setting: self.setting_of(&snapshot),
             is_own: header.chosen.is_some(),
             found: header.setting,
-            tally: header.tally,
+            chunk_stats: header.chunk_stats,
             dictionaries: header.dictionaries.iter().map(info_of).collect(),
             external: info.external,
             stored: info.documents_active,
@@ -174,7 +174,7 @@ mod tests {
         db.update(edits(0..1500), Mode::Interactive).unwrap();
         assert!(db.train().unwrap());
         let snapshot = db.snapshot();
-        let method = db.method_of(&snapshot);
+        let method = db.body_codec_of(&snapshot);
         let preparer = &db.shared.preparer;
         let mode = Mode::Interactive;
         let prepared = preparer.prepare(edits(1500..1501), mode, &method, &snapshot);

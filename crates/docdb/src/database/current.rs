@@ -31,7 +31,7 @@ impl Database {
             if self.is_deleted() {
                 return Err(self.deleted());
             }
-            self.settle_swap()?;
+            self.sync_swap()?;
             return work(&file, txn);
         }
     }
@@ -61,15 +61,15 @@ impl Database {
             let mut current = current.unwrap_or_else(PoisonError::into_inner);
             *current = Current { file, newest };
         }
-        self.settle_swap()
+        self.sync_swap()
     }
 
     /// Nothing may be committed into a file before its name is durable.
-    fn settle_swap(&self) -> Result<(), DocdbError> {
+    fn sync_swap(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
         if shared.is_swap_in_doubt.load(Ordering::Acquire) {
             let folder = shared.path.parent().unwrap_or(Path::new(""));
-            shared.storage.sync_folder(folder)?;
+            shared.storage.sync_directory(folder)?;
             shared.is_swap_in_doubt.store(false, Ordering::Release);
         }
         Ok(())

@@ -26,7 +26,7 @@ pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
 use varve_base::{OpenMode, ReadMode, Storage};
-use varve_btree::{NoReduction, Options, Reducer, Tally, TreeError, TreeFile};
+use varve_btree::{ChunkStats, NoReduction, Options, Reducer, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
 /// What the header of a database's file says it is.
@@ -120,7 +120,7 @@ fn first_header(
         security: None,
         setting: Some(setting),
         chosen,
-        tally: Some(Tally::default()),
+        chunk_stats: Some(ChunkStats::default()),
         next_dictionary: 1,
         dictionaries: Vec::new(),
         holes: 0,
@@ -289,7 +289,7 @@ impl Database {
         reads: ReadMode,
     ) -> Result<Vec<Prepared>, DocdbError> {
         let snapshot = self.snapshot().with_mode(reads);
-        let method = self.method_of(&snapshot);
+        let method = self.body_codec_of(&snapshot);
         let preparer = &self.shared.preparer;
         preparer.prepare(edits, mode, &method, &snapshot)
     }
@@ -311,7 +311,7 @@ impl Database {
     pub fn set_security(&self, security: &varve_json::Object) -> Result<(), DocdbError> {
         let mut text = Vec::new();
         varve_json::write_object(security, &mut text);
-        let method = self.method_of(&self.snapshot());
+        let method = self.body_codec_of(&self.snapshot());
         let chunk = self.shared.preparer.chunk(&text, &method)?;
         self.submit(Job::Security(chunk, method)).map(drop)
     }
@@ -413,7 +413,7 @@ impl Database {
         compact::remove_rests(shared.storage.as_ref(), &shared.path)?;
         shared.storage.remove(&shared.path)?;
         let folder = shared.path.parent().unwrap_or(Path::new(""));
-        shared.storage.sync_folder(folder)?;
+        shared.storage.sync_directory(folder)?;
         shared.watch.close();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! How a database is opened or created.
 
 use crate::gzip::Compressible;
-use crate::reclaim::InPlace;
+use crate::hole_punching::InPlace;
 use crate::write::Durability;
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;

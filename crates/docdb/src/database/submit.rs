@@ -2,7 +2,7 @@
 
 use super::{Database, Shared};
 use crate::edit::Prepared;
-use crate::write::{Callback, Commit, Committer, Job, LINGER, Outcomes, commit};
+use crate::write::{Callback, Commit, Committer, Job, Outcomes, WRITER_LINGER, commit};
 use crate::{DocdbError, Edit, EditOutcome, Mode};
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -44,7 +44,7 @@ impl Database {
             done(outcomes.and_then(|outcomes| outcomes.into_iter().next().ok_or(abandoned)));
         });
         let job = Job::Edits(vec![edit.0]);
-        self.as_committer(|by| self.shared.group.submit_later(job, call, by));
+        self.as_committer(|by| self.shared.group.submit_with_callback(job, call, by));
     }
 
     pub(super) fn submit(&self, job: Job) -> Result<Outcomes, DocdbError> {
@@ -60,14 +60,14 @@ impl Database {
     fn as_committer<T>(&self, work: impl FnOnce(&Committer<'_, Job, Outcomes>) -> T) -> T {
         work(&Committer {
             commit: &|jobs| self.commit(jobs),
-            begin_writer: &|| self.begin_writer(),
+            spawn_writer: &|| self.spawn_writer(),
             abandoned: self.abandoned(),
         })
     }
 
     fn commit(&self, jobs: &[Job]) -> Result<Vec<Outcomes>, DocdbError> {
         let shared = &self.shared;
-        let is_deferred = shared.syncs.may_wait();
+        let is_deferred = shared.syncs.may_defer();
         let (outcomes, is_new) = self.write(|file, txn| {
             let trained = shared.training.take();
             let trained = trained.map(|trained| (trained, shared.training.number()));
@@ -93,7 +93,7 @@ impl Database {
     }
 
     /// Begins a thread that writes for those who cannot wait. Whether there is one.
-    fn begin_writer(&self) -> bool {
+    fn spawn_writer(&self) -> bool {
         let shared = Arc::downgrade(&self.shared);
         let thread = thread::Builder::new().name("writer".to_owned());
         thread.spawn(move || write(&shared)).is_ok()
@@ -104,10 +104,10 @@ impl Database {
 fn write(weak: &Weak<Shared>) {
     while let Some(shared) = weak.upgrade() {
         let database = Database { shared };
-        database.as_committer(|by| database.shared.group.write_all(by));
+        database.as_committer(|by| database.shared.group.commit_all(by));
         drop(database);
-        thread::park_timeout(LINGER);
-        let is_called = |shared: Arc<Shared>| shared.group.is_called_again();
+        thread::park_timeout(WRITER_LINGER);
+        let is_called = |shared: Arc<Shared>| shared.group.is_woken_again();
         if !weak.upgrade().is_some_and(is_called) {
             return;
         }

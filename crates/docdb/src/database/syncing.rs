@@ -29,14 +29,14 @@ impl Database {
         let Some(interval) = shared.syncs.interval() else {
             return;
         };
-        if !shared.syncs.note() {
+        if !shared.syncs.mark_unsynced() {
             return;
         }
         let weak = Arc::downgrade(shared);
         let thread = thread::Builder::new().name("sync".to_owned());
         match thread.spawn(move || sync_all(&weak, interval)) {
-            Ok(begun) => shared.syncs.is_by(begun.thread()),
-            Err(_) => shared.syncs.give_up(),
+            Ok(begun) => shared.syncs.set_thread(begun.thread()),
+            Err(_) => shared.syncs.fail(),
         }
     }
 }
@@ -56,7 +56,7 @@ fn sync_all(weak: &Weak<Shared>, interval: Duration) {
         let database = Database { shared };
         // A failure is told to whoever commits next.
         let _ = database.sync();
-        if database.is_deleted() || database.shared.syncs.rest() {
+        if database.is_deleted() || database.shared.syncs.try_stop() {
             return;
         }
     }
@@ -67,7 +67,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.syncs.wake();
         let is_deleted = *self.is_deleted.get_mut();
-        if !is_deleted && self.syncs.is_behind() {
+        if !is_deleted && self.syncs.has_unsynced() {
             let current = self.current.get_mut();
             let current = current.unwrap_or_else(PoisonError::into_inner);
             // There is nobody left to be told.

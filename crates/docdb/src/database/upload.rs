@@ -118,7 +118,9 @@ impl Database {
             let mut header = Snapshot::new(txn.base().clone(), &self.shared.path)?
                 .header()
                 .clone();
-            header.tally = header.tally.map(|tally| tally.plus(txn.tally()));
+            header.chunk_stats = header
+                .chunk_stats
+                .map(|chunk_stats| chunk_stats.plus(txn.chunk_stats()));
             txn.set_user_header(&header.encode());
             let snapshot = Snapshot::new(txn.commit_unsynced()?, &self.shared.path)?;
             self.publish(file, snapshot.clone());

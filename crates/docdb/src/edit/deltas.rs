@@ -13,7 +13,7 @@ use super::Mode;
 use crate::edit::Edit;
 use crate::{DocdbError, Snapshot};
 use varve_base::ReadMode;
-use varve_btree::{EncodedChunk, Link, TreeError};
+use varve_btree::{ChainLink, EncodedChunk, TreeError};
 use varve_codec::DeltaCompressor;
 
 /// Shorter texts are not worth it: a dictionary does as much for them.
@@ -101,7 +101,7 @@ fn if_readable<T>(read: Result<T, TreeError>) -> Result<Option<T>, TreeError> {
 }
 
 /// Whether another delta of the last of `bases` is cheaper than a new base.
-fn pays(chunk: &EncodedChunk, bases: &[Link], ordinal: u64) -> bool {
+fn pays(chunk: &EncodedChunk, bases: &[ChainLink], ordinal: u64) -> bool {
     let Some((base, below)) = bases.split_last() else {
         return false;
     };

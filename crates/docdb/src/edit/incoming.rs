@@ -7,7 +7,7 @@ use varve_json::{Object, Value};
 
 /// One member of `_attachments`.
 #[derive(Clone, Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct IncomingAttachment {
     pub(crate) name: String,
     pub(crate) content_type: String,
     /// 0 if the revision to come counts.
@@ -39,10 +39,10 @@ pub(crate) enum Coding {
     Gzip,
 }
 
-impl Incoming {
+impl IncomingAttachment {
     /// One that is in the file already.
-    pub(crate) fn kept(record: Attachment, source: &Snapshot) -> Incoming {
-        Incoming {
+    pub(crate) fn kept(record: Attachment, source: &Snapshot) -> IncomingAttachment {
+        IncomingAttachment {
             name: record.name.clone(),
             content_type: record.content_type.clone(),
             revpos: record.revpos,
@@ -51,8 +51,8 @@ impl Incoming {
     }
 
     /// One whose data has still to come.
-    pub(crate) fn awaited(announced: Announced) -> Incoming {
-        Incoming {
+    pub(crate) fn awaited(announced: Announced) -> IncomingAttachment {
+        IncomingAttachment {
             name: announced.name,
             content_type: announced.content_type,
             revpos: 0,
@@ -94,13 +94,13 @@ pub(crate) fn check_name(name: &str) -> Result<(), EditError> {
 }
 
 /// Reads the whole of `_attachments`.
-pub(crate) fn all(list: Object) -> Result<Vec<Incoming>, EditError> {
+pub(crate) fn all(list: Object) -> Result<Vec<IncomingAttachment>, EditError> {
     list.into_iter()
         .map(|(name, value)| one(name, &value))
         .collect()
 }
 
-fn one(name: String, value: &Value) -> Result<Incoming, EditError> {
+fn one(name: String, value: &Value) -> Result<IncomingAttachment, EditError> {
     check_name(&name)?;
     if value.as_object().is_none() {
         return Err(EditError::BadMember("_attachments".to_owned()));
@@ -123,7 +123,7 @@ fn one(name: String, value: &Value) -> Result<Incoming, EditError> {
         )
     };
     let content_type = value.get("content_type").and_then(Value::as_str);
-    Ok(Incoming {
+    Ok(IncomingAttachment {
         content_type: content_type
             .unwrap_or("application/octet-stream")
             .to_owned(),

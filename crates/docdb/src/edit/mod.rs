@@ -5,7 +5,7 @@ mod incoming;
 mod many;
 mod prepare;
 
-pub(crate) use incoming::{Coding, Content, Incoming};
+pub(crate) use incoming::{Coding, Content, IncomingAttachment};
 pub use many::Edits;
 pub(crate) use prepare::{Prepared, Preparer, Text};
 
@@ -50,7 +50,7 @@ pub struct Edit {
     pub(crate) local_rev: u64,
     pub(crate) deleted: bool,
     pub(crate) body: Body,
-    pub(crate) attachments: Vec<Incoming>,
+    pub(crate) attachments: Vec<IncomingAttachment>,
 }
 
 impl Edit {
@@ -197,7 +197,8 @@ impl Edit {
     pub fn attach(&mut self, announced: Announced) -> Result<(), EditError> {
         incoming::check_name(&announced.name)?;
         self.detach(&announced.name);
-        self.attachments.insert(0, Incoming::awaited(announced));
+        self.attachments
+            .insert(0, IncomingAttachment::awaited(announced));
         Ok(())
     }
 
@@ -220,13 +221,17 @@ impl Edit {
     pub fn copy_to(&mut self, id: &str, rev: Option<&str>) -> Result<(), EditError> {
         self.set_id(id.to_owned())?;
         self.revs.clear();
-        self.attachments.iter_mut().for_each(Incoming::anew);
+        self.attachments
+            .iter_mut()
+            .for_each(IncomingAttachment::anew);
         rev.map_or(Ok(()), |rev| self.set_rev(rev))
     }
 
     /// The attachments whose data has still to come, in order.
     pub fn awaited(&self) -> impl Iterator<Item = Announced> {
-        self.attachments.iter().filter_map(Incoming::announced)
+        self.attachments
+            .iter()
+            .filter_map(IncomingAttachment::announced)
     }
 
     /// Brings the data of an attachment that was awaited; data for another name is dropped.

@@ -2,8 +2,8 @@
 //! requester's thread and, for many edits, on all cores.
 
 use super::deltas::{self, Delta};
-use super::{Coding, Content, Edit, Incoming, Mode};
-use crate::bodies::{BodyCompressor, Method};
+use super::{Coding, Content, Edit, IncomingAttachment, Mode};
+use crate::bodies::{BodyCodec, BodyCompressor};
 use crate::database::{PIECE, Run};
 use crate::gzip;
 use crate::gzip::Compressible;
@@ -31,7 +31,7 @@ pub(crate) struct Prepared {
     /// The body's JSON text.
     pub(crate) text: Text,
     /// How the text is compressed, if that made it shorter.
-    pub(crate) method: Method,
+    pub(crate) method: BodyCodec,
     /// Length of the JSON text.
     pub(crate) external: u64,
     pub(crate) attachments: Vec<PreparedAttachment>,
@@ -105,7 +105,7 @@ impl Preparer {
         &self,
         edits: Vec<Edit>,
         mode: Mode,
-        method: &Method,
+        method: &BodyCodec,
         snapshot: &Snapshot,
     ) -> Result<Vec<Prepared>, DocdbError> {
         let threads = (edits.len() / EDITS_PER_THREAD).clamp(1, self.threads);
@@ -137,7 +137,7 @@ impl Preparer {
         &self,
         edits: Vec<Edit>,
         mode: Mode,
-        method: &Method,
+        method: &BodyCodec,
         snapshot: &Snapshot,
     ) -> Result<Vec<Prepared>, DocdbError> {
         let mut worker = self.worker(method)?;
@@ -150,14 +150,18 @@ impl Preparer {
     }
 
     /// Compresses one text.
-    pub(crate) fn chunk(&self, text: &[u8], method: &Method) -> Result<EncodedChunk, DocdbError> {
+    pub(crate) fn chunk(
+        &self,
+        text: &[u8],
+        method: &BodyCodec,
+    ) -> Result<EncodedChunk, DocdbError> {
         let mut worker = self.worker(method)?;
         let chunk = worker.compressor.encode(text);
         self.lock().push(worker);
         Ok(chunk?)
     }
 
-    fn worker(&self, method: &Method) -> Result<Worker, DocdbError> {
+    fn worker(&self, method: &BodyCodec) -> Result<Worker, DocdbError> {
         match self.lock().pop() {
             Some(kept) if kept.compressor.method().is_same(method) => Ok(kept),
             _ => Worker::new(method, self),
@@ -170,7 +174,7 @@ impl Preparer {
 }
 
 impl Worker {
-    fn new(method: &Method, preparer: &Preparer) -> Result<Self, DocdbError> {
+    fn new(method: &BodyCodec, preparer: &Preparer) -> Result<Self, DocdbError> {
         let stored = Compressor::new(EngineSetting::NONE);
         Ok(Worker {
             compressor: BodyCompressor::new(method)?,
@@ -281,7 +285,7 @@ impl Worker {
     fn attachment(
         &mut self,
         id: &str,
-        item: Incoming,
+        item: IncomingAttachment,
         known: &[Attachment],
         snapshot: &Snapshot,
     ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {

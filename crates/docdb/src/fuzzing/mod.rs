@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::record::{Attachment, Header};
     use crate::revtree::{RevTree, Stored};
-    use varve_btree::Mark;
+    use varve_btree::CommitId;
 
     /// Every cut and every flipped bit of a sample.
     fn mutations(sample: &[u8], check: impl Fn(&[u8])) {
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn mutated_checkpoints_never_panic() {
         let sample = Checkpoint {
-            mark: Mark::decode(b"0123456789abcdef"),
+            commit: CommitId::decode(b"0123456789abcdef"),
             seq: 300,
             header: Header::sample(),
         };

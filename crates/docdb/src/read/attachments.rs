@@ -1,7 +1,7 @@
 //! Reading attachments, and edits that change only them.
 
 use super::Snapshot;
-use crate::edit::{Edit, Incoming};
+use crate::edit::{Edit, IncomingAttachment};
 use crate::{Attachment, DocdbError, EditError, Rev};
 use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
@@ -175,7 +175,9 @@ impl Snapshot {
         edit.body = read.body;
         edit.revs = vec![rev.clone()];
         let kept = self.attachments(stored)?.into_iter();
-        edit.attachments = kept.map(|record| Incoming::kept(record, self)).collect();
+        edit.attachments = kept
+            .map(|record| IncomingAttachment::kept(record, self))
+            .collect();
         Ok(Ok(edit))
     }
 }

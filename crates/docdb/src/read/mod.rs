@@ -11,7 +11,7 @@ pub use attachments::Form;
 pub use changes::Changes;
 pub use local::{LocalDocument, LocalDocuments};
 
-use crate::bodies::Method;
+use crate::bodies::BodyCodec;
 use crate::record::{Attachment, BY_ID, DocumentRecord, Header, Totals, decode_attachments};
 use crate::revtree::{Node, RevTree, Stored};
 use crate::{DocdbError, Rev};
@@ -28,11 +28,11 @@ pub(crate) const LONGEST_DICTIONARY: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     tree: varve_btree::Snapshot,
-    shared: Arc<About>,
+    shared: Arc<SnapshotInfo>,
 }
 
 #[derive(Debug)]
-struct About {
+struct SnapshotInfo {
     header: Header,
     path: PathBuf,
 }
@@ -113,10 +113,10 @@ impl Snapshot {
 
     /// A commit whose header is known.
     pub(crate) fn with_header(tree: varve_btree::Snapshot, header: Header, path: &Path) -> Self {
-        learn(&tree, &header);
+        register_dictionaries(&tree, &header);
         Snapshot {
             tree,
-            shared: Arc::new(About {
+            shared: Arc::new(SnapshotInfo {
                 header,
                 path: path.to_owned(),
             }),
@@ -128,15 +128,15 @@ impl Snapshot {
     }
 
     /// How bodies are compressed where `configured` counts if the database says nothing itself.
-    pub(crate) fn method(&self, configured: EngineSetting) -> Method {
-        self.method_by(self.header().chosen.unwrap_or(configured))
+    pub(crate) fn method(&self, configured: EngineSetting) -> BodyCodec {
+        self.body_codec_by(self.header().chosen.unwrap_or(configured))
     }
 
     /// How bodies are compressed by a setting: with the newest dictionary, where it uses one.
-    pub(crate) fn method_by(&self, setting: EngineSetting) -> Method {
+    pub(crate) fn body_codec_by(&self, setting: EngineSetting) -> BodyCodec {
         let newest = self.header().dictionaries.last();
         let newest = newest.filter(|_| setting.codec() == CodecId::Zstd);
-        Method {
+        BodyCodec {
             setting,
             dictionary: newest.and_then(|record| self.tree.dictionary(record.number)),
         }
@@ -356,7 +356,7 @@ impl Snapshot {
 
 /// Makes the file's dictionaries known to those who read it. One that cannot be read is left out:
 /// then each body that needs it says so, and the others are there.
-fn learn(tree: &varve_btree::Snapshot, header: &Header) {
+fn register_dictionaries(tree: &varve_btree::Snapshot, header: &Header) {
     for record in &header.dictionaries {
         if tree.dictionary(record.number).is_some() {
             continue;

@@ -22,7 +22,7 @@
 use super::dictionary::{self, DictionaryRecord};
 use crate::record::fields::{self, Malformed, Reader};
 use crate::revtree::{chunk, put_chunk};
-use varve_btree::{ChunkForm, ChunkRef, Count, Tally};
+use varve_btree::{ChunkCount, ChunkForm, ChunkRef, ChunkStats};
 use varve_codec::EngineSetting;
 
 const VERSION: u8 = 4;
@@ -46,7 +46,7 @@ pub(crate) struct Header {
     /// How this database is to be compressed; `None` if the configuration says it.
     pub(crate) chosen: Option<EngineSetting>,
     /// All chunks and nodes in the file; `None` where an earlier version did not count them.
-    pub(crate) tally: Option<Tally>,
+    pub(crate) chunk_stats: Option<ChunkStats>,
     /// The number that the next dictionary gets, or a higher one.
     pub(crate) next_dictionary: u32,
     /// The dictionaries in the file; new bodies use the last one.
@@ -59,12 +59,12 @@ impl Header {
     /// One with a value in every field.
     #[cfg(test)]
     pub(crate) fn sample() -> Header {
-        let mut tally = Tally::default();
-        let count = Count {
+        let mut chunk_stats = ChunkStats::default();
+        let count = ChunkCount {
             chunks: 2,
             bytes: 300,
         };
-        tally.add(ChunkForm::ALL[1], count);
+        chunk_stats.add(ChunkForm::ALL[1], count);
         Header {
             uuid: *b"0123456789abcdef",
             created: 0x0102_0304_0506_0708,
@@ -74,7 +74,7 @@ impl Header {
             security: Some(ChunkRef { offset: 64, len: 9 }),
             setting: Some(EngineSetting::ZSTD),
             chosen: Some(EngineSetting::SNAPPY),
-            tally: Some(tally),
+            chunk_stats: Some(chunk_stats),
             next_dictionary: 3,
             dictionaries: vec![DictionaryRecord {
                 number: 2,
@@ -99,7 +99,7 @@ impl Header {
             let setting = setting.map(|setting| setting.to_string());
             fields::put_counted(setting.unwrap_or_default().as_bytes(), &mut out);
         }
-        put_tally(self.tally.as_ref(), &mut out);
+        put_tally(self.chunk_stats.as_ref(), &mut out);
         fields::put(u64::from(self.next_dictionary), &mut out);
         dictionary::put_all(&self.dictionaries, &mut out);
         fields::put(self.holes, &mut out);
@@ -128,7 +128,7 @@ impl Header {
                 true => reader.text()?.parse().ok(),
                 false => None,
             },
-            tally: match has_choice {
+            chunk_stats: match has_choice {
                 true => read_tally(&mut reader)?,
                 false => None,
             },
@@ -152,19 +152,19 @@ impl Header {
     }
 }
 
-fn put_tally(tally: Option<&Tally>, out: &mut Vec<u8>) {
-    let Some(tally) = tally else {
+fn put_tally(chunk_stats: Option<&ChunkStats>, out: &mut Vec<u8>) {
+    let Some(chunk_stats) = chunk_stats else {
         return fields::put(0, out);
     };
     fields::put(ChunkForm::ALL.len() as u64, out);
     for form in ChunkForm::ALL {
-        let count = tally.of(form);
+        let count = chunk_stats.of(form);
         fields::put(count.chunks, out);
         fields::put(count.bytes, out);
     }
 }
 
-fn read_tally(reader: &mut Reader<'_>) -> Result<Option<Tally>, Malformed> {
+fn read_tally(reader: &mut Reader<'_>) -> Result<Option<ChunkStats>, Malformed> {
     let forms = reader.number()?;
     if forms == 0 {
         return Ok(None);
@@ -172,12 +172,12 @@ fn read_tally(reader: &mut Reader<'_>) -> Result<Option<Tally>, Malformed> {
     if forms > ChunkForm::ALL.len() as u64 {
         return Err(Malformed);
     }
-    let mut tally = Tally::default();
+    let mut chunk_stats = ChunkStats::default();
     for form in ChunkForm::ALL.into_iter().take(forms as usize) {
         let (chunks, bytes) = (reader.number()?, reader.number()?);
-        tally.add(form, Count { chunks, bytes });
+        chunk_stats.add(form, ChunkCount { chunks, bytes });
     }
-    Ok(Some(tally))
+    Ok(Some(chunk_stats))
 }
 
 #[cfg(test)]
@@ -205,7 +205,7 @@ mod tests {
         older[0] = 2;
         let without_choice = Header {
             chosen: None,
-            tally: None,
+            chunk_stats: None,
             next_dictionary: 1,
             dictionaries: Vec::new(),
             ..header

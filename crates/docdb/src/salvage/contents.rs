@@ -6,7 +6,7 @@ use crate::revtree::{Node, Stored};
 use crate::verify::{Hit, Part, Trouble, check_attachment};
 use crate::{DocdbError, Rev};
 use std::sync::Arc;
-use varve_btree::{ChunkRef, EncodedChunk, Tally};
+use varve_btree::{ChunkRef, ChunkStats, EncodedChunk};
 
 impl Salvage<'_, '_> {
     /// Reads a chunk, into the text.
@@ -109,15 +109,15 @@ impl Salvage<'_, '_> {
         &mut self,
         record: &Attachment,
     ) -> Result<Result<Arc<[ChunkRef]>, Trouble>, DocdbError> {
-        let mark = self.known.mark(record);
-        if let Some(known) = self.known.get(mark) {
+        let key = self.known.key(record);
+        if let Some(known) = self.known.get(key) {
             return Ok(known);
         }
-        let copied = match check_attachment(&self.walked, record, &mut Tally::default()) {
+        let copied = match check_attachment(&self.walked, record, &mut ChunkStats::default()) {
             Ok(()) => Ok(self.pieces(record)?),
             Err(trouble) => Err(trouble),
         };
-        self.known.put(mark, copied.clone());
+        self.known.put(key, copied.clone());
         Ok(copied)
     }
 

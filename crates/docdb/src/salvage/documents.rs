@@ -8,7 +8,7 @@ use crate::revtree::RevTree;
 use crate::verify::{Hit, Part, Trouble};
 use crate::{DocdbError, Rev};
 use varve_base::Unit;
-use varve_btree::{ChunkRef, Loader, Met};
+use varve_btree::{ChunkRef, Loader, Visited};
 
 /// Length of a sequence at the beginning of a key.
 const SEQ: usize = size_of::<u64>();
@@ -34,18 +34,18 @@ impl Salvage<'_, '_> {
     /// Copies what can be read of the tree by id; returns how many documents cannot.
     fn known_documents(&mut self, by_seq: &mut Sorter<'_>) -> Result<u64, DocdbError> {
         let (walked, mut missing) = (self.walked.clone(), 0_u64);
-        walked.tree().survey(BY_ID, &mut |met| {
+        walked.tree().visit_reachable(BY_ID, &mut |met| {
             self.watch.check()?;
             match met {
-                Met::Item { key, value, .. } => {
+                Visited::Item { key, value, .. } => {
                     match self.record(key, value) {
                         Some((id, record)) => self.document(id, record, by_seq)?,
                         None => missing += 1,
                     }
                     self.watch.progress.advance(1);
                 }
-                Met::Lost(lost) => missing = missing.saturating_add(lost.items),
-                Met::Node { .. } | Met::Misjudged { .. } => {}
+                Visited::Lost(lost) => missing = missing.saturating_add(lost.items),
+                Visited::Node { .. } | Visited::Mismatched { .. } => {}
             }
             Ok::<_, DocdbError>(())
         })?;
@@ -105,9 +105,9 @@ impl Salvage<'_, '_> {
     fn missing_changes<'f>(&mut self, files: &'f Files<'_>) -> Result<Sorter<'f>, DocdbError> {
         let mut missing = files.sorter(&files.missing);
         let (from, walked) = (self.from.clone(), self.walked.clone());
-        walked.tree().survey(BY_SEQ, &mut |met| {
+        walked.tree().visit_reachable(BY_SEQ, &mut |met| {
             self.watch.check()?;
-            let Met::Item { key, value, .. } = met else {
+            let Visited::Item { key, value, .. } = met else {
                 return Ok::<_, DocdbError>(());
             };
             let change = Change::decode(key, value);

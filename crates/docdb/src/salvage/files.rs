@@ -74,7 +74,7 @@ impl<'s> Files<'s> {
         self.check_free()?;
         self.storage.rename(&self.copy, &self.to)?;
         let folder = self.to.parent().unwrap_or(Path::new(""));
-        Ok(self.storage.sync_folder(folder)?)
+        Ok(self.storage.sync_directory(folder)?)
     }
 }
 

@@ -22,7 +22,7 @@ mod documents;
 mod files;
 mod rest;
 
-use crate::bodies::{BodyCompressor, Method};
+use crate::bodies::{BodyCodec, BodyCompressor};
 use crate::database::{random, tree_options};
 use crate::record::{DictionaryRecord, Header, append_twice};
 use crate::verify::{Finding, Hit, Part, Remembered, Trouble, Watch, torn};
@@ -31,7 +31,7 @@ use files::Files;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::Storage;
-use varve_btree::{ChunkRef, Tally, Transaction, TreeError, TreeFile};
+use varve_btree::{ChunkRef, ChunkStats, Transaction, TreeError, TreeFile};
 use varve_codec::{CodecId, Compressor, EngineSetting};
 
 /// What became of most of what cannot be read.
@@ -70,7 +70,7 @@ pub fn salvage(
     let header = Header {
         uuid: random()?,
         security: None,
-        tally: Some(Tally::default()),
+        chunk_stats: Some(ChunkStats::default()),
         dictionaries: Vec::new(),
         revs_limit: from.revs_limit().max(1),
         // Those of the old file.
@@ -120,7 +120,7 @@ pub fn salvage(
 }
 
 /// By what bodies are compressed: as the database says itself, or as it was.
-fn method(from: &Snapshot, configured: EngineSetting) -> Method {
+fn method(from: &Snapshot, configured: EngineSetting) -> BodyCodec {
     from.method(from.header().setting.unwrap_or(configured))
 }
 
@@ -154,7 +154,7 @@ impl Salvage<'_, '_> {
     }
 
     /// Puts the dictionary into the new file that its bodies begin with.
-    fn dictionary(&mut self, method: &Method) -> Result<(), DocdbError> {
+    fn dictionary(&mut self, method: &BodyCodec) -> Result<(), DocdbError> {
         let known = self.from.header().dictionaries.last().cloned();
         let (Some(record), Some(dictionary)) = (known, &method.dictionary) else {
             return Ok(());
@@ -170,7 +170,7 @@ impl Salvage<'_, '_> {
 
     fn commit(mut self) -> Result<Salvaged, DocdbError> {
         self.watch.check()?;
-        self.header.tally = Some(*self.txn.tally());
+        self.header.chunk_stats = Some(*self.txn.chunk_stats());
         self.txn.set_user_header(&self.header.encode());
         self.txn.commit()?;
         Ok(self.report)

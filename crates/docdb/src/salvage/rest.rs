@@ -5,7 +5,7 @@ use crate::DocdbError;
 use crate::edit::LOCAL_PREFIX;
 use crate::record::{LIMIT_KEY, LOCAL, LocalBody, LocalRecord, PURGES, Purge, decode_limit};
 use crate::verify::{Hit, Part, Trouble};
-use varve_btree::{Loader, Met};
+use varve_btree::{Loader, Visited};
 
 impl Salvage<'_, '_> {
     pub(super) fn security(&mut self) -> Result<(), DocdbError> {
@@ -27,20 +27,20 @@ impl Salvage<'_, '_> {
     ) -> Result<(), DocdbError> {
         let walked = self.walked.clone();
         let mut loader = Loader::new(tree);
-        walked.tree().survey(tree, &mut |met| {
+        walked.tree().visit_reachable(tree, &mut |met| {
             self.watch.check()?;
             match met {
-                Met::Item { key, value, .. } => {
+                Visited::Item { key, value, .. } => {
                     if let Some(value) = item(self, key, value)? {
                         loader.push(&mut self.txn, key, &value)?;
                     }
                 }
-                Met::Lost(lost) => {
+                Visited::Lost(lost) => {
                     let finding = crate::verify::lost_node(tree, &lost);
                     let trouble = Trouble::new(finding.offset, finding.reason);
                     self.tell(trouble, finding.part, finding.hit, LEFT_OUT);
                 }
-                Met::Node { .. } | Met::Misjudged { .. } => {}
+                Visited::Node { .. } | Visited::Mismatched { .. } => {}
             }
             Ok::<_, DocdbError>(())
         })?;

@@ -1,37 +1,37 @@
 //! Training on a thread of its own.
 
 use super::{Trained, is_due};
-use crate::bodies::Method;
+use crate::bodies::BodyCodec;
 use crate::{DocdbError, Snapshot};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether some database of this process is training: one at a time is enough.
-static TRAINS: AtomicBool = AtomicBool::new(false);
+static IS_TRAINING: AtomicBool = AtomicBool::new(false);
 
 /// What one database knows of its training.
 #[derive(Debug)]
 pub(crate) struct Training {
     /// The number of the next dictionary: in the file and in a copy of it, each is given once.
     next: AtomicU32,
-    state: Mutex<State>,
+    state: Mutex<TrainingState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TrainingState {
     /// Waits for the next commit.
     ready: Option<Trained>,
     /// Training did not pay with so many documents.
-    in_vain: u64,
+    documents_at_failure: u64,
 }
 
 /// The right to train; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn(());
+pub(crate) struct TrainingTurn(());
 
-impl Drop for Turn {
+impl Drop for TrainingTurn {
     fn drop(&mut self) {
-        TRAINS.store(false, Ordering::Release);
+        IS_TRAINING.store(false, Ordering::Release);
     }
 }
 
@@ -43,7 +43,7 @@ impl Training {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TrainingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,18 +58,20 @@ impl Training {
     }
 
     /// Whether there is something to do, and nobody does it.
-    pub(crate) fn turn(&self, snapshot: &Snapshot, method: &Method) -> Option<Turn> {
+    pub(crate) fn turn(&self, snapshot: &Snapshot, method: &BodyCodec) -> Option<TrainingTurn> {
         // Looked at after every commit, so nothing here reads the file.
         if !is_due(snapshot, method, super::GROWTH).unwrap_or(false) {
             return None;
         }
         let documents = super::documents(snapshot).unwrap_or_default();
         let state = self.state();
-        if state.ready.is_some() || documents < state.in_vain.saturating_mul(super::GROWTH) {
+        if state.ready.is_some()
+            || documents < state.documents_at_failure.saturating_mul(super::GROWTH)
+        {
             return None;
         }
-        let is_taken = TRAINS.swap(true, Ordering::Acquire);
-        (!is_taken).then(|| Turn(()))
+        let is_taken = IS_TRAINING.swap(true, Ordering::Acquire);
+        (!is_taken).then(|| TrainingTurn(()))
     }
 
     /// Keeps what was trained for the next commit. What did not pay, or cannot be read, is not tried
@@ -78,7 +80,8 @@ impl Training {
         let mut state = self.state();
         state.ready = trained.unwrap_or_default();
         if state.ready.is_none() {
-            state.in_vain = super::documents(snapshot).map_or(1, |documents| documents.max(1));
+            state.documents_at_failure =
+                super::documents(snapshot).map_or(1, |documents| documents.max(1));
         }
     }
 }

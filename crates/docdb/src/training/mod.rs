@@ -10,7 +10,7 @@ mod sample;
 
 pub(crate) use background::Training;
 
-use crate::bodies::{BodyCompressor, Method};
+use crate::bodies::{BodyCodec, BodyCompressor};
 use crate::record::{DictionaryRecord, Totals};
 use crate::{DocdbError, Snapshot};
 use sample::Offset;
@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use varve_btree::{ChunkRef, TreeError};
 use varve_codec::{CodecId, Compressor, Dictionary};
 
-/// So many documents are enough to learn from,
+/// So many documents are enough to register_dictionaries from,
 const ENOUGH_DOCUMENTS: u64 = 1000;
 /// or so many bytes of them.
 const ENOUGH_BYTES: u64 = 1 << 20;
@@ -94,13 +94,13 @@ fn totals(snapshot: &Snapshot) -> Result<Totals, DocdbError> {
     snapshot.totals((Bound::Unbounded, Bound::Unbounded))
 }
 
-/// How many documents there are to learn from.
+/// How many documents there are to register_dictionaries from.
 pub(crate) fn documents(snapshot: &Snapshot) -> Result<u64, DocdbError> {
     Ok(totals(snapshot)?.live)
 }
 
-/// Whether there is enough to learn from, and more than the present dictionary has seen.
-fn is_due(snapshot: &Snapshot, method: &Method, growth: u64) -> Result<bool, DocdbError> {
+/// Whether there is enough to register_dictionaries from, and more than the present dictionary has seen.
+fn is_due(snapshot: &Snapshot, method: &BodyCodec, growth: u64) -> Result<bool, DocdbError> {
     if method.setting.codec() != CodecId::Zstd {
         return Ok(false);
     }
@@ -112,7 +112,7 @@ fn is_due(snapshot: &Snapshot, method: &Method, growth: u64) -> Result<bool, Doc
 }
 
 /// What is known of the dictionary that is used at present.
-fn present<'s>(snapshot: &'s Snapshot, method: &Method) -> Option<&'s DictionaryRecord> {
+fn present<'s>(snapshot: &'s Snapshot, method: &BodyCodec) -> Option<&'s DictionaryRecord> {
     let number = method.dictionary.as_ref()?.number();
     let known = &snapshot.header().dictionaries;
     known.iter().find(|record| record.number == number)
@@ -121,7 +121,7 @@ fn present<'s>(snapshot: &'s Snapshot, method: &Method) -> Option<&'s Dictionary
 /// A dictionary for a copy of all documents, where it is due or the present one has become worse.
 pub(crate) fn for_copy(
     snapshot: &Snapshot,
-    method: &Method,
+    method: &BodyCodec,
 ) -> Result<Option<Trained>, DocdbError> {
     let is_wanted =
         is_due(snapshot, method, GROWTH_FOR_COPY)? || is_worse(snapshot, method, MEASURED)?;
@@ -135,7 +135,7 @@ pub(crate) fn for_copy(
 /// or has learnt from too few.
 pub(crate) fn in_passing(
     snapshot: &Snapshot,
-    method: &Method,
+    method: &BodyCodec,
 ) -> Result<Option<Trained>, DocdbError> {
     let effort = Effort::IN_PASSING;
     let is_wanted =
@@ -149,13 +149,13 @@ pub(crate) fn in_passing(
 /// A dictionary whether it is time for one or not, if it pays.
 pub(crate) fn on_request(
     snapshot: &Snapshot,
-    method: &Method,
+    method: &BodyCodec,
 ) -> Result<Option<Trained>, DocdbError> {
     train(snapshot, method, Effort::FULL)
 }
 
 /// Whether the present dictionary has become worse by a tenth.
-fn is_worse(snapshot: &Snapshot, method: &Method, measured: u64) -> Result<bool, DocdbError> {
+fn is_worse(snapshot: &Snapshot, method: &BodyCodec, measured: u64) -> Result<bool, DocdbError> {
     let Some(present) = present(snapshot, method) else {
         return Ok(false);
     };
@@ -167,7 +167,7 @@ fn is_worse(snapshot: &Snapshot, method: &Method, measured: u64) -> Result<bool,
 /// same dictionary.
 fn train(
     snapshot: &Snapshot,
-    method: &Method,
+    method: &BodyCodec,
     effort: Effort,
 ) -> Result<Option<Trained>, DocdbError> {
     let totals = totals(snapshot)?;
@@ -176,14 +176,14 @@ fn train(
     if samples.len() < FEWEST {
         return Ok(None);
     }
-    // At most LONGEST. What zstd cannot learn from is left without a dictionary.
+    // At most LONGEST. What zstd cannot register_dictionaries from is left without a dictionary.
     let Ok(dictionary) = Dictionary::train(&samples, size as usize) else {
         return Ok(None);
     };
     let numbered = dictionary.with_number(1).map_err(TreeError::Compress)?;
     // Twice: it has a copy.
     let stored = 2 * chunk_of(&numbered, method)?.stored_len() as u64;
-    let with = Method {
+    let with = BodyCodec {
         setting: method.setting,
         dictionary: Some(numbered),
     };
@@ -201,7 +201,7 @@ fn train(
 }
 
 /// What 1000 bytes of the samples become.
-fn share(samples: &[Vec<u8>], method: &Method) -> Result<u64, DocdbError> {
+fn share(samples: &[Vec<u8>], method: &BodyCodec) -> Result<u64, DocdbError> {
     let mut compressor = BodyCompressor::new(method)?;
     let (mut raw, mut stored) = (0, 0);
     for sample in samples {
@@ -214,7 +214,7 @@ fn share(samples: &[Vec<u8>], method: &Method) -> Result<u64, DocdbError> {
 /// The chunk of a dictionary.
 pub(crate) fn chunk_of(
     dictionary: &Dictionary,
-    method: &Method,
+    method: &BodyCodec,
 ) -> Result<varve_btree::EncodedChunk, DocdbError> {
     let mut plain = Compressor::new(method.setting).map_err(TreeError::Compress)?;
     Ok(varve_btree::EncodedChunk::encode(

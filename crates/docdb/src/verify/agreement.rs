@@ -4,7 +4,7 @@ use super::{Hit, Part, Verifier};
 use crate::record::{BY_ID, BY_SEQ, Change, DocumentHead, fields::Reader};
 use crate::{DocdbError, Snapshot};
 use std::hash::{BuildHasher, RandomState};
-use varve_btree::Met;
+use varve_btree::Visited;
 
 /// What does not fit about an item of one tree, and of which document that is.
 type Compare = fn(&Snapshot, &[u8], &[u8]) -> Option<(String, &'static str)>;
@@ -66,8 +66,8 @@ impl Verifier<'_, '_> {
 
     fn compare(&mut self, tree: usize, check: Compare) -> Result<(), DocdbError> {
         let (snapshot, walked) = (self.snapshot.clone(), self.walked.clone());
-        walked.tree().survey(tree, &mut |met| {
-            let Met::Item { key, value, leaf } = met else {
+        walked.tree().visit_reachable(tree, &mut |met| {
+            let Visited::Item { key, value, leaf } = met else {
                 return Ok(());
             };
             self.look()?;

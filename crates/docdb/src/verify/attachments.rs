@@ -5,7 +5,7 @@ use crate::{Attachment, Snapshot};
 use flate2::read::MultiGzDecoder;
 use md5::{Digest, Md5};
 use std::io::{self, Read};
-use varve_btree::{ChunkRef, Count, Tally};
+use varve_btree::{ChunkCount, ChunkRef, ChunkStats};
 
 /// Bytes that are looked at once.
 const SHARE: usize = 64 << 10;
@@ -16,7 +16,7 @@ struct Stored<'a> {
     chunks: std::slice::Iter<'a, ChunkRef>,
     piece: Vec<u8>,
     at: usize,
-    tally: &'a mut Tally,
+    chunk_stats: &'a mut ChunkStats,
     md5: Md5,
     length: u64,
     trouble: Option<Trouble>,
@@ -33,7 +33,7 @@ impl Read for Stored<'_> {
             match self.snapshot.tree().inspect_chunk(chunk, &mut self.piece) {
                 Ok(form) => {
                     let bytes = u64::from(chunk.len);
-                    self.tally.add(form, Count { chunks: 1, bytes });
+                    self.chunk_stats.add(form, ChunkCount { chunks: 1, bytes });
                 }
                 Err(error) => {
                     self.trouble = Some(Trouble::of(&error, chunk.offset));
@@ -69,7 +69,7 @@ fn count(reader: &mut dyn Read, limit: u64) -> io::Result<u64> {
 pub(crate) fn check_attachment(
     snapshot: &Snapshot,
     attachment: &Attachment,
-    tally: &mut Tally,
+    chunk_stats: &mut ChunkStats,
 ) -> Result<(), Trouble> {
     let first = attachment.chunks.first().map(|chunk| chunk.offset);
     let mut stored = Stored {
@@ -77,7 +77,7 @@ pub(crate) fn check_attachment(
         chunks: attachment.chunks.iter(),
         piece: Vec::new(),
         at: 0,
-        tally,
+        chunk_stats,
         md5: Md5::new(),
         length: 0,
         trouble: None,

@@ -28,13 +28,13 @@ impl Verifier<'_, '_> {
 
     /// Whether an attachment is what its list says; its chunks are counted the first time.
     fn attachment(&mut self, record: &Attachment) -> Option<Trouble> {
-        let mark = self.known.mark(record);
-        if let Some(known) = self.known.get(mark) {
+        let key = self.known.key(record);
+        if let Some(known) = self.known.get(key) {
             return known;
         }
         let outcome = check_attachment(&self.walked, record, &mut self.report.chunks).err();
         self.report.attachments += u64::from(outcome.is_none());
-        self.known.put(mark, outcome.clone());
+        self.known.put(key, outcome.clone());
         outcome
     }
 

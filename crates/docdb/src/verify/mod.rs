@@ -28,7 +28,9 @@ use crate::{DatabaseOptions, DocdbError, Snapshot};
 use agreement::Sums;
 use std::path::Path;
 use varve_base::{Interrupt, Progress, Storage};
-use varve_btree::{ChunkForm, ChunkRef, Count, Lost, Met, Recovery, Tally, TreeFile};
+use varve_btree::{
+    ChunkCount, ChunkForm, ChunkRef, ChunkStats, LostSubtree, Recovery, TreeFile, Visited,
+};
 
 /// Items between two looks at whether to stop.
 const LOOK: u64 = 64;
@@ -75,7 +77,7 @@ pub struct Verified {
     /// Purges that are remembered.
     pub purges: u64,
     /// Chunks and nodes that could be read.
-    pub chunks: Tally,
+    pub chunks: ChunkStats,
 }
 
 /// Checks the database at `path`, which another process may be writing to: its newest commit is
@@ -164,7 +166,9 @@ impl Verifier<'_, '_> {
 
     fn count(&mut self, form: ChunkForm, at: ChunkRef) {
         let bytes = u64::from(at.len);
-        self.report.chunks.add(form, Count { chunks: 1, bytes });
+        self.report
+            .chunks
+            .add(form, ChunkCount { chunks: 1, bytes });
     }
 
     /// Appends a chunk's content to the text, and counts it.
@@ -183,15 +187,15 @@ impl Verifier<'_, '_> {
         mut item: impl FnMut(&mut Self, &[u8], &[u8], ChunkRef) -> Result<(), DocdbError>,
     ) -> Result<(), DocdbError> {
         let walked = self.walked.tree().clone();
-        walked.survey(tree, &mut |met| {
+        walked.visit_reachable(tree, &mut |met| {
             match met {
-                Met::Item { key, value, leaf } => {
+                Visited::Item { key, value, leaf } => {
                     self.look()?;
                     return item(self, key, value, leaf);
                 }
-                Met::Node { at, form } => self.count(form, at),
-                Met::Lost(lost) => self.tell(&lost_node(tree, &lost)),
-                Met::Misjudged { at, reason } => {
+                Visited::Node { at, form } => self.count(form, at),
+                Visited::Lost(lost) => self.tell(&lost_node(tree, &lost)),
+                Visited::Mismatched { at, reason } => {
                     self.find(node_of(tree), Some(at.offset), Hit::Database, reason);
                 }
             }
@@ -219,7 +223,7 @@ fn node_of(tree: usize) -> Part {
     }
 }
 
-pub(crate) fn lost_node(tree: usize, lost: &Lost<'_>) -> Finding {
+pub(crate) fn lost_node(tree: usize, lost: &LostSubtree<'_>) -> Finding {
     let (low, high, count) = (lost.low, lost.high, lost.items);
     let hit = match tree {
         BY_SEQ | PURGES => {

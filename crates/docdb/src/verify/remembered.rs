@@ -27,7 +27,7 @@ impl<T> Default for Remembered<T> {
 
 impl<T: Clone> Remembered<T> {
     /// By what an attachment is recognised: where its data stands, and what is said of it.
-    pub(crate) fn mark(&self, attachment: &Attachment) -> u64 {
+    pub(crate) fn key(&self, attachment: &Attachment) -> u64 {
         let Attachment {
             md5,
             is_gzip,
@@ -40,19 +40,19 @@ impl<T: Clone> Remembered<T> {
             .hash_one((md5, is_gzip, length, stored_length, chunks))
     }
 
-    pub(crate) fn get(&mut self, mark: u64) -> Option<T> {
-        if let Some(known) = self.newer.get(&mark) {
+    pub(crate) fn get(&mut self, key: u64) -> Option<T> {
+        if let Some(known) = self.newer.get(&key) {
             return Some(known.clone());
         }
-        let known = self.older.get(&mark).cloned()?;
-        self.put(mark, known.clone());
+        let known = self.older.get(&key).cloned()?;
+        self.put(key, known.clone());
         Some(known)
     }
 
-    pub(crate) fn put(&mut self, mark: u64, known: T) {
+    pub(crate) fn put(&mut self, key: u64, known: T) {
         if self.newer.len() >= REMEMBERED / 2 {
             self.older = std::mem::take(&mut self.newer);
         }
-        self.newer.insert(mark, known);
+        self.newer.insert(key, known);
     }
 }

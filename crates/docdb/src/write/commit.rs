@@ -1,7 +1,7 @@
 //! One commit: all jobs of a group in one transaction.
 
 use super::documents::Documents;
-use crate::bodies::Method;
+use crate::bodies::BodyCodec;
 use crate::edit::{EditOutcome, Prepared};
 use crate::record::{BY_ID, BY_SEQ, Header, LOCAL, append_twice};
 use crate::training::{self, Trained};
@@ -16,7 +16,7 @@ pub(crate) enum Job {
     /// Edits of documents.
     Edits(Vec<Prepared>),
     /// A security object, as JSON text, and how it is compressed.
-    Security(EncodedChunk, Method),
+    Security(EncodedChunk, BodyCodec),
     /// Another limit of kept ancestors.
     RevsLimit(u64),
     /// How the database is compressed from now on; `None` leaves that to the configuration.
@@ -78,8 +78,9 @@ pub(crate) fn commit(
     if !has_changes && work.header == *before.header() {
         return Ok((None, outcomes));
     }
-    let tally = work.header.tally;
-    work.header.tally = tally.map(|tally| tally.plus(work.txn.tally()));
+    let chunk_stats = work.header.chunk_stats;
+    work.header.chunk_stats =
+        chunk_stats.map(|chunk_stats| chunk_stats.plus(work.txn.chunk_stats()));
     work.txn.set_user_header(&work.header.encode());
     let committed = match is_deferred {
         true => work.txn.commit_unsynced()?,
@@ -95,9 +96,12 @@ pub(crate) fn seal(mut txn: Transaction<'_>, path: &std::path::Path) -> Result<(
         return Ok(());
     }
     let before = Snapshot::new(txn.base().clone(), path)?;
-    let tally = before.header().tally.map(|tally| tally.plus(txn.tally()));
+    let chunk_stats = before
+        .header()
+        .chunk_stats
+        .map(|chunk_stats| chunk_stats.plus(txn.chunk_stats()));
     let header = Header {
-        tally,
+        chunk_stats,
         ..before.header().clone()
     };
     txn.set_user_header(&header.encode());
@@ -141,7 +145,7 @@ impl Work<'_> {
         &mut self,
         trained: &Trained,
         number: u32,
-        method: &Method,
+        method: &BodyCodec,
     ) -> Result<(), DocdbError> {
         let dictionary = trained.dictionary.with_number(number);
         let dictionary = dictionary.map_err(TreeError::Compress)?;
@@ -157,7 +161,7 @@ impl Work<'_> {
     pub(super) fn append_text(
         &mut self,
         chunk: &EncodedChunk,
-        method: &Method,
+        method: &BodyCodec,
     ) -> Result<ChunkRef, DocdbError> {
         let is_there = |number| {
             let known = &self.header.dictionaries;

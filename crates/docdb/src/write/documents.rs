@@ -180,7 +180,7 @@ impl Work<'_> {
         let mut records = Vec::with_capacity(edit.attachments.len());
         for attachment in &edit.attachments {
             let mut record = attachment.record.clone();
-            self.bring_along(&mut record, &attachment.runs)?;
+            self.relocate_chunks(&mut record, &attachment.runs)?;
             for piece in &attachment.pieces {
                 record.chunks.push(self.txn.append_chunk(piece)?);
             }
@@ -201,7 +201,7 @@ impl Work<'_> {
 
     /// Copies the data of an attachment that is stored already, where a compaction has replaced the
     /// file since.
-    fn bring_along(&mut self, record: &mut Attachment, runs: &[Run]) -> Result<(), DocdbError> {
+    fn relocate_chunks(&mut self, record: &mut Attachment, runs: &[Run]) -> Result<(), DocdbError> {
         let mut pieces = record.chunks.iter_mut();
         for run in runs {
             let source = run.source.tree();

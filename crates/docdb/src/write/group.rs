@@ -12,9 +12,9 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 /// How often a leader lets others run who may have more to commit.
-const MOST_TURNS: usize = 16;
+const MAX_YIELDS: usize = 16;
 /// How long a writer waits for the next job before it ends.
-pub(crate) const LINGER: Duration = Duration::from_millis(50);
+pub(crate) const WRITER_LINGER: Duration = Duration::from_millis(50);
 
 /// Jobs that wait for the next commit.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Group<J, R> {
 
 #[derive(Debug)]
 struct Queue<J, R> {
-    waiting: Vec<(J, Seat<R>)>,
+    waiting: Vec<(J, Waiter<R>)>,
     /// Somebody commits, or has been told to.
     has_leader: bool,
     /// A writer with nothing to do.
@@ -35,33 +35,33 @@ struct Queue<J, R> {
 pub(crate) type Callback<R> = Box<dyn FnOnce(Result<R, DocdbError>) + Send>;
 
 /// Where one requester waits.
-enum Seat<R> {
-    Sleeps(Arc<Bed<R>>),
-    IsCalled(Callback<R>),
+enum Waiter<R> {
+    Parked(Arc<Parked<R>>),
+    Callback(Callback<R>),
 }
 
-impl<R> std::fmt::Debug for Seat<R> {
+impl<R> std::fmt::Debug for Waiter<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Seat::Sleeps(_) => "Sleeps",
-            Seat::IsCalled(_) => "IsCalled",
+            Waiter::Parked(_) => "Sleeps",
+            Waiter::Callback(_) => "IsCalled",
         })
     }
 }
 
 /// Where a thread sleeps.
 #[derive(Debug)]
-struct Bed<R> {
+struct Parked<R> {
     thread: Thread,
-    news: Mutex<News<R>>,
+    take_wakeup: Mutex<Wakeup<R>>,
 }
 
 /// What a requester is woken for.
 #[derive(Debug)]
-enum News<R> {
+enum Wakeup<R> {
     None,
     /// It leads the next commit.
-    Leads,
+    Lead,
     Result(Result<R, DocdbError>),
 }
 
@@ -69,30 +69,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<R> Bed<R> {
-    fn of_this_thread() -> Arc<Bed<R>> {
-        Arc::new(Bed {
+impl<R> Parked<R> {
+    fn for_this_thread() -> Arc<Parked<R>> {
+        Arc::new(Parked {
             thread: thread::current(),
-            news: Mutex::new(News::None),
+            take_wakeup: Mutex::new(Wakeup::None),
         })
     }
 
-    fn news(&self) -> News<R> {
-        std::mem::replace(&mut lock(&self.news), News::None)
+    fn take_wakeup(&self) -> Wakeup<R> {
+        std::mem::replace(&mut lock(&self.take_wakeup), Wakeup::None)
     }
 
-    fn tell(&self, news: News<R>) {
-        *lock(&self.news) = news;
+    fn wake(&self, take_wakeup: Wakeup<R>) {
+        *lock(&self.take_wakeup) = take_wakeup;
         self.thread.unpark();
     }
 
     /// Sleeps until its result is there; `None` if this thread is to lead.
     fn wait(&self) -> Option<Result<R, DocdbError>> {
         loop {
-            match self.news() {
-                News::None => thread::park(),
-                News::Leads => return None,
-                News::Result(result) => return Some(result),
+            match self.take_wakeup() {
+                Wakeup::None => thread::park(),
+                Wakeup::Lead => return None,
+                Wakeup::Result(result) => return Some(result),
             }
         }
     }
@@ -106,8 +106,8 @@ pub(crate) struct Committer<'c, J, R> {
     /// If it panics, its jobs are abandoned. If it finds damage, which may be the matter of one job,
     /// it gets them one by one.
     pub(crate) commit: &'c Commit<'c, J, R>,
-    /// Sees to it that a thread calls [`Group::write_all`].
-    pub(crate) begin_writer: &'c dyn Fn() -> bool,
+    /// Sees to it that a thread calls [`Group::commit_all`].
+    pub(crate) spawn_writer: &'c dyn Fn() -> bool,
     pub(crate) abandoned: DocdbError,
 }
 
@@ -124,12 +124,14 @@ impl<J, R> Group<J, R> {
 
     /// Returns when the job is durable, or why it is not.
     pub(crate) fn submit(&self, job: J, by: &Committer<'_, J, R>) -> Result<R, DocdbError> {
-        let bed = Bed::of_this_thread();
+        let parked = Parked::for_this_thread();
         let mut queue = lock(&self.queue);
-        queue.waiting.push((job, Seat::Sleeps(Arc::clone(&bed))));
+        queue
+            .waiting
+            .push((job, Waiter::Parked(Arc::clone(&parked))));
         if queue.has_leader {
             drop(queue);
-            if let Some(result) = bed.wait() {
+            if let Some(result) = parked.wait() {
                 return result;
             }
             queue = lock(&self.queue);
@@ -137,43 +139,43 @@ impl<J, R> Group<J, R> {
         queue.has_leader = true;
         drop(queue);
         self.lead(by, false);
-        match bed.news() {
-            News::Result(result) => result,
-            News::None | News::Leads => Err(by.abandoned.clone()),
+        match parked.take_wakeup() {
+            Wakeup::Result(result) => result,
+            Wakeup::None | Wakeup::Lead => Err(by.abandoned.clone()),
         }
     }
 
     /// Returns at once; `call` is called when the job is durable, or with why it is not.
-    pub(crate) fn submit_later(&self, job: J, call: Callback<R>, by: &Committer<'_, J, R>) {
+    pub(crate) fn submit_with_callback(&self, job: J, call: Callback<R>, by: &Committer<'_, J, R>) {
         let mut queue = lock(&self.queue);
-        queue.waiting.push((job, Seat::IsCalled(call)));
+        queue.waiting.push((job, Waiter::Callback(call)));
         if !queue.has_leader {
             queue.has_leader = true;
-            self.call_writer(queue, by);
+            self.wake_writer(queue, by);
         }
     }
 
     /// Has a writer lead; without a thread for it nothing that waits can be done.
-    fn call_writer(&self, mut queue: MutexGuard<'_, Queue<J, R>>, by: &Committer<'_, J, R>) {
+    fn wake_writer(&self, mut queue: MutexGuard<'_, Queue<J, R>>, by: &Committer<'_, J, R>) {
         let idle = queue.idle.take();
         drop(queue);
         if let Some(writer) = idle {
             return writer.unpark();
         }
-        if !(by.begin_writer)() {
+        if !(by.spawn_writer)() {
             let mut queue = lock(&self.queue);
             queue.has_leader = false;
-            let seats = std::mem::take(&mut queue.waiting);
+            let waiters = std::mem::take(&mut queue.waiting);
             drop(queue);
-            for (_, seat) in seats {
-                seat.settle(Err(by.abandoned.clone()));
+            for (_, waiter) in waiters {
+                waiter.complete(Err(by.abandoned.clone()));
             }
         }
     }
 
     /// Leads as a writer as long as somebody waits. It may be called again: then its thread is
     /// unparked.
-    pub(crate) fn write_all(&self, by: &Committer<'_, J, R>) {
+    pub(crate) fn commit_all(&self, by: &Committer<'_, J, R>) {
         loop {
             self.lead(by, true);
             let mut queue = lock(&self.queue);
@@ -186,7 +188,7 @@ impl<J, R> Group<J, R> {
     }
 
     /// Whether this writer has been called again; if not, it will not be any more.
-    pub(crate) fn is_called_again(&self) -> bool {
+    pub(crate) fn is_woken_again(&self) -> bool {
         let own = thread::current().id();
         let mut queue = lock(&self.queue);
         queue.idle.take_if(|idle| idle.id() == own).is_none()
@@ -194,9 +196,9 @@ impl<J, R> Group<J, R> {
 
     /// All that waits, and what other threads that are ready to run add before they sleep: a commit
     /// costs nearly as much for one job as for ten. Where nobody else is at work this is no pause.
-    fn gather(&self) -> Vec<(J, Seat<R>)> {
+    fn gather(&self) -> Vec<(J, Waiter<R>)> {
         let mut known = lock(&self.queue).waiting.len();
-        for _ in 0..MOST_TURNS {
+        for _ in 0..MAX_YIELDS {
             thread::yield_now();
             let now = lock(&self.queue).waiting.len();
             if now == known {
@@ -207,76 +209,76 @@ impl<J, R> Group<J, R> {
         std::mem::take(&mut lock(&self.queue).waiting)
     }
 
-    fn lead(&self, by: &Committer<'_, J, R>, stays: bool) {
-        let (jobs, seats): (Vec<_>, Vec<_>) = self.gather().into_iter().unzip();
-        let mut reign = Reign {
+    fn lead(&self, by: &Committer<'_, J, R>, is_writer: bool) {
+        let (jobs, waiters): (Vec<_>, Vec<_>) = self.gather().into_iter().unzip();
+        let mut leader = LeaderGuard {
             group: self,
-            seats,
+            waiters,
             results: Vec::new(),
             by,
-            stays,
+            is_writer,
         };
         let one = |job: &J| {
             let done = (by.commit)(std::slice::from_ref(job))?;
             done.into_iter().next().ok_or_else(|| by.abandoned.clone())
         };
-        reign.results = match (by.commit)(&jobs) {
+        leader.results = match (by.commit)(&jobs) {
             Ok(results) => results.into_iter().map(Ok).collect(),
             Err(error) if error.is_damage() && jobs.len() > 1 => jobs.iter().map(one).collect(),
-            Err(error) => reign.seats.iter().map(|_| Err(error.clone())).collect(),
+            Err(error) => leader.waiters.iter().map(|_| Err(error.clone())).collect(),
         };
     }
 }
 
-impl<R> Seat<R> {
-    fn settle(self, result: Result<R, DocdbError>) {
+impl<R> Waiter<R> {
+    fn complete(self, result: Result<R, DocdbError>) {
         match self {
-            Seat::Sleeps(bed) => bed.tell(News::Result(result)),
-            Seat::IsCalled(call) => call(result),
+            Waiter::Parked(parked) => parked.wake(Wakeup::Result(result)),
+            Waiter::Callback(call) => call(result),
         }
     }
 }
 
 /// Leadership of one commit; its end tells those whose jobs it had and the next leader, also when
 /// the commit panics.
-struct Reign<'g, J, R> {
+struct LeaderGuard<'g, J, R> {
     group: &'g Group<J, R>,
-    seats: Vec<Seat<R>>,
+    waiters: Vec<Waiter<R>>,
     /// In order; jobs without one are abandoned.
     results: Vec<Result<R, DocdbError>>,
     by: &'g Committer<'g, J, R>,
     /// A writer, who leads the next one too.
-    stays: bool,
+    is_writer: bool,
 }
 
-impl<J, R> Reign<'_, J, R> {
+impl<J, R> LeaderGuard<'_, J, R> {
     /// Hands over. The next commit does not wait for those that are done.
     fn hand_over(&self) {
         let mut queue = lock(&self.group.queue);
-        let sleeper = queue.waiting.iter().find_map(|(_, seat)| match seat {
-            Seat::Sleeps(bed) => Some(Arc::clone(bed)),
-            Seat::IsCalled(_) => None,
+        let next = queue.waiting.iter().find_map(|(_, waiter)| match waiter {
+            Waiter::Parked(parked) => Some(Arc::clone(parked)),
+            Waiter::Callback(_) => None,
         });
-        match sleeper {
-            Some(bed) => {
+        match next {
+            Some(parked) => {
                 drop(queue);
-                bed.tell(News::Leads);
+                parked.wake(Wakeup::Lead);
             }
             None if queue.waiting.is_empty() => queue.has_leader = false,
-            None => self.group.call_writer(queue, self.by),
+            None => self.group.wake_writer(queue, self.by),
         }
     }
 }
 
-impl<J, R> Drop for Reign<'_, J, R> {
+impl<J, R> Drop for LeaderGuard<'_, J, R> {
     fn drop(&mut self) {
-        if !self.stays || thread::panicking() {
+        if !self.is_writer || thread::panicking() {
             self.hand_over();
         }
         let mut results = self.results.drain(..);
-        for seat in self.seats.drain(..) {
+        for waiter in self.waiters.drain(..) {
             let result = results.next();
-            seat.settle(result.unwrap_or_else(|| Err(self.by.abandoned.clone())));
+            waiter.complete(result.unwrap_or_else(|| Err(self.by.abandoned.clone())));
         }
     }
 }
@@ -289,7 +291,7 @@ mod tests {
     fn by<'c, J, R>(commit: &'c Commit<'c, J, R>) -> Committer<'c, J, R> {
         Committer {
             commit,
-            begin_writer: &|| false,
+            spawn_writer: &|| false,
             abandoned: DocdbError::Abandoned { path: "x".into() },
         }
     }
@@ -350,7 +352,7 @@ mod tests {
     impl Doubling {
         fn with<T>(&self, work: impl FnOnce(&Committer<'_, u64, u64>) -> T) -> T {
             work(&Committer {
-                begin_writer: &|| {
+                spawn_writer: &|| {
                     let writing = self.clone();
                     self.0.writers.fetch_add(1, Ordering::Relaxed);
                     thread::spawn(move || writing.write());
@@ -367,9 +369,9 @@ mod tests {
 
         fn write(&self) {
             loop {
-                self.with(|by| self.0.group.write_all(by));
-                thread::park_timeout(LINGER);
-                if !self.0.group.is_called_again() {
+                self.with(|by| self.0.group.commit_all(by));
+                thread::park_timeout(WRITER_LINGER);
+                if !self.0.group.is_woken_again() {
                     return;
                 }
             }
@@ -380,7 +382,7 @@ mod tests {
             let call = Box::new(move |result: Result<u64, _>| {
                 done.send((job, result.ok())).unwrap();
             });
-            self.with(|by| self.0.group.submit_later(job, call, by));
+            self.with(|by| self.0.group.submit_with_callback(job, call, by));
         }
     }
 
@@ -426,7 +428,7 @@ mod tests {
             !queue.has_leader && queue.idle.is_none()
         };
         while !is_over() {
-            thread::sleep(LINGER / 10);
+            thread::sleep(WRITER_LINGER / 10);
         }
         assert_eq!(take(3), (3, Some(6)));
         let writers = group.0.writers.load(Ordering::Relaxed);
@@ -438,7 +440,7 @@ mod tests {
         let group: Group<u8, u8> = Group::new();
         let (done, results) = std::sync::mpsc::channel();
         let call = Box::new(move |result: Result<u8, _>| done.send(result.is_err()).unwrap());
-        group.submit_later(1, call, &by(&|jobs| Ok(jobs.to_vec())));
+        group.submit_with_callback(1, call, &by(&|jobs| Ok(jobs.to_vec())));
         assert!(results.recv().unwrap());
         let result = group.submit(2, &by(&|jobs| Ok(jobs.to_vec())));
         assert_eq!(result.unwrap(), 2);

@@ -7,7 +7,7 @@ mod purge;
 mod syncs;
 
 pub(crate) use commit::{Commit, Job, Outcomes, commit, seal};
-pub(crate) use group::{Callback, Committer, Group, LINGER};
+pub(crate) use group::{Callback, Committer, Group, WRITER_LINGER};
 pub(crate) use purge::Purging;
 pub use syncs::Durability;
 pub(crate) use syncs::Syncs;

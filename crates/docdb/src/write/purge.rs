@@ -115,8 +115,9 @@ impl<'f> Purging<'f> {
     }
 
     fn commit(mut self) -> Result<Snapshot, DocdbError> {
-        let tally = self.header.tally;
-        self.header.tally = tally.map(|tally| tally.plus(self.txn.tally()));
+        let chunk_stats = self.header.chunk_stats;
+        self.header.chunk_stats =
+            chunk_stats.map(|chunk_stats| chunk_stats.plus(self.txn.chunk_stats()));
         self.txn.set_user_header(&self.header.encode());
         Snapshot::new(self.txn.commit()?, self.path)
     }

@@ -19,15 +19,15 @@ pub enum Durability {
 #[derive(Debug)]
 pub(crate) struct Syncs {
     interval: Option<Duration>,
-    state: Mutex<State>,
+    state: Mutex<SyncState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SyncState {
     /// Somebody syncs when the interval is over.
-    is_awaited: bool,
+    is_scheduled: bool,
     /// A commit came since the last sync began.
-    is_behind: bool,
+    has_unsynced: bool,
     /// The last sync failed.
     has_failed: bool,
     /// Who syncs, or did last.
@@ -46,7 +46,7 @@ impl Syncs {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SyncState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,19 +57,19 @@ impl Syncs {
 
     /// Whether the next commit may do without a sync. After one that failed it may not: whoever
     /// writes is to hear of it.
-    pub(crate) fn may_wait(&self) -> bool {
+    pub(crate) fn may_defer(&self) -> bool {
         self.interval.is_some() && !self.state().has_failed
     }
 
     /// Notes a commit that waits. Whether the caller is to see to it that somebody syncs.
-    pub(crate) fn note(&self) -> bool {
+    pub(crate) fn mark_unsynced(&self) -> bool {
         let mut state = self.state();
-        state.is_behind = true;
-        !std::mem::replace(&mut state.is_awaited, true)
+        state.has_unsynced = true;
+        !std::mem::replace(&mut state.is_scheduled, true)
     }
 
     /// Says who syncs.
-    pub(crate) fn is_by(&self, thread: &Thread) {
+    pub(crate) fn set_thread(&self, thread: &Thread) {
         self.state().thread = Some(thread.clone());
     }
 
@@ -82,33 +82,33 @@ impl Syncs {
 
     /// A sync begins, which covers all commits that were noted.
     pub(crate) fn begin(&self) {
-        self.state().is_behind = false;
+        self.state().has_unsynced = false;
     }
 
     /// How the sync ended.
     pub(crate) fn end(&self, is_done: bool) {
         let mut state = self.state();
         state.has_failed = !is_done;
-        state.is_behind |= !is_done;
+        state.has_unsynced |= !is_done;
     }
 
     /// Nobody is there who could sync: the next commit does it by itself.
-    pub(crate) fn give_up(&self) {
+    pub(crate) fn fail(&self) {
         let mut state = self.state();
-        state.is_awaited = false;
+        state.is_scheduled = false;
         state.has_failed = true;
     }
 
     /// Whether commits wait.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.state().is_behind
+    pub(crate) fn has_unsynced(&self) -> bool {
+        self.state().has_unsynced
     }
 
     /// Whether whoever syncs may stop, because nothing waits; then the next commit asks for somebody
     /// again.
-    pub(crate) fn rest(&self) -> bool {
+    pub(crate) fn try_stop(&self) -> bool {
         let mut state = self.state();
-        state.is_awaited = state.is_behind;
-        !state.is_awaited
+        state.is_scheduled = state.has_unsynced;
+        !state.is_scheduled
     }
 }

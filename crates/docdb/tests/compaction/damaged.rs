@@ -222,7 +222,7 @@ fn a_delta_comes_with_its_damaged_base_and_is_whole_once_that_is() {
     let hit = answers(&db.snapshot());
     assert!(hit["long"].contains("a chunk's checksum does not match"));
     assert_eq!(hit["other"], whole["other"]);
-    let deltas = db.compression().unwrap().tally.unwrap();
+    let deltas = db.compression().unwrap().chunk_stats.unwrap();
     assert_eq!(deltas.of(varve_docdb::ChunkForm::Delta).chunks, 2);
     // Its bases are counted, as reading needs them.
     let snapshot = db.snapshot();

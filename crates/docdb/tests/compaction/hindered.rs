@@ -46,7 +46,7 @@ impl Watcher for Moods {
             Call::Open(OpenMode::Append) => Refuses::Openings,
             Call::Append(len) if len > 10_000 => Refuses::Appends,
             Call::Sync => Refuses::Syncs,
-            Call::SyncFolder => Refuses::FolderSyncs,
+            Call::SyncDirectory => Refuses::FolderSyncs,
             Call::Rename => Refuses::Renames,
             _ => return Ok(()),
         };

@@ -142,8 +142,8 @@ fn what_was_copied_is_not_copied_again() {
     assert_eq!(answers(&db.snapshot()), before);
     assert_eq!(names(&disk), [PATH]);
     let counted = |db: &Database| {
-        let tally = db.compression().unwrap().tally.unwrap();
-        let counts = ChunkForm::ALL.map(|form| tally.of(form));
+        let chunk_stats = db.compression().unwrap().chunk_stats.unwrap();
+        let counts = ChunkForm::ALL.map(|form| chunk_stats.of(form));
         (
             counts.map(|it| it.chunks).iter().sum::<u64>(),
             counts.map(|it| it.bytes).iter().sum::<u64>(),
@@ -282,10 +282,10 @@ fn another_compression_begins_anew() {
 
 /// Nothing in the file is compressed.
 fn assert_plain(db: &Database) {
-    let tally = db.compression().unwrap().tally.unwrap();
-    let plain = tally.of(ChunkForm::Plain(CodecId::None));
-    let all = ChunkForm::ALL.map(|form| tally.of(form).chunks);
-    assert_eq!(plain.chunks, all.iter().sum::<u64>(), "{tally:?}");
+    let chunk_stats = db.compression().unwrap().chunk_stats.unwrap();
+    let plain = chunk_stats.of(ChunkForm::Plain(CodecId::None));
+    let all = ChunkForm::ALL.map(|form| chunk_stats.of(form).chunks);
+    assert_eq!(plain.chunks, all.iter().sum::<u64>(), "{chunk_stats:?}");
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn a_thousand_small_edits_take_little() {
     }
     let grown = file(&db) - first;
     assert!(grown < 3_000_000, "{grown} bytes");
-    let tally = db.compression().unwrap().tally.unwrap();
-    let bodies = tally.of(ChunkForm::Delta).bytes;
+    let chunk_stats = db.compression().unwrap().chunk_stats.unwrap();
+    let bodies = chunk_stats.of(ChunkForm::Delta).bytes;
     assert!(bodies < 500_000, "{bodies} of {grown} bytes");
     assert!(chunks(&db, "zstd_delta") > 950);
     check_counts(&db, &storage);
@@ -116,8 +116,8 @@ fn a_thousand_small_edits_take_little() {
     // It goes on from the whole chunk.
     text.edit();
     put_rev(&db, &text.document("long", Some(&rev)));
-    let tally = db.compression().unwrap().tally.unwrap();
-    let deltas = tally.of(ChunkForm::Delta);
+    let chunk_stats = db.compression().unwrap().chunk_stats.unwrap();
+    let deltas = chunk_stats.of(ChunkForm::Delta);
     assert!(deltas.chunks == 1 && deltas.bytes < 500, "{deltas:?}");
     compact(&db);
     let now = get(&db.snapshot(), "long").unwrap();

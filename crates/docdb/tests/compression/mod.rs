@@ -27,15 +27,15 @@ fn fill(db: &Database, prefix: &str, count: usize) {
 }
 
 fn chunks(db: &Database, name: &str) -> u64 {
-    let tally = db.compression().unwrap().tally.unwrap();
+    let chunk_stats = db.compression().unwrap().chunk_stats.unwrap();
     let form = ChunkForm::ALL.into_iter().find(|form| form.name() == name);
-    tally.of(form.unwrap()).chunks
+    chunk_stats.of(form.unwrap()).chunks
 }
 
 /// What the header counts is what stands in the file.
 fn check_counts(db: &Database, storage: &MemoryStorage) {
     let found = scan(storage, Path::new(PATH));
-    assert_eq!(db.compression().unwrap().tally, Some(found));
+    assert_eq!(db.compression().unwrap().chunk_stats, Some(found));
 }
 
 #[test]

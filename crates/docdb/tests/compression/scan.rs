@@ -2,19 +2,19 @@
 
 use std::path::Path;
 use varve_base::{MemoryStorage, OpenMode, Storage};
-use varve_docdb::{ChunkForm, Count, Tally};
+use varve_docdb::{ChunkCount, ChunkForm, ChunkStats};
 
 const ALIGN: usize = 64;
 const MAGIC: &[u8] = b"\x8bcommit\n";
 const CHUNK_HEAD: usize = 13;
 
 /// Counts all chunks of a file that compaction and commits alone have written.
-pub fn scan(storage: &MemoryStorage, path: &Path) -> Tally {
+pub fn scan(storage: &MemoryStorage, path: &Path) -> ChunkStats {
     let file = storage.open(path, OpenMode::Read).unwrap();
     let len = usize::try_from(file.len().unwrap()).unwrap();
     let bytes = file.read_vec(0, len).unwrap();
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
-    let mut tally = Tally::default();
+    let mut chunk_stats = ChunkStats::default();
     let mut at = ALIGN;
     while at < bytes.len() {
         let record = at.next_multiple_of(ALIGN);
@@ -24,14 +24,14 @@ pub fn scan(storage: &MemoryStorage, path: &Path) -> Tally {
         }
         let form = ChunkForm::ALL[usize::from(bytes[at + 4])];
         let len = CHUNK_HEAD + number(at);
-        tally.add(
+        chunk_stats.add(
             form,
-            Count {
+            ChunkCount {
                 chunks: 1,
                 bytes: len as u64,
             },
         );
         at += len;
     }
-    tally
+    chunk_stats
 }

@@ -40,7 +40,7 @@ pub fn save_backup(
     purpose: &str,
 ) -> Result<Backup, ExchangeError> {
     let folder = view.root().join(".hg/strip-backup");
-    storage.create_folder(&folder)?;
+    storage.create_directory(&folder)?;
     let nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
     let name = bundle_name(nodes.first().unwrap_or(&Node::NULL), &nodes, purpose);
     let (path, beside) = (folder.join(&name), folder.join(name + ".new"));
@@ -53,7 +53,7 @@ pub fn save_backup(
     drop(out);
     file.sync()?;
     storage.rename(&beside, &path)?;
-    storage.sync_folder(&folder)?;
+    storage.sync_directory(&folder)?;
     Ok(Backup { path, sizes })
 }
 

@@ -64,7 +64,7 @@ impl Session {
     /// A storage that has an empty repository in a folder.
     fn nothing(&self, root: &Path) -> Result<Arc<dyn Storage>, Abort> {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-        storage.create_folder(root)?;
+        storage.create_directory(root)?;
         let engine = self.storage_settings()?.engine_of_new()?;
         Repository::create_with(Arc::clone(&storage), root, engine)?;
         Ok(storage)

@@ -40,7 +40,7 @@ impl Repository {
         root: &Path,
         opening: OpenOptions,
     ) -> Result<Repository, RepoError> {
-        if storage.kind(&root.join(".hg"))? != Some(EntryKind::Folder) {
+        if storage.kind(&root.join(".hg"))? != Some(EntryKind::Directory) {
             return Err(RepoError::NotFound {
                 path: root.to_owned(),
             });

@@ -101,14 +101,14 @@ pub(crate) fn walk(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, 
     let mut folders = vec![PathBuf::from("data")];
     while let Some(folder) = folders.pop() {
         let full = store.join(&folder);
-        if storage.kind(&full)? != Some(EntryKind::Folder) {
+        if storage.kind(&full)? != Some(EntryKind::Directory) {
             continue;
         }
         for entry in storage.list(&full)? {
             let path = folder.join(&entry.name);
             let bytes = path.as_os_str().as_bytes();
             match entry.kind {
-                EntryKind::Folder => folders.push(path),
+                EntryKind::Directory => folders.push(path),
                 EntryKind::File if bytes.ends_with(b".i") || bytes.ends_with(b".d") => {
                     // What does not decode was not put there by Mercurial.
                     let name = unescape(bytes);

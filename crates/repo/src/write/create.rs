@@ -35,7 +35,7 @@ impl Repository {
     ) -> Result<Repository, RepoError> {
         let hg = root.join(".hg");
         let store = hg.join("store");
-        storage.create_folder(&store)?;
+        storage.create_directory(&store)?;
         let requires = hg.join("requires");
         if storage.kind(&requires)?.is_some() {
             // Fails, with the right error.
@@ -54,7 +54,7 @@ impl Repository {
             of_store.as_bytes(),
         )?;
         replace(storage.as_ref(), &requires, b"share-safe\n")?;
-        storage.sync_folder(root)?;
+        storage.sync_directory(root)?;
         Repository::open(storage, root)
     }
 }

@@ -109,9 +109,9 @@ fn put_back(context: &RepoContext, backup: &Backup) -> Result<(), RepoError> {
 /// Removes the journal, and then what only it told of.
 fn clean_up(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoError> {
     let store = context.store();
-    context.storage.sync_folder(&store)?;
+    context.storage.sync_directory(&store)?;
     remove_if_exists(context, &store.join(JOURNAL))?;
-    context.storage.sync_folder(&store)?;
+    context.storage.sync_directory(&store)?;
     let leftover = backups
         .iter()
         .filter_map(|backup| backup.place.path(context, &backup.backup));

@@ -333,7 +333,7 @@ impl Transaction {
             for backup in &backups {
                 let path = self.path(backup.place, &backup.name)?;
                 let folder = path.parent().filter(|_| !backup.backup.is_empty());
-                folder.map_or(Ok(()), |folder| self.context.storage.sync_folder(folder))?;
+                folder.map_or(Ok(()), |folder| self.context.storage.sync_directory(folder))?;
             }
             self.append_to_list(BACKUPS, &journal::encode_backup_lines(&backups))?;
             started.backups.extend(backups);
@@ -449,12 +449,12 @@ impl Transaction {
             &journal::encode_backups(backups),
         )?;
         if backups.iter().any(|backup| backup.place == BaseDir::Hg) {
-            context.storage.sync_folder(&context.hg())?;
+            context.storage.sync_directory(&context.hg())?;
         }
         // The journal proper comes last, so that it is never there without the backups.
         let lengths = journal::encode_lengths(&self.lengths);
         write_new(context, &store.join(JOURNAL), &lengths)?;
-        Ok(context.storage.sync_folder(&store)?)
+        Ok(context.storage.sync_directory(&store)?)
     }
 
     fn apply(&self, wanted: BaseDir) -> Result<(), RepoError> {
@@ -521,7 +521,7 @@ fn keep_for_undo(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoEr
     let list = storage.open(&undo_backups(&store), OpenMode::CreateNew)?;
     list.append(&journal::encode_backups(&kept))?;
     storage.rename(&store.join(JOURNAL), &store.join(UNDO))?;
-    storage.sync_folder(&store)?;
+    storage.sync_directory(&store)?;
     storage.rename(&hg.join(DESCRIPTION), &hg.join("undo.desc"))?;
     remove_if_exists(context, &store.join(BACKUPS))?;
     for backup in backups {

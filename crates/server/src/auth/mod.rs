@@ -41,7 +41,7 @@ pub struct Login {
     /// How they proved it: `default` (basic) or `cookie`; `None` if they did not.
     pub by: Option<&'static str>,
     /// A `Set-Cookie` value that prolongs a session which is being used.
-    pub(crate) refreshed: Option<String>,
+    pub(crate) update_to: Option<String>,
 }
 
 /// What is known of somebody who can log in.
@@ -133,7 +133,7 @@ impl Auth {
         Ok(Login {
             user: proven.user,
             by: Some("default"),
-            refreshed: None,
+            update_to: None,
         })
     }
 
@@ -213,7 +213,7 @@ impl Auth {
             return Ok(None);
         }
         // A new cookie for every request would be noise; one for the last nine tenths is enough.
-        let refreshed =
+        let update_to =
             (age > self.timeout / 10).then(|| self.new_cookie(&claim.name, stored.salt()));
         Ok(Some(Login {
             user: UserContext {
@@ -221,7 +221,7 @@ impl Auth {
                 roles,
             },
             by: Some("cookie"),
-            refreshed,
+            update_to,
         }))
     }
 }
@@ -315,8 +315,8 @@ mod tests {
             auth.by_cookie(&headers).await.unwrap()
         };
         let fresh = login(aged(0)).await.unwrap();
-        assert_eq!((fresh.by, fresh.refreshed), (Some("cookie"), None));
-        assert!(login(aged(300)).await.unwrap().refreshed.is_some());
+        assert_eq!((fresh.by, fresh.update_to), (Some("cookie"), None));
+        assert!(login(aged(300)).await.unwrap().update_to.is_some());
         assert!(login(aged(600)).await.is_none());
         assert!(
             login(cookie::make("adm", now(), "s", "old salt"))

@@ -19,7 +19,7 @@ use varve_codec::deflate::Level;
 use varve_config::{Attachments, Settings};
 use varve_docdb::{Compressible, DatabaseOptions, Durability, Limits};
 use varve_js::Compilation;
-use varve_views::Unwritten;
+use varve_views::MemtableBudget;
 
 /// One running server of a folder.
 #[derive(Debug)]
@@ -34,13 +34,13 @@ pub struct CouchContext {
     pub(crate) compactor: Arc<Compactor>,
     pub(crate) auto_indexer: AutoIndexer,
     /// A part of the memory that is configured for caches.
-    pub(crate) unwritten: Unwritten,
+    pub(crate) memtable_budget: MemtableBudget,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
 }
 
 /// This part of the memory for caches may hold changes of indexes that are not in their files yet.
-const UNWRITTEN_PART: usize = 8;
+const MEMTABLE_PART: usize = 8;
 
 fn compressible(settings: &Attachments) -> Compressible {
     let usual = Compressible::default();
@@ -76,10 +76,10 @@ impl CouchContext {
     ) -> Result<CouchContext, ServerError> {
         // More than can be addressed is as good as no bound.
         let cache_size = usize::try_from(folder.settings.cache_size).unwrap_or(usize::MAX);
-        let unwritten = cache_size / UNWRITTEN_PART;
+        let memtable_budget = cache_size / MEMTABLE_PART;
         let options = DatabaseOptions {
             setting: folder.compression,
-            cache: NodeCache::new(cache_size - unwritten),
+            cache: NodeCache::new(cache_size - memtable_budget),
             limits: Limits {
                 document: folder.settings.max_document_size,
                 attachment: folder.settings.max_attachment_size,
@@ -108,7 +108,7 @@ impl CouchContext {
             databases,
             compactor: Arc::default(),
             auto_indexer: AutoIndexer::default(),
-            unwritten: Unwritten::new(unwritten),
+            memtable_budget: MemtableBudget::new(memtable_budget),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
             server,

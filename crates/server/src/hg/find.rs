@@ -60,7 +60,7 @@ pub(super) fn find(
     let mut found = None;
     for (index, segment) in segments.iter().enumerate() {
         folder.push(segment);
-        if storage.kind(&folder)? != Some(EntryKind::Folder) {
+        if storage.kind(&folder)? != Some(EntryKind::Directory) {
             break;
         }
         if is_repository(storage, &folder)? {
@@ -81,7 +81,7 @@ fn is_plain(segment: &str) -> bool {
 }
 
 fn is_repository(storage: &dyn Storage, folder: &Path) -> Result<bool, StorageError> {
-    Ok(storage.kind(&folder.join(".hg"))? == Some(EntryKind::Folder))
+    Ok(storage.kind(&folder.join(".hg"))? == Some(EntryKind::Directory))
 }
 
 /// Names of the repositories below `repos/`, in order. Repositories inside repositories are served
@@ -113,7 +113,7 @@ fn collect(
         let Some(name) = entry.name.to_str().filter(|name| is_plain(name)) else {
             continue;
         };
-        if entry.kind != EntryKind::Folder || names.len() >= LISTED {
+        if entry.kind != EntryKind::Directory || names.len() >= LISTED {
             continue;
         }
         let inner = folder.join(name);

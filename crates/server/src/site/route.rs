@@ -17,7 +17,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     if let Some(answer) = granted.as_ref().and_then(|g| g.preflight(&request)) {
         return answer;
     }
-    let refreshed = login.refreshed.clone();
+    let update_to = login.update_to.clone();
     let asked = format!("{} {}", request.method, request.raw_path);
     let answered = match site {
         Site::Directory(halves) => dispatch(halves, request, login).await,
@@ -29,7 +29,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         site.server().report(&format!("{asked}: {failure}"));
     }
     let mut answer = answered.unwrap_or_else(Answer::from);
-    if let Some(cookie) = refreshed
+    if let Some(cookie) = update_to
         && !answer.headers.contains_key("set-cookie")
     {
         answer.set_header("set-cookie", &cookie);

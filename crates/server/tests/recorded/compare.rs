@@ -30,7 +30,7 @@ const SEQUENCES: &[&str] = &["seq", "last_seq", "update_seq", "purge_seq"];
 ///
 /// `same_updates` says whether the database has seen as many updates as CouchDB's had, so that
 /// sequence numbers are compared too.
-pub fn differences(recorded: &Value, got: &Reply, same_updates: bool) -> Vec<String> {
+pub fn diff(recorded: &Value, got: &Reply, same_updates: bool) -> Vec<String> {
     let mut found = Vec::new();
     if recorded["status"] == 500 {
         check_refusal(got, &mut found);

@@ -86,11 +86,11 @@ fn answers_are_couchdbs() {
         if request.path.ends_with("/_compact") && reply.status == 202 {
             wait_for_compaction(&server);
         }
-        let differences = compare::differences(recorded, &reply, index < FIRST_INDEX);
-        if !differences.is_empty() {
+        let diff = compare::diff(recorded, &reply, index < FIRST_INDEX);
+        if !diff.is_empty() {
             let body: String = request.body.chars().take(200).collect();
             let line = format!("{index} {} {} {body}", request.method, request.path);
-            differing.push(format!("{line}\n    {}", differences.join("\n    ")));
+            differing.push(format!("{line}\n    {}", diff.join("\n    ")));
         }
     }
     assert!(

@@ -4,8 +4,8 @@ use super::BuildContext;
 use super::rows::{Entries, Mapped};
 use super::write::Writer;
 use crate::ViewError;
+use crate::header::IndexHeader;
 use crate::index::ViewIndex;
-use crate::state::IndexState;
 use varve_docdb::Snapshot;
 
 /// Removes the rows of documents that were purged since the index was built, and are not there any
@@ -14,7 +14,7 @@ use varve_docdb::Snapshot;
 pub(crate) fn forget(
     index: &ViewIndex,
     documents: &Snapshot,
-    state: &mut IndexState,
+    state: &mut IndexHeader,
     context: &BuildContext<'_>,
 ) -> Result<bool, ViewError> {
     if state.purge_seq >= documents.purge_seq() {

@@ -13,7 +13,7 @@ use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_s
 use varve_js::{Emission, JsError, MapFunctions};
 use varve_json::{Value, collate, parse};
 
-/// Documents between two rests.
+/// Documents between two calls of [`BuildContext::throttle`].
 const PIECE: usize = 20;
 
 /// What makes rows of documents.
@@ -89,7 +89,7 @@ impl<'a> Mapper<'a> {
         for (number, change) in batch.changes.iter().enumerate() {
             self.context.interrupt.check()?;
             if number % PIECE == 0 {
-                (self.context.rest)();
+                (self.context.throttle)();
             }
             let id = &change.id;
             mapped.ids.push(id.to_owned());

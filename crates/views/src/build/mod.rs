@@ -13,8 +13,8 @@ mod write;
 
 use crate::ViewError;
 use crate::group::ViewGroup;
+use crate::header::IndexHeader;
 use crate::index::ViewIndex;
-use crate::state::IndexState;
 pub(crate) use forget::forget;
 use map::Mapper;
 use rows::{Batch, Mapped};
@@ -30,7 +30,7 @@ use write::Writer;
 
 /// Documents in one batch.
 const BATCH: usize = 200;
-/// Builds of more documents let requests go first; shorter ones are over soon.
+/// Builds of more documents run at low priority.
 const LONG: u64 = 5_000;
 /// Bytes of rows that are gathered before they are written.
 const WRITE_AT: usize = 64 << 20;
@@ -39,7 +39,7 @@ const WRITE_AT: usize = 64 << 20;
 /// memory.
 const AHEAD: usize = 16;
 
-/// What a build says while it runs, besides progress.
+/// Receives the messages of a build's functions.
 pub trait BuildLog: Sync {
     /// A map function called `log` about a document; `text` is a JSON string.
     fn message(&self, document: &str, text: &str);
@@ -49,7 +49,7 @@ pub trait BuildLog: Sync {
     fn failure(&self, document: &str, view: Option<&str>, reason: &str);
 }
 
-/// A log that nobody reads.
+/// Drops all messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLog;
 
@@ -68,13 +68,13 @@ pub struct BuildContext<'a> {
     pub limits: Limits,
     /// Which functions run without one.
     pub compilation: Compilation,
-    /// Told of documents as they are written.
+    /// Counts documents as they are written.
     pub progress: &'a dyn Progress,
-    /// Called between short pieces of a long build; may sleep, so that others go first.
-    pub rest: &'a (dyn Fn() + Sync),
+    /// Called between short pieces of a long build; it may sleep, so that requests go first.
+    pub throttle: &'a (dyn Fn() + Sync),
     /// Checked once per document.
     pub interrupt: &'a Interrupt,
-    /// Told of what functions say, and of those that fail.
+    /// Receives messages and failures of functions.
     pub log: &'a dyn BuildLog,
 }
 
@@ -84,7 +84,7 @@ impl std::fmt::Debug for BuildContext<'_> {
     }
 }
 
-/// Takes in what `documents` has beyond `since`; `since` is 0 for an empty index.
+/// Indexes the changes of `documents` behind `since`, which is 0 for an empty index.
 pub(crate) fn update(
     index: &ViewIndex,
     documents: &Snapshot,
@@ -101,22 +101,22 @@ pub(crate) fn update(
     let outcome = match total < LONG {
         true => {
             let context = BuildContext {
-                rest: &|| (),
+                throttle: &|| (),
                 ..*context
             };
             run(writer, group, documents, since, workers, &context)
         }
-        false => give_way_and(|| run(writer, group, documents, since, workers, context)),
+        false => at_low_priority(|| run(writer, group, documents, since, workers, context)),
     };
     context.progress.end();
     outcome
 }
 
-/// Works on a thread that lets those of requests go first, as all that it starts do.
-fn give_way_and<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+/// Runs `work` on a thread of low priority; threads that it starts have the same.
+fn at_low_priority<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let done = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            varve_base::give_way();
+            varve_base::lower_priority();
             work()
         });
         worker.join()
@@ -306,8 +306,8 @@ impl<'a> Gathered<'a> {
         self.writer.write(&self.run, state, context)
     }
 
-    fn state(&self, seq: u64) -> IndexState {
-        IndexState {
+    fn state(&self, seq: u64) -> IndexHeader {
+        IndexHeader {
             database: self.documents.uuid(),
             seq,
             purge_seq: self.documents.purge_seq(),

@@ -2,14 +2,14 @@
 
 use super::BuildContext;
 use super::rows::{Entries, Mapped};
+use crate::header::IndexHeader;
 use crate::index::ViewIndex;
 use crate::row::keys_of_entry;
-use crate::state::IndexState;
 use crate::{BY_DOCUMENT, ViewError, tree_of_map};
 use std::collections::HashSet;
-use varve_btree::{Amended, Amendment, Loader, Transaction};
+use varve_btree::{Change, Loader, Overlay, Transaction};
 
-/// Items between two rests.
+/// Items between two calls of [`BuildContext::throttle`].
 const PIECE: usize = 200;
 
 /// Writes runs of batches, each with one commit.
@@ -29,7 +29,7 @@ impl<'a> Writer<'a> {
     pub(super) fn write(
         &mut self,
         run: &[Mapped],
-        state: IndexState,
+        state: IndexHeader,
         context: &BuildContext<'_>,
     ) -> Result<(), ViewError> {
         match self.fresh {
@@ -45,10 +45,10 @@ impl<'a> Writer<'a> {
     fn fill(
         &self,
         run: &[Mapped],
-        state: IndexState,
+        state: IndexHeader,
         context: &BuildContext<'_>,
     ) -> Result<(), ViewError> {
-        let file = self.index.standing().file;
+        let file = self.index.state().file;
         let mut txn = file.begin()?;
         txn.compress_nodes_by(self.index.options.setting)?;
         let is_empty = txn.len(BY_DOCUMENT)? == 0;
@@ -70,17 +70,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Replaces the rows of the documents in the batches.
-    fn change(&self, run: &[Mapped], state: IndexState) -> Result<(), ViewError> {
-        let rows = self.index.standing().rows;
+    fn change(&self, run: &[Mapped], state: IndexHeader) -> Result<(), ViewError> {
+        let rows = self.index.state().rows;
         let maps = self.index.group.maps().len();
         let old = OldRows::find(&rows, run, maps)?;
         let documents = merged(run.iter().map(|batch| &batch.documents));
-        let mut trees = vec![amendments(&old.documents, &documents)];
+        let mut trees = vec![changes_of(&old.documents, &documents)];
         let entries = |map: usize| merged(run.iter().map(|batch| &batch.rows[map]));
         let entries: Vec<Vec<Entry<'_>>> = (0..maps).map(entries).collect();
         let of_maps = old.rows.iter().zip(&entries);
-        trees.extend(of_maps.map(|(old, new)| amendments(old, new)));
-        self.index.take(rows.amend(&trees, &state.encode())?)
+        trees.extend(of_maps.map(|(old, new)| changes_of(old, new)));
+        self.index
+            .apply(rows.with_changes(&trees, &state.encode())?)
     }
 }
 
@@ -94,7 +95,7 @@ struct OldRows {
 }
 
 impl OldRows {
-    fn find(index: &Amended, run: &[Mapped], maps: usize) -> Result<Self, ViewError> {
+    fn find(index: &Overlay, run: &[Mapped], maps: usize) -> Result<Self, ViewError> {
         let mut ids: Vec<&String> = run.iter().flat_map(|batch| &batch.ids).collect();
         ids.sort();
         ids.dedup();
@@ -145,7 +146,7 @@ fn load_tree(
     for (number, (key, value)) in entries.iter().enumerate() {
         loader.push(txn, key, value)?;
         if number % PIECE == 0 {
-            (context.rest)();
+            (context.throttle)();
         }
     }
     Ok(loader.finish(txn)?)
@@ -162,16 +163,16 @@ fn add_to_tree(
 }
 
 /// New entries in the place of old ones, of which the keys are given.
-fn amendments<'e>(old: &'e [Vec<u8>], new: &[Entry<'e>]) -> Vec<Amendment<'e>> {
+fn changes_of<'e>(old: &'e [Vec<u8>], new: &[Entry<'e>]) -> Vec<Change<'e>> {
     let known: HashSet<&[u8]> = old.iter().map(Vec::as_slice).collect();
     let kept: HashSet<&[u8]> = new.iter().map(|(key, _)| *key).collect();
     let gone = known.iter().filter(|key| !kept.contains(*key));
-    let gone = gone.map(|key| Amendment {
+    let gone = gone.map(|key| Change {
         key,
         value: None,
         was_there: true,
     });
-    let put = new.iter().map(|(key, value)| Amendment {
+    let put = new.iter().map(|(key, value)| Change {
         key,
         value: Some(value),
         was_there: known.contains(key),

@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::ranges::{KeyRange, Space};
 use super::rows::FoundRows;
 use crate::selector::Indexed;
-use crate::{IndexView, Row, ViewError};
+use crate::{IndexSnapshot, Row, ViewError};
 use std::collections::VecDeque;
 use std::ops::Bound;
 use varve_base::ReadMode;
@@ -66,7 +66,7 @@ impl Hit {
 }
 
 /// Where rows come from.
-enum Source {
+enum RowSource {
     Index(FoundRows),
     All {
         snapshot: Snapshot,
@@ -80,7 +80,7 @@ enum Source {
 pub struct Cursor<'a> {
     plan: &'a Plan<'a>,
     options: &'a FindOptions,
-    source: Source,
+    source: RowSource,
     mode: ReadMode,
     skip: u64,
     left: u64,
@@ -106,14 +106,14 @@ impl<'a> Cursor<'a> {
         plan: &'a Plan<'a>,
         options: &'a FindOptions,
         snapshot: &Snapshot,
-        view: Option<&IndexView>,
+        view: Option<&IndexSnapshot>,
     ) -> Result<Self, ViewError> {
         let ranges = plan.ranges_left(options)?;
         let source = match (plan.index, view) {
             (Some(index), Some(view)) => {
-                Source::Index(view.rows_within(index.name(), &ranges, plan.descending)?)
+                RowSource::Index(view.rows_within(index.name(), &ranges, plan.descending)?)
             }
-            _ => Source::all(snapshot, ranges, plan.descending),
+            _ => RowSource::all(snapshot, ranges, plan.descending),
         };
         Ok(Cursor {
             plan,
@@ -223,8 +223,8 @@ fn bookmark_of(hit: &Hit) -> Bookmark {
     }
 }
 
-impl Source {
-    fn all(snapshot: &Snapshot, ranges: Vec<KeyRange>, descending: bool) -> Source {
+impl RowSource {
+    fn all(snapshot: &Snapshot, ranges: Vec<KeyRange>, descending: bool) -> RowSource {
         let mut ranges = VecDeque::from(ranges);
         let direction = match descending {
             true => Direction::Backward,
@@ -233,7 +233,7 @@ impl Source {
         if descending {
             ranges.make_contiguous().reverse();
         }
-        Source::All {
+        RowSource::All {
             snapshot: snapshot.clone(),
             ranges,
             direction,
@@ -243,8 +243,8 @@ impl Source {
 
     fn next(&mut self) -> Option<Result<Hit, ViewError>> {
         let (snapshot, ranges, direction, rows) = match self {
-            Source::Index(rows) => return rows.next().map(|row| row.map(Hit::Row)),
-            Source::All {
+            RowSource::Index(rows) => return rows.next().map(|row| row.map(Hit::Row)),
+            RowSource::All {
                 snapshot,
                 ranges,
                 direction,

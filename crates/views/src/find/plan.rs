@@ -107,13 +107,13 @@ impl<'i> Plan<'i> {
     /// # Errors
     /// [`FindError::NoSort`], [`FindError::NoIndex`].
     pub fn new(indexes: &'i [JsonIndex], options: &FindOptions) -> Result<Plan<'i>, FindError> {
-        let asked = Asked::new(options);
+        let query = SelectorQuery::new(options);
         let mut unused = Vec::new();
         let mut usable = Vec::new();
         for index in indexes.iter().map(Some).chain([None]) {
-            match asked.reasons(index) {
+            match query.reasons(index) {
                 reasons if reasons.is_empty() => usable.push(index),
-                reasons => unused.push(asked.candidate(index, false, reasons)),
+                reasons => unused.push(query.candidate(index, false, reasons)),
             }
         }
         if usable.is_empty() {
@@ -123,7 +123,7 @@ impl<'i> Plan<'i> {
         let mut candidates = Vec::new();
         if !options.use_index.is_empty() {
             let (named, others): (Vec<_>, Vec<_>) =
-                usable.iter().partition(|index| asked.names(**index));
+                usable.iter().partition(|index| query.names(**index));
             if named.is_empty() {
                 warnings.push(not_used(&options.use_index));
                 if !options.allow_fallback {
@@ -132,7 +132,7 @@ impl<'i> Plan<'i> {
             } else {
                 usable = named;
                 for index in others {
-                    candidates.push(asked.candidate(index, true, vec![Reason::ExcludedByUser]));
+                    candidates.push(query.candidate(index, true, vec![Reason::ExcludedByUser]));
                 }
             }
         }
@@ -141,9 +141,9 @@ impl<'i> Plan<'i> {
             return Err(FindError::NoIndex);
         }
         let mut ranked = Vec::new();
-        let best = asked.best(json, &mut ranked);
+        let best = query.best(json, &mut ranked);
         if best.is_some() && usable.contains_all_docs() {
-            ranked.push(asked.candidate(None, true, vec![Reason::UnfavoredType]));
+            ranked.push(query.candidate(None, true, vec![Reason::UnfavoredType]));
         }
         if best.is_none() {
             warnings.push(NO_INDEX.to_owned());
@@ -152,13 +152,13 @@ impl<'i> Plan<'i> {
         ranked.extend(unused);
         let (index, ranges) = match best {
             Some(best) => (Some(best.index), best.ranges),
-            None => (None, asked.ids()),
+            None => (None, query.ids()),
         };
         Ok(Plan {
             index,
             ranges,
             descending: options.is_descending(),
-            covering: asked.covering(index) == Some(true),
+            covering: query.covering(index) == Some(true),
             candidates: ranked,
             warnings,
         })
@@ -217,15 +217,15 @@ impl Usable for Vec<Option<&JsonIndex>> {
 }
 
 /// The query.
-struct Asked<'o> {
+struct SelectorQuery<'o> {
     options: &'o FindOptions,
     node: &'o Node,
     id: FieldPath,
 }
 
-impl<'o> Asked<'o> {
+impl<'o> SelectorQuery<'o> {
     fn new(options: &'o FindOptions) -> Self {
-        Asked {
+        SelectorQuery {
             options,
             node: options.selector.node(),
             id: FieldPath::new("_id"),

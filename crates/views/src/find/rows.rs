@@ -2,12 +2,12 @@
 
 use super::ranges::KeyRange;
 use crate::ViewError;
-use crate::index::{IndexView, tree_of_map};
+use crate::index::{IndexSnapshot, tree_of_map};
 use crate::row::{Row, push_whole_id};
 use crate::selector::key_of;
 use std::collections::VecDeque;
 use std::ops::{Bound, Range as Run};
-use varve_btree::{Amended, AmendedRange, Direction, Item};
+use varve_btree::{Direction, Item, Overlay, OverlayRange};
 use varve_json::Value;
 
 /// A row that was read already: what comes before it, or with it, is left out.
@@ -53,14 +53,14 @@ impl Position {
 /// The rows of some ranges of an index; after an error there are no more.
 #[derive(Debug)]
 pub struct FoundRows {
-    rows: Amended,
+    rows: Overlay,
     tree: usize,
     direction: Direction,
     runs: VecDeque<Run<u64>>,
-    range: Option<AmendedRange>,
+    range: Option<OverlayRange>,
 }
 
-impl IndexView {
+impl IndexSnapshot {
     /// The rows within ranges, which are in ascending order whatever the direction of reading.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl IndexView {
         ranges: &[KeyRange],
         descending: bool,
     ) -> Result<FoundRows, ViewError> {
-        let tree = tree_of_map(self.group.place(name)?.map);
+        let tree = tree_of_map(self.group.locate(name)?.map);
         let mut runs = VecDeque::with_capacity(ranges.len());
         for KeyRange { low, high } in ranges {
             let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
@@ -98,7 +98,7 @@ impl IndexView {
 impl FoundRows {
     fn next_item(&mut self) -> Option<Result<Item, ViewError>> {
         loop {
-            if let Some(item) = self.range.as_mut().and_then(AmendedRange::next) {
+            if let Some(item) = self.range.as_mut().and_then(OverlayRange::next) {
                 return Some(item.map_err(ViewError::from));
             }
             let run = self.runs.pop_front()?;

@@ -1,6 +1,6 @@
 //! From options to runs of rows.
 
-use super::Asked;
+use super::ViewQuery;
 use crate::row::{push_id, push_whole_id};
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
@@ -17,14 +17,14 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    pub(super) fn of(asked: &Asked, options: &QueryOptions) -> Result<Self, ViewError> {
-        let total = asked.rows.len(asked.tree)?;
-        let before = |run: &Range<u64>| match asked.direction {
+    pub(super) fn of(query: &ViewQuery, options: &QueryOptions) -> Result<Self, ViewError> {
+        let total = query.rows.len(query.tree)?;
+        let before = |run: &Range<u64>| match query.direction {
             Direction::Forward => run.start,
             Direction::Backward => total - run.end,
         };
         let Some(keys) = &options.keys else {
-            let run = range(asked, options)?;
+            let run = range(query, options)?;
             return Ok(Segments {
                 offset: before(&run),
                 runs: VecDeque::from([run]),
@@ -32,7 +32,7 @@ impl Segments {
         };
         let mut runs = VecDeque::with_capacity(keys.len());
         for key in keys {
-            let run = rows_of_key(asked, key)?;
+            let run = rows_of_key(query, key)?;
             if !run.is_empty() {
                 runs.push_back(run);
             }
@@ -45,18 +45,18 @@ impl Segments {
 }
 
 /// The run of all rows with one key.
-fn rows_of_key(asked: &Asked, key: &Value) -> Result<Range<u64>, ViewError> {
+fn rows_of_key(query: &ViewQuery, key: &Value) -> Result<Range<u64>, ViewError> {
     let (low, mut high) = (sort_key(key), sort_key(key));
     high.push(collate::ABOVE_ALL);
     let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-    Ok(asked.rows.ranks(asked.tree, bounds)?)
+    Ok(query.rows.ranks(query.tree, bounds)?)
 }
 
 /// The run between the start and the end of the options.
-fn range(asked: &Asked, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
+fn range(query: &ViewQuery, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
     let start = edge(options.start_key.as_ref(), options.start_doc.as_deref());
     let end = edge(options.end_key.as_ref(), options.end_doc.as_deref());
-    let (low, high) = match asked.direction {
+    let (low, high) = match query.direction {
         Direction::Forward => (
             start.map(Edge::first),
             end.map(|end| match options.inclusive_end {
@@ -74,7 +74,7 @@ fn range(asked: &Asked, options: &QueryOptions) -> Result<Range<u64>, ViewError>
     };
     let low = low.as_deref().map_or(Bound::Unbounded, Bound::Included);
     let high = high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let run = asked.rows.ranks(asked.tree, (low, high))?;
+    let run = query.rows.ranks(query.tree, (low, high))?;
     // A range that ends before it starts holds nothing.
     Ok(run.start..run.end.max(run.start))
 }

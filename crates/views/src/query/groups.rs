@@ -1,6 +1,6 @@
 //! Reduced rows as the answer to a query.
 
-use super::Asked;
+use super::ViewQuery;
 use super::bounds::{Segments, sort_key};
 use super::memo::Reduce;
 use crate::options::Grouping;
@@ -15,7 +15,7 @@ use varve_json::{Value, collate, parse, write};
 /// The groups that a query asks for; after an error there are no more.
 #[derive(Debug)]
 pub struct GroupRows {
-    asked: Asked,
+    query: ViewQuery,
     runs: VecDeque<Run<u64>>,
     grouping: Grouping,
     reduction: Reduction,
@@ -53,7 +53,7 @@ struct Group {
 
 impl GroupRows {
     pub(super) fn new(
-        asked: Asked,
+        query: ViewQuery,
         segments: Segments,
         options: &QueryOptions,
         (part, reduction): (usize, &Reduction),
@@ -61,7 +61,7 @@ impl GroupRows {
         let mut runs = segments.runs;
         runs.retain(|run| !run.is_empty());
         GroupRows {
-            asked,
+            query,
             runs,
             grouping: options.grouping,
             reduction: reduction.clone(),
@@ -82,7 +82,7 @@ impl GroupRows {
             return Ok(Some(Group { run, key }));
         }
         let group = self.group_at(run.clone())?;
-        let rest = match self.asked.direction {
+        let rest = match self.query.direction {
             Direction::Forward => group.run.end..run.end,
             Direction::Backward => run.start..group.run.start,
         };
@@ -95,12 +95,12 @@ impl GroupRows {
 
     /// The group at the beginning of a run that is not empty.
     fn group_at(&self, run: Run<u64>) -> Result<Group, ViewError> {
-        let Asked {
+        let ViewQuery {
             rows,
             tree,
             direction,
             ..
-        } = &self.asked;
+        } = &self.query;
         let row = self.row_at(run.clone(), *direction)?;
         let (mut edge, key) = self.edge_and_key(&row);
         let run = match direction {
@@ -146,18 +146,18 @@ impl GroupRows {
     }
 
     fn reduced(&self, run: Run<u64>) -> Result<Vec<u8>, ViewError> {
-        let asked = &self.asked;
+        let query = &self.query;
         let reduce = Reduce {
-            tree: asked.tree,
+            tree: query.tree,
             part: self.part,
             run: run.clone(),
         };
-        if let Some(value) = asked.memo.get(asked.state, &reduce) {
+        if let Some(value) = query.memo.get(query.state, &reduce) {
             return Ok(value);
         }
-        let summary = asked.rows.reduce_by_rank(asked.tree, run)?;
+        let summary = query.rows.reduce_by_rank(query.tree, run)?;
         let value = Reduced::read(&summary, self.part).into_json();
-        asked.memo.put(asked.state, reduce, &value);
+        query.memo.put(query.state, reduce, &value);
         Ok(value)
     }
 
@@ -167,7 +167,7 @@ impl GroupRows {
     }
 
     fn row_at(&self, run: Run<u64>, direction: Direction) -> Result<Row, ViewError> {
-        let Asked { rows, tree, .. } = &self.asked;
+        let ViewQuery { rows, tree, .. } = &self.query;
         let first = rows.range_by_rank(*tree, run, direction)?.next();
         let row = first.transpose()?.and_then(Row::read);
         row.ok_or(ViewError::Row {

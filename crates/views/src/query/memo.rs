@@ -12,7 +12,7 @@ const MOST: usize = 2_048;
 const LONGEST: usize = 256;
 
 /// A state of the index: sequence and purge sequence of its database.
-pub(crate) type State = (u64, u64);
+pub(crate) type IndexVersion = (u64, u64);
 
 /// A group of rows, and which reduce of which map function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,44 +25,47 @@ pub(super) struct Reduce {
 /// Values of one state of an index, as JSON text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo {
-    kept: Arc<Mutex<Kept>>,
+    state: Arc<Mutex<MemoState>>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct MemoState {
     /// Whether there was ever a value to keep.
     is_used: bool,
-    state: State,
+    version: IndexVersion,
     values: HashMap<Reduce, Vec<u8>>,
 }
 
 impl Memo {
-    pub(super) fn get(&self, state: State, reduce: &Reduce) -> Option<Vec<u8>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = kept.values.get(reduce).filter(|_| kept.state == state);
+    pub(super) fn get(&self, version: IndexVersion, reduce: &Reduce) -> Option<Vec<u8>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = state
+            .values
+            .get(reduce)
+            .filter(|_| state.version == version);
         value.cloned()
     }
 
     /// Whether somebody asked for reduced values.
     pub(crate) fn is_used(&self) -> bool {
-        self.kept
+        self.state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .is_used
     }
 
     /// Keeps a value; an older state never takes the place of a newer one.
-    pub(super) fn put(&self, state: State, reduce: Reduce, value: &[u8]) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.is_used = true;
-        if value.len() > LONGEST || state < kept.state {
+    pub(super) fn put(&self, version: IndexVersion, reduce: Reduce, value: &[u8]) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_used = true;
+        if value.len() > LONGEST || version < state.version {
             return;
         }
-        if state > kept.state || kept.values.len() == MOST {
-            kept.values.clear();
-            kept.state = state;
+        if version > state.version || state.values.len() == MOST {
+            state.values.clear();
+            state.version = version;
         }
-        kept.values.insert(reduce, value.to_vec());
+        state.values.insert(reduce, value.to_vec());
     }
 }
 
@@ -105,6 +108,6 @@ mod tests {
                 b"1",
             );
         }
-        assert!(memo.kept.lock().unwrap().values.len() <= MOST);
+        assert!(memo.state.lock().unwrap().values.len() <= MOST);
     }
 }

@@ -9,10 +9,10 @@ pub use groups::{GroupRow, GroupRows};
 pub(crate) use memo::Memo;
 pub use rows::MapRows;
 
-use crate::index::{IndexView, tree_of_map};
+use crate::index::{IndexSnapshot, tree_of_map};
 use crate::{QueryOptions, ViewError};
 use bounds::Segments;
-use varve_btree::{Amended, Direction};
+use varve_btree::{Direction, Overlay};
 
 /// What a query found; rows are read as they are taken.
 #[derive(Debug)]
@@ -25,24 +25,24 @@ pub enum Answer {
 
 /// The tree that is asked, and in which direction.
 #[derive(Clone, Debug)]
-struct Asked {
-    rows: Amended,
+struct ViewQuery {
+    rows: Overlay,
     tree: usize,
     direction: Direction,
     /// The state of the index, and what is known of it.
-    state: memo::State,
+    state: memo::IndexVersion,
     memo: Memo,
 }
 
-impl IndexView {
+impl IndexSnapshot {
     /// Asks the view of that name.
     ///
     /// # Errors
     /// [`ViewError::NoView`]; [`ViewError::Options`] for options that exclude each other; damage.
     pub fn query(&self, name: &str, options: &QueryOptions) -> Result<Answer, ViewError> {
-        let place = self.group.place(name)?;
+        let place = self.group.locate(name)?;
         options.check_for_view(place.reduction.is_some())?;
-        let asked = Asked {
+        let query = ViewQuery {
             rows: self.rows.clone(),
             state: (self.seq, self.purge_seq),
             memo: self.memo.clone(),
@@ -52,15 +52,15 @@ impl IndexView {
                 false => Direction::Forward,
             },
         };
-        let segments = Segments::of(&asked, options)?;
+        let segments = Segments::of(&query, options)?;
         match place.reduction {
             Some(index) if options.reduce != Some(false) => {
                 let reduction = &self.group.maps()[place.map].reductions[index];
-                let groups = GroupRows::new(asked, segments, options, (index, reduction));
+                let groups = GroupRows::new(query, segments, options, (index, reduction));
                 Ok(Answer::Groups(groups))
             }
             _ => {
-                let rows = MapRows::new(asked, segments, options)?;
+                let rows = MapRows::new(query, segments, options)?;
                 Ok(Answer::Rows(Box::new(rows)))
             }
         }
@@ -71,7 +71,7 @@ impl IndexView {
     /// # Errors
     /// [`ViewError::NoView`].
     pub fn row_count(&self, name: &str) -> Result<u64, ViewError> {
-        let place = self.group.place(name)?;
+        let place = self.group.locate(name)?;
         Ok(self.rows.len(tree_of_map(place.map))?)
     }
 }

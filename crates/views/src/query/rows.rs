@@ -1,35 +1,35 @@
 //! Emitted rows as the answer to a query.
 
-use super::Asked;
+use super::ViewQuery;
 use super::bounds::Segments;
 use crate::row::Row;
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
 use std::ops::Range as Run;
-use varve_btree::{AmendedRange, Item, TreeError};
+use varve_btree::{Item, OverlayRange, TreeError};
 use varve_json::{Value, parse, write_string};
 
 /// The rows that a query asks for; after an error there are no more.
 #[derive(Debug)]
 pub struct MapRows {
-    asked: Asked,
+    query: ViewQuery,
     total_rows: u64,
     offset: u64,
     runs: VecDeque<Run<u64>>,
     skip: u64,
     left: u64,
-    range: Option<AmendedRange>,
+    range: Option<OverlayRange>,
 }
 
 impl MapRows {
     pub(super) fn new(
-        asked: Asked,
+        query: ViewQuery,
         segments: Segments,
         options: &QueryOptions,
     ) -> Result<Self, ViewError> {
-        let total_rows = asked.rows.len(asked.tree)?;
+        let total_rows = query.rows.len(query.tree)?;
         Ok(MapRows {
-            asked,
+            query,
             total_rows,
             offset: segments.offset.saturating_add(options.skip).min(total_rows),
             runs: segments.runs,
@@ -51,22 +51,22 @@ impl MapRows {
 
     fn next_item(&mut self) -> Option<Result<Item, TreeError>> {
         loop {
-            if let Some(item) = self.range.as_mut().and_then(AmendedRange::next) {
+            if let Some(item) = self.range.as_mut().and_then(OverlayRange::next) {
                 return Some(item);
             }
             let mut run = self.runs.pop_front()?;
             let skipped = self.skip.min(run.end - run.start);
             self.skip -= skipped;
-            match self.asked.direction {
+            match self.query.direction {
                 varve_btree::Direction::Forward => run.start += skipped,
                 varve_btree::Direction::Backward => run.end -= skipped,
             }
-            let Asked {
+            let ViewQuery {
                 rows,
                 tree,
                 direction,
                 ..
-            } = &self.asked;
+            } = &self.query;
             match rows.range_by_rank(*tree, run, *direction) {
                 Ok(range) => self.range = Some(range),
                 Err(error) => return Some(Err(error)),

@@ -169,7 +169,7 @@ fn array(values: &mut dyn Iterator<Item = &[u8]>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unwritten;
+    use crate::MemtableBudget;
     use std::time::Duration;
     use varve_btree::NodeCache;
     use varve_codec::EngineSetting;
@@ -184,7 +184,7 @@ mod tests {
         let options = IndexOptions {
             setting: EngineSetting::SNAPPY,
             cache: NodeCache::new(1 << 10),
-            unwritten: Unwritten::new(0),
+            memtable_budget: MemtableBudget::new(0),
             limits,
             reduce_limit: true,
         };

@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use tree::{Over, Tree};
+use tree::{OverlayEntry, Tree};
 
 /// See the module. What it says of two threads that write is what [`Storage`] says.
 #[derive(Debug)]
@@ -57,20 +57,25 @@ impl OverlayStorage {
         )?))
     }
 
-    /// Fails unless there is a folder for `path` to stand in.
-    fn check_folder(&self, tree: &Tree, op: &'static str, path: &Path) -> Result<(), StorageError> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let is_there = folder.as_os_str().is_empty()
-            || tree.kind(self.base(), folder)? == Some(EntryKind::Folder);
+    /// Fails unless there is a directory for `path` to stand in.
+    fn check_directory(
+        &self,
+        tree: &Tree,
+        op: &'static str,
+        path: &Path,
+    ) -> Result<(), StorageError> {
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let is_there = directory.as_os_str().is_empty()
+            || tree.kind(self.base(), directory)? == Some(EntryKind::Directory);
         is_there.then_some(()).ok_or_else(|| not_found(op, path))
     }
 
-    /// Fails if something stands at `path`, or if there is no folder for it.
+    /// Fails if something stands at `path`, or if there is no directory for it.
     fn check_free(&self, tree: &Tree, op: &'static str, path: &Path) -> Result<(), StorageError> {
         if tree.kind(self.base(), path)?.is_some() {
             return Err(failed(op, path, io::ErrorKind::AlreadyExists));
         }
-        self.check_folder(tree, op, path)
+        self.check_directory(tree, op, path)
     }
 
     /// The content of a file, made the overlay's own.
@@ -85,7 +90,7 @@ impl OverlayStorage {
         }
         tree.adopt(self.base(), path)?;
         match tree.get(path) {
-            Some(Over::File(content)) => Ok(Arc::clone(content)),
+            Some(OverlayEntry::File(content)) => Ok(Arc::clone(content)),
             _ => Err(not_found(op, path)),
         }
     }
@@ -104,7 +109,7 @@ impl Storage for OverlayStorage {
         let mut tree = self.tree();
         let content = match mode {
             OpenMode::Read => match tree.get(path) {
-                Some(Over::File(content)) => Arc::clone(content),
+                Some(OverlayEntry::File(content)) => Arc::clone(content),
                 None if tree.shows_base(path) => {
                     // What is no file the base refuses in its own way.
                     if self.base.kind(path)? != Some(EntryKind::File) {
@@ -120,14 +125,14 @@ impl Storage for OverlayStorage {
                     shared
                 } else {
                     let own = Arc::new(shared.detached());
-                    tree.put(path, Over::File(Arc::clone(&own)));
+                    tree.put(path, OverlayEntry::File(Arc::clone(&own)));
                     own
                 }
             }
             OpenMode::CreateNew => {
                 self.check_free(&tree, "create", path)?;
                 let content = Arc::new(Content::default());
-                tree.put(path, Over::File(Arc::clone(&content)));
+                tree.put(path, OverlayEntry::File(Arc::clone(&content)));
                 content
             }
         };
@@ -141,41 +146,41 @@ impl Storage for OverlayStorage {
     fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
         let tree = self.tree();
         match tree.get(path) {
-            Some(Over::File(content)) => Ok(Some(content.len())),
+            Some(OverlayEntry::File(content)) => Ok(Some(content.len())),
             None if tree.shows_base(path) => self.base.file_len(path),
             _ => Ok(None),
         }
     }
 
-    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
+    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError> {
         let tree = self.tree();
-        if tree.kind(self.base(), folder)? != Some(EntryKind::Folder) {
+        if tree.kind(self.base(), directory)? != Some(EntryKind::Directory) {
             return Ok(None);
         }
-        let of_base = match tree.shows_base(folder) {
-            true => self.base.modified(folder)?,
+        let of_base = match tree.shows_base(directory) {
+            true => self.base.modified(directory)?,
             false => None,
         };
         let time = of_base.unwrap_or(SystemTime::UNIX_EPOCH);
-        Ok(Some(time + tree.shift(folder)))
+        Ok(Some(time + tree.shift(directory)))
     }
 
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
+    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
         let tree = self.tree();
-        if tree.kind(self.base(), folder)? != Some(EntryKind::Folder) {
-            return Err(not_found("list", folder));
+        if tree.kind(self.base(), directory)? != Some(EntryKind::Directory) {
+            return Err(not_found("list", directory));
         }
-        let mut entries = match tree.shows_base(folder) {
-            true => self.base.list(folder)?,
+        let mut entries = match tree.shows_base(directory) {
+            true => self.base.list(directory)?,
             false => Vec::new(),
         };
-        entries.retain(|entry| tree.get(&folder.join(&entry.name)).is_none());
-        for (path, over) in tree.children(folder) {
+        entries.retain(|entry| tree.get(&directory.join(&entry.name)).is_none());
+        for (path, over) in tree.children(directory) {
             let kind = match over {
-                Over::File(_) => EntryKind::File,
-                Over::Link(_) => EntryKind::Other,
-                Over::Folder => EntryKind::Folder,
-                Over::Gone => continue,
+                OverlayEntry::File(_) => EntryKind::File,
+                OverlayEntry::Link(_) => EntryKind::Other,
+                OverlayEntry::Directory => EntryKind::Directory,
+                OverlayEntry::Gone => continue,
             };
             let name: OsString = path.file_name().unwrap_or_default().to_owned();
             entries.push(Entry { name, kind });
@@ -183,12 +188,12 @@ impl Storage for OverlayStorage {
         Ok(entries)
     }
 
-    fn create_folder(&self, folder: &Path) -> Result<(), StorageError> {
+    fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
         let mut tree = self.tree();
         let mut missing = Vec::new();
-        for path in folder.ancestors().filter(|path| *path != Path::new("")) {
+        for path in directory.ancestors().filter(|path| *path != Path::new("")) {
             match tree.kind(self.base(), path)? {
-                Some(EntryKind::Folder) => break,
+                Some(EntryKind::Directory) => break,
                 None => missing.push(path),
                 Some(_) => {
                     let kind = io::ErrorKind::AlreadyExists;
@@ -197,7 +202,7 @@ impl Storage for OverlayStorage {
             }
         }
         for path in missing.into_iter().rev() {
-            tree.put(path, Over::Folder);
+            tree.put(path, OverlayEntry::Directory);
         }
         Ok(())
     }
@@ -209,10 +214,10 @@ impl Storage for OverlayStorage {
         if from == to {
             return Ok(());
         }
-        self.check_folder(&tree, "rename", to)?;
+        self.check_directory(&tree, "rename", to)?;
         let replaced = tree.kind(self.base(), to)?;
-        let is_folder = |kind| kind == EntryKind::Folder;
-        if replaced.is_some_and(|replaced| is_folder(replaced) || is_folder(kind)) {
+        let is_directory = |kind| kind == EntryKind::Directory;
+        if replaced.is_some_and(|replaced| is_directory(replaced) || is_directory(kind)) {
             return Err(failed("rename", from, io::ErrorKind::AlreadyExists));
         }
         if to.starts_with(from) {
@@ -249,9 +254,9 @@ impl Storage for OverlayStorage {
         Ok(())
     }
 
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
+    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
         let mut tree = self.tree();
-        tree.clear(self.base(), folder)
+        tree.clear(self.base(), directory)
     }
 
     fn sync_tree(&self, _folder: &Path) -> Result<(), StorageError> {
@@ -262,7 +267,7 @@ impl Storage for OverlayStorage {
         let mut tree = self.tree();
         match tree.kind(self.base(), path)? {
             Some(EntryKind::File | EntryKind::Other) => tree.clear(self.base(), path),
-            Some(EntryKind::Folder) => Err(failed("remove", path, io::ErrorKind::IsADirectory)),
+            Some(EntryKind::Directory) => Err(failed("remove", path, io::ErrorKind::IsADirectory)),
             None => Err(not_found("remove", path)),
         }
     }
@@ -271,14 +276,14 @@ impl Storage for OverlayStorage {
         let mut tree = self.tree();
         let content = self.own(&mut tree, "link", from)?;
         self.check_free(&tree, "link", to)?;
-        tree.put(to, Over::File(content));
+        tree.put(to, OverlayEntry::File(content));
         Ok(())
     }
 
     fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
         let mut tree = self.tree();
         self.check_free(&tree, "create", path)?;
-        tree.put(path, Over::Link(target.to_owned()));
+        tree.put(path, OverlayEntry::Link(target.to_owned()));
         Ok(())
     }
 
@@ -286,8 +291,8 @@ impl Storage for OverlayStorage {
         {
             let tree = self.tree();
             match tree.get(path) {
-                Some(Over::Link(target)) => return Ok(Some(target.clone())),
-                Some(Over::File(_)) => {}
+                Some(OverlayEntry::Link(target)) => return Ok(Some(target.clone())),
+                Some(OverlayEntry::File(_)) => {}
                 None if tree.shows_base(path) => return self.base.read_symlink(path),
                 _ => return Ok(None),
             }
@@ -296,16 +301,16 @@ impl Storage for OverlayStorage {
         Ok(text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn sync_folder(&self, _folder: &Path) -> Result<(), StorageError> {
+    fn sync_directory(&self, _folder: &Path) -> Result<(), StorageError> {
         Ok(())
     }
 }
 
-/// `folder` itself for the empty rest, without a slash at its end.
-fn join(folder: &Path, rest: &Path) -> PathBuf {
+/// `directory` itself for the empty rest, without a slash at its end.
+fn join(directory: &Path, rest: &Path) -> PathBuf {
     match rest.as_os_str().is_empty() {
-        true => folder.to_owned(),
-        false => folder.join(rest),
+        true => directory.to_owned(),
+        false => directory.join(rest),
     }
 }
 

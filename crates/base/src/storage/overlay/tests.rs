@@ -18,26 +18,26 @@ enum Step {
     Link(usize, usize),
     Remove(usize),
     RemoveTree(usize),
-    Folder(usize),
+    Directory(usize),
     Symlink(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let (file, folder) = (0..FILES.len(), 0..FOLDERS.len());
+    let (file, directory) = (0..FILES.len(), 0..FOLDERS.len());
     let bytes = || proptest::collection::vec(any::<u8>(), 0..40);
     let files = || (file.clone(), file.clone());
-    let folders = || (folder.clone(), folder.clone());
+    let directories = || (directory.clone(), directory.clone());
     prop_oneof![
         4 => (file.clone(), bytes()).prop_map(|(file, bytes)| Step::Append(file, bytes)),
         2 => (file.clone(), 0_u64..60).prop_map(|(file, len)| Step::Truncate(file, len)),
         2 => (file.clone(), bytes()).prop_map(|(file, bytes)| Step::Create(file, bytes)),
         2 => files().prop_map(|(from, to)| Step::Rename(from, to)),
-        1 => folders().prop_map(|(from, to)| Step::RenameFolder(from, to)),
-        1 => folders().prop_map(|(one, other)| Step::Exchange(one, other)),
+        1 => directories().prop_map(|(from, to)| Step::RenameFolder(from, to)),
+        1 => directories().prop_map(|(one, other)| Step::Exchange(one, other)),
         2 => files().prop_map(|(from, to)| Step::Link(from, to)),
         2 => file.clone().prop_map(Step::Remove),
-        1 => folder.clone().prop_map(Step::RemoveTree),
-        2 => folder.clone().prop_map(Step::Folder),
+        1 => directory.clone().prop_map(Step::RemoveTree),
+        2 => directory.clone().prop_map(Step::Directory),
         1 => file.clone().prop_map(Step::Symlink),
     ]
 }
@@ -46,8 +46,8 @@ fn step() -> impl Strategy<Value = Step> {
 fn is_sound(model: &MemoryStorage, step: &Step) -> bool {
     let kind = |path: &str| model.kind(Path::new(path)).unwrap();
     let has_folder = |path: &str| {
-        let folder = Path::new(path).parent().unwrap().to_str().unwrap();
-        folder.is_empty() || kind(folder) == Some(EntryKind::Folder)
+        let directory = Path::new(path).parent().unwrap().to_str().unwrap();
+        directory.is_empty() || kind(directory) == Some(EntryKind::Directory)
     };
     let is_file = |path: &str| kind(path) == Some(EntryKind::File);
     let inside = |a: &str, b: &str| Path::new(a).starts_with(b) || Path::new(b).starts_with(a);
@@ -66,13 +66,13 @@ fn is_sound(model: &MemoryStorage, step: &Step) -> bool {
         Step::Exchange(one, other) => !inside(FOLDERS[*one], FOLDERS[*other]),
         Step::Link(_, to) => has_folder(FILES[*to]),
         Step::Append(..) | Step::Truncate(..) | Step::Remove(_) => true,
-        Step::RemoveTree(_) | Step::Folder(_) => true,
+        Step::RemoveTree(_) | Step::Directory(_) => true,
     }
 }
 
 fn take(storage: &dyn Storage, step: &Step) -> Result<(), StorageError> {
     let file = |number: &usize| Path::new(FILES[*number]);
-    let folder = |number: &usize| Path::new(FOLDERS[*number]);
+    let directory = |number: &usize| Path::new(FOLDERS[*number]);
     match step {
         Step::Append(at, bytes) => {
             let open = storage.open(file(at), OpenMode::Append)?;
@@ -87,12 +87,12 @@ fn take(storage: &dyn Storage, step: &Step) -> Result<(), StorageError> {
             open.append(bytes).map(drop)
         }
         Step::Rename(from, to) => storage.rename(file(from), file(to)),
-        Step::RenameFolder(from, to) => storage.rename(folder(from), folder(to)),
-        Step::Exchange(one, other) => storage.exchange(folder(one), folder(other)),
+        Step::RenameFolder(from, to) => storage.rename(directory(from), directory(to)),
+        Step::Exchange(one, other) => storage.exchange(directory(one), directory(other)),
         Step::Link(from, to) => storage.link(file(from), file(to)),
         Step::Remove(at) => storage.remove(file(at)),
-        Step::RemoveTree(at) => storage.remove_tree(folder(at)),
-        Step::Folder(at) => storage.create_folder(folder(at)),
+        Step::RemoveTree(at) => storage.remove_tree(directory(at)),
+        Step::Directory(at) => storage.create_directory(directory(at)),
         Step::Symlink(at) => storage.create_symlink("target", file(at)),
     }
 }
@@ -103,7 +103,7 @@ fn look(storage: &dyn Storage) -> Vec<String> {
     for path in FILES.iter().chain(&FOLDERS).map(Path::new) {
         let (kind, len) = (storage.kind(path).unwrap(), storage.file_len(path).unwrap());
         let text = match kind {
-            Some(EntryKind::Folder) => None,
+            Some(EntryKind::Directory) => None,
             _ => storage.read_symlink(path).unwrap(),
         };
         let bytes = match kind {
@@ -132,7 +132,7 @@ fn start() -> MemoryStorage {
     let files = ["a/x", "a/b/x", "a/b/z", "c/x"];
     let file = |path: &&str| (PathBuf::from(path), path.repeat(5).into_bytes());
     let start = MemoryStorage::with_files(files.iter().map(file));
-    start.create_folder(Path::new("d/e")).unwrap();
+    start.create_directory(Path::new("d/e")).unwrap();
     start.create_symlink("host:1", Path::new("a/y")).unwrap();
     start
 }
@@ -202,9 +202,9 @@ fn who_reads_sees_what_is_appended_and_not_what_the_base_gains() {
 }
 
 #[test]
-fn a_folder_tells_that_something_happened_in_it() {
+fn a_directory_tells_that_something_happened_in_it() {
     let overlay = overlay(&start());
-    let time = |folder: &str| overlay.modified(Path::new(folder)).unwrap().unwrap();
+    let time = |directory: &str| overlay.modified(Path::new(directory)).unwrap().unwrap();
     let before = (time("a"), time("c"));
     overlay.remove(Path::new("c/x")).unwrap();
     assert_eq!(time("a"), before.0);

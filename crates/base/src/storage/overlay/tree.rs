@@ -11,27 +11,27 @@ use std::time::Duration;
 
 /// What stands at a path in place of what the base has there.
 #[derive(Clone, Debug)]
-pub(super) enum Over {
+pub(super) enum OverlayEntry {
     File(Arc<Content>),
     Link(String),
-    /// A folder of which nothing of the base shows.
-    Folder,
+    /// A directory of which nothing of the base shows.
+    Directory,
     Gone,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    over: BTreeMap<PathBuf, Over>,
+    over: BTreeMap<PathBuf, OverlayEntry>,
     /// Files of the base that are open for reading: who has one sees what is appended here.
     open: HashMap<PathBuf, Weak<Content>>,
-    /// When something last happened in a folder, by the count of all that happened.
+    /// When something last happened in a directory, by the count of all that happened.
     changed: HashMap<PathBuf, u64>,
     changes: u64,
 }
 
 impl Tree {
-    pub(super) fn get(&self, path: &Path) -> Option<&Over> {
+    pub(super) fn get(&self, path: &Path) -> Option<&OverlayEntry> {
         self.over.get(path)
     }
 
@@ -46,34 +46,37 @@ impl Tree {
         path: &Path,
     ) -> Result<Option<EntryKind>, StorageError> {
         match self.over.get(path) {
-            Some(Over::File(_)) => Ok(Some(EntryKind::File)),
-            Some(Over::Link(_)) => Ok(Some(EntryKind::Other)),
-            Some(Over::Folder) => Ok(Some(EntryKind::Folder)),
-            Some(Over::Gone) => Ok(None),
+            Some(OverlayEntry::File(_)) => Ok(Some(EntryKind::File)),
+            Some(OverlayEntry::Link(_)) => Ok(Some(EntryKind::Other)),
+            Some(OverlayEntry::Directory) => Ok(Some(EntryKind::Directory)),
+            Some(OverlayEntry::Gone) => Ok(None),
             None if self.shows_base(path) => base.kind(path),
             None => Ok(None),
         }
     }
 
-    /// What of the overlay's own stands right below a folder.
-    pub(super) fn children(&self, folder: &Path) -> impl Iterator<Item = (&Path, &Over)> {
-        let below = self.below(folder);
-        below.filter(move |(path, _)| path.parent() == Some(folder))
+    /// What of the overlay's own stands right below a directory.
+    pub(super) fn children(
+        &self,
+        directory: &Path,
+    ) -> impl Iterator<Item = (&Path, &OverlayEntry)> {
+        let below = self.below(directory);
+        below.filter(move |(path, _)| path.parent() == Some(directory))
     }
 
-    fn below(&self, folder: &Path) -> impl Iterator<Item = (&Path, &Over)> {
-        let from = self.over.range::<Path, _>((Included(folder), Unbounded));
+    fn below(&self, directory: &Path) -> impl Iterator<Item = (&Path, &OverlayEntry)> {
+        let from = self.over.range::<Path, _>((Included(directory), Unbounded));
         let from = from.map(|(path, over)| (path.as_path(), over));
-        let folder = folder.to_owned();
-        from.take_while(move |(path, _)| path.starts_with(&folder))
+        let directory = directory.to_owned();
+        from.take_while(move |(path, _)| path.starts_with(&directory))
     }
 
     /// Puts something at a path.
-    pub(super) fn put(&mut self, path: &Path, over: Over) {
-        if let Over::File(content) = &over {
+    pub(super) fn put(&mut self, path: &Path, over: OverlayEntry) {
+        if let OverlayEntry::File(content) = &over {
             content.named();
         }
-        if let Some(Over::File(before)) = self.over.insert(path.to_owned(), over) {
+        if let Some(OverlayEntry::File(before)) = self.over.insert(path.to_owned(), over) {
             before.unnamed();
         }
         self.touch(path);
@@ -82,26 +85,26 @@ impl Tree {
     /// Notes that something happened to a name.
     pub(super) fn touch(&mut self, path: &Path) {
         self.changes += 1;
-        for folder in [path, path.parent().unwrap_or(Path::new(""))] {
-            self.changed.insert(folder.to_owned(), self.changes);
+        for directory in [path, path.parent().unwrap_or(Path::new(""))] {
+            self.changed.insert(directory.to_owned(), self.changes);
         }
     }
 
-    /// What the base's time of a folder is shifted by.
-    pub(super) fn shift(&self, folder: &Path) -> Duration {
-        Duration::from_micros(self.changed.get(folder).copied().unwrap_or_default())
+    /// What the base's time of a directory is shifted by.
+    pub(super) fn shift(&self, directory: &Path) -> Duration {
+        Duration::from_micros(self.changed.get(directory).copied().unwrap_or_default())
     }
 
     /// Takes away what is at a path and below.
     pub(super) fn clear(&mut self, base: &dyn Storage, path: &Path) -> Result<(), StorageError> {
         let own: Vec<PathBuf> = self.below(path).map(|(path, _)| path.to_owned()).collect();
         for path in own {
-            if let Some(Over::File(content)) = self.over.remove(&path) {
+            if let Some(OverlayEntry::File(content)) = self.over.remove(&path) {
                 content.unnamed();
             }
         }
         if self.shows_base(path) && base.kind(path)?.is_some() {
-            self.over.insert(path.to_owned(), Over::Gone);
+            self.over.insert(path.to_owned(), OverlayEntry::Gone);
         }
         self.touch(path);
         Ok(())
@@ -116,17 +119,19 @@ impl Tree {
             }
             let over = match base.kind(&path)? {
                 None => continue,
-                Some(EntryKind::File) => Over::File(self.of_base(base, &path)?),
-                Some(EntryKind::Other) => Over::Link(base.read_symlink(&path)?.unwrap_or_default()),
-                Some(EntryKind::Folder) => {
+                Some(EntryKind::File) => OverlayEntry::File(self.of_base(base, &path)?),
+                Some(EntryKind::Other) => {
+                    OverlayEntry::Link(base.read_symlink(&path)?.unwrap_or_default())
+                }
+                Some(EntryKind::Directory) => {
                     let entries = base.list(&path)?.into_iter();
                     left.extend(entries.map(|entry| path.join(entry.name)));
-                    Over::Folder
+                    OverlayEntry::Directory
                 }
             };
             found.push((path, over));
         }
-        // Last, because a folder hides what the base has below.
+        // Last, because a directory hides what the base has below.
         for (path, over) in found {
             self.put(&path, over);
         }

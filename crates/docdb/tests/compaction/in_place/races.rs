@@ -147,7 +147,7 @@ fn holes_of_before_count_although_somebody_reads_for_too_long() {
     hot(&db, "hot", 60);
     // Another process would hold the same lock.
     let file = disk.open(Path::new(PATH), OpenMode::Read).unwrap();
-    file.keep_whole().unwrap();
+    file.pin().unwrap();
     let kept = run(&db).expect("it is done but for the holes");
     let len = disk.file_len(Path::new(PATH)).unwrap().unwrap();
     let holes = len - kept.after;

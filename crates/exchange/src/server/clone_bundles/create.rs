@@ -88,7 +88,7 @@ pub fn make_clone_bundles(
     check_manifest(repository, recipe)?;
     let storage = repository.storage();
     let folder = folder(repository);
-    storage.create_folder(&folder)?;
+    storage.create_directory(&folder)?;
     let _lock = lock(storage.as_ref(), &folder)?;
     let (view, stream) = Subject::find(repository, &formats, recipe)?;
     let subject = Subject {
@@ -361,7 +361,7 @@ fn sweep(subject: &Subject<'_>, bundles: &[MadeBundle]) -> Result<(), ExchangeEr
             subject.storage.remove(&subject.folder.join(name))?;
         }
     }
-    Ok(subject.storage.sync_folder(subject.folder)?)
+    Ok(subject.storage.sync_directory(subject.folder)?)
 }
 
 /// Tells how many bytes went through.

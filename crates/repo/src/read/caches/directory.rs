@@ -68,7 +68,7 @@ impl<'a> CacheDirectory<'a> {
         let open = || storage.open(&beside, OpenMode::CreateNew);
         let file = match open() {
             Err(error) if error.is_not_found() => {
-                storage.create_folder(&self.0.hg().join("cache"))?;
+                storage.create_directory(&self.0.hg().join("cache"))?;
                 open()?
             }
             // Of a process that had our number and was killed.

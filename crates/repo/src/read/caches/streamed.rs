@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn only_known_caches_of_moderate_length_are_taken_over() {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-        storage.create_folder(Path::new("r")).unwrap();
+        storage.create_directory(Path::new("r")).unwrap();
         let repository = Repository::create(Arc::clone(&storage), Path::new("r")).unwrap();
         let mut caches = ReceivedCaches::default();
         for name in [

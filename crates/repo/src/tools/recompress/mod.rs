@@ -93,7 +93,7 @@ fn make_beside(
 ) -> Result<RecompressReport, RepoError> {
     let tree = StoreTree::walk(context)?;
     for folder in &tree.folders {
-        context.storage.create_folder(&new.join(folder))?;
+        context.storage.create_directory(&new.join(folder))?;
     }
     for (path, kind) in &tree.files {
         if *kind == Kind::Other {
@@ -235,7 +235,7 @@ fn swap(context: &RepoContext, new: &Path, how: &RecompressOptions) -> Result<()
         replace(storage, &requires, &lines(&names))?;
     }
     storage.exchange(new, &context.store())?;
-    storage.sync_folder(&context.hg())?;
+    storage.sync_directory(&context.hg())?;
     // They tell where the files of the old store ended.
     remove_if_exists(context, &context.hg().join("undo.desc"))?;
     if outside {

@@ -51,7 +51,7 @@ impl StoreTree {
             for entry in storage.list(&store.join(&folder))? {
                 let path = folder.join(&entry.name);
                 match entry.kind {
-                    EntryKind::Folder => wanted.push(path),
+                    EntryKind::Directory => wanted.push(path),
                     EntryKind::File => tree.files.push((path, Kind::Other)),
                     // Locks.
                     EntryKind::Other => {}

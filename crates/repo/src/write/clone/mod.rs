@@ -53,7 +53,7 @@ impl Repository {
             let inside = file.path.strip_prefix(&from).unwrap_or(&file.path);
             let target = to.join(inside);
             if let Some(folder) = target.parent() {
-                storage.create_folder(folder)?;
+                storage.create_directory(folder)?;
             }
             if link {
                 storage.link(&file.path, &target)?;
@@ -80,7 +80,7 @@ impl Repository {
     fn create_clone(&self, root: &Path) -> Result<(), RepoError> {
         let storage = self.storage().as_ref();
         let hg = root.join(".hg");
-        storage.create_folder(&hg.join("store"))?;
+        storage.create_directory(&hg.join("store"))?;
         for name in [
             PathBuf::from("requires"),
             Path::new("store").join("requires"),

@@ -38,7 +38,7 @@ impl WriteSteps for Revisions {
         // A new name lasts only when its folder is synced, and that folder's name in turn.
         for folder in folders.iter().rev() {
             if storage.kind(folder)?.is_some() {
-                storage.sync_folder(folder)?;
+                storage.sync_directory(folder)?;
             }
         }
         Ok(())
@@ -52,7 +52,7 @@ impl WriteSteps for Revisions {
     fn write_changelog(self) -> Result<(), RepoError> {
         self.changelog.write()?;
         let store = self.context.store();
-        Ok(self.context.storage.sync_folder(&store)?)
+        Ok(self.context.storage.sync_directory(&store)?)
     }
 }
 

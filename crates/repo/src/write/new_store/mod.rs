@@ -67,7 +67,7 @@ impl Repository {
         let new = context.hg().join(NEW_STORE);
         // What an interrupted one left.
         context.storage.remove_tree(&new)?;
-        context.storage.create_folder(&new)?;
+        context.storage.create_directory(&new)?;
         Ok(NewStore {
             writers: WriterPool::new(&context.storage),
             context,
@@ -153,7 +153,7 @@ impl NewStore {
         storage.create_symlink(LockOwner::this_process().as_str(), &self.new.join("lock"))?;
         storage.sync_tree(&self.new)?;
         storage.exchange(&self.new, &context.store())?;
-        storage.sync_folder(&context.hg())?;
+        storage.sync_directory(&context.hg())?;
         remove_if_exists(context, &context.hg().join("undo.desc"))?;
         storage.remove_tree(&self.new)?;
         Ok(self.lock)
@@ -176,7 +176,7 @@ mod tests {
 
     fn empty() -> (Arc<dyn Storage>, Repository) {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-        storage.create_folder(Path::new("r")).unwrap();
+        storage.create_directory(Path::new("r")).unwrap();
         let repository = Repository::create(Arc::clone(&storage), Path::new("r")).unwrap();
         (storage, repository)
     }

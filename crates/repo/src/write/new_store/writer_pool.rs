@@ -58,7 +58,7 @@ impl FileWriter {
         if let Some(folder) = path.parent()
             && !self.made.contains(folder)
         {
-            self.storage.create_folder(folder)?;
+            self.storage.create_directory(folder)?;
             let all = folder.ancestors().map(Path::to_owned);
             self.made.extend(all);
         }

@@ -40,7 +40,7 @@ impl WriteSteps for FinalWrites {
 
     fn write_changelog(self) -> Result<(), RepoError> {
         self.changelog.write()?;
-        Ok(self.context.storage.sync_folder(&self.context.store())?)
+        Ok(self.context.storage.sync_directory(&self.context.store())?)
     }
 }
 

@@ -111,12 +111,12 @@ fn write_dictionaries(compression: &Compression, out: &mut Vec<u8>) {
 /// Writes what stands in the file by codec; codecs without a chunk are left out.
 fn write_chunks(compression: &Compression, out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"chunks\":");
-    let Some(tally) = &compression.tally else {
+    let Some(chunk_stats) = &compression.chunk_stats else {
         return out.extend_from_slice(b"null");
     };
     let mut before = b'{';
     for form in ChunkForm::ALL {
-        let count = tally.of(form);
+        let count = chunk_stats.of(form);
         if count.chunks > 0 {
             out.push(before);
             varve_json::write_string(form.name(), out);

@@ -10,7 +10,7 @@ use hyper::StatusCode;
 use varve_base::ReadMode;
 use varve_docdb::Snapshot;
 use varve_json::{Object, Value};
-use varve_views::IndexView;
+use varve_views::IndexSnapshot;
 use varve_views::find::{Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, explain};
 
 use crate::couch::call::Call;
@@ -67,7 +67,7 @@ struct Query {
     options: FindOptions,
     indexes: Arc<Vec<JsonIndex>>,
     /// The index of the plan at its moment.
-    view: Option<IndexView>,
+    view: Option<IndexSnapshot>,
 }
 
 impl Query {
@@ -180,7 +180,7 @@ fn view_of(
     snapshot: &Snapshot,
     index: &JsonIndex,
     options: &FindOptions,
-) -> Result<IndexView, Failure> {
+) -> Result<IndexSnapshot, Failure> {
     let design = snapshot.document(index.design())?;
     let design = design.ok_or_else(failures::missing)?;
     if call.reads == ReadMode::CachedOnly {

@@ -119,7 +119,7 @@ fn examine(
         let Ok(index) = index_of(app, database, &snapshot, &document) else {
             continue;
         };
-        if index.if_fresh(&snapshot).is_none() {
+        if index.get_if_current(&snapshot).is_none() {
             jobs.push_back(Job {
                 database: Arc::clone(database),
                 design: id.clone(),

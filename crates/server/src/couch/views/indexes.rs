@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_views::{
-    BuildContext, IndexOptions, IndexView, Signature, ViewError, ViewGroup, ViewIndex, remove_stale,
+    BuildContext, IndexOptions, IndexSnapshot, Signature, ViewError, ViewGroup, ViewIndex,
+    remove_stale,
 };
 
 use crate::couch::call::Call;
@@ -172,9 +173,9 @@ pub fn fresh(
     call: &Call,
     snapshot: &Snapshot,
     design: &Document,
-) -> Result<(Arc<ViewIndex>, IndexView), Failure> {
+) -> Result<(Arc<ViewIndex>, IndexSnapshot), Failure> {
     let fresh = if_open(call, design).and_then(|index| {
-        let moment = index.if_fresh(snapshot)?;
+        let moment = index.get_if_current(snapshot)?;
         Some((index, moment))
     });
     fresh.ok_or_else(Failure::would_block)
@@ -199,7 +200,7 @@ fn options(app: &CouchContext) -> IndexOptions {
     IndexOptions {
         setting: of_databases.setting,
         cache: of_databases.cache.clone(),
-        unwritten: app.unwritten.clone(),
+        memtable_budget: app.memtable_budget.clone(),
         limits: app.limits(),
         reduce_limit: app.settings().functions.reduce_limit,
     }
@@ -261,7 +262,7 @@ impl Refresh {
     ///
     /// # Errors
     /// 400 if its functions cannot be used.
-    pub fn run(&self, index: &ViewIndex, snapshot: &Snapshot) -> Result<IndexView, Failure> {
+    pub fn run(&self, index: &ViewIndex, snapshot: &Snapshot) -> Result<IndexSnapshot, Failure> {
         let current = index.current(snapshot)?;
         if current.update_seq() == snapshot.update_seq() {
             return Ok(current);
@@ -287,7 +288,7 @@ impl Refresh {
         };
         let throttle = Throttle::new(BUILD_SHARE, &self.app.compactor.requests);
         let context = BuildContext {
-            rest: &|| throttle.rest(),
+            throttle: &|| throttle.rest(),
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: self.app.limits(),
             compilation: self.app.compilation(),
@@ -295,7 +296,7 @@ impl Refresh {
             interrupt: &build.interrupt,
             log: &log,
         };
-        let view = match index.refreshed(snapshot, &context) {
+        let view = match index.update_to(snapshot, &context) {
             Err(ViewError::Interrupted(_)) => return Err(self.interrupted()),
             built => built?,
         };

@@ -12,7 +12,8 @@ use hyper::StatusCode;
 use varve_base::ReadMode;
 use varve_docdb::{DESIGN_PREFIX, Document, Rev, Snapshot, Stored};
 use varve_views::{
-    Answer as Found, GroupRows, IndexView, MapRows, QueryOptions, Row, Signature, Update, ViewIndex,
+    Answer as Found, GroupRows, IndexSnapshot, MapRows, QueryOptions, Row, Signature, Update,
+    ViewIndex,
 };
 
 use crate::couch::call::Call;
@@ -141,7 +142,7 @@ struct Asked {
     incarnation: String,
     index: Arc<ViewIndex>,
     /// The index at the moment of the snapshot, in [`ReadMode::CachedOnly`].
-    fresh: Option<IndexView>,
+    fresh: Option<IndexSnapshot>,
     refresh: indexes::Refresh,
 }
 
@@ -176,7 +177,10 @@ impl Asked {
         let reduces = options.reduce != Some(false) && group.can_reduce(view)?;
         let takes_time = options.skip > FEW_ROWS as u64
             || group.reduces_by_script(view)?
-            || self.fresh.as_ref().is_some_and(IndexView::reduces_slowly);
+            || self
+                .fresh
+                .as_ref()
+                .is_some_and(IndexSnapshot::reduces_slowly);
         self.snapshot
             .mode()
             .refuse_long_work(reduces && takes_time)?;
@@ -205,7 +209,7 @@ struct Query {
     snapshot: Snapshot,
     incarnation: String,
     signature: Signature,
-    moment: IndexView,
+    moment: IndexSnapshot,
     options: QueryOptions,
     found: Found,
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use varve_docdb::Snapshot;
-use varve_views::{IndexView, ViewIndex};
+use varve_views::{IndexSnapshot, ViewIndex};
 
 use crate::Failure;
 use crate::couch::admin::compaction::Compactor;
@@ -32,7 +32,7 @@ struct Line {
     begun: u64,
     ended: u64,
     /// What came of the last one.
-    outcome: Option<Result<IndexView, Failure>>,
+    outcome: Option<Result<IndexSnapshot, Failure>>,
     /// Whether there is a thread that builds.
     is_served: bool,
 }
@@ -68,8 +68,8 @@ impl Waiting {
     fn tell(
         &self,
         index: &Arc<ViewIndex>,
-        outcome: Result<IndexView, Failure>,
-    ) -> Option<Result<IndexView, Failure>> {
+        outcome: Result<IndexSnapshot, Failure>,
+    ) -> Option<Result<IndexSnapshot, Failure>> {
         let mut lines = self.lock();
         let line = line_of(&mut lines, index);
         line.ended = line.begun;
@@ -87,7 +87,7 @@ impl Waiting {
         index: &Arc<ViewIndex>,
         build: u64,
         end: Option<Instant>,
-    ) -> Result<IndexView, Failure> {
+    ) -> Result<IndexSnapshot, Failure> {
         let mut lines = self.lock();
         loop {
             let line = line_of(&mut lines, index);
@@ -190,8 +190,8 @@ impl Refresh {
         &self,
         index: &Arc<ViewIndex>,
         snapshot: &Snapshot,
-    ) -> Result<IndexView, Failure> {
-        if let Some(view) = index.if_fresh(snapshot) {
+    ) -> Result<IndexSnapshot, Failure> {
+        if let Some(view) = index.get_if_current(snapshot) {
             return Ok(view);
         }
         let timeout = self.app.settings().request_timeout;
@@ -206,7 +206,7 @@ impl Refresh {
 
     /// The same while nobody waits: what goes wrong is told to the operator, and to whoever asks next.
     pub fn later(&self, index: &Arc<ViewIndex>, snapshot: &Snapshot) {
-        if index.if_fresh(snapshot).is_none() {
+        if index.get_if_current(snapshot).is_none() {
             self.want(index, snapshot);
         }
     }

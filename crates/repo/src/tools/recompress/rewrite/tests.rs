@@ -19,7 +19,7 @@ fn made(new: &Path) -> Repository {
         p1 = Some(rev);
     }
     appender.write().unwrap();
-    storage.create_folder(&new.join("data")).unwrap();
+    storage.create_directory(&new.join("data")).unwrap();
     repository
 }
 

@@ -1,13 +1,13 @@
 //! The changes of one tree, in the order of their keys.
 
-use super::Amendment;
+use super::Change;
 use crate::TreeError;
 use crate::node::Node;
 use crate::range::Item;
 use crate::snapshot::Snapshot;
 use std::sync::{Arc, OnceLock};
 
-/// What a change does to the commit.
+/// Effect of a change on the commit's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Adds an item.
@@ -42,11 +42,11 @@ impl Effect {
 /// Sorted changes, each key once.
 #[derive(Clone, Debug)]
 pub(super) struct Changes {
-    /// Keys and new values; a removed item has an empty one. It is in no file, and longer than
-    /// nodes are there.
+    /// Keys and new values; a removed item has an empty one. The node is never written, so it may
+    /// be longer than nodes in files.
     node: Arc<Node>,
     effects: Vec<Effect>,
-    /// How many items of the commit stand before each key, once somebody looked.
+    /// How many items of the commit come before each key; filled in at the first lookup.
     ranks: Vec<OnceLock<u64>>,
     /// How many items the changes before each one add, and at the end all of them.
     added: Vec<i64>,
@@ -78,8 +78,8 @@ impl Changes {
     }
 
     /// These changes, and others after them; the others ascend.
-    pub(super) fn and(&self, others: &[Amendment<'_>]) -> Changes {
-        let bytes = |change: &Amendment<'_>| change.key.len() + change.value.map_or(0, <[u8]>::len);
+    pub(super) fn and(&self, others: &[Change<'_>]) -> Changes {
+        let bytes = |change: &Change<'_>| change.key.len() + change.value.map_or(0, <[u8]>::len);
         let bytes = others.iter().map(bytes).sum();
         let mut all = Changes::default();
         let mut node = Node::in_place_of(&self.node, others.len(), bytes);

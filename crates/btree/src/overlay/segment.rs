@@ -1,13 +1,13 @@
-//! Where items stand: runs of the commit's items, and changed items between them.
+//! From ranks to items: segments of the commit's items, and changed items between them.
 
-use super::Amended;
+use super::Overlay;
 use crate::TreeError;
 use crate::pages::NodeSource;
 use std::ops::Range;
 
-/// What is at a place.
-pub(super) enum Piece {
-    /// The item that this change leaves.
+/// Items that one source has.
+pub(super) enum Segment {
+    /// The item of the change with this index.
     Changed(usize),
     /// Items of the commit with no change between them.
     Base {
@@ -24,9 +24,9 @@ pub(super) fn moved(rank: u64, by: i64) -> u64 {
     rank.saturating_add_signed(by)
 }
 
-impl Amended {
-    /// The piece with item `rank`, which there is.
-    pub(super) fn piece(&self, tree: usize, rank: u64) -> Result<Piece, TreeError> {
+impl Overlay {
+    /// The segment with item `rank`, which there is.
+    pub(super) fn segment(&self, tree: usize, rank: u64) -> Result<Segment, TreeError> {
         let changes = self.of(tree)?;
         let at = |index| -> Result<u64, TreeError> {
             let base = changes.rank(&self.base, tree, index)?;
@@ -46,13 +46,13 @@ impl Amended {
         }
         let upto = match low < changes.len() {
             // A removal at this place would end before the item.
-            true if at(low)? == rank => return Ok(Piece::Changed(low)),
+            true if at(low)? == rank => return Ok(Segment::Changed(low)),
             true => at(low)?,
             false => self.len(tree)?,
         };
         let from = if low == 0 { 0 } else { end(low - 1)? };
         match (from..upto).contains(&rank) {
-            true => Ok(Piece::Base {
+            true => Ok(Segment::Base {
                 ranks: from..upto,
                 before: changes.added_before(low),
             }),

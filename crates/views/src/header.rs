@@ -1,4 +1,4 @@
-//! What an index has taken in, as its commits record it.
+//! The header of an index's commits: which changes of the database the rows cover.
 //!
 //! ```text
 //! byte 0            16              24              32                 40
@@ -22,25 +22,25 @@ mod at {
 
 const _: () = assert!(at::SEQ == 16 && at::PURGE_SEQ == 24 && at::COLLATOR == 32 && at::END == 40);
 
-/// How far an index has come.
+/// The sequence and the purge that an index covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct IndexState {
+pub(crate) struct IndexHeader {
     /// The id of the database that it is about.
     pub(crate) database: [u8; 16],
-    /// The last sequence that it holds.
+    /// The last sequence that it covers.
     pub(crate) seq: u64,
     /// The last purge that it follows.
     pub(crate) purge_seq: u64,
 }
 
-impl IndexState {
+impl IndexHeader {
     /// `None` if the bytes are none of an index that was filled with this collator.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<IndexState> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<IndexHeader> {
         let (database, rest) = bytes.split_first_chunk::<{ at::SEQ }>()?;
         let (seq, rest) = rest.split_first_chunk::<8>()?;
         let (purge_seq, rest) = rest.split_first_chunk::<8>()?;
         let collator = u64::from_le_bytes(rest.try_into().ok()?);
-        (collator == collate::version()).then_some(IndexState {
+        (collator == collate::version()).then_some(IndexHeader {
             database: *database,
             seq: u64::from_le_bytes(*seq),
             purge_seq: u64::from_le_bytes(*purge_seq),
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn golden_state() {
-        let state = IndexState {
+        let state = IndexHeader {
             database: *b"0123456789abcdef",
             seq: 0x0102,
             purge_seq: 3,
@@ -71,12 +71,12 @@ mod tests {
         let bytes = state.encode();
         let golden = b"0123456789abcdef\x02\x01\0\0\0\0\0\0\x03\0\0\0\0\0\0\0";
         assert_eq!(&bytes[..32], golden);
-        assert_eq!(IndexState::decode(&bytes), Some(state));
+        assert_eq!(IndexHeader::decode(&bytes), Some(state));
         for cut in [0, 24, 32, 39] {
-            assert_eq!(IndexState::decode(&bytes[..cut]), None);
+            assert_eq!(IndexHeader::decode(&bytes[..cut]), None);
         }
         let mut other = bytes;
         other[39] ^= 1;
-        assert_eq!(IndexState::decode(&other), None);
+        assert_eq!(IndexHeader::decode(&other), None);
     }
 }

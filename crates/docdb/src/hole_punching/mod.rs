@@ -5,9 +5,9 @@
 //! file   | cold: needed | updated often: little is needed | cold | … | newest |
 //! then   | cold         | hole                            | cold | … | newest | what was needed of it |
 //! ```
-//! 1. [`survey`]: every document and node of one commit is asked which bytes it needs; the sum of
+//! 1. [`measure_usage`]: every document and node of one commit is asked which bytes it needs; the sum of
 //!    each region says what becomes a hole ([`regions`]).
-//! 2. [`movement`]: documents and nodes with something in a hole are written once more, by short
+//! 2. [`relocation`]: documents and nodes with something in a hole are written once more, by short
 //!    commits between those of others, until a last one, for which writers wait, finds nothing.
 //! 3. When nobody reads a commit from before that one, the holes are made.
 //!
@@ -15,18 +15,18 @@
 //! moved stays moved. Places mean the same before and after; nothing is renamed.
 
 mod documents;
-mod movement;
 mod regions;
-mod survey;
+mod relocation;
+mod usage;
 
-use crate::bodies::Method;
-use crate::compact::{Compacted, Watcher, has_begun};
+use crate::bodies::BodyCodec;
+use crate::compact::{Compacted, CompactionMonitor, has_begun};
 use crate::database::Database;
 use crate::record::Header;
 use crate::write::seal;
 use crate::{DocdbError, Snapshot};
-use movement::Movement;
 use regions::Regions;
+use relocation::Relocation;
 use std::time::{Duration, Instant};
 use varve_base::{Hole, Interrupt, Progress};
 
@@ -50,17 +50,17 @@ impl Default for InPlace {
 }
 
 /// How long readers of old commits are waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const READER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often they are looked for.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(20);
 /// Where so many times what the file holds are holes, it is copied whole: file systems keep lists
 /// of what is between holes.
-const MOST_HOLES: u64 = 16;
+const MAX_HOLE_RATIO: u64 = 16;
 
 /// Says that a compaction is over.
-struct Claim<'d>(&'d Database);
+struct CompactionGuard<'d>(&'d Database);
 
-impl Drop for Claim<'_> {
+impl Drop for CompactionGuard<'_> {
     fn drop(&mut self) {
         self.0.end_compaction();
     }
@@ -81,8 +81,8 @@ impl Database {
             let path = self.path().to_owned();
             return Err(DocdbError::CompactionRuns { path });
         }
-        let _claim = Claim(self);
-        let watch = Watcher {
+        let _guard = CompactionGuard(self);
+        let watch = CompactionMonitor {
             database: self,
             progress,
             stop,
@@ -97,38 +97,38 @@ impl Database {
         let header = snapshot.header();
         Ok(self.may_have_holes()
             && sizes.active >= self.in_place().from
-            && header.setting == Some(self.method_of(&snapshot).setting)
-            && header.holes / MOST_HOLES <= sizes.file)
+            && header.setting == Some(self.body_codec_of(&snapshot).setting)
+            && header.holes / MAX_HOLE_RATIO <= sizes.file)
     }
 }
 
-fn in_place(watch: &Watcher<'_>) -> Result<Option<Compacted>, DocdbError> {
+fn in_place(watch: &CompactionMonitor<'_>) -> Result<Option<Compacted>, DocdbError> {
     watch.check()?;
     let database = watch.database;
     let snapshot = database.snapshot();
-    let method = database.method_of(&snapshot);
+    let method = database.body_codec_of(&snapshot);
     let is_copied = has_begun(database.storage().as_ref(), database.path())?;
     if is_copied || !database.may_be_in_place()? {
         return Ok(None);
     }
     let region = database.in_place().region;
-    let mut regions = survey::survey(&snapshot.uncached(), region, watch)?;
+    let mut regions = usage::measure_usage(&snapshot.uncached(), region, watch)?;
     match regions.choose() {
-        true => reclaim(watch, snapshot, &mut regions, &method),
+        true => punch_holes(watch, snapshot, &mut regions, &method),
         false => Ok(None),
     }
 }
 
-fn reclaim(
-    watch: &Watcher<'_>,
+fn punch_holes(
+    watch: &CompactionMonitor<'_>,
     from: Snapshot,
     regions: &mut Regions,
-    method: &Method,
+    method: &BodyCodec,
 ) -> Result<Option<Compacted>, DocdbError> {
     let database = watch.database;
     let before = database.sizes()?.file;
     let file = database.file();
-    Movement::new(watch, regions, method, &from)?.run(from)?;
+    Relocation::new(watch, regions, method, &from)?.run(from)?;
     database.write(|_, mut txn| {
         // Commits that came meanwhile need not be durable yet.
         txn.sync_base()?;
@@ -139,7 +139,7 @@ fn reclaim(
     for hole in regions.holes() {
         watch.check()?;
         let len = hole.end - hole.start;
-        match file.make_hole(hole)? {
+        match file.punch_hole(hole)? {
             Hole::Made => made += len,
             // The next compaction finds them as they are.
             Hole::InUse => break,
@@ -157,11 +157,14 @@ fn reclaim(
 }
 
 /// Waits, but not for ever, until all that is read is from after the movement.
-fn wait_for_readers(watch: &Watcher<'_>, file: &varve_btree::TreeFile) -> Result<(), DocdbError> {
-    let end = Instant::now() + PATIENCE;
+fn wait_for_readers(
+    watch: &CompactionMonitor<'_>,
+    file: &varve_btree::TreeFile,
+) -> Result<(), DocdbError> {
+    let end = Instant::now() + READER_TIMEOUT;
     while file.has_older_readers() && Instant::now() < end {
         watch.check()?;
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
     Ok(())
 }

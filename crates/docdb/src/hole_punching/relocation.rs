@@ -6,9 +6,9 @@
 
 use super::documents::Pieces;
 use super::regions::Regions;
-use super::survey::{is_hit, local};
-use crate::bodies::Method;
-use crate::compact::{PHASES, Recoder, Recoding, Watcher};
+use super::usage::{local, overlaps_hole};
+use crate::bodies::BodyCodec;
+use crate::compact::{CompactionMonitor, PHASES, Recoder, Recoding};
 use crate::database::Database;
 use crate::record::{BY_ID, Header, LOCAL, LocalBody, LocalRecord, TREES, append_twice};
 use crate::{DocdbError, Snapshot};
@@ -24,26 +24,26 @@ const NODES: u64 = 256 << 10;
 /// Rounds after which writers wait even for more changes.
 const ROUNDS: usize = 12;
 /// The work under way.
-pub(super) struct Movement<'m> {
+pub(super) struct Relocation<'m> {
     database: &'m Database,
-    watch: &'m Watcher<'m>,
+    watch: &'m CompactionMonitor<'m>,
     pub(super) regions: &'m mut Regions,
-    method: &'m Method,
+    method: &'m BodyCodec,
     pub(super) recoder: Recoder,
     pub(super) pieces: Pieces,
 }
 
-impl<'m> Movement<'m> {
+impl<'m> Relocation<'m> {
     pub(super) fn new(
-        watch: &'m Watcher<'m>,
+        watch: &'m CompactionMonitor<'m>,
         regions: &'m mut Regions,
-        method: &'m Method,
+        method: &'m BodyCodec,
         from: &Snapshot,
     ) -> Result<Self, DocdbError> {
         let known = from.header().dictionaries.iter();
         let kept = known.map(|record| record.number).collect();
         let recoding = Recoding::new(Some(method.setting), method.clone(), kept);
-        Ok(Movement {
+        Ok(Relocation {
             database: watch.database,
             watch,
             regions,
@@ -95,7 +95,9 @@ impl<'m> Movement<'m> {
             if !work(self, &base, &mut txn, &mut header)? {
                 return Ok(());
             }
-            header.tally = header.tally.map(|tally| tally.plus(txn.tally()));
+            header.chunk_stats = header
+                .chunk_stats
+                .map(|chunk_stats| chunk_stats.plus(txn.chunk_stats()));
             txn.set_user_header(&header.encode());
             let snapshot = Snapshot::new(txn.commit()?, database.path())?;
             database.publish(file, snapshot);
@@ -111,7 +113,7 @@ impl<'m> Movement<'m> {
             let item = item?;
             let record = from.record(item.key(), item.value())?;
             self.watch.progress.advance(1);
-            if is_hit(from, &record, self.regions)? {
+            if overlaps_hole(from, &record, self.regions)? {
                 batch.push(item.key().to_vec());
             }
             self.full(&mut batch, BATCH)?;
@@ -148,7 +150,7 @@ impl<'m> Movement<'m> {
         for item in newest.tree().range(LOCAL, all, Direction::Forward)? {
             let item = item?;
             let body = local(&newest, item.key(), item.value())?;
-            if body.is_some_and(|at| self.regions.takes(at)) {
+            if body.is_some_and(|at| self.regions.has_hole_at(at)) {
                 batch.push(item.key().to_vec());
             }
         }
@@ -189,12 +191,12 @@ impl<'m> Movement<'m> {
         header: &mut Header,
     ) -> Result<bool, DocdbError> {
         let mut is_changed = false;
-        if let Some(at) = header.security.filter(|at| self.regions.takes(*at)) {
+        if let Some(at) = header.security.filter(|at| self.regions.has_hole_at(*at)) {
             header.security = Some(txn.append_chunk(&self.recoder.one(base, at)?)?);
             is_changed = true;
         }
         for record in &mut header.dictionaries {
-            if self.regions.takes(record.place) || self.regions.takes(record.copy()) {
+            if self.regions.has_hole_at(record.place) || self.regions.has_hole_at(record.copy()) {
                 record.place = append_twice(txn, &record.chunk(base.tree())?)?;
                 is_changed = true;
             }
@@ -207,10 +209,10 @@ impl<'m> Movement<'m> {
             let mut from: Option<Vec<u8>> = None;
             loop {
                 self.step(&mut |this, _, txn, _| {
-                    let is_moved = |at| this.regions.takes(at);
-                    let before = *txn.tally();
+                    let is_moved = |at| this.regions.has_hole_at(at);
+                    let before = *txn.chunk_stats();
                     from = txn.move_nodes(tree, &is_moved, from.as_deref(), NODES)?;
-                    Ok(*txn.tally() != before)
+                    Ok(*txn.chunk_stats() != before)
                 })?;
                 self.watch.progress.advance(0);
                 if from.is_none() {
@@ -225,7 +227,7 @@ impl<'m> Movement<'m> {
 /// What is done in one transaction, with its base and the header that it commits; says whether it
 /// changed anything.
 type Work<'w, 'm> = dyn FnMut(
-        &mut Movement<'m>,
+        &mut Relocation<'m>,
         &Snapshot,
         &mut Transaction<'_>,
         &mut Header,

@@ -1,43 +1,43 @@
-//! Memory for changes of indexes that are not in their files yet.
+//! Memory for the memtables of indexes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A budget of memory; clones share it. A server has one for all its indexes.
 #[derive(Clone, Debug)]
-pub struct Unwritten {
+pub struct MemtableBudget {
     limit: usize,
     used: Arc<AtomicUsize>,
 }
 
-impl Unwritten {
+impl MemtableBudget {
     /// A budget of about `limit` bytes. With none, every change goes into the file at once.
     pub fn new(limit: usize) -> Self {
-        Unwritten {
+        MemtableBudget {
             limit,
             used: Arc::default(),
         }
     }
 
-    /// So many bytes of it, if there are.
-    pub(crate) fn take(&self, bytes: usize) -> Option<Share> {
+    /// Reserves bytes; `None` if the budget has fewer left.
+    pub(crate) fn reserve(&self, bytes: usize) -> Option<Reservation> {
         let used = self.used.fetch_add(bytes, Ordering::AcqRel);
-        let share = Share {
+        let reservation = Reservation {
             of: Arc::clone(&self.used),
             bytes,
         };
-        (used + bytes <= self.limit).then_some(share)
+        (used + bytes <= self.limit).then_some(reservation)
     }
 }
 
-/// What one index has of the budget, until it is dropped.
+/// Bytes of the budget that one index holds until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct Reservation {
     of: Arc<AtomicUsize>,
     bytes: usize,
 }
 
-impl Drop for Share {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.of.fetch_sub(self.bytes, Ordering::AcqRel);
     }
@@ -49,12 +49,12 @@ mod tests {
 
     #[test]
     fn indexes_share_the_budget() {
-        let all = Unwritten::new(100);
-        let first = all.take(60);
-        assert!(first.is_some() && all.clone().take(60).is_none());
-        let second = all.take(40);
-        assert!(second.is_some() && all.take(1).is_none());
+        let all = MemtableBudget::new(100);
+        let first = all.reserve(60);
+        assert!(first.is_some() && all.clone().reserve(60).is_none());
+        let second = all.reserve(40);
+        assert!(second.is_some() && all.reserve(1).is_none());
         drop(first);
-        assert!(all.take(60).is_some());
+        assert!(all.reserve(60).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! How many chunks there are of each form, and how many bytes they take.
+//! Counts and bytes of chunks by their form.
 
 use varve_codec::CodecId;
 
@@ -53,7 +53,7 @@ impl ChunkForm {
 
 /// Some chunks of one form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct ChunkCount {
     /// How many.
     pub chunks: u64,
     /// Their bytes as stored, with their heads.
@@ -62,16 +62,16 @@ pub struct Count {
 
 /// Chunks counted by their form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally([Count; ChunkForm::ALL.len()]);
+pub struct ChunkStats([ChunkCount; ChunkForm::ALL.len()]);
 
-impl Tally {
+impl ChunkStats {
     /// The chunks of one form.
-    pub fn of(&self, form: ChunkForm) -> Count {
+    pub fn of(&self, form: ChunkForm) -> ChunkCount {
         self.0[usize::from(form.tag())]
     }
 
     /// Counts some more.
-    pub fn add(&mut self, form: ChunkForm, more: Count) {
+    pub fn add(&mut self, form: ChunkForm, more: ChunkCount) {
         let count = &mut self.0[usize::from(form.tag())];
         count.chunks = count.chunks.saturating_add(more.chunks);
         count.bytes = count.bytes.saturating_add(more.bytes);
@@ -79,7 +79,7 @@ impl Tally {
 
     /// Both together.
     #[must_use]
-    pub fn plus(mut self, other: &Tally) -> Tally {
+    pub fn plus(mut self, other: &ChunkStats) -> ChunkStats {
         for form in ChunkForm::ALL {
             self.add(form, other.of(form));
         }

@@ -1,58 +1,61 @@
 //! Which bytes of the file one commit needs.
 
 use super::regions::Regions;
-use crate::compact::{PHASES, Watcher};
+use crate::compact::{CompactionMonitor, PHASES};
 use crate::record::{
     Attachment, BY_ID, DocumentRecord, LOCAL, LocalBody, LocalRecord, TREES, decode_attachments,
 };
 use crate::revtree::Stored;
 use crate::{DocdbError, Snapshot};
 use varve_base::Unit;
-use varve_btree::{ChunkRef, Met};
+use varve_btree::{ChunkRef, Visited};
 
 /// Documents between two looks at whether to stop.
-const LOOK: u64 = 256;
+const POLL: u64 = 256;
 
 /// Asks everything for what it needs.
-pub(super) fn survey(
+pub(super) fn measure_usage(
     of: &Snapshot,
     region: u64,
-    watch: &Watcher<'_>,
+    watch: &CompactionMonitor<'_>,
 ) -> Result<Regions, DocdbError> {
     let mut regions = Regions::new(region, of.tree().position());
     let total = of.tree().len(BY_ID)?;
     watch.progress.begin(PHASES[0], Unit::Items, Some(total));
     let mut seen = 0_u64;
     for tree in 0..TREES {
-        of.tree().survey(tree, &mut |met| {
+        of.tree().visit_reachable(tree, &mut |met| {
             let (key, value) = match met {
-                Met::Node { at, .. } => {
-                    regions.need(at);
+                Visited::Node { at, .. } => {
+                    regions.add_needed(at);
                     return Ok(());
                 }
-                Met::Item { key, value, .. } => (key, value),
-                Met::Lost(lost) => return Err(lost.error.into()),
-                Met::Misjudged { .. } => return Err(of.damaged("node", b"some documents")),
+                Visited::Item { key, value, .. } => (key, value),
+                Visited::Lost(lost) => return Err(lost.error.into()),
+                Visited::Mismatched { .. } => return Err(of.damaged("node", b"some documents")),
             };
             seen += 1;
-            if seen.is_multiple_of(LOOK) {
+            if seen.is_multiple_of(POLL) {
                 watch.check()?;
-                watch.progress.advance(LOOK);
+                watch.progress.advance(POLL);
             }
             match tree {
                 BY_ID => document(of, key, value, &mut regions)?,
                 LOCAL => local(of, key, value)?
                     .iter()
-                    .for_each(|at| regions.need(*at)),
+                    .for_each(|at| regions.add_needed(*at)),
                 _ => {}
             }
             Ok(())
         })?;
     }
-    of.header().security.iter().for_each(|at| regions.need(*at));
+    of.header()
+        .security
+        .iter()
+        .for_each(|at| regions.add_needed(*at));
     for dictionary in &of.header().dictionaries {
-        regions.need(dictionary.place);
-        regions.need(dictionary.copy());
+        regions.add_needed(dictionary.place);
+        regions.add_needed(dictionary.copy());
     }
     Ok(regions)
 }
@@ -64,10 +67,10 @@ fn document(
     regions: &mut Regions,
 ) -> Result<(), DocdbError> {
     let record = of.record(key, value)?;
-    record.part_places().for_each(|at| regions.need(at));
+    record.part_places().for_each(|at| regions.add_needed(at));
     for leaf in record.tree.leaves() {
         let Some(stored) = &leaf.stored else { continue };
-        Content::of(of, stored)?.places(|at| regions.need(at));
+        Content::of(of, stored)?.places(|at| regions.add_needed(at));
     }
     Ok(())
 }
@@ -138,19 +141,19 @@ impl Content {
 
 /// Whether a document has anything where holes are to be; of old revisions, too, as their bodies are
 /// to be forgotten then.
-pub(super) fn is_hit(
+pub(super) fn overlaps_hole(
     of: &Snapshot,
     record: &DocumentRecord,
     regions: &Regions,
 ) -> Result<bool, DocdbError> {
-    if record.part_places().any(|at| regions.takes(at)) {
+    if record.part_places().any(|at| regions.has_hole_at(at)) {
         return Ok(true);
     }
     for node in record.tree.nodes() {
         let Some(stored) = &node.stored else { continue };
-        let mut is_hit = false;
-        Content::of(of, stored)?.places(|at| is_hit |= regions.takes(at));
-        if is_hit {
+        let mut overlaps_hole = false;
+        Content::of(of, stored)?.places(|at| overlaps_hole |= regions.has_hole_at(at));
+        if overlaps_hole {
             return Ok(true);
         }
     }

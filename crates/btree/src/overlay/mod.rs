@@ -1,51 +1,50 @@
-//! A commit with changes on top of it that are in memory only.
+//! A memtable over a snapshot: a commit with changes that are in memory only.
 //!
-//! What changes a few items of many leaves costs as much as writing all of these leaves. Where
-//! nobody needs it to be in the file at once, it is kept beside the commit: sorted changes, whose
-//! places among the commit's items are looked up when a reader comes by. All that readers do with
-//! a [`Snapshot`] by number they do here with the same numbers that a commit of the changes would
-//! give.
+//! A change of a few items in each of many leaves costs as much as writing all of these leaves.
+//! Where it need not be in the file at once, the memtable holds it: sorted changes, whose ranks
+//! among the commit's items are looked up when a reader needs them. Ranks in an overlay are those
+//! that a commit of the changes would give.
 
 mod changes;
-mod place;
 mod range;
+mod segment;
 
 use crate::range::{Bounds, Direction, Item};
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::transaction::Transaction;
 use crate::{TreeError, read};
 use changes::Changes;
-use place::Piece;
-pub use range::AmendedRange;
+pub use range::OverlayRange;
+use segment::Segment;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 use varve_base::ReadMode;
 
 /// A change of one item.
 #[derive(Clone, Copy, Debug)]
-pub struct Amendment<'a> {
+pub struct Change<'a> {
     /// The item's key.
     pub key: &'a [u8],
     /// Its new value; none if it is removed.
     pub value: Option<&'a [u8]>,
-    /// Whether there is an item with that key so far. Who changes items that he has looked up knows
-    /// it, and counts of items depend on it.
+    /// Whether the overlay has an item with that key before this change. Counts of items depend on
+    /// it, so the caller has to have looked the key up.
     pub was_there: bool,
 }
 
-/// A commit and changes on top of it. Clones are cheap and share everything.
+/// A memtable over a snapshot. Clones are cheap and share everything.
 #[derive(Clone, Debug)]
-pub struct Amended {
+pub struct Overlay {
     base: Snapshot,
     /// Of each tree.
     changes: Arc<[Changes]>,
     user_header: Arc<[u8]>,
 }
 
-impl From<Snapshot> for Amended {
+impl From<Snapshot> for Overlay {
     fn from(base: Snapshot) -> Self {
         let trees = base.trees();
-        Amended {
+        Overlay {
             changes: std::iter::repeat_with(Changes::default)
                 .take(trees)
                 .collect(),
@@ -55,27 +54,27 @@ impl From<Snapshot> for Amended {
     }
 }
 
-impl Amended {
+impl Overlay {
     /// The same with a commit that is read so from now on; see [`Snapshot::with_mode`].
     #[must_use]
-    pub fn with_mode(self, mode: ReadMode) -> Amended {
-        Amended {
+    pub fn with_mode(self, mode: ReadMode) -> Overlay {
+        Overlay {
             base: self.base.with_mode(mode),
             ..self
         }
     }
 
-    /// The commit.
+    /// The commit below the memtable.
     pub fn base(&self) -> &Snapshot {
         &self.base
     }
 
-    /// What [`Snapshot::user_header`] will be.
+    /// [`Snapshot::user_header`] of a commit of the changes.
     pub fn user_header(&self) -> &[u8] {
         &self.user_header
     }
 
-    /// How many items the changes are about.
+    /// Number of keys in the memtable.
     pub fn changed_items(&self) -> usize {
         self.changes.iter().map(Changes::len).sum()
     }
@@ -89,11 +88,11 @@ impl Amended {
     ///
     /// # Errors
     /// [`TreeError::Unsorted`], [`TreeError::NoTree`].
-    pub fn amend(
+    pub fn with_changes(
         &self,
-        changes: &[Vec<Amendment<'_>>],
+        changes: &[Vec<Change<'_>>],
         user_header: &[u8],
-    ) -> Result<Amended, TreeError> {
+    ) -> Result<Overlay, TreeError> {
         let mut trees = Vec::with_capacity(self.changes.len());
         for (tree, of_tree) in changes.iter().enumerate() {
             let keys: Vec<&[u8]> = of_tree.iter().map(|change| change.key).collect();
@@ -101,14 +100,14 @@ impl Amended {
             trees.push(self.of(tree)?.and(of_tree));
         }
         trees.extend(self.changes.iter().skip(trees.len()).cloned());
-        Ok(Amended {
+        Ok(Overlay {
             base: self.base.clone(),
             changes: trees.into(),
             user_header: user_header.into(),
         })
     }
 
-    /// Makes the changes in a transaction on a commit with the items of [`Amended::base`].
+    /// Makes the changes in a transaction on a commit with the items of [`Overlay::base`].
     ///
     /// # Errors
     /// See [`Transaction::update`].
@@ -131,7 +130,7 @@ impl Amended {
     /// As there; so for all calls below.
     pub fn len(&self, tree: usize) -> Result<u64, TreeError> {
         let base = self.base.len(tree)?;
-        Ok(place::moved(base, self.of(tree)?.added()))
+        Ok(segment::moved(base, self.of(tree)?.added()))
     }
 
     /// See [`Snapshot::get_many`].
@@ -171,7 +170,7 @@ impl Amended {
             Ok(index) => index + usize::from(inclusive),
             Err(index) => index,
         };
-        Ok(place::moved(base, changes.added_before(upto)))
+        Ok(segment::moved(base, changes.added_before(upto)))
     }
 
     /// See [`Snapshot::ranks`].
@@ -201,10 +200,10 @@ impl Amended {
         tree: usize,
         ranks: Range<u64>,
         direction: Direction,
-    ) -> Result<AmendedRange, TreeError> {
+    ) -> Result<OverlayRange, TreeError> {
         let high = ranks.end.min(self.len(tree)?);
         let ranks = ranks.start.min(high)..high;
-        AmendedRange::new(self.clone(), tree, ranks, direction)
+        OverlayRange::new(self.clone(), tree, ranks, direction)
     }
 
     /// See [`Snapshot::reduce_by_rank`]. Between any two changes there is a reduction of its own.
@@ -221,14 +220,14 @@ impl Amended {
         let end = ranks.end.min(self.len(tree)?);
         let mut parts = Vec::new();
         while at < end {
-            match self.piece(tree, at)? {
-                Piece::Base { ranks, before } => {
+            match self.segment(tree, at)? {
+                Segment::Base { ranks, before } => {
                     let upto = ranks.end.min(end);
-                    let run = place::moved(at, -before)..place::moved(upto, -before);
+                    let run = segment::moved(at, -before)..segment::moved(upto, -before);
                     parts.push(self.base.reduce_by_rank(tree, run)?);
                     at = upto;
                 }
-                Piece::Changed(index) => {
+                Segment::Changed(index) => {
                     let mut items = std::iter::once(changes.entry(index));
                     parts.push(reducer.leaf(&mut items));
                     at += 1;

@@ -4,7 +4,7 @@ use crate::common::{self, PATH};
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{MemoryStorage, OpenMode, Storage};
-use varve_btree::{Met, Reducer, TreeError, TreeFile};
+use varve_btree::{Reducer, TreeError, TreeFile, Visited};
 use varve_codec::EngineSetting;
 
 /// How many items and nodes are seen, how many items are lost, and what is not so.
@@ -16,24 +16,24 @@ struct Seen {
     misjudged: Vec<&'static str>,
 }
 
-fn survey(file: &TreeFile) -> Seen {
+fn visit_reachable(file: &TreeFile) -> Seen {
     let mut seen = Seen::default();
     let mut last = Vec::new();
-    let walked = file.snapshot().survey(0, &mut |met| {
+    let walked = file.snapshot().visit_reachable(0, &mut |met| {
         match met {
-            Met::Item { key, .. } => {
+            Visited::Item { key, .. } => {
                 assert!(last < key.to_vec(), "{key:?}");
                 last = key.to_vec();
                 seen.items += 1;
             }
-            Met::Node { at, .. } => seen.nodes.push(at.offset),
-            Met::Lost(lost) => {
+            Visited::Node { at, .. } => seen.nodes.push(at.offset),
+            Visited::Lost(lost) => {
                 assert!(lost.low.is_none_or(|low| low >= &last[..]));
                 assert!(lost.high.is_none_or(|high| high > &last[..]));
                 assert_eq!(lost.error.offset(), Some(lost.at.offset));
                 seen.lost += lost.items;
             }
-            Met::Misjudged { reason, .. } => seen.misjudged.push(reason),
+            Visited::Mismatched { reason, .. } => seen.misjudged.push(reason),
         }
         Ok::<_, TreeError>(())
     });
@@ -66,14 +66,14 @@ fn open(bytes: Vec<u8>) -> TreeFile {
 #[test]
 fn what_is_behind_a_damaged_node_is_seen() {
     let bytes = made();
-    let whole = survey(&open(bytes.clone()));
+    let whole = visit_reachable(&open(bytes.clone()));
     assert_eq!((whole.items, whole.lost), (ITEMS, 0));
     assert_eq!(whole.misjudged, Vec::<&str>::new());
     assert!(whole.nodes.len() > 40, "{whole:?}");
     for at in &whole.nodes {
         let mut bytes = bytes.clone();
         bytes[*at as usize + 20] ^= 1;
-        let seen = survey(&open(bytes));
+        let seen = visit_reachable(&open(bytes));
         assert_eq!(seen.items + seen.lost, ITEMS, "{at}");
         assert!(seen.lost > 0 && seen.misjudged.is_empty(), "{at}");
         let is_root = *at == whole.nodes[0];
@@ -100,7 +100,7 @@ fn wrong_reductions_are_told_and_the_items_are_seen() {
     let mut options = common::options(EngineSetting::NONE);
     options.reducers[0] = Arc::new(OtherSum);
     let file = TreeFile::open_read_only(&storage, Path::new(PATH), options).unwrap();
-    let seen = survey(&file);
+    let seen = visit_reachable(&file);
     assert_eq!((seen.items, seen.lost), (ITEMS, 0));
     // Inner nodes add up what their entries say, so only leaves are other than said.
     let told = "a node has another reduction than its parent says";

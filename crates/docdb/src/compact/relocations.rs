@@ -11,14 +11,14 @@ use varve_btree::{ChunkRef, Transaction};
 const BATCH: usize = 4096;
 
 /// Where a winner's content went.
-pub(super) struct Moved {
+pub(super) struct RelocatedWinner {
     seq: u64,
     body: ChunkRef,
     active: u64,
     attachments: Option<ChunkRef>,
 }
 
-impl Moved {
+impl RelocatedWinner {
     fn encode(change: &Change, out: &mut Vec<u8>) {
         out.clear();
         fields::put(change.seq, out);
@@ -29,9 +29,9 @@ impl Moved {
         }
     }
 
-    fn decode(bytes: &[u8]) -> Result<Moved, Malformed> {
+    fn decode(bytes: &[u8]) -> Result<RelocatedWinner, Malformed> {
         let mut reader = Reader::new(bytes);
-        Ok(Moved {
+        Ok(RelocatedWinner {
             seq: reader.number()?,
             body: chunk(&mut reader)?,
             active: reader.number()?,
@@ -58,12 +58,12 @@ pub(super) fn push(
     scratch: &mut Vec<u8>,
     moved: &mut Sorter<'_>,
 ) -> Result<(), DocdbError> {
-    Moved::encode(change, scratch);
+    RelocatedWinner::encode(change, scratch);
     moved.push(change.id.as_bytes(), scratch)
 }
 
 /// All places, to be asked for in the order of ids.
-pub(super) struct Places<'s> {
+pub(super) struct Relocations<'s> {
     from: &'s Snapshot,
     moved: Sorted,
     /// Whether documents may have been copied that were edited or purged since.
@@ -72,9 +72,9 @@ pub(super) struct Places<'s> {
     stale: Vec<u64>,
 }
 
-impl<'s> Places<'s> {
+impl<'s> Relocations<'s> {
     pub(super) fn new(from: &'s Snapshot, moved: Sorted, is_resumed: bool) -> Self {
-        Places {
+        Relocations {
             from,
             moved,
             is_resumed,
@@ -88,14 +88,14 @@ impl<'s> Places<'s> {
         id: &[u8],
         seq: u64,
         txn: &mut Transaction<'_>,
-    ) -> Result<Moved, DocdbError> {
+    ) -> Result<RelocatedWinner, DocdbError> {
         let mut winner = None;
         while self.moved.peek().is_some_and(|next| next <= id) {
             let is_here = self.moved.peek() == Some(id);
             let found = self.next(id)?;
             match is_here && found.seq == seq && winner.is_none() {
                 true => winner = Some(found),
-                false => self.leave(&found, id, txn)?,
+                false => self.skip_stale(&found, id, txn)?,
             }
         }
         winner.ok_or_else(|| self.from.damaged("change", id))
@@ -105,20 +105,20 @@ impl<'s> Places<'s> {
     pub(super) fn finish(mut self, txn: &mut Transaction<'_>) -> Result<(), DocdbError> {
         while let Some(stray) = self.moved.peek().map(<[u8]>::to_vec) {
             let found = self.next(&stray)?;
-            self.leave(&found, &stray, txn)?;
+            self.skip_stale(&found, &stray, txn)?;
         }
         self.remove(txn)
     }
 
-    fn next(&mut self, id: &[u8]) -> Result<Moved, DocdbError> {
+    fn next(&mut self, id: &[u8]) -> Result<RelocatedWinner, DocdbError> {
         let bytes = self.moved.take()?.unwrap_or_default();
-        Moved::decode(&bytes).map_err(|_| self.from.damaged("document", id))
+        RelocatedWinner::decode(&bytes).map_err(|_| self.from.damaged("document", id))
     }
 
     /// What an earlier compaction has copied and nobody needs any more.
-    fn leave(
+    fn skip_stale(
         &mut self,
-        found: &Moved,
+        found: &RelocatedWinner,
         id: &[u8],
         txn: &mut Transaction<'_>,
     ) -> Result<(), DocdbError> {

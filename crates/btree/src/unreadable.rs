@@ -1,5 +1,5 @@
-//! Chunks that cannot be read, copied into another file as they stand: what is damaged is damaged
-//! there, too, and no byte of it is lost.
+//! Copying unreadable chunks into another file byte by byte: they stay damaged there, and nothing of
+//! them is lost.
 //!
 //! ```text
 //! old file   | base, damaged | … | delta: base at 500 |
@@ -7,14 +7,14 @@
 //! ```
 //! A delta says where its base stands. That means nothing in the other file, or worse, another
 //! chunk; so the base is copied before it, and the delta says where it stands then. A base that is
-//! nowhere in the old file is said to stand at byte 0 in the new one, where no chunk can be.
+//! missing in the old file gets the place 0 in the new one, where no chunk can be.
 
 use crate::TreeError;
 use crate::chunk::{self, ChunkRef, EncodedChunk};
-use crate::delta::{DEEPEST, Head};
+use crate::delta::{DEEPEST, DeltaHead};
 use crate::header::HEADER_LEN;
 use crate::snapshot::Snapshot;
-use crate::tally::ChunkForm;
+use crate::stats::ChunkForm;
 use crate::transaction::Transaction;
 
 /// Where no chunk stands.
@@ -22,35 +22,35 @@ const NOWHERE: ChunkRef = ChunkRef { offset: 0, len: 0 };
 const _: () = assert!(NOWHERE.offset < HEADER_LEN as u64);
 
 /// The bytes of a chunk, whatever they are.
-struct Unread {
+struct RawChunk {
     at: ChunkRef,
     bytes: Vec<u8>,
 }
 
-impl Unread {
-    fn read(from: &Snapshot, at: ChunkRef) -> Result<Unread, TreeError> {
+impl RawChunk {
+    fn read(from: &Snapshot, at: ChunkRef) -> Result<RawChunk, TreeError> {
         from.check_place(at)?;
         // What is committed is in the file, so this is no claim.
         let mut bytes = vec![0; at.len as usize];
         let file = &from.pages.file;
         file.read_exact_by(from.mode, at.offset, &mut bytes)?;
-        Ok(Unread { at, bytes })
+        Ok(RawChunk { at, bytes })
     }
 
     /// What a whole delta says before its frame, and that frame.
-    fn delta(&self, from: &Snapshot) -> Option<(Head, &[u8])> {
+    fn delta(&self, from: &Snapshot) -> Option<(DeltaHead, &[u8])> {
         let checked = chunk::check(&self.bytes, (from.pages.path(), self.at.offset));
         match checked {
-            Ok((ChunkForm::Delta, payload)) => Head::read(payload),
+            Ok((ChunkForm::Delta, payload)) => DeltaHead::read(payload),
             _ => None,
         }
     }
 
     /// The base of a delta, if it has one that stands before it.
-    fn base(&self, from: &Snapshot) -> Result<Option<Unread>, TreeError> {
+    fn base(&self, from: &Snapshot) -> Result<Option<RawChunk>, TreeError> {
         let base = self.delta(from).map(|(head, _)| head.base);
         let is_before = |at: &ChunkRef| at.end().is_some_and(|end| end <= self.at.offset);
-        match base.filter(is_before).map(|at| Unread::read(from, at)) {
+        match base.filter(is_before).map(|at| RawChunk::read(from, at)) {
             Some(Err(error)) if error.is_damage() => Ok(None),
             other => other.transpose(),
         }
@@ -72,12 +72,12 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// Damage if the place is outside of what is committed; what the storage answers.
-    pub fn append_unread(
+    pub fn append_unreadable(
         &mut self,
         from: &Snapshot,
         at: ChunkRef,
     ) -> Result<(ChunkRef, u64), TreeError> {
-        let mut last = Unread::read(from, at)?;
+        let mut last = RawChunk::read(from, at)?;
         let mut deltas = Vec::new();
         while deltas.len() < DEEPEST
             && let Some(base) = last.base(from)?

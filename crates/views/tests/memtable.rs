@@ -4,7 +4,7 @@ use crate::common::*;
 use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
 use varve_docdb::Database;
-use varve_views::{IndexOptions, Unwritten, ViewIndex};
+use varve_views::{IndexOptions, MemtableBudget, ViewIndex};
 
 const ROWS: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n, null)}"}}}"#;
 const SUMS: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n % 5, d.n)}","reduce":"_sum"}}}"#;
@@ -33,7 +33,7 @@ impl Indexed {
         let db = database(Arc::clone(&storage));
         let index = open(Arc::clone(&storage), design);
         edit(&db, 0..1_000, 1);
-        assert!(!refresh(&index, &db).is_unwritten());
+        assert!(!refresh(&index, &db).has_memtable());
         Indexed { storage, db, index }
     }
 
@@ -53,7 +53,7 @@ fn few_changes_are_seen_before_they_are_in_the_file() {
         edit(&it.db, round * 10..round * 10 + 5, 2);
         edit(&it.db, 2_000 + round..2_001 + round, 1);
         let view = refresh(&it.index, &it.db);
-        assert!(view.is_unwritten());
+        assert!(view.has_memtable());
         assert_eq!(view.row_count("v").unwrap(), 1_001 + round);
         let other = refresh(&open(Arc::new(MemoryStorage::default()), ROWS), &it.db);
         assert_eq!(ask(&view, "v").unwrap(), ask(&other, "v").unwrap());
@@ -72,10 +72,10 @@ fn many_changes_go_into_the_file() {
     // Each is one of the row that was, one of the row that is, and one of what tells of both.
     for (generation, documents) in [(2, 0..900), (3, 0..900), (4, 0..900)] {
         edit(&it.db, documents, generation);
-        assert!(refresh(&it.index, &it.db).is_unwritten());
+        assert!(refresh(&it.index, &it.db).has_memtable());
     }
     edit(&it.db, 3_000..20_000, 1);
-    assert!(!refresh(&it.index, &it.db).is_unwritten());
+    assert!(!refresh(&it.index, &it.db).has_memtable());
     assert_eq!(it.in_file(ROWS), (20_700, 18_000));
 }
 
@@ -84,7 +84,7 @@ fn where_values_are_reduced_fewer_are_many() {
     let it = Indexed::new(SUMS);
     edit(&it.db, 0..200, 2);
     let view = refresh(&it.index, &it.db);
-    assert!(view.is_unwritten() && view.reduces_slowly());
+    assert!(view.has_memtable() && view.reduces_slowly());
     let other = refresh(&open(Arc::new(MemoryStorage::default()), SUMS), &it.db);
     for question in ["v?group=true", "v", "v?startkey=1&endkey=3"] {
         assert_eq!(
@@ -94,14 +94,14 @@ fn where_values_are_reduced_fewer_are_many() {
     }
     // Now it is known that somebody reduces.
     edit(&it.db, 0..1, 3);
-    assert!(!refresh(&it.index, &it.db).is_unwritten());
+    assert!(!refresh(&it.index, &it.db).has_memtable());
     edit(&it.db, 0..10, 4);
     let view = refresh(&it.index, &it.db);
-    assert!(view.is_unwritten() && !view.reduces_slowly());
+    assert!(view.has_memtable() && !view.reduces_slowly());
     // Functions are not even tried on many pieces.
     let it = Indexed::new(SCRIPT);
     edit(&it.db, 0..200, 2);
-    assert!(!refresh(&it.index, &it.db).is_unwritten());
+    assert!(!refresh(&it.index, &it.db).has_memtable());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_compaction_writes_them_too() {
     it.index.compact(&Silent, &Interrupt::default()).unwrap();
     assert_eq!(it.in_file(ROWS), (1_010, 1_000));
     let view = it.index.current(&it.db.snapshot()).unwrap();
-    assert!(!view.is_unwritten());
+    assert!(!view.has_memtable());
     assert_eq!(ask(&view, "v").unwrap(), before);
 }
 
@@ -120,7 +120,7 @@ fn a_compaction_writes_them_too() {
 fn indexes_share_the_memory() {
     let it = Indexed::new(ROWS);
     let options = IndexOptions {
-        unwritten: Unwritten::new(12_000),
+        memtable_budget: MemtableBudget::new(12_000),
         ..index_options()
     };
     let open = |name: &str| {
@@ -132,10 +132,10 @@ fn indexes_share_the_memory() {
     refresh(&one, &it.db);
     refresh(&two, &it.db);
     edit(&it.db, 0..30, 2);
-    assert!(refresh(&one, &it.db).is_unwritten());
-    assert!(!refresh(&two, &it.db).is_unwritten());
+    assert!(refresh(&one, &it.db).has_memtable());
+    assert!(!refresh(&two, &it.db).has_memtable());
     // One that is closed gives its part back.
     drop(one);
     edit(&it.db, 0..30, 3);
-    assert!(refresh(&two, &it.db).is_unwritten());
+    assert!(refresh(&two, &it.db).has_memtable());
 }

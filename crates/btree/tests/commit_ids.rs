@@ -3,7 +3,7 @@
 use crate::common::{PATH, create, open};
 use std::path::Path;
 use varve_base::{MemoryStorage, OpenMode, Storage};
-use varve_btree::{Mark, TreeFile};
+use varve_btree::{CommitId, TreeFile};
 
 fn put(file: &TreeFile, value: &str) {
     let mut txn = file.begin().unwrap();
@@ -16,11 +16,11 @@ fn a_file_follows_its_own_commits_and_no_others() {
     let storage = MemoryStorage::default();
     let file = create(&storage);
     put(&file, "one");
-    let first = file.snapshot().mark().unwrap();
+    let first = file.snapshot().commit_id().unwrap();
     put(&file, "two");
-    let second = file.snapshot().mark().unwrap();
+    let second = file.snapshot().commit_id().unwrap();
     assert_ne!(first, second);
-    assert_eq!(Mark::decode(&second.encode()), second);
+    assert_eq!(CommitId::decode(&second.encode()), second);
     assert!(file.follows(&first).unwrap() && file.follows(&second).unwrap());
     let other = create(&MemoryStorage::default());
     put(&other, "one");

@@ -1,42 +1,42 @@
-//! Reading along what stands behind a chunk, for who reads chunks about in their order in the file.
+//! Readahead for readers that read chunks about in file order.
 
 use crate::ChunkRef;
-use crate::pages::Reach;
+use crate::pages::ReadScope;
 use std::sync::{Mutex, MutexGuard};
 use varve_base::{ReadMode, StorageError, StorageFile};
 
-/// Bytes that are read at once as soon as one chunk follows another,
-const FIRST: usize = 8 << 10;
-/// and at most: each time twice as many.
-const MOST: usize = 64 << 10;
+/// Bytes of the first readahead, once one chunk follows another,
+const MIN_WINDOW: usize = 8 << 10;
+/// and of the longest: each is twice as long as the one before.
+const MAX_WINDOW: usize = 64 << 10;
 
-/// What was read last.
+/// The bytes that were read last.
 #[derive(Default)]
-pub(crate) struct Ahead(Mutex<Window>);
+pub(crate) struct Readahead(Mutex<Window>);
 
-impl Ahead {
-    /// For one reader at a time; the others do without.
+impl Readahead {
+    /// `None` while another thread uses the window; readers then read without it.
     pub(crate) fn window(&self) -> Option<MutexGuard<'_, Window>> {
         self.0.try_lock().ok()
     }
 }
 
-/// Committed bytes of a file, which nobody changes.
+/// Committed bytes of a file; they never change.
 #[derive(Default)]
 pub(crate) struct Window {
     start: u64,
     bytes: Vec<u8>,
-    /// How many were asked for beyond what was needed; 0 while chunks are read here and there.
+    /// Bytes of the next readahead; 0 while chunks are read in no order.
     len: usize,
 }
 
 impl Window {
-    /// The bytes of a chunk, which ends before the reach's limit; nothing behind that is read.
+    /// The bytes of a chunk, which ends before the scope's limit; nothing behind that is read.
     pub(crate) fn chunk(
         &mut self,
         file: &dyn StorageFile,
         at: ChunkRef,
-        reach: Reach,
+        scope: ReadScope,
     ) -> Result<&[u8], StorageError> {
         let wanted = at.len as usize;
         let behind = at.offset.checked_sub(self.start);
@@ -47,19 +47,19 @@ impl Window {
             return Ok(&self.bytes[from..from + wanted]);
         }
         // A list or a node may stand between two bodies.
-        let near = self.bytes.len() + self.len.max(FIRST);
+        let near = self.bytes.len() + self.len.max(MIN_WINDOW);
         self.len = match behind {
             Some(behind) if behind < near && !self.bytes.is_empty() => {
-                (2 * self.len).clamp(FIRST, MOST)
+                (2 * self.len).clamp(MIN_WINDOW, MAX_WINDOW)
             }
             _ => 0,
         };
-        let left = usize::try_from(reach.limit - at.offset).unwrap_or(usize::MAX);
+        let left = usize::try_from(scope.limit - at.offset).unwrap_or(usize::MAX);
         let len = wanted.max(self.len.min(left));
-        if self.read(file, reach.mode, at.offset, len).is_err() {
-            // What nobody asked for may be what cannot be read.
+        if self.read(file, scope.mode, at.offset, len).is_err() {
+            // The bytes behind the chunk may be the unreadable ones.
             self.len = 0;
-            self.read(file, reach.mode, at.offset, wanted)?;
+            self.read(file, scope.mode, at.offset, wanted)?;
         }
         Ok(&self.bytes[..wanted])
     }
@@ -71,7 +71,7 @@ impl Window {
         start: u64,
         len: usize,
     ) -> Result<(), StorageError> {
-        self.bytes.shrink_to(MOST);
+        self.bytes.shrink_to(MAX_WINDOW);
         self.bytes.resize(len, 0);
         self.start = start;
         let read = file.read_exact_by(mode, start, &mut self.bytes);

@@ -1,4 +1,4 @@
-//! What changed in a tree between two commits of one file.
+//! The diff of a tree between two commits of one file.
 
 use crate::TreeError;
 use crate::node::Node;
@@ -9,36 +9,36 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// One key that has not the same value in both commits.
+/// One key whose value differs between the commits.
 #[derive(Clone, Debug)]
-pub struct Difference {
-    /// What was there; `None` for a new key.
+pub struct DiffEntry {
+    /// `None` for a new key.
     pub before: Option<Item>,
-    /// What is there now; `None` for a key that is gone.
+    /// `None` for a key that is gone.
     pub after: Option<Item>,
 }
 
 /// Walks two trees at once, in key order. Nodes that both have in common are not read.
-pub struct Differences {
+pub struct Diff {
     before: Cursor,
     after: Cursor,
     /// Whether equal places mean equal nodes.
     same_file: bool,
 }
 
-impl fmt::Debug for Differences {
+impl fmt::Debug for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Differences")
+        f.write_str("Diff")
     }
 }
 
 impl Snapshot {
-    /// The items of a tree that are not what they were in an earlier commit.
+    /// The items of a tree that differ from those of an earlier commit.
     ///
     /// # Errors
     /// See [`Snapshot::get`]; the iterator gives an error at most once and then ends.
-    pub fn differences(&self, tree: usize, earlier: &Snapshot) -> Result<Differences, TreeError> {
-        let mut walk = Differences {
+    pub fn diff(&self, tree: usize, earlier: &Snapshot) -> Result<Diff, TreeError> {
+        let mut walk = Diff {
             before: Cursor::new(earlier.clone()),
             after: Cursor::new(self.clone()),
             same_file: self.is_same_file(earlier),
@@ -112,9 +112,9 @@ impl Cursor {
     }
 }
 
-impl Differences {
+impl Diff {
     /// One step of the walk; `None` if it found nothing.
-    fn step(&mut self) -> Result<Option<Difference>, TreeError> {
+    fn step(&mut self) -> Result<Option<DiffEntry>, TreeError> {
         let (old, new) = match (self.before.top(), self.after.top()) {
             (Some(old), Some(new)) => (old, new),
             (Some(_), None) => return self.gone(),
@@ -126,7 +126,7 @@ impl Differences {
             (0, 0, Ordering::Equal) => {
                 let (before, after) = (self.before.take()?, self.after.take()?);
                 let same = old.0.value(old.1) == new.0.value(new.1);
-                Ok((!same).then_some(Difference { before, after }))
+                Ok((!same).then_some(DiffEntry { before, after }))
             }
             // A child's key is not after any key below it, so an item before it is below neither.
             (0, _, Ordering::Less) => self.gone(),
@@ -143,21 +143,21 @@ impl Differences {
         }
     }
 
-    fn gone(&mut self) -> Result<Option<Difference>, TreeError> {
+    fn gone(&mut self) -> Result<Option<DiffEntry>, TreeError> {
         let before = self.before.take()?;
         let after = None;
-        Ok(before.is_some().then_some(Difference { before, after }))
+        Ok(before.is_some().then_some(DiffEntry { before, after }))
     }
 
-    fn added(&mut self) -> Result<Option<Difference>, TreeError> {
+    fn added(&mut self) -> Result<Option<DiffEntry>, TreeError> {
         let after = self.after.take()?;
         let before = None;
-        Ok(after.is_some().then_some(Difference { before, after }))
+        Ok(after.is_some().then_some(DiffEntry { before, after }))
     }
 }
 
-impl Iterator for Differences {
-    type Item = Result<Difference, TreeError>;
+impl Iterator for Diff {
+    type Item = Result<DiffEntry, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -1,7 +1,7 @@
 //! What documents have where holes are to be: bodies, attachments and the lists of them.
 
-use super::movement::Movement;
-use super::survey::{Content, is_hit};
+use super::relocation::Relocation;
+use super::usage::{Content, overlaps_hole};
 use crate::record::{BY_ID, BY_SEQ, Change, DocumentRecord, append_plain, encode_attachments};
 use crate::revtree::Stored;
 use crate::{DocdbError, Snapshot};
@@ -33,7 +33,7 @@ impl Pieces {
     }
 }
 
-impl Movement<'_> {
+impl Relocation<'_> {
     /// Moves what documents have in holes, as they are now. Returns whether any had something.
     pub(super) fn documents(
         &mut self,
@@ -70,7 +70,7 @@ impl Movement<'_> {
         item: &Item,
     ) -> Result<Option<DocumentRecord>, DocdbError> {
         let mut record = base.record(item.key(), item.value())?;
-        if !is_hit(base, &record, self.regions)? {
+        if !overlaps_hole(base, &record, self.regions)? {
             return Ok(None);
         }
         let moved = record.move_leaves(|_, stored| self.content(base, txn, stored));
@@ -87,11 +87,11 @@ impl Movement<'_> {
 
     /// Makes no holes where a document has something.
     fn stay(&mut self, of: &Snapshot, record: &DocumentRecord) -> Result<(), DocdbError> {
-        record.part_places().for_each(|at| self.regions.keep(at));
+        record.part_places().for_each(|at| self.regions.exclude(at));
         for node in record.tree.nodes() {
             let Some(stored) = &node.stored else { continue };
             let content = Content::of(of, stored)?;
-            content.places(|at| self.regions.keep(at));
+            content.places(|at| self.regions.exclude(at));
         }
         Ok(())
     }
@@ -104,21 +104,21 @@ impl Movement<'_> {
         stored: &Stored,
     ) -> Result<Stored, DocdbError> {
         let mut content = Content::of(base, stored)?;
-        let takes = |at: &ChunkRef| self.regions.takes(*at);
-        let is_body_moved = takes(&content.body) || content.bases.iter().any(takes);
+        let has_hole_at = |at: &ChunkRef| self.regions.has_hole_at(*at);
+        let is_body_moved = has_hole_at(&content.body) || content.bases.iter().any(has_hole_at);
         if is_body_moved {
             let chunk = self.recoder.one(base, content.body)?;
             content.body = txn.append_chunk(&chunk)?;
             // A delta becomes a whole text.
             content.bases.clear();
         }
-        let mut is_list_moved = content.list.is_some_and(|at| self.regions.takes(at));
+        let mut is_list_moved = content.list.is_some_and(|at| self.regions.has_hole_at(at));
         for piece in content
             .attachments
             .iter_mut()
             .flat_map(|one| &mut one.chunks)
         {
-            if self.regions.takes(*piece) {
+            if self.regions.has_hole_at(*piece) {
                 *piece = self.piece(base, txn, *piece)?;
                 is_list_moved = true;
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use varve_btree::ChunkRef;
 
 /// As many regions as are looked at; those of longer files are larger.
-const MOST: u64 = 1 << 22;
+const MAX_REGIONS: u64 = 1 << 22;
 
 /// A file in regions of equal length.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl Regions {
     /// Of a file that is looked at up to `end`, in multiples of `size`.
     pub(super) fn new(size: u64, end: u64) -> Regions {
         let size = size.max(1);
-        let size = size.saturating_mul(end.div_ceil(size).div_ceil(MOST).max(1));
+        let size = size.saturating_mul(end.div_ceil(size).div_ceil(MAX_REGIONS).max(1));
         let count = usize::try_from(end / size).unwrap_or(usize::MAX);
         Regions {
             size,
@@ -44,19 +44,19 @@ impl Regions {
     }
 
     /// A chunk is needed.
-    pub(super) fn need(&mut self, at: ChunkRef) {
+    pub(super) fn add_needed(&mut self, at: ChunkRef) {
         for (region, bytes) in self.of(at) {
             self.needed[region] = self.needed[region].saturating_add(bytes);
         }
     }
 
     /// Whether any part of a chunk is in a region that becomes a hole.
-    pub(super) fn takes(&self, at: ChunkRef) -> bool {
+    pub(super) fn has_hole_at(&self, at: ChunkRef) -> bool {
         self.of(at).any(|(region, _)| self.is_hole[region])
     }
 
     /// Makes no hole where a chunk stands.
-    pub(super) fn keep(&mut self, at: ChunkRef) {
+    pub(super) fn exclude(&mut self, at: ChunkRef) {
         for (region, _) in self.of(at) {
             self.is_hole[region] = false;
         }
@@ -113,7 +113,7 @@ mod tests {
             at(395, 310),
             at(990, 90),
         ] {
-            regions.need(chunk);
+            regions.add_needed(chunk);
         }
         assert_eq!(
             regions.needed,
@@ -122,10 +122,10 @@ mod tests {
         );
         assert!(regions.choose());
         assert_eq!(regions.holes().collect::<Vec<_>>(), [200..400, 700..1000]);
-        assert!(regions.takes(at(395, 310)) && regions.takes(at(150, 51)));
-        assert!(!regions.takes(at(150, 50)) && !regions.takes(at(1000, 5000)));
-        assert!(!regions.takes(at(u64::MAX - 2, 9)));
-        regions.keep(at(801, 1));
+        assert!(regions.has_hole_at(at(395, 310)) && regions.has_hole_at(at(150, 51)));
+        assert!(!regions.has_hole_at(at(150, 50)) && !regions.has_hole_at(at(1000, 5000)));
+        assert!(!regions.has_hole_at(at(u64::MAX - 2, 9)));
+        regions.exclude(at(801, 1));
         assert_eq!(
             regions.holes().collect::<Vec<_>>(),
             [200..400, 700..800, 900..1000]
@@ -134,13 +134,18 @@ mod tests {
 
     #[test]
     fn a_file_of_any_length_has_a_bounded_number_of_regions() {
-        for (end, count) in [(0, 0), (399, 3), (100 * MOST, MOST), (u64::MAX, MOST)] {
+        for (end, count) in [
+            (0, 0),
+            (399, 3),
+            (100 * MAX_REGIONS, MAX_REGIONS),
+            (u64::MAX, MAX_REGIONS),
+        ] {
             let regions = Regions::new(100, end);
             let found = regions.needed.len() as u64;
             assert!(found <= count && found >= count / 2, "{end}: {found}");
             assert_eq!(regions.size % 100, 0);
         }
-        assert_eq!(Regions::new(100, 100 * MOST + 1).size, 200);
+        assert_eq!(Regions::new(100, 100 * MAX_REGIONS + 1).size, 200);
     }
 
     #[test]
@@ -149,10 +154,10 @@ mod tests {
         let mut scattered = Regions::new(100, 1000);
         let mut shared = Regions::new(100, 1000);
         for region in 0..10 {
-            thin.need(at(region * 100, 40));
-            scattered.need(at(region * 100, 60));
+            thin.add_needed(at(region * 100, 40));
+            scattered.add_needed(at(region * 100, 60));
             for _ in 0..3 {
-                shared.need(at(region * 100, 40));
+                shared.add_needed(at(region * 100, 40));
             }
         }
         assert!(!thin.choose());

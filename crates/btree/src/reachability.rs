@@ -1,5 +1,5 @@
-//! Walking over a whole tree that may be damaged: what cannot be read is passed over as a whole,
-//! and all else is still seen.
+//! Reachability: a walk over everything that a root refers to, in a tree that may be damaged. A node
+//! that cannot be read is passed over with all below it; everything else is still visited.
 //!
 //! A node is entered if it is what its parent says (level and count), and if its keys lie between
 //! those that its parent gives it. As the keys of two children never overlap, a node that several
@@ -11,9 +11,9 @@ use crate::node::Node;
 use crate::snapshot::Snapshot;
 use crate::{ChunkForm, TreeError};
 
-/// What a survey meets, in the order of keys.
+/// What the walk visits, in the order of keys.
 #[derive(Debug)]
-pub enum Met<'n> {
+pub enum Visited<'n> {
     /// A node that could be read, before what is in it.
     Node {
         /// Where it stands.
@@ -31,24 +31,24 @@ pub enum Met<'n> {
         leaf: ChunkRef,
     },
     /// A node that cannot be read, with everything below it.
-    Lost(Lost<'n>),
-    /// A node that can be read, but of which its parent says something that is not so.
-    Misjudged {
+    Lost(LostSubtree<'n>),
+    /// A readable node that its parent describes wrongly.
+    Mismatched {
         /// Where it stands.
         at: ChunkRef,
-        /// What is not so.
+        /// What its parent has wrong.
         reason: &'static str,
     },
 }
 
-/// A part of a tree that cannot be read.
+/// A subtree whose node cannot be read.
 #[derive(Debug)]
-pub struct Lost<'n> {
-    /// Where its node stands.
+pub struct LostSubtree<'n> {
+    /// Place of its root.
     pub at: ChunkRef,
-    /// No key in it is before this one; `None` if nothing is known of that.
+    /// Inclusive lower bound of its keys, if known.
     pub low: Option<&'n [u8]>,
-    /// All keys in it are before this one; `None` if nothing is known of that.
+    /// Exclusive upper bound of its keys, if known.
     pub high: Option<&'n [u8]>,
     /// How many items are in it.
     pub items: u64,
@@ -56,8 +56,8 @@ pub struct Lost<'n> {
     pub error: TreeError,
 }
 
-/// What a parent says of a node.
-struct Claim<'n> {
+/// A node as its parent describes it.
+struct ExpectedNode<'n> {
     at: ChunkRef,
     level: u8,
     count: u64,
@@ -68,16 +68,16 @@ struct Claim<'n> {
 }
 
 /// An inner node whose children are being visited.
-struct Open {
+struct OpenNode {
     node: Node,
     next: usize,
-    /// What comes behind everything in it.
+    /// Exclusive upper bound of its keys.
     high: Option<Vec<u8>>,
 }
 
-impl Open {
+impl OpenNode {
     /// The next child, as this node has it.
-    fn next(&mut self) -> Option<Claim<'_>> {
+    fn next(&mut self) -> Option<ExpectedNode<'_>> {
         let index = self.next;
         if index == self.node.len() {
             return None;
@@ -85,7 +85,7 @@ impl Open {
         self.next += 1;
         let child = self.node.child(index);
         let is_last = self.next == self.node.len();
-        Some(Claim {
+        Some(ExpectedNode {
             at: child.at,
             // Decoding gave a node with children a level above 0.
             level: self.node.level() - 1,
@@ -101,15 +101,15 @@ impl Open {
     }
 }
 
-type Visit<'v, E> = dyn FnMut(Met<'_>) -> Result<(), E> + 'v;
+type Visit<'v, E> = dyn FnMut(Visited<'_>) -> Result<(), E> + 'v;
 
 impl Snapshot {
-    /// Calls `visit` with everything that can be read of a tree, and with what cannot. Every node
-    /// is compared with what its parent says of it.
+    /// Calls `visit` with everything that the tree's root refers to, readable or not. Every node is
+    /// compared with its parent's description.
     ///
     /// # Errors
     /// [`TreeError::NoTree`]; an error of `visit` ends the walk.
-    pub fn survey<E: From<TreeError>>(
+    pub fn visit_reachable<E: From<TreeError>>(
         &self,
         tree: usize,
         visit: &mut Visit<'_, E>,
@@ -118,7 +118,7 @@ impl Snapshot {
         let Some(at) = root.node else {
             return Ok(());
         };
-        let claim = Claim {
+        let expected = ExpectedNode {
             at,
             level: root.level,
             count: root.count,
@@ -128,55 +128,55 @@ impl Snapshot {
             high: None,
         };
         let mut path = Vec::new();
-        path.extend(self.enter(tree, &claim, visit)?);
+        path.extend(self.visit_node(tree, &expected, visit)?);
         while let Some(open) = path.last_mut() {
-            let entered = match open.next() {
-                Some(claim) => self.enter(tree, &claim, visit)?,
+            let opened = match open.next() {
+                Some(expected) => self.visit_node(tree, &expected, visit)?,
                 None => {
                     path.pop();
                     continue;
                 }
             };
-            path.extend(entered);
+            path.extend(opened);
         }
         Ok(())
     }
 
     /// Reads a node and visits it, and what is in it if that is items.
-    fn enter<E: From<TreeError>>(
+    fn visit_node<E: From<TreeError>>(
         &self,
         tree: usize,
-        claim: &Claim<'_>,
+        expected: &ExpectedNode<'_>,
         visit: &mut Visit<'_, E>,
-    ) -> Result<Option<Open>, E> {
-        let at = claim.at;
-        let (node, form) = match self.claimed(claim) {
+    ) -> Result<Option<OpenNode>, E> {
+        let at = expected.at;
+        let (node, form) = match self.read_expected(expected) {
             Ok(read) => read,
             Err(error) => {
-                let lost = Lost {
+                let lost = LostSubtree {
                     at,
-                    low: claim.low,
-                    high: claim.high,
-                    items: claim.count,
+                    low: expected.low,
+                    high: expected.high,
+                    items: expected.count,
                     error,
                 };
-                visit(Met::Lost(lost))?;
+                visit(Visited::Lost(lost))?;
                 return Ok(None);
             }
         };
-        visit(Met::Node { at, form })?;
-        if let Some(reason) = self.misjudged(tree, claim, &node) {
-            visit(Met::Misjudged { at, reason })?;
+        visit(Visited::Node { at, form })?;
+        if let Some(reason) = self.mismatch(tree, expected, &node) {
+            visit(Visited::Mismatched { at, reason })?;
         }
         if node.level() > 0 {
-            return Ok(Some(Open {
+            return Ok(Some(OpenNode {
                 node,
                 next: 0,
-                high: claim.high.map(<[u8]>::to_vec),
+                high: expected.high.map(<[u8]>::to_vec),
             }));
         }
         for index in 0..node.len() {
-            visit(Met::Item {
+            visit(Visited::Item {
                 key: node.key(index),
                 value: node.value(index),
                 leaf: at,
@@ -185,26 +185,33 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// The node that a parent speaks of, if it can be used.
-    fn claimed(&self, claim: &Claim<'_>) -> Result<(Node, ChunkForm), TreeError> {
-        let (node, form) = self.pages.read_node_form(claim.at, self.reach())?;
+    /// Reads the node that a parent describes.
+    fn read_expected(&self, expected: &ExpectedNode<'_>) -> Result<(Node, ChunkForm), TreeError> {
+        let (node, form) = self.pages.read_node_form(expected.at, self.scope())?;
         self.pages
-            .check_node(&node, claim.at, claim.level, claim.count)?;
+            .check_node(&node, expected.at, expected.level, expected.count)?;
         // A node has at least one entry.
         let (first, last) = (node.key(0), node.key(node.len() - 1));
-        let is_low = claim.low.is_some_and(|low| first < low);
-        let is_high = claim.high.is_some_and(|high| last >= high);
+        let is_low = expected.low.is_some_and(|low| first < low);
+        let is_high = expected.high.is_some_and(|high| last >= high);
         if is_low || is_high {
             let reason = "a node has keys that belong elsewhere";
-            return Err(self.pages.damaged(claim.at.offset, reason));
+            return Err(self.pages.damaged(expected.at.offset, reason));
         }
         Ok((node, form))
     }
 
-    /// What the parent says that is not so.
-    fn misjudged(&self, tree: usize, claim: &Claim<'_>, node: &Node) -> Option<&'static str> {
-        let stored = node.stored_below().saturating_add(u64::from(claim.at.len));
-        if stored != claim.stored {
+    /// What the parent's description has wrong.
+    fn mismatch(
+        &self,
+        tree: usize,
+        expected: &ExpectedNode<'_>,
+        node: &Node,
+    ) -> Option<&'static str> {
+        let stored = node
+            .stored_below()
+            .saturating_add(u64::from(expected.at.len));
+        if stored != expected.stored {
             return Some("a node and those below it take other bytes than its parent says");
         }
         let reducer = &self.pages.reducers[tree];
@@ -213,7 +220,7 @@ impl Snapshot {
             0 => reducer.leaf(&mut entries.map(|index| (node.key(index), node.value(index)))),
             _ => reducer.combine(&entries.map(|index| node.value(index)).collect::<Vec<_>>()),
         };
-        (reduction != claim.reduction)
+        (reduction != expected.reduction)
             .then_some("a node has another reduction than its parent says")
     }
 
@@ -222,9 +229,9 @@ impl Snapshot {
     /// # Errors
     /// See [`Snapshot::read_chunk`].
     pub fn inspect_chunk(&self, at: ChunkRef, out: &mut Vec<u8>) -> Result<ChunkForm, TreeError> {
-        let (form, payload) = self.pages.read_stored(at, self.reach())?;
+        let (form, payload) = self.pages.read_stored(at, self.scope())?;
         self.pages
-            .expand(form, &payload, self.reach().upto(at.offset), out)?;
+            .expand(form, &payload, self.scope().upto(at.offset), out)?;
         Ok(form)
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use varve_base::MemoryStorage;
-use varve_btree::{Amended, Amendment, Direction, Item, Snapshot, TreeError, TreeFile};
+use varve_btree::{Change, Direction, Item, Overlay, Snapshot, TreeError, TreeFile};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Batch = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
@@ -21,16 +21,16 @@ fn batch() -> impl Strategy<Value = Batch> {
 }
 
 /// The changes as the one who looked the items up knows them.
-fn amend(view: &Amended, batch: &Batch, header: &[u8]) -> Amended {
+fn with_changes(view: &Overlay, batch: &Batch, header: &[u8]) -> Overlay {
     let keys: Vec<&Vec<u8>> = batch.keys().collect();
     let known = view.get_many(0, &keys).unwrap();
     let changes = batch.iter().zip(known);
-    let changes = changes.map(|((key, value), known)| Amendment {
+    let changes = changes.map(|((key, value), known)| Change {
         key,
         value: value.as_deref(),
         was_there: known.is_some(),
     });
-    view.amend(&[changes.collect()], header).unwrap()
+    view.with_changes(&[changes.collect()], header).unwrap()
 }
 
 fn told(items: impl Iterator<Item = Result<Item, TreeError>>) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -69,7 +69,7 @@ fn write(file: &TreeFile, batch: &Batch) -> Snapshot {
     txn.commit().unwrap()
 }
 
-fn compare(view: &Amended, model: &Model, runs: &[(Vec<u8>, Vec<u8>, [bool; 2])]) {
+fn compare(view: &Overlay, model: &Model, runs: &[(Vec<u8>, Vec<u8>, [bool; 2])]) {
     let wanted = committed(model);
     assert_eq!(view.len(0).unwrap(), wanted.len(0).unwrap());
     assert_eq!(view.len(1).unwrap(), 0);
@@ -124,11 +124,11 @@ proptest! {
             snapshot = write(&file, batch);
             apply(&mut model, batch);
         }
-        let mut view = Amended::from(snapshot.clone());
+        let mut view = Overlay::from(snapshot.clone());
         compare(&view, &model, &runs);
         for (number, batch) in batches.iter().enumerate() {
             let (before, old) = (view.clone(), model.clone());
-            view = amend(&view, batch, &[number as u8]);
+            view = with_changes(&view, batch, &[number as u8]);
             apply(&mut model, batch);
             compare(&view, &model, &runs);
             compare(&before, &old, &runs);
@@ -138,8 +138,8 @@ proptest! {
         view.write_to(&mut txn).unwrap();
         let written = txn.commit().unwrap();
         prop_assert_eq!(written.user_header(), [batches.len() as u8 - 1]);
-        compare(&Amended::from(written), &model, &runs);
-        let untouched = Amended::from(snapshot.clone()).len(0).unwrap();
+        compare(&Overlay::from(written), &model, &runs);
+        let untouched = Overlay::from(snapshot.clone()).len(0).unwrap();
         prop_assert_eq!(snapshot.len(0).unwrap(), untouched);
     }
 }
@@ -148,33 +148,33 @@ proptest! {
 fn changes_that_end_where_they_began_are_none() {
     let file = create(&MemoryStorage::default());
     let base = write(&file, &Batch::from([(b"b".to_vec(), Some(b"1".to_vec()))]));
-    let view = Amended::from(base);
+    let view = Overlay::from(base);
     let insert = Batch::from([(b"a".to_vec(), Some(b"22".to_vec()))]);
-    let one = amend(&view, &insert, b"x");
+    let one = with_changes(&view, &insert, b"x");
     assert_eq!((one.changed_items(), one.len(0).unwrap()), (1, 2));
     assert_eq!(
         (one.user_header(), view.user_header()),
         (&b"x"[..], &b""[..])
     );
     assert_eq!(one.reduce_by_rank(0, 0..9).unwrap(), common::number(3));
-    let none = amend(&one, &Batch::from([(b"a".to_vec(), None)]), b"y");
+    let none = with_changes(&one, &Batch::from([(b"a".to_vec(), None)]), b"y");
     assert_eq!((none.changed_items(), none.len(0).unwrap()), (0, 1));
     // Nor is what was not there and is not.
-    let none = amend(&none, &Batch::from([(b"c".to_vec(), None)]), b"z");
+    let none = with_changes(&none, &Batch::from([(b"c".to_vec(), None)]), b"z");
     assert_eq!((none.changed_items(), none.len(0).unwrap()), (0, 1));
     assert!(none.changed_bytes() < one.changed_bytes());
 }
 
 #[test]
 fn what_is_not_in_order_is_refused() {
-    let view = Amended::from(create(&MemoryStorage::default()).snapshot());
-    let change = |key| Amendment {
+    let view = Overlay::from(create(&MemoryStorage::default()).snapshot());
+    let change = |key| Change {
         key,
         value: None,
         was_there: false,
     };
     let unsorted = vec![change(&b"b"[..]), change(b"a")];
-    let error = view.amend(&[unsorted], b"").unwrap_err();
+    let error = view.with_changes(&[unsorted], b"").unwrap_err();
     assert!(
         matches!(
             error,
@@ -185,7 +185,9 @@ fn what_is_not_in_order_is_refused() {
         ),
         "{error}"
     );
-    let error = view.amend(&[vec![], vec![], vec![]], b"").unwrap_err();
+    let error = view
+        .with_changes(&[vec![], vec![], vec![]], b"")
+        .unwrap_err();
     assert!(matches!(error, TreeError::NoTree { .. }), "{error}");
     assert!(view.len(2).is_err() && view.rank(2, b"").is_err());
 }

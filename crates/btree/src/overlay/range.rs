@@ -1,46 +1,45 @@
 //! Iterating over items in either direction.
 
-use super::Amended;
-use super::place::{Piece, moved};
+use super::Overlay;
+use super::segment::{Segment, moved};
 use crate::TreeError;
 use crate::range::{Direction, Item, Range};
 use std::fmt;
 
 /// The items of a run; after an error it ends.
-pub struct AmendedRange {
-    source: Amended,
+pub struct OverlayRange {
+    source: Overlay,
     tree: usize,
     direction: Direction,
     /// Numbers of the items behind the present run.
     low: u64,
     high: u64,
-    /// Where the reader is.
-    run: Run,
+    run: Current,
 }
 
-/// The present run.
-enum Run {
+/// The segment that is being read.
+enum Current {
     Base(Range),
     One(Option<Item>),
 }
 
-impl fmt::Debug for AmendedRange {
+impl fmt::Debug for OverlayRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AmendedRange { low, high, .. } = self;
-        write!(f, "AmendedRange({low}..{high}, {:?})", self.direction)
+        let OverlayRange { low, high, .. } = self;
+        write!(f, "OverlayRange({low}..{high}, {:?})", self.direction)
     }
 }
 
-impl AmendedRange {
+impl OverlayRange {
     /// `ranks` are of items that there are.
     pub(super) fn new(
-        source: Amended,
+        source: Overlay,
         tree: usize,
         ranks: std::ops::Range<u64>,
         direction: Direction,
     ) -> Result<Self, TreeError> {
-        let mut range = AmendedRange {
-            run: Run::One(None),
+        let mut range = OverlayRange {
+            run: Current::One(None),
             tree,
             direction,
             low: ranks.start,
@@ -50,28 +49,28 @@ impl AmendedRange {
         if range.source.of(tree)?.is_empty() {
             // All in one run.
             let base = range.source.base.range_by_rank(tree, ranks, direction)?;
-            range.run = Run::Base(base);
+            range.run = Current::Base(base);
             range.low = range.high;
         }
         Ok(range)
     }
 
-    /// Goes on to the next run.
-    fn turn(&mut self) -> Result<(), TreeError> {
+    /// Moves on to the next segment.
+    fn next_segment(&mut self) -> Result<(), TreeError> {
         let rank = match self.direction {
             Direction::Forward => self.low,
             Direction::Backward => self.high - 1,
         };
-        let ranks = match self.source.piece(self.tree, rank)? {
-            Piece::Changed(index) => {
-                self.run = Run::One(self.source.of(self.tree)?.item(index));
+        let ranks = match self.source.segment(self.tree, rank)? {
+            Segment::Changed(index) => {
+                self.run = Current::One(self.source.of(self.tree)?.item(index));
                 rank..rank + 1
             }
-            Piece::Base { ranks, before } => {
+            Segment::Base { ranks, before } => {
                 let ranks = ranks.start.max(self.low)..ranks.end.min(self.high);
                 let run = moved(ranks.start, -before)..moved(ranks.end, -before);
                 let base = &self.source.base;
-                self.run = Run::Base(base.range_by_rank(self.tree, run, self.direction)?);
+                self.run = Current::Base(base.range_by_rank(self.tree, run, self.direction)?);
                 ranks
             }
         };
@@ -83,14 +82,14 @@ impl AmendedRange {
     }
 }
 
-impl Iterator for AmendedRange {
+impl Iterator for OverlayRange {
     type Item = Result<Item, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let item = match &mut self.run {
-                Run::Base(range) => range.next(),
-                Run::One(item) => item.take().map(Ok),
+                Current::Base(range) => range.next(),
+                Current::One(item) => item.take().map(Ok),
             };
             if item.is_some() {
                 return item;
@@ -98,7 +97,7 @@ impl Iterator for AmendedRange {
             if self.low >= self.high {
                 return None;
             }
-            if let Err(error) = self.turn() {
+            if let Err(error) = self.next_segment() {
                 self.low = self.high;
                 return Some(Err(error));
             }
