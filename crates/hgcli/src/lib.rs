@@ -14,3 +14,4 @@ pub mod ui;
 
 pub use commands::local::verify::verify_repository;
 pub use dispatch::{check_stdio_form, main};
+pub use remote::servers::download_options;

@@ -27,6 +27,17 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         ],
     ),
     (
+        "hgcli",
+        &[
+            &["ui"],
+            &["arguments", "hooks"],
+            &["context"],
+            &["render", "remote"],
+            &["commands"],
+            &["dispatch"],
+        ],
+    ),
+    (
         "server",
         &[
             &["error"],

@@ -1,9 +1,9 @@
 //! `clonebundle`: bundles of a repository that are made before anybody clones it.
 
-use std::sync::Arc;
 use varve_exchange::server::clone_bundles::{CloneBundleRecipe, USUAL_FORMATS, make_clone_bundles};
-use varve_hgcli::arguments::{Category, Command, Flag, Matches};
-use varve_hgcli::context::Session;
+use varve_hgcli::arguments::{Flag, Matches};
+use varve_hgcli::context::Context;
+use varve_hgcli::context::{Category, Command};
 use varve_hgcli::ui::Abort;
 
 /// See [`Command`].
@@ -38,45 +38,48 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(path) = matches.arguments().first() {
-        session.go_to(path);
+        context.repo.switch_to(path);
         // What is made is for the repository itself to say.
-        session.config = Arc::new(session.config_here()?);
+        let config = context.config_of_repository()?;
+        context.set_config(config);
     }
-    let repository = session.repository()?;
-    let formats = formats(session, matches);
+    let repository = context.repo.repository()?;
+    let formats = formats(context, matches);
     let recipe = CloneBundleRecipe {
         formats: &formats,
         replaces_foreign: matches.flag("force"),
-        publishing: session.is_publishing()?,
-        progress: session.progress.as_ref(),
-        stop: &session.stop,
+        publishing: context.is_publishing()?,
+        progress: context.ui.progress.as_ref(),
+        stop: &context.ui.stop,
     };
     let made = make_clone_bundles(&repository, &recipe)?;
     if made.left_out {
-        session.warn("no bundle of the store's files: it has secret or obsolete changesets\n")?;
+        context
+            .ui
+            .warn("no bundle of the store's files: it has secret or obsolete changesets\n")?;
     }
     for bundle in &made.bundles {
-        session.status(format!(
+        context.ui.status(format!(
             "{}: {} changesets, {} bytes ({})\n",
             bundle.name, made.changesets, bundle.bytes, bundle.spec
         ))?;
     }
     if made.bundles.is_empty() {
-        session.status("no changesets found\n")?;
+        context.ui.status("no changesets found\n")?;
         return Ok(1);
     }
     Ok(0)
 }
 
-fn formats(session: &Session, matches: &Matches) -> Vec<String> {
+fn formats(context: &Context, matches: &Matches) -> Vec<String> {
     let text = |words: &[u8]| String::from_utf8_lossy(words).into_owned();
     let typed: Vec<String> = matches.list("type").iter().map(|t| text(t)).collect();
     if !typed.is_empty() {
         return typed;
     }
-    let configured = session
+    let configured = context
         .config
         .list("clone-bundles", "auto-generate.formats");
     match configured.is_empty() {

@@ -6,7 +6,7 @@ mod recompress;
 pub(crate) mod serve;
 mod verify;
 
-use varve_hgcli::arguments::Command;
+use varve_hgcli::context::Command;
 
 /// Commands besides those of `hg`, and commands of `hg` that need a server or a database.
 pub(crate) const ADDITIONAL: &[&Command] = &[

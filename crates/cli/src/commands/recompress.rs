@@ -1,9 +1,9 @@
 //! `recompress`: the store, written again with other settings.
 
-use std::sync::Arc;
 use varve_codec::{CodecId, EngineSetting};
-use varve_hgcli::arguments::{Category, Command, Flag, Matches};
-use varve_hgcli::context::Session;
+use varve_hgcli::arguments::{Flag, Matches};
+use varve_hgcli::context::Context;
+use varve_hgcli::context::{Category, Command};
 use varve_hgcli::ui::Abort;
 use varve_repo::{LockKind, RecompressOptions};
 
@@ -27,14 +27,15 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(path) = matches.arguments().first() {
-        session.go_to(path);
+        context.repo.switch_to(path);
         // The store's settings are those of its own repository.
-        session.config = Arc::new(session.config_here()?);
+        let config = context.config_of_repository()?;
+        context.set_config(config);
     }
-    let repository = session.repository()?;
-    let settings = session.storage_settings()?;
+    let repository = context.repo.repository()?;
+    let settings = context.config.storage_settings()?;
     let mut write = settings.write_options(repository.requirements());
     let engine = match matches.value("engine") {
         Some(name) => engine_of(name)?,
@@ -50,12 +51,12 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         write,
         redelta: matches.flag("redelta"),
     };
-    let working_copy = session.lock(LockKind::WorkingCopy)?;
-    let store = session.lock(LockKind::Store)?;
-    let progress = session.progress.as_ref();
-    let done = repository.recompress(&working_copy, &store, &how, progress, &session.stop)?;
+    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let store = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    let progress = context.ui.progress.as_ref();
+    let done = repository.recompress(&working_copy, &store, &how, progress, &context.ui.stop)?;
     let percent = done.after as f64 * 100.0 / done.before.max(1) as f64;
-    session.status(format!(
+    context.ui.status(format!(
         "rewrote {} revisions of {} revlogs with {}\n{} bytes before, {} bytes after ({percent:.1}%)\n",
         done.revisions,
         done.revlogs,

@@ -1,6 +1,6 @@
 //! Options of every command, and those among them that count before the command is known.
 
-use crate::arguments::command::Flag;
+use crate::arguments::flag::Flag;
 use crate::arguments::options::Matches;
 use crate::ui::Abort;
 

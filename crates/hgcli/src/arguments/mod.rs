@@ -1,13 +1,8 @@
-//! From the typed words to options: what commands take, and the usage lines that say so.
+//! From the typed words to options: what a command takes, and how its words are taken apart.
 
-pub mod command;
-pub mod global;
-pub mod options;
-pub mod table;
-pub mod usage;
+pub(crate) mod flag;
+pub(crate) mod global;
+pub(crate) mod options;
 
-pub use command::{
-    Category, Command, EXCLUDE, Flag, INCLUDE, INSECURE, REMOTECMD, SSH, STYLE, TEMPLATE,
-};
+pub use flag::{EXCLUDE, Flag, INCLUDE, INSECURE, REMOTECMD, SSH, STYLE, TEMPLATE};
 pub use options::Matches;
-pub use table::CommandTable;

@@ -3,7 +3,7 @@
 //! Options may stand behind other arguments up to `--`; a long name may be cut as long as one
 //! option begins with it; letters may be joined; every flag has a `--no-` form.
 
-use crate::arguments::command::{Flag, Kind};
+use crate::arguments::flag::{Flag, Kind};
 
 /// The options and other arguments of one call.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! `config`: what is configured, and where.
 
-use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::{Abort, editor, environment};
@@ -32,26 +33,28 @@ pub(crate) const COMMAND: Command = Command {
 const SAMPLE: &str = "# Configuration of hg, see `hg help config`\n[ui]\n# The author of commits, \
                       for instance\n# username = Ada Lovelace <ada@example.org>\n";
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if ["edit", "local", "global"]
         .iter()
         .any(|flag| matches.flag(flag))
     {
-        return edit(session, matches);
+        return edit(context, matches);
     }
     let names = matches.arguments();
     let (keys, sections): (Vec<&Vec<u8>>, Vec<&Vec<u8>>) =
         names.iter().partition(|name| name.contains(&b'.'));
     let only = keys.len() == 1 && sections.is_empty();
-    let sources = matches.flag("source") || session.verbosity.debug;
-    if session.verbosity.debug {
-        for file in session.files_read.clone() {
-            session.write(format!("read config from: {}\n", file.display()))?;
+    let sources = matches.flag("source") || context.ui.verbosity.debug;
+    if context.ui.verbosity.debug {
+        for file in context.config.files_read.clone() {
+            context
+                .ui
+                .write(format!("read config from: {}\n", file.display()))?;
         }
     }
-    let config = shown_config(session, matches);
+    let config = shown_config(context, matches);
     let mut found = false;
-    let mut out = Formatter::new(session, matches, "config")?;
+    let mut out = Formatter::new(context, matches, "config")?;
     for (section, items) in config.sections() {
         for item in items {
             let name = [section, b".", &item.key].concat();
@@ -62,19 +65,19 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
                 continue;
             }
             found = true;
-            print(session, &mut out, &name, item, (only, sources))?;
+            print(context, &mut out, &name, item, (only, sources))?;
         }
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(u8::from(!found && !names.is_empty()))
 }
 
 /// The configuration with what Mercurial adds to it: the repository's place, and options that
 /// count as values.
-fn shown_config(session: &Session, matches: &Matches) -> Hgrc {
-    let mut config = Hgrc::clone(&session.config);
+fn shown_config(context: &Context, matches: &Matches) -> Hgrc {
+    let mut config = Hgrc::clone(&context.config);
     let named = |name: &str| Source::Named(name.to_owned());
-    if let Some(root) = session.place().root() {
+    if let Some(root) = context.repo.location().root() {
         use std::os::unix::ffi::OsStrExt;
         let root = root.as_os_str().as_bytes();
         config.set(b"bundle", b"mainreporoot", root, named("repo"));
@@ -99,20 +102,20 @@ fn shown_config(session: &Session, matches: &Matches) -> Hgrc {
 }
 
 fn print(
-    session: &mut Session,
+    context: &mut Context,
     out: &mut Formatter,
     name: &[u8],
     item: &Item,
     (only, sources): (bool, bool),
 ) -> Result<(), Abort> {
     let source = item.source.to_string();
-    out.item(session)?;
+    out.item(context)?;
     out.data("source", source.as_str());
     if sources {
-        out.plain(session, format!("{source}: "))?;
+        out.plain(context, format!("{source}: "))?;
     }
     if !only {
-        out.plain(session, [name, b"="].concat())?;
+        out.plain(context, [name, b"="].concat())?;
     }
     out.data("name", name);
     out.data("value", &item.value);
@@ -121,8 +124,8 @@ fn print(
         out.data("defaultvalue", default_value(name));
     }
     let lines: Vec<&[u8]> = item.value.split(|byte| *byte == b'\n').collect();
-    out.plain(session, lines.join(&b"\\n"[..]))?;
-    out.plain(session, "\n")
+    out.plain(context, lines.join(&b"\\n"[..]))?;
+    out.plain(context, "\n")
 }
 
 /// What a few settings are if nobody sets them; of the others nothing is told.
@@ -135,13 +138,13 @@ fn default_value(name: &[u8]) -> Value {
 }
 
 /// Opens a file in the user's editor.
-fn edit(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn edit(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let local = matches.flag("local");
     if local && matches.flag("global") {
         return Err(Abort::new("cannot specify both --local and --global"));
     }
     let files: Vec<PathBuf> = if local {
-        vec![session.root()?.join(".hg/hgrc")]
+        vec![context.repo.root()?.join(".hg/hgrc")]
     } else if matches.flag("global") {
         environment::system_files()
     } else {
@@ -154,6 +157,6 @@ fn edit(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if existing.is_none() {
         std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;
     }
-    editor::run(session, file)?;
+    editor::run(&mut context.ui, file)?;
     Ok(0)
 }

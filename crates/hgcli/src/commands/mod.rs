@@ -7,9 +7,10 @@ pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod local;
 mod names;
+pub(crate) mod usage;
 pub(crate) mod version;
 
-use crate::arguments::{Command, CommandTable};
+use crate::context::{Command, CommandTable};
 
 /// All commands of a program that adds `additional` ones; one with the name of a command of this
 /// crate stands in for it.

@@ -1,7 +1,8 @@
 //! `version`: which program this is.
 
-use crate::arguments::{Category, Command, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
@@ -21,20 +22,20 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let quiet = session.verbosity.quiet;
-    let mut out = Formatter::new(session, matches, "version")?;
-    out.item(session)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let quiet = context.ui.verbosity.quiet;
+    let mut out = Formatter::new(context, matches, "version")?;
+    out.item(context)?;
     // Scripts look for a version of Mercurial in the first line.
     let line = format!("Mercurial Distributed SCM (version {MERCURIAL})\n");
-    out.field(session, "ver", MERCURIAL, line)?;
+    out.field(context, "ver", MERCURIAL, line)?;
     out.data("extensions", Value::List(Vec::new()));
     if !quiet {
         let own = env!("CARGO_PKG_VERSION");
         let line =
             format!("(Varve {own}, which keeps repositories as Mercurial {MERCURIAL} does)\n");
-        out.plain(session, line)?;
+        out.plain(context, line)?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }

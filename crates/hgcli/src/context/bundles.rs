@@ -1,7 +1,8 @@
-//! Bundles that are looked at as repositories.
+//! Bundles, read as repositories.
 
-use crate::context::place::BundlePlace;
-use crate::context::{Session, disk};
+use crate::context::config::storage_settings;
+use crate::context::location::BundleLocation;
+use crate::context::{Repo, disk};
 use crate::ui::Abort;
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -12,38 +13,41 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::storage::scratch_file;
 use varve_base::{MemoryStorage, Storage};
-use varve_exchange::format::bundle::{Bundle, open_bundle};
+use varve_exchange::format::bundle::{Bundle, open_bundle as open_bundle_stream};
 use varve_exchange::format::limits::BundleLimits;
 use varve_exchange::look_through;
 use varve_repo::Repository;
 
-impl Session {
+impl Repo {
     /// Lays a bundle over a repository, which stays as it is.
-    pub fn open_bundle_place(&mut self, place: &BundlePlace) -> Result<Repository, Abort> {
-        let name = place.file.as_os_str().as_encoded_bytes();
-        let bundle = self.open_bundle_file(&place.file)?;
-        let bundle = open_bundle(bundle, BundleLimits::default());
+    pub(crate) fn open_bundle(&mut self, location: &BundleLocation) -> Result<Repository, Abort> {
+        let name = location.file.as_os_str().as_encoded_bytes();
+        let bundle = self.open_bundle_file(&location.file)?;
+        let bundle = open_bundle_stream(bundle, BundleLimits::default());
         let bundle = bundle.map_err(|error| Abort::of_bundle(error, name))?;
-        let base = match &place.over {
+        let base = match &location.over {
             Some(_) => disk(),
             None => {
-                self.stand_in = Some(StandIn::new(place.root())?);
-                self.nothing(place.root())?
+                self.placeholder = Some(Placeholder::new(location.root())?);
+                self.empty_storage(location.root())?
             }
         };
-        self.lay_over(&Repository::open(base, place.root())?, bundle)
+        self.overlay(&Repository::open(base, location.root())?, bundle)
     }
 
-    /// Lays the bundle in a file over the repository that the session is about.
-    pub fn bundle_here(&mut self, name: &[u8]) -> Result<Repository, Abort> {
+    /// Lays the bundle in a file over the repository of the call.
+    pub(crate) fn overlay_bundle_file(&mut self, name: &[u8]) -> Result<Repository, Abort> {
         let file = self.open_bundle_file(Path::new(OsStr::from_bytes(name)))?;
-        self.look_through(file)
+        self.overlay_bundle(file)
     }
 
-    /// Lays a bundle over the repository that the session is about.
-    pub fn look_through(&mut self, bytes: impl Read + Send) -> Result<Repository, Abort> {
+    /// Lays a bundle over the repository of the call.
+    pub(crate) fn overlay_bundle(&mut self, bytes: impl Read + Send) -> Result<Repository, Abort> {
         let repository = self.repository()?;
-        self.lay_over(&repository, open_bundle(bytes, BundleLimits::default())?)
+        self.overlay(
+            &repository,
+            open_bundle_stream(bytes, BundleLimits::default())?,
+        )
     }
 
     fn open_bundle_file(&self, path: &Path) -> Result<File, Abort> {
@@ -54,37 +58,37 @@ impl Session {
         }
     }
 
-    fn lay_over(&self, below: &Repository, bundle: Bundle<'_>) -> Result<Repository, Abort> {
-        let write = self.storage_settings()?;
+    fn overlay(&self, below: &Repository, bundle: Bundle<'_>) -> Result<Repository, Abort> {
+        let write = storage_settings(&self.config)?;
         let write = write.write_options(below.requirements());
         let scratch = scratch_file(&std::env::temp_dir())?;
         Ok(look_through(below, scratch, bundle, write, &self.stop)?)
     }
 
-    /// A storage that has an empty repository in a folder.
-    fn nothing(&self, root: &Path) -> Result<Arc<dyn Storage>, Abort> {
+    /// A storage in memory that has an empty repository at `root`.
+    fn empty_storage(&self, root: &Path) -> Result<Arc<dyn Storage>, Abort> {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         storage.create_directory(root)?;
-        let engine = self.storage_settings()?.engine_of_new()?;
+        let engine = storage_settings(&self.config)?.engine_of_new()?;
         Repository::create_with(Arc::clone(&storage), root, engine)?;
         Ok(storage)
     }
 }
 
-/// An empty folder that goes when it is no longer needed: who looks for the files of a repository
-/// that is only a bundle looks there.
-pub struct StandIn(PathBuf);
+/// An empty directory for a repository that is only a bundle, where its files are looked for;
+/// removed when dropped.
+pub(super) struct Placeholder(PathBuf);
 
-impl StandIn {
-    fn new(folder: &Path) -> Result<StandIn, Abort> {
-        std::fs::create_dir(folder).map_err(|error| Abort::file(&error, folder))?;
-        Ok(StandIn(folder.to_owned()))
+impl Placeholder {
+    fn new(directory: &Path) -> Result<Placeholder, Abort> {
+        std::fs::create_dir(directory).map_err(|error| Abort::file(&error, directory))?;
+        Ok(Placeholder(directory.to_owned()))
     }
 }
 
-impl Drop for StandIn {
+impl Drop for Placeholder {
     fn drop(&mut self) {
-        // An empty folder of a system's temporary ones is nobody's loss.
+        // An empty temporary directory that stays does no harm.
         let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -1,8 +1,8 @@
 //! Which files a command works on, and how their names are shown.
 
 use crate::arguments::Matches;
-use crate::context::Session;
-use crate::ui::{Abort, environment};
+use crate::context::Repo;
+use crate::ui::{Abort, Ui, environment};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
@@ -12,7 +12,7 @@ use varve_lang::patterns::Matcher;
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{Dirstate, Ignore, IgnoreFiles, PathAuditor};
 
-impl Session {
+impl Repo {
     /// What `patterns`, `-I` and `-X` match in the working copy: names must not lead out of it.
     pub fn working_matcher(
         &mut self,
@@ -26,12 +26,12 @@ impl Session {
     }
 
     /// What is ignored; says which files with patterns were skipped.
-    pub fn ignore(&mut self) -> Result<Ignore, Abort> {
+    pub fn ignore(&self, ui: &mut Ui) -> Result<Ignore, Abort> {
         let root = self.root()?.to_owned();
         let files = self.ignore_files()?;
         let read = IgnoreFiles::read(&root, &files)?;
         for line in read.warnings {
-            self.warn(format!("{line}\n"))?;
+            ui.warn(format!("{line}\n"))?;
         }
         Ok(read.ignore)
     }
@@ -48,7 +48,7 @@ impl Session {
 
     /// Whether paths are shown from the current folder: `ui.relative-paths`, or where that is
     /// `legacy`, as it is by default, what the command has always done.
-    pub fn shows_relative(&self, always: bool) -> Result<bool, Abort> {
+    pub fn uses_relative_paths(&self, always: bool) -> Result<bool, Abort> {
         let setting = self.config.get("ui", "relative-paths");
         match setting {
             None | Some(b"legacy") => Ok(always),
@@ -58,8 +58,9 @@ impl Session {
 
     /// Says of each file or folder that arguments name and that is not there, that it is not;
     /// gives their paths.
-    pub fn tell_missing(
-        &mut self,
+    pub fn warn_of_missing_files(
+        &self,
+        ui: &mut Ui,
         matcher: &Matcher,
         dirstate: &Dirstate,
     ) -> Result<Vec<Vec<u8>>, Abort> {
@@ -73,8 +74,14 @@ impl Session {
                 Err(error) => Some(crate::ui::abort::system_words(&error)),
             };
             if let Some(reason) = reason {
-                let line = [&self.relative(path)?[..], b": ", reason.as_bytes(), b"\n"].concat();
-                self.warn(line)?;
+                let line = [
+                    &self.relative_path(path)?[..],
+                    b": ",
+                    reason.as_bytes(),
+                    b"\n",
+                ]
+                .concat();
+                ui.warn(line)?;
                 missing.push(path.clone());
             }
         }

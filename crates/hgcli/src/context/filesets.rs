@@ -1,6 +1,6 @@
-//! What filesets are about in a session.
+//! The files that filesets are evaluated over.
 
-use crate::context::Session;
+use crate::context::Repo;
 use crate::context::revision::abort;
 use crate::ui::Abort;
 use crate::ui::clock::clock;
@@ -11,7 +11,7 @@ use varve_repo::fileset::FileSource;
 use varve_revset::{Context, Engine, RevsetError};
 use varve_workdir::filesets::{FilesAt, FilesOf, FilesetPlaces, Query};
 
-impl Session {
+impl Repo {
     /// The files of a place; nothing is read before a fileset asks.
     pub fn files_of(&mut self, at: FilesAt) -> Result<Arc<dyn FileSource>, Abort> {
         let places = FilesetPlaces {

@@ -1,18 +1,14 @@
 //! Layers of configuration: the system's and the user's, then the repository's, then the arguments.
 //!
-//! A repository may lie where strangers can write. What its `hgrc` says counts only if the file is
-//! the user's own, or if `[trusted]` has its owner or group: it could name programs to run.
+//! A repository may lie where other users can write. Its `hgrc` counts only if the file is the
+//! user's own, or if `[trusted]` has its owner or group: it could name programs to run.
 
-use crate::context::Session;
-use crate::context::place::Place;
 use crate::ui::{Abort, environment};
-use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use varve_config::hgrc::{Files, Hgrc, HgrcError, Source};
 
-/// What there is besides the layer of a repository.
+/// The layers besides that of a repository.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     /// Of the system and the user.
@@ -26,25 +22,25 @@ pub struct Layers {
 pub struct Layered {
     /// All that counts.
     pub config: Hgrc,
-    /// The same with what strangers say, over all else, if they say anything.
-    pub with_strangers: Option<Hgrc>,
-    /// Who that is.
-    pub strangers: Vec<Stranger>,
+    /// The same with untrusted files over all else, if there are any.
+    pub with_untrusted: Option<Hgrc>,
+    /// The untrusted files.
+    pub untrusted: Vec<UntrustedConfig>,
 }
 
 /// A file whose owner is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stranger {
-    /// Below the repository's folder.
+pub struct UntrustedConfig {
+    /// Relative to the repository's directory.
     name: &'static str,
     user: String,
     group: String,
-    /// The line that is no configuration, and what it says.
+    /// The number and text of the first line that does not parse.
     fault: Option<(usize, String)>,
 }
 
-impl Stranger {
-    /// The line that says so, for a repository that is shown as `root`.
+impl UntrustedConfig {
+    /// The warning about it, for a repository that is shown as `root`.
     pub fn warning(&self, root: &Path) -> String {
         let (path, user, group) = (root.join(self.name), &self.user, &self.group);
         let path = path.display();
@@ -83,30 +79,30 @@ impl Layers {
         };
         for name in root.iter().flat_map(|_| environment::OF_REPOSITORY) {
             let path = root.unwrap_or(Path::new("")).join(name);
-            match self.stranger(name, &path) {
+            match self.untrusted(name, &path) {
                 None => {
                     all.config.add_file(&environment::Environment, &path)?;
-                    if let Some(other) = &mut all.with_strangers {
+                    if let Some(other) = &mut all.with_untrusted {
                         other.add_file(&environment::Environment, &path)?;
                     }
                 }
-                Some(mut stranger) => {
+                Some(mut untrusted) => {
                     let arguments = &self.arguments;
-                    let other = all.with_strangers.get_or_insert_with(|| {
+                    let other = all.with_untrusted.get_or_insert_with(|| {
                         let mut other = all.config.clone();
                         other.add_all(arguments);
                         other
                     });
-                    // What a stranger has written need not even be a configuration.
+                    // An untrusted file need not even be a configuration.
                     let added = other.add_file(&environment::Environment, &path);
                     if let Err(HgrcError::Syntax {
                         place: Source::Line(_, line),
                         text,
                     }) = added
                     {
-                        stranger.fault = Some((line, text));
+                        untrusted.fault = Some((line, text));
                     }
-                    all.strangers.push(stranger);
+                    all.untrusted.push(untrusted);
                 }
             }
         }
@@ -118,13 +114,13 @@ impl Layers {
             .boolean("ui", "report_untrusted", true)
             .unwrap_or(true)
         {
-            all.strangers.clear();
+            all.untrusted.clear();
         }
         Ok(all)
     }
 
-    /// Who owns the file, unless that is the user or somebody whom the user trusts.
-    fn stranger(&self, name: &'static str, path: &Path) -> Option<Stranger> {
+    /// The file, unless its owner is the user or is trusted.
+    fn untrusted(&self, name: &'static str, path: &Path) -> Option<UntrustedConfig> {
         let metadata = std::fs::metadata(path).ok()?;
         if own_id() == Some(metadata.uid()) {
             return None;
@@ -142,7 +138,7 @@ impl Layers {
         if anybody || has(&users, &user) || has(&groups, &group) {
             return None;
         }
-        Some(Stranger {
+        Some(UntrustedConfig {
             name,
             user,
             group,
@@ -151,7 +147,7 @@ impl Layers {
     }
 }
 
-/// Who runs this process; nobody is trusted where the system does not tell.
+/// The user of this process; `None` where the system does not tell, and then no owner is trusted.
 fn own_id() -> Option<u32> {
     let own = |path: PathBuf| std::fs::metadata(path).ok().map(|found| found.uid());
     let home = || std::env::var_os("HOME").map(PathBuf::from);
@@ -169,43 +165,4 @@ fn name_of(table: &str, id: u32) -> String {
         (fields.nth(1)? == number).then(|| name.to_owned())
     });
     named.unwrap_or(number)
-}
-
-impl Session {
-    /// The configuration for the repository that the session works on now, which need not be the
-    /// one it was called in.
-    ///
-    /// # Errors
-    /// What is wrong in a file that counts.
-    pub fn config_here(&mut self) -> Result<Hgrc, Abort> {
-        let root = self.root()?.to_owned();
-        let layered = self.layers.with(Some(&root))?;
-        for stranger in &layered.strangers {
-            self.warn(stranger.warning(&root))?;
-        }
-        Ok(layered.config)
-    }
-
-    /// A session of the same call that works on another repository of this machine, with its
-    /// configuration and its hooks.
-    ///
-    /// # Errors
-    /// What is wrong in a file of configuration that counts.
-    pub fn at(&mut self, root: &Path) -> Result<Session, Abort> {
-        self.out.flush()?;
-        let layered = self.layers.with(Some(root))?;
-        for stranger in &layered.strangers {
-            self.warn(stranger.warning(root))?;
-        }
-        let place = Place::Found(root.to_owned());
-        let layers = self.layers.clone();
-        let mut there = Session::new(&self.program, self.cwd.clone(), layers, place);
-        there.verbosity = self.verbosity;
-        there.stop = self.stop.clone();
-        there.guard = self.guard.clone();
-        there.hurried = true;
-        there.config = Arc::new(layered.config);
-        there.read_hooks(layered.with_strangers.as_ref())?;
-        Ok(there)
-    }
 }

@@ -1,9 +1,8 @@
 //! File arguments of a command, `-I` and `-X`; and paths as they are shown.
 
 use crate::arguments::Matches;
-use crate::context::Session;
-use crate::context::working::short_hex;
-use crate::ui::Abort;
+use crate::context::Repo;
+use crate::ui::{Abort, Ui, short_hex};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_lang::patterns::{
@@ -32,7 +31,7 @@ fn asks_files(pattern: &[u8]) -> bool {
     kinds.iter().any(|kind| pattern.starts_with(kind))
 }
 
-impl Session {
+impl Repo {
     /// What the arguments, `-I` and `-X` match among the files of a changeset.
     pub fn matcher(&mut self, matches: &Matches) -> Result<Matcher, Abort> {
         self.matcher_with(matches, matches.arguments(), &NameCheck, FilesAt::Working)
@@ -77,7 +76,7 @@ impl Session {
     }
 
     /// A path as it is shown: from the current folder on.
-    pub fn shown_path(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
+    pub fn display_path(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
         let from_folder = match self.config.get("ui", "relative-paths") {
             None | Some(b"legacy") => true,
             Some(_) => self.config.boolean("ui", "relative-paths", true)?,
@@ -85,14 +84,14 @@ impl Session {
         if !from_folder {
             return Ok(path.to_vec());
         }
-        self.relative(path)
+        self.relative_path(path)
     }
 
     /// Says that a changeset has no file or folder of this name.
-    pub fn tell_not_in(&mut self, path: &[u8], node: &Node) -> Result<(), Abort> {
-        let shown = self.shown_path(path)?;
+    pub fn warn_not_in_revision(&self, ui: &mut Ui, path: &[u8], node: &Node) -> Result<(), Abort> {
+        let shown = self.display_path(path)?;
         let short = short_hex(node);
-        self.warn(
+        ui.warn(
             [
                 &shown,
                 &b": no such file in rev "[..],
@@ -104,7 +103,7 @@ impl Session {
     }
 
     /// A path as it is called in the current folder.
-    pub fn relative(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
+    pub fn relative_path(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
         Ok(relative_to(self.root()?, &self.cwd, path))
     }
 }

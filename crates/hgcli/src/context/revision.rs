@@ -1,14 +1,14 @@
 //! From what `-r` says to revisions.
 
-use crate::context::Session;
-use crate::ui::Abort;
+use crate::context::Repo;
 use crate::ui::clock::clock;
+use crate::ui::{Abort, Ui};
 use varve_lang::date::{Date, DateRange};
 use varve_repo::{LookupError, RepoView, Rev};
 use varve_revset::{Context, Engine, RevsetError, Set};
 use varve_workdir::filesets::FilesAt;
 
-impl Session {
+impl Repo {
     /// What answers queries about `view`, in this folder and at this time.
     pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
         Ok(Engine::new(Context {
@@ -22,16 +22,16 @@ impl Session {
     }
 
     /// The revision that `-r` names; `.` if it says nothing. `None` is the null revision.
-    pub fn revision(&mut self, spec: Option<&[u8]>) -> Result<Option<Rev>, Abort> {
+    pub fn revision(&mut self, ui: &mut Ui, spec: Option<&[u8]>) -> Result<Option<Rev>, Abort> {
         let spec = spec.filter(|spec| !spec.is_empty()).unwrap_or(b".");
-        self.tell_of_markers_for(&[spec])?;
+        self.warn_of_disabled_markers_for(ui, &[spec])?;
         let view = self.view()?;
         let engine = self.engine(&view)?;
         engine.single(spec).map_err(|error| abort(error, spec))
     }
 
     /// The newest revision of a `--date`, which is told.
-    pub fn tipmost_of_date(&mut self, date: &[u8]) -> Result<Rev, Abort> {
+    pub fn tipmost_of_date(&mut self, ui: &mut Ui, date: &[u8]) -> Result<Rev, Abort> {
         let text = String::from_utf8_lossy(date);
         let range = DateRange::parse(&text, &clock()).map_err(RevsetError::Date)?;
         let view = self.view()?;
@@ -46,7 +46,7 @@ impl Session {
                 zone: changeset.zone,
             })?;
             if range.contains(date.time) {
-                self.status(format!(
+                ui.status(format!(
                     "found revision {} from {}\n",
                     rev.0,
                     date.default_format()
@@ -58,8 +58,8 @@ impl Session {
     }
 
     /// The revisions that several `-r` name, in their order, each once.
-    pub fn revisions(&mut self, specs: &[&[u8]]) -> Result<Vec<Rev>, Abort> {
-        self.tell_of_markers_for(specs)?;
+    pub fn revisions(&mut self, ui: &mut Ui, specs: &[&[u8]]) -> Result<Vec<Rev>, Abort> {
+        self.warn_of_disabled_markers_for(ui, specs)?;
         let view = self.view()?;
         let engine = self.engine(&view)?;
         let set = query(&engine, specs)?;

@@ -1,23 +1,23 @@
-//! What `.hg` says about the working folder besides its files.
+//! The state of the working copy: parents, branch, active bookmark, changed files.
 
 use crate::arguments::Matches;
-use crate::context::Session;
-use crate::ui::Abort;
+use crate::context::Repo;
+use crate::ui::{Abort, Ui, short_hex};
 use varve_base::storage::read_if_there;
 use varve_lang::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, Node, RepoError, Rev};
 use varve_workdir::{Dirstate, IgnoreFiles, Listing, Status, StatusRequest, working_status};
 
-impl Session {
-    /// Parents of the working folder that are in the repository; none for the null revision.
+impl Repo {
+    /// Parents of the working copy that are in the repository; none for the null revision.
     pub fn working_parents(&mut self) -> Result<Vec<Rev>, Abort> {
-        if self.is_elsewhere {
+        if self.ignores_working_copy() {
             return Ok(Vec::new());
         }
         let view = self.view()?;
         let mut known = Vec::new();
         for node in view.working_parents()? {
-            // Somebody may have committed since the view was read.
+            // Another process may have committed since the view was read.
             let rev = match view.changelog().rev(&node) {
                 Some(rev) => Ok(Some(rev)),
                 None => view.newest_known_ancestor(&node),
@@ -34,7 +34,7 @@ impl Session {
 
     /// The branch of the next commit.
     pub fn working_branch(&mut self) -> Result<Vec<u8>, Abort> {
-        let text = self.small_file("branch")?;
+        let text = self.control_file("branch")?;
         Ok(match text.trim_ascii() {
             [] => DEFAULT_BRANCH.to_vec(),
             branch => branch.to_vec(),
@@ -43,7 +43,7 @@ impl Session {
 
     /// The bookmark that moves with the next commit, if it is there.
     pub fn active_bookmark(&mut self) -> Result<Option<Vec<u8>>, Abort> {
-        let text = self.small_file("bookmarks.current")?;
+        let text = self.control_file("bookmarks.current")?;
         let name = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let name = name.to_vec();
         let exists = self.view()?.bookmarks().contains_key(&name);
@@ -51,44 +51,25 @@ impl Session {
     }
 
     /// What a merge that is under way brings in.
-    pub fn merged(&mut self) -> Result<Option<Node>, Abort> {
+    pub fn merge_parent(&mut self) -> Result<Option<Node>, Abort> {
         Ok(varve_workdir::other_side(&self.repository()?)?)
     }
 
-    fn small_file(&mut self, name: &str) -> Result<Vec<u8>, Abort> {
+    fn control_file(&mut self, name: &str) -> Result<Vec<u8>, Abort> {
         let repository = self.repository()?;
         let path = repository.root().join(".hg").join(name);
         let text = read_if_there(repository.storage().as_ref(), &path)?;
         Ok(text.unwrap_or_default())
     }
 
-    /// A node as this session shows it: twelve digits, or all forty with `--debug`.
-    pub fn hex(&self, node: &Node) -> String {
-        let digits = node.to_hex();
-        let shown = if self.verbosity.debug {
-            &digits[..]
-        } else {
-            &digits[..SHORT]
-        };
-        String::from_utf8_lossy(shown).into_owned()
-    }
-
     /// `12:0123456789ab`.
-    pub fn rev_and_hex(&mut self, rev: Rev) -> Result<String, Abort> {
+    pub(crate) fn rev_and_hex(&mut self, ui: &Ui, rev: Rev) -> Result<String, Abort> {
         let node = self.view()?.changelog().node(rev);
-        Ok(format!("{}:{}", rev.0, self.hex(&node)))
+        Ok(format!("{}:{}", rev.0, ui.hex(&node)))
     }
 }
 
-/// Digits of a node that are shown.
-const SHORT: usize = 12;
-
-/// Twelve digits of a node.
-pub fn short_hex(node: &Node) -> String {
-    String::from_utf8_lossy(&node.to_hex()[..SHORT]).into_owned()
-}
-
-impl Session {
+impl Repo {
     /// Stops a command that `-S` would let look into subrepositories, if there are any.
     pub fn refuse_subrepositories(&self, matches: &Matches) -> Result<(), Abort> {
         if matches.flag("subrepos") && self.root()?.join(".hgsub").exists() {

@@ -1,8 +1,8 @@
 //! From the first word to a command: exact names, unambiguous beginnings, `[alias]`, `[defaults]`.
 
 use super::FAILED_SHELL;
-use crate::arguments::{Command, CommandTable};
 use crate::commands::OF_MERCURIAL;
+use crate::context::{Command, CommandTable};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_config::hgrc::{Hgrc, Item};

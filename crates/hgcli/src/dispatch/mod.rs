@@ -1,6 +1,7 @@
 //! From the process's arguments to a command that has run, and to the exit code.
 
 mod alias;
+mod command_hooks;
 mod extensions;
 mod stdio_form;
 
@@ -11,14 +12,13 @@ const FAILED_SHELL: u8 = 255;
 
 use crate::arguments::global::{Early, GLOBAL};
 use crate::arguments::options::{self, Order};
-use crate::arguments::{Command, CommandTable, INSECURE, Matches, REMOTECMD, SSH, usage};
-use crate::commands;
+use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
+use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
-use crate::context::place::{self, Place};
-use crate::context::{Session, Verbosity};
-use crate::hooks::{self, Called};
-use crate::ui::{Abort, encoding, environment, pager, signals};
+use crate::context::{Command, CommandTable, Context, RepoLocation, location};
+use crate::ui::{Abort, Verbosity, encoding, environment, pager, signals};
 use alias::Target;
+use command_hooks::{Called, run_with_hooks};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -30,16 +30,17 @@ use varve_config::hgrc::Hgrc;
 /// Runs the program; `program` is the name it was called by. To the commands of this crate come
 /// `additional` ones, which replace those of the same name.
 pub fn main(program: &str, arguments: &[Vec<u8>], additional: &'static [&'static Command]) -> u8 {
-    match run(program, arguments, commands::table(additional)) {
+    let commands = Arc::new(commands::table(additional));
+    match run(program, arguments, &commands) {
         Ok(code) => code,
         Err(abort) => {
-            report(program, &abort);
+            report(program, &abort, &commands);
             abort.code()
         }
     }
 }
 
-fn report(program: &str, abort: &Abort) {
+fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     if abort.is_broken_pipe() {
         return;
     }
@@ -52,12 +53,14 @@ fn report(program: &str, abort: &Abort) {
     }
     // Nothing is left to do if even standard error is gone.
     let _ = io::stderr().write_all(text.as_bytes());
-    if let Abort::Usage { command, .. } = abort {
+    if let Abort::Usage { command, .. } = abort
+        && let Some(command) = commands.iter().find(|known| known.name() == *command)
+    {
         let _ = io::stdout().write_all(usage::short(program, command).as_bytes());
     }
 }
 
-fn run(program: &str, arguments: &[Vec<u8>], commands: CommandTable) -> Result<u8, Abort> {
+fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Result<u8, Abort> {
     let begun = Instant::now();
     if let [.., serve, stdio] = arguments
         && (&serve[..], &stdio[..]) == (b"serve", b"--stdio")
@@ -66,55 +69,60 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: CommandTable) -> Result<u
         check_stdio_form(arguments)?;
     }
     let early = Early::scan(arguments);
-    let (mut session, with_strangers) = begin(program, &early)?;
-    let (target, global) = find_target(arguments, &session.config, &commands)?;
-    session.commands = Arc::new(commands);
+    let (mut context, with_untrusted) = begin(program, &early)?;
+    let (target, global) = find_target(arguments, &context.config, commands)?;
+    context.commands = Arc::clone(commands);
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
-    signals::watch(session.stop.clone(), session.guard.clone());
-    for warning in extensions::warnings(&session.config) {
-        session.warn(warning)?;
+    signals::watch(context.ui.stop.clone(), context.ui.guard.clone());
+    for warning in extensions::warnings(&context.config) {
+        context.ui.warn(warning)?;
     }
+    let mut shows_time = false;
     let done = match target {
         Target::Shell { script, words } => {
             early.check(&global)?;
-            session.read_hooks(with_strangers.as_ref())?;
+            context.read_hooks(with_untrusted.as_ref())?;
             let called = Called {
                 name: &String::from_utf8_lossy(&words[0]),
                 typed: &words,
                 command: None,
             };
-            hooks::around(&mut session, &called, |_| alias::run_shell(&script, &words))
+            run_with_hooks(&mut context, &called, |_| alias::run_shell(&script, &words))
         }
         Target::Command(command, name, words) => {
             let matches = parse_command(command, &name, &words, global)?;
             early.check(&matches)?;
-            apply_global(&mut session, &matches)?;
-            session.read_hooks(with_strangers.as_ref())?;
-            let pager = pager::start(&mut session, command, &matches)?;
+            apply_global(&mut context, &matches)?;
+            shows_time = matches.flag("time");
+            context.read_hooks(with_untrusted.as_ref())?;
+            let pager = pager::start(&mut context.ui, command.name(), matches.value("pager"))?;
             let done = match is_bare {
-                true => commands::help::basic(&mut session),
-                false => run_command(command, (&name, arguments), &mut session, &matches),
+                true => commands::help::basic(&mut context),
+                false => run_command(command, (&name, arguments), &mut context, &matches),
             };
             if let Some(pager) = pager {
-                pager.finish(&mut session);
+                pager.finish(&mut context.ui);
             }
             if let (Err(abort), true) = (&done, matches.flag("traceback")) {
-                session.warn(format!("{abort:?}\n"))?;
+                context.ui.warn(format!("{abort:?}\n"))?;
             }
             done
         }
     };
-    let flushed = session.tell_heard().and_then(|()| session.out.flush());
-    let code = match (done, session.guard.words()) {
+    let flushed = context
+        .ui
+        .print_peer_trace()
+        .and_then(|()| context.ui.out.flush());
+    let code = match (done, context.ui.guard.words()) {
         (Err(_), Some(words)) => return Err(Abort::Stopped(words)),
         (done, _) => done?,
     };
     flushed?;
-    if session.show_time {
+    if shows_time {
         let real = begun.elapsed().as_secs_f64();
         let [user, system, of_children_user, of_children_system] = processor_times();
-        session.warn(format!(
+        context.ui.warn(format!(
             "time: real {real:.3} secs (user {user:.3}+{of_children_user:.3} \
              sys {system:.3}+{of_children_system:.3})\n"
         ))?;
@@ -123,7 +131,7 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: CommandTable) -> Result<u
 }
 
 /// Reads the configuration; gives also what strangers say in it, if they do.
-fn begin(program: &str, early: &Early) -> Result<(Session, Option<Hgrc>), Abort> {
+fn begin(program: &str, early: &Early) -> Result<(Context, Option<Hgrc>), Abort> {
     let mut layers = Layers {
         user: environment::user_layers()?,
         arguments: Hgrc::default(),
@@ -139,29 +147,31 @@ fn begin(program: &str, early: &Early) -> Result<(Session, Option<Hgrc>), Abort>
     let cwd = change_folder(early.cwd.as_deref())?;
     let mut config = layers.user.clone();
     config.add_all(&layers.arguments);
-    let main = place::configured(config.get("bundle", "mainreporoot"), &cwd);
-    let place = Place::find(early.repository.as_deref(), &cwd, main.as_deref());
-    let layered = layers.with(place.root())?;
-    let mut session = Session::new(program, cwd, layers, place);
-    session.files_read = files_read;
-    session.started_in = started_in;
-    tell_strangers(&mut session, &layered, early.repository.as_deref())?;
-    session.config = Arc::new(layered.config);
-    session.strangers = layered.strangers;
-    Ok((session, layered.with_strangers))
+    let main = location::configured(config.get("bundle", "mainreporoot"), &cwd);
+    let location = RepoLocation::find(early.repository.as_deref(), &cwd, main.as_deref());
+    let layered = layers.with(location.root())?;
+    let mut context = Context::new(program, cwd, Arc::new(layers), location);
+    context.config.files_read = files_read;
+    context.started_in = started_in;
+    warn_of_untrusted(&mut context, &layered, early.repository.as_deref())?;
+    context.set_config(layered.config);
+    context.config.untrusted = layered.untrusted;
+    Ok((context, layered.with_untrusted))
 }
 
 /// Says whose configuration does not count, with the repository's path as it was typed.
-fn tell_strangers(
-    session: &mut Session,
+fn warn_of_untrusted(
+    context: &mut Context,
     layered: &Layered,
     typed: Option<&[u8]>,
 ) -> Result<(), Abort> {
     let typed = typed.filter(|typed| !typed.is_empty());
     let typed = typed.map(|typed| Path::new(OsStr::from_bytes(typed)).to_owned());
-    let root = typed.or_else(|| session.place().root().map(Path::to_owned));
-    for stranger in &layered.strangers {
-        session.warn(stranger.warning(root.as_deref().unwrap_or(Path::new(""))))?;
+    let root = typed.or_else(|| context.repo.location().root().map(Path::to_owned));
+    for untrusted in &layered.untrusted {
+        context
+            .ui
+            .warn(untrusted.warning(root.as_deref().unwrap_or(Path::new(""))))?;
     }
     Ok(())
 }
@@ -225,7 +235,7 @@ fn parse_command(
     global: Matches,
 ) -> Result<Matches, Abort> {
     let wrong = |message| Abort::Usage {
-        command,
+        command: command.name(),
         name: name.to_owned(),
         message,
     };
@@ -241,50 +251,51 @@ const NO_REPOSITORY: &[&str] = &["clone", "help", "init", "version"];
 fn run_command(
     command: &'static Command,
     (name, typed): (&str, &[Vec<u8>]),
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
 ) -> Result<u8, Abort> {
     if matches.flag("version") {
-        return (commands::version::COMMAND.run)(session, matches);
+        return (commands::version::COMMAND.run)(context, matches);
     }
     if matches.flag("help") && command.name() != commands::help::COMMAND.name() {
-        return commands::help::of_command(session, command);
+        return commands::help::of_command(context, command);
     }
     if !command.arguments.contains(&matches.arguments().len()) {
         return Err(Abort::Usage {
-            command,
+            command: command.name(),
             name: name.to_owned(),
             message: "invalid arguments".to_owned(),
         });
     }
     if !NO_REPOSITORY.contains(&command.name())
-        && let Some(root) = session.place().root().map(Path::to_owned)
+        && let Some(root) = context.repo.location().root().map(Path::to_owned)
     {
         // Mercurial reads the configuration once more together with the repository.
-        for stranger in std::mem::take(&mut session.strangers) {
-            session.warn(stranger.warning(&root))?;
+        for untrusted in std::mem::take(&mut context.config.untrusted) {
+            context.ui.warn(untrusted.warning(&root))?;
         }
     }
     for way in [SSH, REMOTECMD].map(|flag| flag.long) {
         let is_option = command.options.iter().any(|flag| flag.long == way);
         if let Some(typed) = matches.value(way).filter(|it| is_option && !it.is_empty()) {
-            let mut config = (*session.config).clone();
+            let mut config = Hgrc::clone(&context.config);
             config.add_argument(&[b"ui.", way.as_bytes(), b"=", typed].concat())?;
-            session.config = Arc::new(config);
+            context.set_config(config);
         }
     }
     let is_option = |name| command.options.iter().any(|flag| flag.long == name);
-    session.insecure = is_option(INSECURE.long) && matches.flag(INSECURE.long);
+    context.config.accepts_any_certificate =
+        is_option(INSECURE.long) && matches.flag(INSECURE.long);
     let called = Called {
         name,
         typed,
         command: Some((command, matches)),
     };
-    hooks::around(session, &called, |session| (command.run)(session, matches))
+    run_with_hooks(context, &called, |context| (command.run)(context, matches))
 }
 
 /// Refuses global options that would do what is not there.
-fn check_global(session: &Session, matches: &Matches) -> Result<(), Abort> {
+fn check_global(context: &Context, matches: &Matches) -> Result<(), Abort> {
     for option in ["profile", "debugger"] {
         if matches.flag(option) {
             return Err(Abort::new(format!("--{option} is not supported")));
@@ -292,7 +303,7 @@ fn check_global(session: &Session, matches: &Matches) -> Result<(), Abort> {
     }
     // HGPLAIN keeps the output without colours whatever is asked for.
     let typed = matches.value("color");
-    let color = typed.or_else(|| session.config.get("ui", "color"));
+    let color = typed.or_else(|| context.config.get("ui", "color"));
     if let Some(color) = color.filter(|_| !environment::is_plain(Some("color"))) {
         let shown = String::from_utf8_lossy(color).into_owned();
         let always = typed.is_some() && varve_config::hgrc::boolean(color) == Some(true);
@@ -319,9 +330,9 @@ fn check_encoding(name: &str, value: &[u8]) -> Result<(), Abort> {
     Err(Abort::new(format!("{name} {value} is not supported")))
 }
 
-fn apply_global(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
-    check_global(session, matches)?;
-    let config = session.config.clone();
+fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
+    check_global(context, matches)?;
+    let config = context.config.values();
     let either = |flag: &str| -> Result<bool, Abort> {
         // What is no boolean counts as off here.
         Ok(matches.flag(flag) || config.boolean("ui", flag, false).unwrap_or(false))
@@ -340,13 +351,12 @@ fn apply_global(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
         let (quiet, verbose) = (either("quiet")?, either("verbose")?);
         (quiet && !verbose, verbose && !quiet)
     };
-    session.verbosity = Verbosity {
+    context.ui.verbosity = Verbosity {
         quiet,
         verbose,
         debug,
     };
-    session.hidden = matches.flag("hidden");
-    session.encoding = encoding::Mode::of(matches);
-    session.show_time = matches.flag("time");
+    context.repo.hidden = matches.flag("hidden");
+    context.ui.encoding = encoding::Mode::of(matches.value("encodingmode"));
     Ok(())
 }

@@ -1,16 +1,13 @@
 //! Hooks of the configuration: lines for the shell that are run before and after commands,
 //! commits, updates, tags and transactions.
 //!
-//! What is asked may refuse; what is only told may not, and its failure is a warning.
+//! A hook that runs before a step may refuse it; the failure of one that runs after it is a warning.
 
-mod of_changes;
-mod of_command;
-mod python;
+pub(crate) mod of_changes;
+pub(crate) mod python;
 
-pub use of_command::{Called, around};
 pub use python::list as list_of_words;
 
-use crate::context::Session;
 use crate::ui::Abort;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,22 +17,58 @@ use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
 };
 
-/// The hooks of one call of the program.
+/// Runs the hooks of one call of the program.
 #[derive(Debug, Default)]
-pub struct SessionHooks {
+pub struct HookRunner {
     set: ConfiguredHooks,
-    /// Where they run.
-    folder: PathBuf,
-    /// What may be run, if strangers have configured some of the hooks.
+    /// The working directory of their processes.
+    directory: PathBuf,
+    /// The trusted configuration, if untrusted files define some of the hooks.
     trusted: Option<Arc<Hgrc>>,
     verbose: bool,
-    /// What is told when all locks are gone.
+    /// Hooks to run when all locks are released.
     later: Mutex<Vec<(&'static str, HookArgs)>>,
-    /// What who pushes wants them to know.
+    /// Variables that the client of a push sent.
     given: Mutex<PushVars>,
 }
 
-impl SessionHooks {
+impl HookRunner {
+    /// The hooks of `config`, run in `directory`; `with_untrusted` is the configuration with the
+    /// files that do not count, whose hooks are refused.
+    pub(crate) fn read(
+        config: &Arc<Hgrc>,
+        with_untrusted: Option<&Hgrc>,
+        directory: &Path,
+        verbose: bool,
+    ) -> Result<HookRunner, Abort> {
+        let set = ConfiguredHooks::read(with_untrusted.unwrap_or(config));
+        Ok(HookRunner {
+            set: set.map_err(Abort::Setting)?,
+            trusted: with_untrusted.map(|_| Arc::clone(config)),
+            directory: directory.to_owned(),
+            verbose,
+            later: Mutex::default(),
+            given: Mutex::default(),
+        })
+    }
+
+    /// The same hooks in another directory, for a repository that this call has made.
+    pub(crate) fn in_directory(&self, directory: &Path) -> HookRunner {
+        HookRunner {
+            set: self.set.clone(),
+            directory: directory.to_owned(),
+            trusted: self.trusted.clone(),
+            verbose: self.verbose,
+            later: Mutex::default(),
+            given: Mutex::default(),
+        }
+    }
+
+    /// The first hook of one of `kinds`.
+    pub(crate) fn first_of(&self, kinds: &[&'static str]) -> Option<&HookCommand> {
+        kinds.iter().find_map(|kind| self.set.of(kind).next())
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
@@ -58,26 +91,26 @@ impl SessionHooks {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls all that is to be called after the locks.
-    pub fn call_waiting(&self) {
+    /// Runs the hooks that wait for the release of the locks.
+    pub fn run_queued(&self) {
         loop {
             let waiting = std::mem::take(&mut *self.queue());
             if waiting.is_empty() {
                 return;
             }
             for (kind, facts) in waiting {
-                self.tell(kind, &facts);
+                self.notify(kind, &facts);
             }
         }
     }
 
     /// Refuses hooks that are functions of Python, which would have to be imported.
-    fn check(&self, kind: &str) -> Result<(), String> {
+    pub(crate) fn check(&self, kind: &str) -> Result<(), String> {
         self.set.of(kind).try_for_each(HookCommand::check)
     }
 
     /// Runs the hooks of a kind until one fails; the words of that.
-    fn run(&self, kind: &str, facts: &HookArgs, pending: bool) -> Result<(), String> {
+    pub(crate) fn run(&self, kind: &str, facts: &HookArgs, pending: bool) -> Result<(), String> {
         self.check(kind)?;
         for script in self.set.of(kind) {
             self.run_one(script, facts, pending)?;
@@ -101,7 +134,7 @@ impl SessionHooks {
             // Nothing is left to do if the standard output is gone.
             let _ = std::io::stdout().write_all(&line.concat());
         }
-        let mut process = script.process((facts, &self.given_now()), &self.folder, pending);
+        let mut process = script.process((facts, &self.given_now()), &self.directory, pending);
         if crate::ui::environment::variable("HG").is_none()
             && let Ok(program) = std::env::current_exe()
         {
@@ -111,13 +144,13 @@ impl SessionHooks {
     }
 
     /// Runs all hooks of a kind; what fails is a warning.
-    fn tell(&self, kind: &str, facts: &HookArgs) {
+    pub(crate) fn notify(&self, kind: &str, facts: &HookArgs) {
         for script in self.set.of(kind) {
-            let told = match script.is_python() {
+            let done = match script.is_python() {
                 true => self.check(kind),
                 false => self.run_one(script, facts, false),
             };
-            if let Err(words) = told {
+            if let Err(words) = done {
                 // Nothing is left to do if even standard error is gone.
                 let _ = std::io::stderr().write_all(format!("warning: {words}\n").as_bytes());
             }
@@ -125,7 +158,7 @@ impl SessionHooks {
     }
 }
 
-impl Hooks for SessionHooks {
+impl Hooks for HookRunner {
     fn has_hook(&self, kind: &str) -> bool {
         self.set.of(kind).next().is_some()
     }
@@ -159,73 +192,11 @@ impl Hooks for SessionHooks {
     }
 }
 
-/// The words of a hook that refuses, with a hint for one that is not run at all.
-pub fn refused(words: String) -> Abort {
+/// The error of a hook that refuses, with a hint for one that is not run at all.
+pub(crate) fn refused(words: String) -> Abort {
     let is_untrusted = words.starts_with("untrusted hook");
     match (Abort::new(words), is_untrusted) {
         (abort, true) => abort.hint("see 'hg help config.trusted'"),
         (abort, false) => abort,
-    }
-}
-
-impl Session {
-    /// Reads which hooks there are; `with_strangers` is the configuration with what does not count.
-    pub fn read_hooks(&mut self, with_strangers: Option<&Hgrc>) -> Result<(), Abort> {
-        let set = ConfiguredHooks::read(with_strangers.unwrap_or(&self.config));
-        self.hooks = Arc::new(SessionHooks {
-            set: set.map_err(Abort::Setting)?,
-            trusted: with_strangers.map(|_| self.config.clone()),
-            folder: self.place().root().unwrap_or(&self.cwd).to_owned(),
-            verbose: self.verbosity.verbose,
-            later: Mutex::default(),
-            given: Mutex::default(),
-        });
-        Ok(())
-    }
-
-    /// Refuses to do something without the hooks that belong to it.
-    pub fn refuse_hooks(&self, command: &str, kinds: &[&str]) -> Result<(), Abort> {
-        let mut scripts = kinds.iter().flat_map(|kind| self.hooks.set.of(kind));
-        match scripts.next() {
-            Some(script) => {
-                let name = String::from_utf8_lossy(&script.name);
-                Err(Abort::new(format!(
-                    "{command} does not run the hook {name}"
-                )))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Lets all further hooks run in the repository in `folder`, which this call has made.
-    pub fn move_hooks(&mut self, folder: &Path) {
-        self.hooks = Arc::new(SessionHooks {
-            set: self.hooks.set.clone(),
-            folder: folder.to_owned(),
-            trusted: self.hooks.trusted.clone(),
-            verbose: self.hooks.verbose,
-            later: Mutex::default(),
-            given: Mutex::default(),
-        });
-    }
-
-    /// Calls the hooks of a kind, any of which may refuse what is about to be done.
-    pub fn ask_hooks(&mut self, kind: &'static str, facts: &HookArgs) -> Result<(), Abort> {
-        self.out.flush()?;
-        self.hooks.run_now(kind, facts, false).map_err(refused)
-    }
-
-    /// Calls the hooks of a kind about what has been done.
-    pub fn tell_hooks(&mut self, kind: &'static str, facts: &HookArgs) -> Result<(), Abort> {
-        self.out.flush()?;
-        self.hooks.tell(kind, facts);
-        Ok(())
-    }
-
-    /// Calls all that is to be called after the locks.
-    pub fn after_locks(&mut self) -> Result<(), Abort> {
-        self.out.flush()?;
-        self.hooks.call_waiting();
-        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Values in the form in which Mercurial shows them to hooks, which is Python's.
 
 /// A string of bytes.
-pub(super) fn string(bytes: &[u8]) -> String {
+pub(crate) fn string(bytes: &[u8]) -> String {
     let mut out = String::from("'");
     for byte in bytes {
         match byte {

@@ -1,8 +1,8 @@
 //! Changesets that come from elsewhere: how a bundle is applied, and what is said about it.
 
-use crate::context::Session;
-use crate::context::evolution::evolution;
-use crate::ui::Abort;
+use crate::context::Context;
+use crate::remote::servers::download_options;
+use crate::ui::{Abort, Ui};
 use std::time::Instant;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::{BookmarkMove, PulledBookmark};
@@ -36,7 +36,7 @@ fn shown_bytes(bytes: f64) -> String {
 const SHORT: usize = 12;
 
 /// In which way a bundle comes.
-pub(crate) enum Way<'a> {
+pub(crate) enum ApplyMode<'a> {
     /// The user has it.
     Given,
     /// Another repository sends it.
@@ -55,258 +55,280 @@ pub(crate) struct Arrival {
     before: Standing,
 }
 
-impl Session {
-    /// Applies a bundle under the store's lock, which comes back, and says the steps. `source` is
-    /// the command and `url` the place that it comes from, as hooks learn them; `failed` turns what
-    /// is wrong with the bundle into an error.
-    pub(crate) fn apply_bundle(
-        &mut self,
-        lock: Lock,
-        bundle: Bundle<'_>,
-        origin: (&'static str, Vec<u8>),
-        failed: impl FnOnce(ExchangeError) -> Abort,
-    ) -> Result<(Arrival, Lock), Abort> {
-        self.apply(lock, bundle, origin, Way::Given)?
-            .map_err(failed)
-    }
+/// Applies a bundle under the store's lock, which comes back, and says the steps. `source` is
+/// the command and `url` the place that it comes from, as hooks learn them; `failed` turns what
+/// is wrong with the bundle into an error.
+pub(crate) fn apply_bundle(
+    context: &mut Context,
+    lock: Lock,
+    bundle: Bundle<'_>,
+    origin: (&'static str, Vec<u8>),
+    failed: impl FnOnce(ExchangeError) -> Abort,
+) -> Result<(Arrival, Lock), Abort> {
+    apply(context, lock, bundle, origin, ApplyMode::Given)?.map_err(failed)
+}
 
-    /// As [`Session::apply_bundle`], for a bundle that came in a certain way.
-    pub(crate) fn apply(
-        &mut self,
-        lock: Lock,
-        bundle: Bundle<'_>,
-        (source, url): (&'static str, Vec<u8>),
-        way: Way<'_>,
-    ) -> Result<Result<(Arrival, Lock), ExchangeError>, Abort> {
-        let repository = self.repository()?;
-        let before = Standing::of(&repository)?;
-        let write = self.storage_settings()?;
-        let write = write.write_options(repository.requirements());
-        let takes_markers = evolution(self)?.markers;
-        let downloads = self.download_options()?;
-        let progress = std::mem::replace(&mut self.progress, Box::new(varve_base::Silent));
-        let stop = self.stop.clone();
-        let debug = self.verbosity.debug;
-        let mut told = Ok(());
-        let (pushed, pulled, silent) = match way {
-            Way::Given => (None, None, false),
-            Way::Pushed(pushed) => (Some(pushed), None, false),
-            Way::Pulled(pulled) => (None, Some(pulled), false),
-            Way::Cloned(pulled) => (None, Some(pulled), true),
+/// As [`apply_bundle`], for a bundle that came in a certain way.
+pub(crate) fn apply(
+    context: &mut Context,
+    lock: Lock,
+    bundle: Bundle<'_>,
+    (source, url): (&'static str, Vec<u8>),
+    way: ApplyMode<'_>,
+) -> Result<Result<(Arrival, Lock), ExchangeError>, Abort> {
+    let repository = context.repo.repository()?;
+    let before = Standing::of(&repository)?;
+    let write = context.config.storage_settings()?;
+    let write = write.write_options(repository.requirements());
+    let takes_markers = context.config.evolution()?.markers;
+    let downloads = download_options(&context.config, &context.repo.cwd)?;
+    let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
+    let stop = context.ui.stop.clone();
+    let debug = context.ui.verbosity.debug;
+    let mut told = Ok(());
+    let (pushed, pulled, silent) = match way {
+        ApplyMode::Given => (None, None, false),
+        ApplyMode::Pushed(pushed) => (Some(pushed), None, false),
+        ApplyMode::Pulled(pulled) => (None, Some(pulled), false),
+        ApplyMode::Cloned(pulled) => (None, Some(pulled), true),
+    };
+    let mut tell = |news: News<'_>| {
+        let is_told = !silent || debug || !matches!(news, News::Bookmark(_));
+        if is_told && told.is_ok() {
+            told = print_news(context, news);
+        }
+    };
+    let unbundle = Unbundle {
+        repository: &repository,
+        write,
+        source,
+        url,
+        takes_markers,
+        checks_all: false,
+        only_history: false,
+        downloads,
+        progress: progress.as_ref(),
+        stop: &stop,
+        debug,
+        tell: &mut tell,
+        pushed,
+        pulled,
+    };
+    let applied = unbundle.apply(lock, bundle);
+    context.ui.progress = progress;
+    told?;
+    Ok(applied.map(|(report, lock)| (Arrival { report, before }, lock)))
+}
+
+/// Takes the files of a store out of a packed bundle, under the store's lock, which comes back.
+pub(crate) fn apply_packed(
+    context: &mut Context,
+    lock: Lock,
+    packed: Packed<'_>,
+    failed: impl FnOnce(ExchangeError) -> Abort,
+) -> Result<Lock, Abort> {
+    let repository = context.repo.repository()?;
+    let stop = context.ui.stop.clone();
+    let mut told = Ok(());
+    let mut tell = |news: StreamNews<'_>| {
+        if told.is_ok() {
+            told = print_news(context, News::Stream(news));
+        }
+    };
+    let arrival = StreamArrival {
+        repository: &repository,
+        stop: &stop,
+        tell: &mut tell,
+    };
+    let (load, lock) = arrival.packed(lock, packed).map_err(failed)?;
+    told?;
+    print_news(context, News::Loaded(load))?;
+    Ok(lock)
+}
+
+/// Says with `--verbose` how large the sections of a bundle are.
+pub(crate) fn note_sizes(ui: &mut Ui, sizes: &SectionSizes) -> Result<(), Abort> {
+    ui.note("uncompressed size of bundle content:\n")?;
+    ui.note(format!("{:8} (changelog)\n", sizes.changesets))?;
+    ui.note(format!("{:8} (manifests)\n", sizes.manifests))?;
+    for (file, size) in &sizes.files {
+        ui.note([format!("{size:8}  ").as_bytes(), file, b"\n"].concat())?;
+    }
+    Ok(())
+}
+
+/// Says what is heard while a bundle is applied.
+pub(crate) fn print_news(context: &mut Context, news: News<'_>) -> Result<(), Abort> {
+    match news {
+        News::Stream(StreamNews::File { kind, name, len }) => {
+            let kind = kind
+                .map(|letter| format!("[{letter}] "))
+                .unwrap_or_default();
+            let (before, after) = (format!("adding {kind}"), format!(" ({len} bytes)\n"));
+            context
+                .ui
+                .debug([before.as_bytes(), name, after.as_bytes()].concat())
+        }
+        News::Stream(StreamNews::Load(load)) => {
+            context.ui.transfer_began = Some(Instant::now());
+            let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
+            context
+                .ui
+                .status(format!("{files} files to transfer, {bytes} of data\n"))
+        }
+        News::Loaded(load) => {
+            // What the files require may not be what was required before.
+            context.repo.reopen();
+            let began = context
+                .ui
+                .transfer_began
+                .take()
+                .unwrap_or_else(Instant::now);
+            let seconds = began.elapsed().as_secs_f64().max(SHORTEST);
+            let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
+            let rate = shown_bytes(load.bytes as f64 / seconds);
+            context.ui.status(format!(
+                "stream-cloned {files} files / {bytes} in {seconds:.1} seconds ({rate}/sec)\n"
+            ))
+        }
+        News::Step(step) => context.ui.status(format!("{step}\n")),
+        News::Debug(words) if context.ui.verbosity.debug => context.ui.write(words),
+        News::Debug(_) => Ok(()),
+        News::Remote(words) => print_remote(context, words),
+        News::Bookmark(bookmark) => print_bookmark(context, bookmark),
+    }
+}
+
+/// Says what becomes of a bookmark of the other side.
+pub(crate) fn print_bookmark(
+    context: &mut Context,
+    bookmark: &PulledBookmark,
+) -> Result<(), Abort> {
+    let name = &bookmark.name[..];
+    match &bookmark.moves {
+        BookmarkMove::Added => context
+            .ui
+            .status([b"adding remote bookmark ", name, b"\n"].concat()),
+        BookmarkMove::Updated => context
+            .ui
+            .status([b"updating bookmark ", name, b"\n"].concat()),
+        BookmarkMove::Imported => context
+            .ui
+            .status([b"importing bookmark ", name, b"\n"].concat()),
+        BookmarkMove::Diverged(other) => {
+            let words = [b"divergent bookmark ", name, b" stored as ", other, b"\n"];
+            context.ui.warn(words.concat())
+        }
+    }
+}
+
+/// Says what the other side says.
+pub(crate) fn print_remote(context: &mut Context, words: &[u8]) -> Result<(), Abort> {
+    for line in words.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        context.ui.status([b"remote: ", line, b"\n"].concat())?;
+    }
+    Ok(())
+}
+
+/// Says what has come.
+pub(crate) fn print_arrival(context: &mut Context, arrival: &Arrival) -> Result<(), Abort> {
+    print_stored(context, arrival)?;
+    let report = &arrival.report;
+    print_new(context, report)?;
+    if report.published > 0 {
+        let published = report.published;
+        context
+            .ui
+            .status(format!("{published} local changesets published\n"))?;
+    }
+    Ok(())
+}
+
+/// Says what was stored, without which changesets these are: who sends them knows.
+pub(crate) fn print_stored(context: &mut Context, arrival: &Arrival) -> Result<(), Abort> {
+    context.repo.refresh();
+    let report = &arrival.report;
+    if context.ui.verbosity.debug && !report.new.is_empty() {
+        context.ui.write("updating the branch cache\n")?;
+    }
+    if let Some(line) = varve_exchange::apply::added(report) {
+        context.ui.status(line)?;
+    }
+    if report.markers > 0 {
+        let markers = report.markers;
+        context
+            .ui
+            .status(format!("{markers} new obsolescence markers\n"))?;
+    }
+    for changed in arrival.before.changes_since(&context.repo.repository()?)? {
+        match changed {
+            Changed::Obsoleted(_) => context.ui.status(changed.to_string())?,
+            Changed::Unstable { .. } => context.ui.warn(changed.to_string())?,
+        }
+    }
+    Ok(())
+}
+
+fn print_new(context: &mut Context, report: &ReceiveReport) -> Result<(), Abort> {
+    if report.new.is_empty() {
+        return Ok(());
+    }
+    let view = context.repo.repository()?.view_for(ViewFilter::Visible)?;
+    let new = report.new.clone().map(Rev);
+    let seen: Vec<Rev> = new.filter(|rev| view.is_visible(*rev)).collect();
+    let hidden = report.new.len() - seen.len();
+    if let (Some(first), Some(last)) = (seen.first(), seen.last()) {
+        let short = |rev: &Rev| view.changelog().node(*rev).to_string()[..SHORT].to_owned();
+        let range = match first == last {
+            true => short(first),
+            false => format!("{}:{}", short(first), short(last)),
         };
-        let mut tell = |news: News<'_>| {
-            let is_told = !silent || debug || !matches!(news, News::Bookmark(_));
-            if is_told && told.is_ok() {
-                told = self.tell_news(news);
-            }
+        let count = |name: &str| {
+            let phases = seen.iter().map(|rev| view.phases().of(*rev).name());
+            let count = phases.filter(|phase| *phase == name).count();
+            (count > 0).then(|| format!("{count} {name}s"))
         };
-        let unbundle = Unbundle {
-            repository: &repository,
-            write,
-            source,
-            url,
-            takes_markers,
-            checks_all: false,
-            only_history: false,
-            downloads,
-            progress: progress.as_ref(),
-            stop: &stop,
-            debug,
-            tell: &mut tell,
-            pushed,
-            pulled,
+        let phases: Vec<String> = ["draft", "secret"].into_iter().filter_map(count).collect();
+        let phases = match phases.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", phases.join(", ")),
         };
-        let applied = unbundle.apply(lock, bundle);
-        self.progress = progress;
-        told?;
-        Ok(applied.map(|(report, lock)| (Arrival { report, before }, lock)))
+        context
+            .ui
+            .status(format!("new changesets {range}{phases}\n"))?;
     }
+    match hidden {
+        0 => Ok(()),
+        hidden if seen.is_empty() => context
+            .ui
+            .status(format!("{hidden} new changesets obsolete on arrival\n")),
+        hidden => context
+            .ui
+            .status(format!("({hidden} other changesets obsolete on arrival)\n")),
+    }
+}
 
-    /// Takes the files of a store out of a packed bundle, under the store's lock, which comes back.
-    pub(crate) fn apply_packed(
-        &mut self,
-        lock: Lock,
-        packed: Packed<'_>,
-        failed: impl FnOnce(ExchangeError) -> Abort,
-    ) -> Result<Lock, Abort> {
-        let repository = self.repository()?;
-        let stop = self.stop.clone();
-        let mut told = Ok(());
-        let mut tell = |news: StreamNews<'_>| {
-            if told.is_ok() {
-                told = self.tell_news(News::Stream(news));
-            }
-        };
-        let arrival = StreamArrival {
-            repository: &repository,
-            stop: &stop,
-            tell: &mut tell,
-        };
-        let (load, lock) = arrival.packed(lock, packed).map_err(failed)?;
-        told?;
-        self.tell_news(News::Loaded(load))?;
-        Ok(lock)
-    }
-
-    /// Says with `--verbose` how large the sections of a bundle are.
-    pub(crate) fn note_sizes(&mut self, sizes: &SectionSizes) -> Result<(), Abort> {
-        self.note("uncompressed size of bundle content:\n")?;
-        self.note(format!("{:8} (changelog)\n", sizes.changesets))?;
-        self.note(format!("{:8} (manifests)\n", sizes.manifests))?;
-        for (file, size) in &sizes.files {
-            self.note([format!("{size:8}  ").as_bytes(), file, b"\n"].concat())?;
+/// Advises what to do with what has come, when there are `more` heads than before.
+pub(crate) fn advise_after_arrival(context: &mut Context, more: i64) -> Result<(), Abort> {
+    let repository = context.repo.repository()?;
+    let view = context.repo.view()?;
+    // As many as there were changed, or came.
+    let moved = if more < 0 { more - 1 } else { more + 1 };
+    let advice = if moved > 1 {
+        let branch = varve_workdir::branch(&repository)?;
+        let branches = view.branchmap()?;
+        let heads = branches.get(&branch).map_or(0, |heads| {
+            let open = heads.heads.iter();
+            open.filter(|head| !heads.closed.contains(head)).count()
+        });
+        match heads as i64 {
+            heads if heads == moved => "(run 'hg heads' to see heads, 'hg merge' to merge)\n",
+            2.. => "(run 'hg heads .' to see heads, 'hg merge' to merge)\n",
+            _ => "(run 'hg heads' to see heads)\n",
         }
-        Ok(())
-    }
-
-    /// Says what is heard while a bundle is applied.
-    pub(crate) fn tell_news(&mut self, news: News<'_>) -> Result<(), Abort> {
-        match news {
-            News::Stream(StreamNews::File { kind, name, len }) => {
-                let kind = kind
-                    .map(|letter| format!("[{letter}] "))
-                    .unwrap_or_default();
-                let (before, after) = (format!("adding {kind}"), format!(" ({len} bytes)\n"));
-                self.debug([before.as_bytes(), name, after.as_bytes()].concat())
-            }
-            News::Stream(StreamNews::Load(load)) => {
-                self.load_began = Some(Instant::now());
-                let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
-                self.status(format!("{files} files to transfer, {bytes} of data\n"))
-            }
-            News::Loaded(load) => {
-                // What the files require may not be what was required before.
-                self.reopen();
-                let began = self.load_began.take().unwrap_or_else(Instant::now);
-                let seconds = began.elapsed().as_secs_f64().max(SHORTEST);
-                let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
-                let rate = shown_bytes(load.bytes as f64 / seconds);
-                self.status(format!(
-                    "stream-cloned {files} files / {bytes} in {seconds:.1} seconds ({rate}/sec)\n"
-                ))
-            }
-            News::Step(step) => self.status(format!("{step}\n")),
-            News::Debug(words) if self.verbosity.debug => self.write(words),
-            News::Debug(_) => Ok(()),
-            News::Remote(words) => self.tell_remote(words),
-            News::Bookmark(bookmark) => self.tell_bookmark(bookmark),
-        }
-    }
-
-    /// Says what becomes of a bookmark of the other side.
-    pub(crate) fn tell_bookmark(&mut self, bookmark: &PulledBookmark) -> Result<(), Abort> {
-        let name = &bookmark.name[..];
-        match &bookmark.moves {
-            BookmarkMove::Added => self.status([b"adding remote bookmark ", name, b"\n"].concat()),
-            BookmarkMove::Updated => self.status([b"updating bookmark ", name, b"\n"].concat()),
-            BookmarkMove::Imported => self.status([b"importing bookmark ", name, b"\n"].concat()),
-            BookmarkMove::Diverged(other) => {
-                let words = [b"divergent bookmark ", name, b" stored as ", other, b"\n"];
-                self.warn(words.concat())
-            }
-        }
-    }
-
-    /// Says what the other side says.
-    pub(crate) fn tell_remote(&mut self, words: &[u8]) -> Result<(), Abort> {
-        for line in words.split_inclusive(|byte| *byte == b'\n') {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            self.status([b"remote: ", line, b"\n"].concat())?;
-        }
-        Ok(())
-    }
-
-    /// Says what has come.
-    pub(crate) fn tell_arrived(&mut self, arrival: &Arrival) -> Result<(), Abort> {
-        self.tell_stored(arrival)?;
-        let report = &arrival.report;
-        self.tell_new(report)?;
-        if report.published > 0 {
-            let published = report.published;
-            self.status(format!("{published} local changesets published\n"))?;
-        }
-        Ok(())
-    }
-
-    /// Says what was stored, without which changesets these are: who sends them knows.
-    pub(crate) fn tell_stored(&mut self, arrival: &Arrival) -> Result<(), Abort> {
-        self.forget_view();
-        let report = &arrival.report;
-        if self.verbosity.debug && !report.new.is_empty() {
-            self.write("updating the branch cache\n")?;
-        }
-        if let Some(line) = varve_exchange::apply::added(report) {
-            self.status(line)?;
-        }
-        if report.markers > 0 {
-            let markers = report.markers;
-            self.status(format!("{markers} new obsolescence markers\n"))?;
-        }
-        for changed in arrival.before.changes_since(&self.repository()?)? {
-            match changed {
-                Changed::Obsoleted(_) => self.status(changed.to_string())?,
-                Changed::Unstable { .. } => self.warn(changed.to_string())?,
-            }
-        }
-        Ok(())
-    }
-
-    fn tell_new(&mut self, report: &ReceiveReport) -> Result<(), Abort> {
-        if report.new.is_empty() {
-            return Ok(());
-        }
-        let view = self.repository()?.view_for(ViewFilter::Visible)?;
-        let new = report.new.clone().map(Rev);
-        let seen: Vec<Rev> = new.filter(|rev| view.is_visible(*rev)).collect();
-        let hidden = report.new.len() - seen.len();
-        if let (Some(first), Some(last)) = (seen.first(), seen.last()) {
-            let short = |rev: &Rev| view.changelog().node(*rev).to_string()[..SHORT].to_owned();
-            let range = match first == last {
-                true => short(first),
-                false => format!("{}:{}", short(first), short(last)),
-            };
-            let count = |name: &str| {
-                let phases = seen.iter().map(|rev| view.phases().of(*rev).name());
-                let count = phases.filter(|phase| *phase == name).count();
-                (count > 0).then(|| format!("{count} {name}s"))
-            };
-            let phases: Vec<String> = ["draft", "secret"].into_iter().filter_map(count).collect();
-            let phases = match phases.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", phases.join(", ")),
-            };
-            self.status(format!("new changesets {range}{phases}\n"))?;
-        }
-        match hidden {
-            0 => Ok(()),
-            hidden if seen.is_empty() => {
-                self.status(format!("{hidden} new changesets obsolete on arrival\n"))
-            }
-            hidden => self.status(format!("({hidden} other changesets obsolete on arrival)\n")),
-        }
-    }
-
-    /// Advises what to do with what has come, when there are `more` heads than before.
-    pub(crate) fn advise_after_arrival(&mut self, more: i64) -> Result<(), Abort> {
-        let repository = self.repository()?;
-        let view = self.view()?;
-        // As many as there were changed, or came.
-        let moved = if more < 0 { more - 1 } else { more + 1 };
-        let advice = if moved > 1 {
-            let branch = varve_workdir::branch(&repository)?;
-            let branches = view.branchmap()?;
-            let heads = branches.get(&branch).map_or(0, |heads| {
-                let open = heads.heads.iter();
-                open.filter(|head| !heads.closed.contains(head)).count()
-            });
-            match heads as i64 {
-                heads if heads == moved => "(run 'hg heads' to see heads, 'hg merge' to merge)\n",
-                2.. => "(run 'hg heads .' to see heads, 'hg merge' to merge)\n",
-                _ => "(run 'hg heads' to see heads)\n",
-            }
-        } else {
-            "(run 'hg update' to get a working copy)\n"
-        };
-        self.status(advice)
-    }
+    } else {
+        "(run 'hg update' to get a working copy)\n"
+    };
+    context.ui.status(advice)
 }

@@ -1,6 +1,6 @@
 //! What another repository lacks.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::remote::Source;
 use crate::ui::Abort;
 use std::collections::HashSet;
@@ -25,14 +25,14 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Finds out what of `heads`, and of what they build on, a peer lacks.
     pub(crate) fn find(
-        session: &mut Session,
+        context: &mut Context,
         remote: &mut Remote,
         heads: &[Rev],
         force: bool,
     ) -> Result<Outgoing, Abort> {
-        let view = session.view()?;
+        let view = context.repo.view()?;
         let discovery = Discovery::begin(&view, remote, None)?;
-        session.status("searching for changes\n")?;
+        context.ui.status("searching for changes\n")?;
         let found = discovery.finish(remote)?;
         let changelog = view.changelog();
         let common: Vec<Rev> = found
@@ -42,16 +42,16 @@ impl Outgoing {
             .collect();
         if !found.remote_heads.iter().all(Node::is_null) {
             if !found.incoming {
-                session.debug("all remote heads known locally\n")?;
+                context.ui.debug("all remote heads known locally\n")?;
             } else if view.heads().iter().all(|head| common.contains(head)) {
-                session.note("all local changesets known remotely\n")?;
+                context.ui.note("all local changesets known remotely\n")?;
             }
         }
         if found.is_unrelated(changelog.len()) {
             if !force {
                 return Err(ExchangeError::Unrelated.into());
             }
-            session.warn("warning: repository is unrelated\n")?;
+            context.ui.warn("warning: repository is unrelated\n")?;
         }
         let is_secret = |rev: &Rev| view.phases().of(*rev) == Phase::Secret;
         let mut missing = missing_of(&view, heads, &common);
@@ -75,7 +75,7 @@ impl Outgoing {
 
 /// What `--rev`, `--branch` and the address of a destination name; `None` if they name nothing.
 pub(crate) fn asked_for(
-    session: &mut Session,
+    context: &mut Context,
     view: &RepoView,
     (specs, branches): (&[&[u8]], &[&[u8]]),
     source: &Source,
@@ -83,7 +83,7 @@ pub(crate) fn asked_for(
     if specs.is_empty() && branches.is_empty() && source.branch.is_none() {
         return Ok(None);
     }
-    let mut heads = session.revisions(specs)?;
+    let mut heads = context.repo.revisions(&mut context.ui, specs)?;
     for branch in branches {
         let found = view.branchmap()?.get(*branch);
         let unknown = || {
@@ -93,7 +93,7 @@ pub(crate) fn asked_for(
         heads.extend(&found.ok_or_else(unknown)?.heads);
     }
     if let Some(branch) = &source.branch {
-        heads.extend(branch_heads(session, view, branch)?);
+        heads.extend(branch_heads(context, view, branch)?);
     }
     Ok(Some(heads))
 }
@@ -140,19 +140,23 @@ pub(crate) fn descendants_among(view: &RepoView, revs: &[Rev], roots: &[Rev]) ->
 
 /// What stands behind `#` in an address: the heads of a branch, or a changeset.
 pub(crate) fn branch_heads(
-    session: &mut Session,
+    context: &mut Context,
     view: &RepoView,
     name: &[u8],
 ) -> Result<Vec<Rev>, Abort> {
     if let Some(branch) = view.branchmap()?.get(name) {
         return Ok(branch.heads.clone());
     }
-    Ok(session.revision(Some(name))?.into_iter().collect())
+    Ok(context
+        .repo
+        .revision(&mut context.ui, Some(name))?
+        .into_iter()
+        .collect())
 }
 
 /// `no changes found`, with what stayed here because it is secret.
-pub(crate) fn tell_nothing(session: &mut Session, secret: usize) -> Result<u8, Abort> {
-    session.status(match secret {
+pub(crate) fn tell_nothing(context: &mut Context, secret: usize) -> Result<u8, Abort> {
+    context.ui.status(match secret {
         0 => "no changes found\n".to_owned(),
         secret => format!("no changes found (ignored {secret} secret changesets)\n"),
     })?;

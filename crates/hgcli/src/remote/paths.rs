@@ -1,6 +1,6 @@
 //! Other repositories by name: the section `[paths]`.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::{Abort, environment};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -24,16 +24,16 @@ const OPTIONS: &[&str] = &["bookmarks.mode", "multi-urls", "pushrev", "pushurl"]
 const BOOKMARK_MODES: &[&[u8]] = &[b"default", b"mirror", b"ignore"];
 
 /// All names, sorted.
-pub(crate) fn paths(session: &mut Session) -> Result<Vec<RemotePath>, Abort> {
-    let config = session.config.clone();
+pub(crate) fn paths(context: &mut Context) -> Result<Vec<RemotePath>, Abort> {
+    let config = context.config.values();
     let items = config.section("paths");
     let mut paths = Vec::new();
     for item in items {
         if item.key.contains(&b':') || item.value.is_empty() {
             continue;
         }
-        let options = options(session, items, &item.key)?;
-        for url in urls(session, item, &options) {
+        let options = options(context, items, &item.key)?;
+        for url in urls(context, item, &options) {
             paths.push(RemotePath {
                 name: item.key.clone(),
                 url,
@@ -51,7 +51,7 @@ pub(crate) fn paths(session: &mut Session) -> Result<Vec<RemotePath>, Abort> {
 
 /// Options of one name; those of `*` are of all names.
 fn options(
-    session: &mut Session,
+    context: &mut Context,
     items: &[Item],
     name: &[u8],
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Abort> {
@@ -71,11 +71,11 @@ fn options(
         );
         if *option == "pushurl" && !is_url(&value) {
             let words = format!("(paths.{shown_name}:pushurl not a URL; ignoring: \"{shown}\")\n");
-            session.warn(words)?;
+            context.ui.warn(words)?;
         } else if *option == "bookmarks.mode" && !BOOKMARK_MODES.contains(&value.as_slice()) {
             let words =
                 format!("(paths.{shown_name}:bookmarks.mode has unknown value: \"{shown}\")\n");
-            session.warn(words)?;
+            context.ui.warn(words)?;
             options.push((*option, value));
         } else {
             options.push((*option, value));
@@ -84,7 +84,7 @@ fn options(
     Ok(options)
 }
 
-fn urls(session: &Session, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
+fn urls(context: &Context, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
     let several = options
         .iter()
         .any(|(option, value)| *option == "multi-urls" && boolean(value) == Some(true));
@@ -93,20 +93,20 @@ fn urls(session: &Session, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<
     } else {
         vec![item.value.clone()]
     };
-    let base = base(session, item);
+    let base = base(context, item);
     written.iter().map(|url| absolute(url, &base)).collect()
 }
 
 /// The folder that relative paths are meant from: the repository's for its own file, the user's
 /// for his, the current one for an argument.
-fn base(session: &Session, item: &Item) -> PathBuf {
-    let root = session.place().root();
+fn base(context: &Context, item: &Item) -> PathBuf {
+    let root = context.repo.location().root();
     match (&item.source, root) {
         (Source::Line(file, _), Some(root)) if file.starts_with(root.join(".hg")) => {
             root.to_owned()
         }
         (Source::Line(..), _) => environment::Environment.expand(b"~"),
-        (Source::Named(_), _) => session.cwd.clone(),
+        (Source::Named(_), _) => context.repo.cwd.clone(),
     }
 }
 

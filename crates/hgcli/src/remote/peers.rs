@@ -1,6 +1,6 @@
 //! Other repositories: by name, path or URL, and the way to them.
 
-use crate::context::{Session, disk, place::Place};
+use crate::context::{Context, RepoLocation, disk};
 use crate::remote::paths::RemotePath;
 use crate::remote::{paths, servers};
 use crate::ui::Abort;
@@ -35,7 +35,7 @@ const OTHERS: [&[u8]; 2] = [b"union:", b"static-http://"];
 const SSH: &[u8] = b"ssh://";
 
 /// Another repository on this machine.
-pub(crate) struct Neighbour {
+pub(crate) struct LocalRepository {
     /// It.
     pub(crate) repository: Repository,
     /// Whether it is a bundle, laid over another repository.
@@ -84,13 +84,13 @@ impl Source {
     }
 
     /// Whether it is a bundle.
-    pub(crate) fn is_bundle(&self, session: &Session) -> bool {
+    pub(crate) fn is_bundle(&self, context: &Context) -> bool {
         let is_known = OTHERS.iter().any(|scheme| self.url.starts_with(scheme));
         !self.is_elsewhere()
             && !is_known
             && matches!(
-                Place::find(Some(&self.url), &session.cwd, None),
-                Place::Bundle(_)
+                RepoLocation::find(Some(&self.url), &context.repo.cwd, None),
+                RepoLocation::Bundle(_)
             )
     }
 
@@ -132,306 +132,312 @@ impl Source {
     }
 }
 
-impl Session {
-    /// What a name, path or URL stands for; a name may stand for several.
-    pub(crate) fn sources(&mut self, typed: &[u8]) -> Result<Vec<Source>, Abort> {
-        let known = paths::paths(self)?;
-        let named = known.iter().filter(|path| path.name == typed);
-        let found: Vec<Source> = named
-            .map(|path| Source::of(&path.url, Some(typed)))
-            .collect();
-        if !found.is_empty() {
-            return Ok(found);
-        }
-        let mut source = Source::of(typed, None);
-        let same = known.iter().find(|path| path.url == source.url);
-        source.name = same.map(|path| path.name.clone());
-        Ok(vec![source])
+/// What a name, path or URL stands for; a name may stand for several.
+pub(crate) fn sources(context: &mut Context, typed: &[u8]) -> Result<Vec<Source>, Abort> {
+    let known = paths::paths(context)?;
+    let named = known.iter().filter(|path| path.name == typed);
+    let found: Vec<Source> = named
+        .map(|path| Source::of(&path.url, Some(typed)))
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
     }
+    let mut source = Source::of(typed, None);
+    let same = known.iter().find(|path| path.url == source.url);
+    source.name = same.map(|path| path.name.clone());
+    Ok(vec![source])
+}
 
-    /// The repositories that `names` mean to those who push, each a name of the configuration, a
-    /// path, or a URL; where there are none, the one that `push` would mean.
-    pub(crate) fn destinations(&mut self, names: &[Vec<u8>]) -> Result<Vec<Source>, Abort> {
-        let known = paths::paths(self)?;
-        let named = |name: &[u8]| -> Vec<Source> {
-            let paths = known.iter().filter(|path| path.name == name);
-            paths.map(Source::to_push).collect()
-        };
-        let mut found = Vec::new();
-        for name in names {
-            match named(name) {
-                paths if paths.is_empty() => found.push(self.typed_destination(name)?),
-                paths => found.extend(paths),
-            }
-        }
-        if names.is_empty() {
-            let usual = ["default-push", "default"].map(|name| named(name.as_bytes()));
-            let mut usual = usual.into_iter().filter(|paths| !paths.is_empty());
-            found = usual.next().unwrap_or_default();
-        }
-        match found.is_empty() {
-            true => Err(Abort::Unconfigured {
-                message: "default repository not configured!",
-                hint: "see 'hg help config.paths'",
-            }),
-            false => Ok(found),
+/// The repositories that `names` mean to those who push, each a name of the configuration, a
+/// path, or a URL; where there are none, the one that `push` would mean.
+pub(crate) fn destinations(context: &mut Context, names: &[Vec<u8>]) -> Result<Vec<Source>, Abort> {
+    let known = paths::paths(context)?;
+    let named = |name: &[u8]| -> Vec<Source> {
+        let paths = known.iter().filter(|path| path.name == name);
+        paths.map(Source::to_push).collect()
+    };
+    let mut found = Vec::new();
+    for name in names {
+        match named(name) {
+            paths if paths.is_empty() => found.push(typed_destination(context, name)?),
+            paths => found.extend(paths),
         }
     }
+    if names.is_empty() {
+        let usual = ["default-push", "default"].map(|name| named(name.as_bytes()));
+        let mut usual = usual.into_iter().filter(|paths| !paths.is_empty());
+        found = usual.next().unwrap_or_default();
+    }
+    match found.is_empty() {
+        true => Err(Abort::Unconfigured {
+            message: "default repository not configured!",
+            hint: "see 'hg help config.paths'",
+        }),
+        false => Ok(found),
+    }
+}
 
-    fn typed_destination(&self, typed: &[u8]) -> Result<Source, Abort> {
-        let source = Source::of(typed, None);
-        let is_there = source.path().is_none_or(|path| {
-            let folder = self.cwd.join(Path::new(OsStr::from_bytes(path)));
-            !path.is_empty() && folder.join(".hg").is_dir()
-        });
-        match is_there {
-            true => Ok(source),
-            false => {
-                let shown = String::from_utf8_lossy(&source.url).into_owned();
-                Err(Abort::new(format!("repository {shown} does not exist")))
-            }
+fn typed_destination(context: &Context, typed: &[u8]) -> Result<Source, Abort> {
+    let source = Source::of(typed, None);
+    let is_there = source.path().is_none_or(|path| {
+        let folder = context.repo.cwd.join(Path::new(OsStr::from_bytes(path)));
+        !path.is_empty() && folder.join(".hg").is_dir()
+    });
+    match is_there {
+        true => Ok(source),
+        false => {
+            let shown = String::from_utf8_lossy(&source.url).into_owned();
+            Err(Abort::new(format!("repository {shown} does not exist")))
         }
     }
+}
 
-    /// Asks another repository what it can do.
-    pub(crate) fn connect(&mut self, source: &Source) -> Result<Remote, Abort> {
-        let mut remote = match source.is_http() {
-            true => self.connect_over_http(source)?,
-            false if source.is_ssh() => Remote::connect(Box::new(self.over_ssh(source)?))?,
-            false => Remote::connect(Box::new(self.on_this_machine(source)?))?,
-        };
-        if source.url.starts_with(b"https://") && self.insecure {
-            let host = String::from_utf8_lossy(&source.url).into_owned();
-            self.warn(format!(
-                "warning: connection security to {} is disabled per current settings; \
-                 communication is susceptible to eavesdropping and tampering\n",
-                servers::host_of(&host)
-            ))?;
-        }
-        self.listen_to(&mut remote);
-        Ok(remote)
-    }
-
-    fn connect_over_http(&mut self, source: &Source) -> Result<Remote, Abort> {
-        if self.verbosity.debug {
-            let words = [
-                b"using ",
-                &source.shown()[..],
-                b"\nsending capabilities command\n",
-            ];
-            self.write(words.concat())?;
-        }
-        let peer = self.over_http(source)?;
-        let mut traffic = vec![peer.traffic()];
-        let remote = match Remote::connect(Box::new(peer)) {
-            Err(ExchangeError::LoginNeeded { url, realm }) => {
-                let login = self.ask_login(source, (url, &realm))?;
-                let mut peer = self.over_http(source)?;
-                peer.log_in(login);
-                traffic.push(peer.traffic());
-                Remote::connect(Box::new(peer))?
-            }
-            connected => connected?,
-        };
-        self.traffic = traffic;
-        Ok(remote)
-    }
-
-    /// Asks for name and password, if anybody is there.
-    pub(crate) fn ask_login(
-        &mut self,
-        source: &Source,
-        (url, realm): (String, &str),
-    ) -> Result<Login, Abort> {
-        let realm = realm.to_owned();
-        if !self.is_interactive()? {
-            return Err(ExchangeError::LoginNeeded { url, realm }.into());
-        }
-        let known = self
-            .over_http(source)?
-            .login()
-            .map(|login| login.user.clone());
-        self.write(format!(
-            "http authorization required for {url}\nrealm: {realm}\n"
+/// Asks another repository what it can do.
+pub(crate) fn connect(context: &mut Context, source: &Source) -> Result<Remote, Abort> {
+    let mut remote = match source.is_http() {
+        true => connect_over_http(context, source)?,
+        false if source.is_ssh() => Remote::connect(Box::new(over_ssh(context, source)?))?,
+        false => Remote::connect(Box::new(local_peer(context, source)?))?,
+    };
+    if source.url.starts_with(b"https://") && context.config.accepts_any_certificate {
+        let host = String::from_utf8_lossy(&source.url).into_owned();
+        context.ui.warn(format!(
+            "warning: connection security to {} is disabled per current settings; \
+             communication is susceptible to eavesdropping and tampering\n",
+            servers::host_of(&host)
         ))?;
-        let user = match known {
-            Some(user) => {
-                self.write(format!("user: {user}\n"))?;
-                user
-            }
-            None => String::from_utf8_lossy(&self.ask("user:")?.unwrap_or_default()).into_owned(),
+    }
+    context.ui.trace(&mut remote);
+    Ok(remote)
+}
+
+fn connect_over_http(context: &mut Context, source: &Source) -> Result<Remote, Abort> {
+    if context.ui.verbosity.debug {
+        let words = [
+            b"using ",
+            &source.shown()[..],
+            b"\nsending capabilities command\n",
+        ];
+        context.ui.write(words.concat())?;
+    }
+    let peer = over_http(context, source)?;
+    let mut traffic = vec![peer.traffic()];
+    let remote = match Remote::connect(Box::new(peer)) {
+        Err(ExchangeError::LoginNeeded { url, realm }) => {
+            let login = prompt_login(context, source, (url, &realm))?;
+            let mut peer = over_http(context, source)?;
+            peer.log_in(login);
+            traffic.push(peer.traffic());
+            Remote::connect(Box::new(peer))?
+        }
+        connected => connected?,
+    };
+    context.ui.traffic = traffic;
+    Ok(remote)
+}
+
+/// Asks for name and password, if anybody is there.
+pub(crate) fn prompt_login(
+    context: &mut Context,
+    source: &Source,
+    (url, realm): (String, &str),
+) -> Result<Login, Abort> {
+    let realm = realm.to_owned();
+    if !context.ui.is_interactive()? {
+        return Err(ExchangeError::LoginNeeded { url, realm }.into());
+    }
+    let known = over_http(context, source)?
+        .login()
+        .map(|login| login.user.clone());
+    context.ui.write(format!(
+        "http authorization required for {url}\nrealm: {realm}\n"
+    ))?;
+    let user = match known {
+        Some(user) => {
+            context.ui.write(format!("user: {user}\n"))?;
+            user
+        }
+        None => {
+            String::from_utf8_lossy(&context.ui.prompt("user:")?.unwrap_or_default()).into_owned()
+        }
+    };
+    let password = context.ui.prompt_password()?;
+    Ok(Login {
+        user,
+        password: Some(password),
+    })
+}
+
+/// Has the program at the other end of ssh make a repository; what that says is shown as it is.
+pub(crate) fn create_over_ssh(context: &mut Context, target: &Source) -> Result<(), Abort> {
+    context.ui.out.flush()?;
+    let [ssh, there] = ssh_programs(context);
+    let url = String::from_utf8_lossy(&target.url);
+    Ok(SshPeer::create(&url, (&ssh, &there))?)
+}
+
+/// How to get to another machine, and what to start there.
+fn ssh_programs(context: &Context) -> [String; 2] {
+    [("ssh", "ssh"), ("remotecmd", "hg")].map(|(key, usual)| {
+        let text = context.config.text("ui", key);
+        text.unwrap_or_else(|| usual.to_owned())
+    })
+}
+
+/// Words of the other side are shown as soon as they are said.
+fn over_ssh(context: &mut Context, source: &Source) -> Result<SshPeer, Abort> {
+    context.ui.out.flush()?;
+    context.ui.unbuffered = true;
+    let quiet = context.ui.verbosity.quiet;
+    let listener = move |line: &[u8]| {
+        if !quiet {
+            // Nothing is left to do if the standard output is gone.
+            let _ = io::stdout().write_all(&[b"remote: ", line, b"\n"].concat());
+        }
+    };
+    let [ssh, there] = ssh_programs(context);
+    let url = String::from_utf8_lossy(&source.url);
+    let debugs = context.ui.verbosity.debug;
+    let mut debug = |words: &[u8]| {
+        if debugs {
+            let _ = io::stdout().write_all(words);
+        }
+    };
+    let programs = (&ssh[..], &there[..]);
+    let connected = SshPeer::connect(&url, programs, Box::new(listener), &mut debug);
+    if let Err(ExchangeError::NoSuitableResponse { said }) = &connected {
+        for line in said {
+            context.ui.warn([b"remote: ", &line[..], b"\n"].concat())?;
+        }
+    }
+    Ok(connected?)
+}
+
+/// A way to a URL of http or https, with what the configuration says about it.
+pub(crate) fn over_http(context: &mut Context, source: &Source) -> Result<HttpPeer, Abort> {
+    let url = String::from_utf8_lossy(&source.url).into_owned();
+    let mut peer = HttpPeer::new(
+        &url,
+        &servers::http_options(&context.config, &context.repo.cwd, &url)?,
+    )?;
+    let complete = |login: &&Login| login.password.is_some();
+    if peer.login().filter(complete).is_none() {
+        let user = peer.login().map(|login| login.user.clone());
+        if let Some(login) = configured_login(context, &url, user.as_deref()) {
+            peer.log_in(login);
+        }
+    }
+    Ok(peer)
+}
+
+/// The entry of `[auth]` whose prefix is the longest that fits.
+fn configured_login(context: &Context, url: &str, user: Option<&str>) -> Option<Login> {
+    let (scheme, rest) = url.split_once("://")?;
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    let mut best: Option<(usize, Login)> = None;
+    for item in context.config.section("auth") {
+        let key = String::from_utf8_lossy(&item.key).into_owned();
+        let Some(name) = key.strip_suffix(".prefix") else {
+            continue;
         };
-        let password = self.ask_password()?;
-        Ok(Login {
-            user,
-            password: Some(password),
-        })
-    }
-
-    /// Has the program at the other end of ssh make a repository; what that says is shown as it is.
-    pub(crate) fn create_over_ssh(&mut self, target: &Source) -> Result<(), Abort> {
-        self.out.flush()?;
-        let [ssh, there] = self.ssh_programs();
-        let url = String::from_utf8_lossy(&target.url);
-        Ok(SshPeer::create(&url, (&ssh, &there))?)
-    }
-
-    /// How to get to another machine, and what to start there.
-    fn ssh_programs(&self) -> [String; 2] {
-        [("ssh", "ssh"), ("remotecmd", "hg")].map(|(key, usual)| {
-            let text = self.config.text("ui", key);
-            text.unwrap_or_else(|| usual.to_owned())
-        })
-    }
-
-    /// Words of the other side are shown as soon as they are said.
-    fn over_ssh(&mut self, source: &Source) -> Result<SshPeer, Abort> {
-        self.out.flush()?;
-        self.hurried = true;
-        let quiet = self.verbosity.quiet;
-        let listener = move |line: &[u8]| {
-            if !quiet {
-                // Nothing is left to do if the standard output is gone.
-                let _ = io::stdout().write_all(&[b"remote: ", line, b"\n"].concat());
-            }
+        let value = |word: &str| context.config.text("auth", &format!("{name}.{word}"));
+        let prefix = String::from_utf8_lossy(&item.value).into_owned();
+        let (schemes, prefix) = match prefix.split_once("://") {
+            Some((scheme, prefix)) => (scheme.to_owned(), prefix.to_owned()),
+            None => (value("schemes").unwrap_or("https".to_owned()), prefix),
         };
-        let [ssh, there] = self.ssh_programs();
-        let url = String::from_utf8_lossy(&source.url);
-        let debugs = self.verbosity.debug;
-        let mut debug = |words: &[u8]| {
-            if debugs {
-                let _ = io::stdout().write_all(words);
-            }
+        let fits = prefix == "*" || rest.starts_with(&prefix);
+        let of_scheme = schemes.split([' ', ',']).any(|known| known == scheme);
+        let named = value("username");
+        let same_user = match (user, &named) {
+            (Some(user), Some(named)) => user == named,
+            _ => true,
         };
-        let programs = (&ssh[..], &there[..]);
-        let connected = SshPeer::connect(&url, programs, Box::new(listener), &mut debug);
-        if let Err(ExchangeError::NoSuitableResponse { said }) = &connected {
-            for line in said {
-                self.warn([b"remote: ", &line[..], b"\n"].concat())?;
-            }
+        let longer = best.as_ref().is_none_or(|(len, _)| prefix.len() > *len);
+        if !fits || !of_scheme || !same_user || !longer {
+            continue;
         }
-        Ok(connected?)
-    }
-
-    /// A way to a URL of http or https, with what the configuration says about it.
-    pub(crate) fn over_http(&mut self, source: &Source) -> Result<HttpPeer, Abort> {
-        let url = String::from_utf8_lossy(&source.url).into_owned();
-        let mut peer = HttpPeer::new(&url, &self.http_options(&url)?)?;
-        let complete = |login: &&Login| login.password.is_some();
-        if peer.login().filter(complete).is_none() {
-            let user = peer.login().map(|login| login.user.clone());
-            if let Some(login) = self.configured_login(&url, user.as_deref()) {
-                peer.log_in(login);
-            }
+        if let Some(user) = named.or_else(|| user.map(str::to_owned)) {
+            let password = value("password");
+            best = Some((prefix.len(), Login { user, password }));
         }
-        Ok(peer)
     }
+    best.map(|(_, login)| login)
+}
 
-    /// The entry of `[auth]` whose prefix is the longest that fits.
-    fn configured_login(&self, url: &str, user: Option<&str>) -> Option<Login> {
-        let (scheme, rest) = url.split_once("://")?;
-        let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
-        let mut best: Option<(usize, Login)> = None;
-        for item in self.config.section("auth") {
-            let key = String::from_utf8_lossy(&item.key).into_owned();
-            let Some(name) = key.strip_suffix(".prefix") else {
-                continue;
-            };
-            let value = |word: &str| self.config.text("auth", &format!("{name}.{word}"));
-            let prefix = String::from_utf8_lossy(&item.value).into_owned();
-            let (schemes, prefix) = match prefix.split_once("://") {
-                Some((scheme, prefix)) => (scheme.to_owned(), prefix.to_owned()),
-                None => (value("schemes").unwrap_or("https".to_owned()), prefix),
-            };
-            let fits = prefix == "*" || rest.starts_with(&prefix);
-            let of_scheme = schemes.split([' ', ',']).any(|known| known == scheme);
-            let named = value("username");
-            let same_user = match (user, &named) {
-                (Some(user), Some(named)) => user == named,
-                _ => true,
-            };
-            let longer = best.as_ref().is_none_or(|(len, _)| prefix.len() > *len);
-            if !fits || !of_scheme || !same_user || !longer {
-                continue;
-            }
-            if let Some(user) = named.or_else(|| user.map(str::to_owned)) {
-                let password = value("password");
-                best = Some((prefix.len(), Login { user, password }));
-            }
-        }
-        best.map(|(_, login)| login)
-    }
+fn local_peer(context: &mut Context, source: &Source) -> Result<LocalPeer, Abort> {
+    let local = open_local(context, source)?;
+    peer_of(context, &local)
+}
 
-    fn on_this_machine(&mut self, source: &Source) -> Result<LocalPeer, Abort> {
-        let neighbour = self.neighbour(source)?;
-        self.peer_of(&neighbour)
-    }
+/// Asks another repository on this machine, which is also to be looked at.
+pub(crate) fn connect_local(
+    context: &mut Context,
+    source: &Source,
+) -> Result<(Remote, Repository), Abort> {
+    let local = open_local(context, source)?;
+    let peer = peer_of(context, &local)?;
+    let mut remote = Remote::connect(Box::new(peer))?;
+    context.ui.trace(&mut remote);
+    Ok((remote, local.repository))
+}
 
-    /// Asks another repository on this machine, which is also to be looked at.
-    pub(crate) fn connect_neighbour(
-        &mut self,
-        source: &Source,
-    ) -> Result<(Remote, Repository), Abort> {
-        let neighbour = self.neighbour(source)?;
-        let peer = self.peer_of(&neighbour)?;
-        let mut remote = Remote::connect(Box::new(peer))?;
-        self.listen_to(&mut remote);
-        Ok((remote, neighbour.repository))
-    }
-
-    fn peer_of(&mut self, neighbour: &Neighbour) -> Result<LocalPeer, Abort> {
-        let settings = match neighbour.is_bundle {
-            // What comes out of a bundle stays a draft.
-            true => WireSettings {
-                publishing: false,
-                ..WireSettings::default()
-            },
-            false => self.settings_of(neighbour.repository.root())?,
-        };
-        Ok(LocalPeer::new(neighbour.repository.clone(), settings))
-    }
-
-    /// A repository on this machine, or a bundle that is laid over the one that the session is
-    /// about.
-    pub(crate) fn neighbour(&mut self, source: &Source) -> Result<Neighbour, Abort> {
-        Ok(match self.place_of(source)? {
-            Place::Bundle(place) => Neighbour {
-                repository: self.open_bundle_place(&place)?,
-                is_bundle: true,
-            },
-            place => Neighbour {
-                repository: Repository::open(disk(), found(source, &place)?)?,
-                is_bundle: false,
-            },
-        })
-    }
-
-    /// The folder of a repository on this machine.
-    pub(crate) fn root_of(&self, source: &Source) -> Result<PathBuf, Abort> {
-        let place = self.place_of(source)?;
-        if let Place::Bundle(_) = place {
-            return Err(cannot_reach(source));
-        }
-        found(source, &place).map(Path::to_owned)
-    }
-
-    fn place_of(&self, source: &Source) -> Result<Place, Abort> {
-        if OTHERS.iter().any(|scheme| source.url.starts_with(scheme)) {
-            return Err(cannot_reach(source));
-        }
-        let here = self.place().root();
-        Ok(Place::find(Some(&source.url), &self.cwd, here))
-    }
-
-    /// What another repository's own configuration says about what others see of it.
-    fn settings_of(&mut self, root: &Path) -> Result<WireSettings, Abort> {
-        let config = self.layers.with(Some(root))?.config;
-        Ok(WireSettings {
-            publishing: config.boolean("phases", "publish", true)?,
-            takes_markers: Evolution::read(&config).map_err(Abort::Setting)?.exchange,
+fn peer_of(context: &mut Context, local: &LocalRepository) -> Result<LocalPeer, Abort> {
+    let settings = match local.is_bundle {
+        // What comes out of a bundle stays a draft.
+        true => WireSettings {
+            publishing: false,
             ..WireSettings::default()
-        })
+        },
+        false => settings_of(context, local.repository.root())?,
+    };
+    Ok(LocalPeer::new(local.repository.clone(), settings))
+}
+
+/// A repository on this machine, or a bundle that is laid over the one that the context is
+/// about.
+pub(crate) fn open_local(context: &mut Context, source: &Source) -> Result<LocalRepository, Abort> {
+    Ok(match location_of(context, source)? {
+        RepoLocation::Bundle(place) => LocalRepository {
+            repository: context.repo.open_bundle(&place)?,
+            is_bundle: true,
+        },
+        place => LocalRepository {
+            repository: Repository::open(disk(), found(source, &place)?)?,
+            is_bundle: false,
+        },
+    })
+}
+
+/// The folder of a repository on this machine.
+pub(crate) fn root_of(context: &Context, source: &Source) -> Result<PathBuf, Abort> {
+    let place = location_of(context, source)?;
+    if let RepoLocation::Bundle(_) = place {
+        return Err(cannot_reach(source));
     }
+    found(source, &place).map(Path::to_owned)
+}
+
+fn location_of(context: &Context, source: &Source) -> Result<RepoLocation, Abort> {
+    if OTHERS.iter().any(|scheme| source.url.starts_with(scheme)) {
+        return Err(cannot_reach(source));
+    }
+    let here = context.repo.location().root();
+    Ok(RepoLocation::find(
+        Some(&source.url),
+        &context.repo.cwd,
+        here,
+    ))
+}
+
+/// What another repository's own configuration says about what others see of it.
+fn settings_of(context: &mut Context, root: &Path) -> Result<WireSettings, Abort> {
+    let config = context.config.layers.with(Some(root))?.config;
+    Ok(WireSettings {
+        publishing: config.boolean("phases", "publish", true)?,
+        takes_markers: Evolution::read(&config).map_err(Abort::Setting)?.exchange,
+        ..WireSettings::default()
+    })
 }
 
 fn cannot_reach(source: &Source) -> Abort {
@@ -440,7 +446,7 @@ fn cannot_reach(source: &Source) -> Abort {
         .hint("only http, https, ssh and repositories of this machine are supported")
 }
 
-fn found<'a>(source: &Source, place: &'a Place) -> Result<&'a Path, Abort> {
+fn found<'a>(source: &Source, place: &'a RepoLocation) -> Result<&'a Path, Abort> {
     let shown = String::from_utf8_lossy(&source.url);
     let missing = || Abort::new(format!("repository {shown} not found"));
     place.root().ok_or_else(missing)

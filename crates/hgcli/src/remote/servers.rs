@@ -1,7 +1,7 @@
 //! What the configuration says about servers: which certificates are believed, and through whom the
 //! way to them leads.
 
-use crate::context::Session;
+use crate::context::Config;
 use crate::ui::{Abort, environment::variable};
 use std::path::Path;
 use varve_exchange::client::peer::{HttpOptions, Proxy};
@@ -25,112 +25,110 @@ pub(crate) fn host_of(url: &str) -> &str {
     }
 }
 
-impl Session {
-    /// How the server of a URL is reached.
-    pub(crate) fn http_options(&self, url: &str) -> Result<HttpOptions, Abort> {
-        let host = host_of(url);
-        let mut options = HttpOptions {
-            proxy: self.proxy(host)?,
-            ..HttpOptions::default()
-        };
-        if url.starts_with("https:") {
-            self.refuse_unsupported(host)?;
-            options.trusts_all = self.insecure;
-            if !self.insecure {
-                options.authorities = self.authorities(host)?;
+/// How the server of a URL is reached.
+pub(crate) fn http_options(config: &Config, cwd: &Path, url: &str) -> Result<HttpOptions, Abort> {
+    let host = host_of(url);
+    let mut options = HttpOptions {
+        proxy: proxy(config, host)?,
+        ..HttpOptions::default()
+    };
+    if url.starts_with("https:") {
+        refuse_unsupported(config, host)?;
+        options.trusts_all = config.accepts_any_certificate;
+        if !config.accepts_any_certificate {
+            options.authorities = authorities((config, cwd), host)?;
+        }
+    }
+    Ok(options)
+}
+
+/// How servers are reached that a bundle names; `None` if some host is special, because which it
+/// will be is not known yet.
+pub fn download_options(config: &Config, cwd: &Path) -> Result<Option<HttpOptions>, Abort> {
+    let all = config.section(SECTION);
+    if all.iter().any(|item| item.key.contains(&b':')) || proxy(config, "")?.is_some() {
+        return Ok(None);
+    }
+    http_options(config, cwd, "https://").map(Some)
+}
+
+fn refuse_unsupported(config: &Config, host: &str) -> Result<(), Abort> {
+    for key in ["minimumprotocol", "ciphers", "fingerprints"] {
+        for key in [key.to_owned(), format!("{host}:{key}")] {
+            let Some(value) = config.text(SECTION, &key) else {
+                continue;
+            };
+            let is_minimum = key.ends_with("minimumprotocol");
+            if is_minimum && !PROTOCOLS.contains(&value.as_str()) {
+                let words = format!("unsupported protocol from {SECTION}.{key}: {value}");
+                let valid = format!("valid protocols: {}", PROTOCOLS.join(" "));
+                return Err(Abort::new(words).hint(valid));
             }
-        }
-        Ok(options)
-    }
-
-    /// How servers are reached that a bundle names; `None` if some host is special, because which it
-    /// will be is not known yet.
-    pub fn download_options(&self) -> Result<Option<HttpOptions>, Abort> {
-        let all = self.config.section(SECTION);
-        if all.iter().any(|item| item.key.contains(&b':')) || self.proxy("")?.is_some() {
-            return Ok(None);
-        }
-        self.http_options("https://").map(Some)
-    }
-
-    fn refuse_unsupported(&self, host: &str) -> Result<(), Abort> {
-        for key in ["minimumprotocol", "ciphers", "fingerprints"] {
-            for key in [key.to_owned(), format!("{host}:{key}")] {
-                let Some(value) = self.config.text(SECTION, &key) else {
-                    continue;
-                };
-                let is_minimum = key.ends_with("minimumprotocol");
-                if is_minimum && !PROTOCOLS.contains(&value.as_str()) {
-                    let words = format!("unsupported protocol from {SECTION}.{key}: {value}");
-                    let valid = format!("valid protocols: {}", PROTOCOLS.join(" "));
-                    return Err(Abort::new(words).hint(valid));
-                }
-                if !is_minimum || value == NEWEST {
-                    return Err(Abort::new(format!("{SECTION}.{key} is not supported")));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The certificates that are believed besides, or instead of, the usual ones.
-    fn authorities(&self, host: &str) -> Result<Option<Vec<u8>>, Abort> {
-        let own = format!("{host}:verifycertsfile");
-        if let Some(path) = self.config.text(SECTION, &own) {
-            let missing = format!("path specified by {SECTION}.{own} does not exist: {path}");
-            return self.certificates(&path, missing).map(Some);
-        }
-        let general = self.config.text("web", "cacerts");
-        match general.filter(|path| !path.is_empty()) {
-            None => Ok(None),
-            Some(path) => {
-                let missing = format!("could not find web.cacerts: {path}");
-                self.certificates(&path, missing).map(Some)
+            if !is_minimum || value == NEWEST {
+                return Err(Abort::new(format!("{SECTION}.{key} is not supported")));
             }
         }
     }
+    Ok(())
+}
 
-    fn certificates(&self, path: &str, missing: String) -> Result<Vec<u8>, Abort> {
-        let path = self.cwd.join(Path::new(path));
-        std::fs::read(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Abort::new(missing),
-            _ => Abort::file(&error, &path),
-        })
+/// The certificates that are believed besides, or instead of, the usual ones.
+fn authorities((config, cwd): (&Config, &Path), host: &str) -> Result<Option<Vec<u8>>, Abort> {
+    let own = format!("{host}:verifycertsfile");
+    if let Some(path) = config.text(SECTION, &own) {
+        let missing = format!("path specified by {SECTION}.{own} does not exist: {path}");
+        return certificates(cwd, &path, missing).map(Some);
     }
+    let general = config.text("web", "cacerts");
+    match general.filter(|path| !path.is_empty()) {
+        None => Ok(None),
+        Some(path) => {
+            let missing = format!("could not find web.cacerts: {path}");
+            certificates(cwd, &path, missing).map(Some)
+        }
+    }
+}
 
-    /// Through whom the way to a host leads: `[http_proxy]`, or the variable of that name.
-    fn proxy(&self, host: &str) -> Result<Option<Proxy>, Abort> {
-        let text = |key| self.config.text(PROXY, key).filter(|text| !text.is_empty());
-        let environment =
-            || variable("http_proxy").map(|text| String::from_utf8_lossy(&text).into_owned());
-        let Some(at) = text("host")
-            .or_else(environment)
-            .filter(|at| !at.is_empty())
-        else {
-            return Ok(None);
-        };
-        let always = self.config.boolean(PROXY, "always", false)?;
-        let mut without: Vec<String> = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
-        let listed = self.config.list(PROXY, "no").into_iter();
-        without.extend(listed.map(|name| String::from_utf8_lossy(&name).to_ascii_lowercase()));
-        if let Some(names) = variable("no_proxy") {
-            let names = String::from_utf8_lossy(&names).to_ascii_lowercase();
-            // Of these, unlike the others, the hosts below a name are meant as well.
-            let names = names
-                .split(',')
-                .map(|name| name.trim().trim_start_matches('.'));
-            let names = names.filter(|name| !name.is_empty());
-            without.extend(names.flat_map(|name| [name.to_owned(), format!(".{name}")]));
-        }
-        let is_without = |name: &String| match name.strip_prefix('*').unwrap_or(name) {
-            "" => false,
-            end if end.starts_with('.') => host.ends_with(end),
-            whole => whole == host,
-        };
-        if !always && without.iter().any(is_without) {
-            return Ok(None);
-        }
-        let proxy = Proxy::parse(&at, text("user").as_deref(), text("passwd").as_deref());
-        proxy.map(Some).map_err(Abort::from)
+fn certificates(cwd: &Path, path: &str, missing: String) -> Result<Vec<u8>, Abort> {
+    let path = cwd.join(Path::new(path));
+    std::fs::read(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Abort::new(missing),
+        _ => Abort::file(&error, &path),
+    })
+}
+
+/// Through whom the way to a host leads: `[http_proxy]`, or the variable of that name.
+fn proxy(config: &Config, host: &str) -> Result<Option<Proxy>, Abort> {
+    let text = |key| config.text(PROXY, key).filter(|text| !text.is_empty());
+    let environment =
+        || variable("http_proxy").map(|text| String::from_utf8_lossy(&text).into_owned());
+    let Some(at) = text("host")
+        .or_else(environment)
+        .filter(|at| !at.is_empty())
+    else {
+        return Ok(None);
+    };
+    let always = config.boolean(PROXY, "always", false)?;
+    let mut without: Vec<String> = ["localhost", "127.0.0.1"].map(str::to_owned).to_vec();
+    let listed = config.list(PROXY, "no").into_iter();
+    without.extend(listed.map(|name| String::from_utf8_lossy(&name).to_ascii_lowercase()));
+    if let Some(names) = variable("no_proxy") {
+        let names = String::from_utf8_lossy(&names).to_ascii_lowercase();
+        // Of these, unlike the others, the hosts below a name are meant as well.
+        let names = names
+            .split(',')
+            .map(|name| name.trim().trim_start_matches('.'));
+        let names = names.filter(|name| !name.is_empty());
+        without.extend(names.flat_map(|name| [name.to_owned(), format!(".{name}")]));
     }
+    let is_without = |name: &String| match name.strip_prefix('*').unwrap_or(name) {
+        "" => false,
+        end if end.starts_with('.') => host.ends_with(end),
+        whole => whole == host,
+    };
+    if !always && without.iter().any(is_without) {
+        return Ok(None);
+    }
+    let proxy = Proxy::parse(&at, text("user").as_deref(), text("passwd").as_deref());
+    proxy.map(Some).map_err(Abort::from)
 }

@@ -1,6 +1,6 @@
 //! Where a bundle goes: a file that appears when it is complete, or the standard output.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -25,18 +25,18 @@ pub(crate) enum Target {
 
 impl Target {
     /// What `typed` means. [`Target::end`] must be called.
-    pub(crate) fn begin(session: &mut Session, typed: &[u8]) -> Target {
+    pub(crate) fn begin(context: &mut Context, typed: &[u8]) -> Target {
         if typed != b"-" {
             return Target::File(typed.to_vec());
         }
         let words = BufWriter::new(Box::new(io::stderr()) as Box<dyn Write>);
-        Target::Output(std::mem::replace(&mut session.out, words))
+        Target::Output(std::mem::replace(&mut context.ui.out, words))
     }
 
-    /// Gives the session its output back.
-    pub(crate) fn end(self, session: &mut Session) -> Result<(), Abort> {
+    /// Gives the context its output back.
+    pub(crate) fn end(self, context: &mut Context) -> Result<(), Abort> {
         if let Target::Output(out) = self {
-            std::mem::replace(&mut session.out, out).flush()?;
+            std::mem::replace(&mut context.ui.out, out).flush()?;
         }
         Ok(())
     }
@@ -44,14 +44,14 @@ impl Target {
     /// Lets `make` write.
     pub(crate) fn write<T>(
         &mut self,
-        session: &mut Session,
-        make: &mut dyn FnMut(&mut Session, &mut dyn Write) -> Result<T, Abort>,
+        context: &mut Context,
+        make: &mut dyn FnMut(&mut Context, &mut dyn Write) -> Result<T, Abort>,
     ) -> Result<T, Abort> {
         match self {
-            Target::File(name) => to_file(session, name, make),
+            Target::File(name) => to_file(context, name, make),
             Target::Output(out) => {
-                session.out.flush()?;
-                make(session, out)
+                context.ui.out.flush()?;
+                make(context, out)
             }
         }
     }
@@ -59,23 +59,23 @@ impl Target {
 
 /// Lets `make` write to the file that `typed` names.
 fn to_file<T>(
-    session: &mut Session,
+    context: &mut Context,
     typed: &[u8],
-    make: &mut dyn FnMut(&mut Session, &mut dyn Write) -> Result<T, Abort>,
+    make: &mut dyn FnMut(&mut Context, &mut dyn Write) -> Result<T, Abort>,
 ) -> Result<T, Abort> {
     let shown = Path::new(OsStr::from_bytes(typed));
-    let path = session.cwd.join(shown);
+    let path = context.repo.cwd.join(shown);
     let refused = |error: io::Error| Abort::file(&error, shown);
     let Some(place) = Place::find(&path).map_err(refused)? else {
         // A device, a pipe, or a link to nothing yet: nothing can be put in its place. Or a
         // folder, which the system refuses.
         let file = File::create(&path).map_err(refused)?;
-        return make(session, &mut BufWriter::with_capacity(BUFFER, file));
+        return make(context, &mut BufWriter::with_capacity(BUFFER, file));
     };
-    session.guard.writes();
+    context.ui.guard.writes();
     let file = place.create().map_err(refused)?;
     let mut out = BufWriter::with_capacity(BUFFER, file);
-    let made = make(session, &mut out).and_then(|made| {
+    let made = make(context, &mut out).and_then(|made| {
         out.flush().map_err(refused)?;
         fs::rename(&place.beside, &place.target).map_err(refused)?;
         Ok(made)

@@ -1,6 +1,5 @@
 //! What a command can fail with, in the form that scripts know from Mercurial.
 
-use crate::arguments::command::Command;
 use std::io;
 use std::path::PathBuf;
 use varve_base::StorageError;
@@ -56,7 +55,7 @@ pub enum Abort {
     #[error("hg {name}: {message}")]
     Usage {
         /// The command.
-        command: &'static Command,
+        command: &'static str,
         /// Its name, or that of the alias which leads to it.
         name: String,
         /// What is wrong.
@@ -84,12 +83,6 @@ pub enum Abort {
     Output(#[from] io::Error),
 }
 
-impl std::fmt::Debug for Command {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl Abort {
     /// `abort: message`.
     pub fn new(message: impl Into<String>) -> Abort {
@@ -115,15 +108,6 @@ impl Abort {
                 hint: Some(words.into()),
             },
             other => other,
-        }
-    }
-
-    /// A command was called with wrong arguments.
-    pub fn usage(command: &'static Command, message: impl Into<String>) -> Abort {
-        Abort::Usage {
-            command,
-            name: command.name().to_owned(),
-            message: message.into(),
         }
     }
 

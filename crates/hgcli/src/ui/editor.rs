@@ -1,7 +1,6 @@
 //! The user's editor.
 
-use crate::context::Session;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -9,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 
 /// Lets the user change a file.
-pub fn run(session: &mut Session, file: &Path) -> Result<(), Abort> {
-    session.out.flush()?;
-    let editor = session.editor();
+pub fn run(ui: &mut Ui, file: &Path) -> Result<(), Abort> {
+    ui.out.flush()?;
+    let editor = ui.editor();
     let line = [&editor[..], b" \"$1\""].concat();
     let mut command = Command::new("sh");
     command

@@ -1,10 +1,8 @@
 //! Text that the user types: it is UTF-8, which is also what repositories hold.
 
-use crate::arguments::Matches;
-use crate::context::Session;
-use crate::ui::{Abort, environment};
+use crate::ui::{Abort, Ui, environment};
 
-/// What is done about bytes that are no text.
+/// How bytes that are not UTF-8 are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// They are refused.
@@ -21,8 +19,8 @@ const NEAR: usize = 10;
 
 impl Mode {
     /// `--encodingmode`, or the variable `HGENCODINGMODE`; other words mean nothing.
-    pub fn of(matches: &Matches) -> Mode {
-        let typed = matches.value("encodingmode").map(<[u8]>::to_vec);
+    pub fn of(typed: Option<&[u8]>) -> Mode {
+        let typed = typed.map(<[u8]>::to_vec);
         let mode = typed.filter(|mode| !mode.is_empty());
         match mode
             .or_else(|| environment::variable("HGENCODINGMODE"))
@@ -35,12 +33,12 @@ impl Mode {
     }
 }
 
-impl Session {
+impl Ui {
     /// Text as the repository holds it.
     ///
     /// # Errors
-    /// Bytes that are no text, in Mercurial's words.
-    pub fn text(&self, typed: &[u8]) -> Result<Vec<u8>, Abort> {
+    /// Bytes that are not UTF-8, in Mercurial's words.
+    pub fn decode(&self, typed: &[u8]) -> Result<Vec<u8>, Abort> {
         let mut out = Vec::with_capacity(typed.len());
         let mut start = 0;
         for chunk in typed.utf8_chunks() {

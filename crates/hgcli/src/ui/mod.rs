@@ -6,9 +6,11 @@ pub mod columns;
 pub mod editor;
 pub mod encoding;
 pub mod environment;
+pub mod output;
 pub mod pager;
 pub mod progress;
 pub mod signals;
 pub mod user;
 
 pub use abort::{Abort, FAILED, system_words};
+pub use output::{Ui, Verbosity, short_hex};

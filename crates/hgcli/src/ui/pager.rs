@@ -1,8 +1,6 @@
 //! Long output on a terminal goes through a pager.
 
-use crate::arguments::{Command, Matches};
-use crate::context::Session;
-use crate::ui::{Abort, environment};
+use crate::ui::{Abort, Ui, environment};
 use std::ffi::OsStr;
 use std::io::{BufWriter, IsTerminal, Write, stdout};
 use std::os::unix::ffi::OsStrExt;
@@ -29,14 +27,10 @@ const PAGED: &[&str] = &[
 /// A pager that runs.
 pub struct Pager(Child);
 
-/// Starts the pager if the command, the terminal, the options and the configuration allow it.
-pub fn start(
-    session: &mut Session,
-    command: &Command,
-    matches: &Matches,
-) -> Result<Option<Pager>, Abort> {
-    let wanted = match matches.value("pager") {
-        None | Some(b"auto") => session
+/// Starts the pager for the output of a command; `typed` is the value of `--pager`. Does so if the command, the terminal, the options and the configuration allow it.
+pub fn start(ui: &mut Ui, command: &str, typed: Option<&[u8]>) -> Result<Option<Pager>, Abort> {
+    let wanted = match typed {
+        None | Some(b"auto") => ui
             .config
             .boolean("ui", "paginate", true)
             .map_err(Abort::from)?,
@@ -44,14 +38,10 @@ pub fn start(
         Some(text) => varve_config::hgrc::boolean(text).unwrap_or(true),
     };
     let quiet_place = environment::is_plain(Some("pager")) || !stdout().is_terminal();
-    if !wanted || quiet_place || session.verbosity.debug || !PAGED.contains(&command.name()) {
+    if !wanted || quiet_place || ui.verbosity.debug || !PAGED.contains(&command) {
         return Ok(None);
     }
-    let program = session
-        .config
-        .get("pager", "pager")
-        .unwrap_or(b"less")
-        .to_vec();
+    let program = ui.config.get("pager", "pager").unwrap_or(b"less").to_vec();
     if program.is_empty() || program == b"cat" {
         return Ok(None);
     }
@@ -67,17 +57,17 @@ pub fn start(
         return Ok(None);
     };
     if let Some(input) = child.stdin.take() {
-        session.out = BufWriter::new(Box::new(input));
+        ui.out = BufWriter::new(Box::new(input));
     }
     Ok(Some(Pager(child)))
 }
 
 impl Pager {
     /// Ends the output and waits until the user has read it.
-    pub fn finish(mut self, session: &mut Session) {
+    pub fn finish(mut self, ui: &mut Ui) {
         // The user may have left before the end, and nothing is left to tell.
-        let _ = session.out.flush();
-        session.out = BufWriter::new(Box::new(stdout()));
+        let _ = ui.out.flush();
+        ui.out = BufWriter::new(Box::new(stdout()));
         let _ = self.0.wait();
     }
 }

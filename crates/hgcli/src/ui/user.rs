@@ -1,7 +1,6 @@
-//! Who makes a changeset.
+//! The user: the name that changesets carry, and answers to questions.
 
-use crate::context::Session;
-use crate::ui::{Abort, environment};
+use crate::ui::{Abort, Ui, environment};
 use rustix::termios::OptionalActions;
 use std::io::{BufRead, IsTerminal};
 use std::net::{IpAddr, ToSocketAddrs};
@@ -17,14 +16,14 @@ const USERS: &str = "/etc/passwd";
 /// Belongs to the user of this process.
 const OWN_PROCESS: &str = "/proc/self";
 
-impl Session {
+impl Ui {
     /// The user name for commits: `$HGUSER`, `[ui] username`, `$EMAIL`; else the answer to
     /// `ui.askusername`, or a guess that is told of.
     pub fn username(&mut self) -> Result<Vec<u8>, Abort> {
         let known = self.known_user();
         let asks = known.is_none() && self.config.boolean("ui", "askusername", false)?;
         let user = match known {
-            None if asks => self.ask("enter a commit username:")?,
+            None if asks => self.prompt("enter a commit username:")?,
             known => known,
         };
         let user = match user {
@@ -61,14 +60,14 @@ impl Session {
         Some(expanded.into_os_string().into_vec())
     }
 
-    /// Whether somebody is there to answer.
+    /// Whether questions can be answered.
     pub fn is_interactive(&self) -> Result<bool, Abort> {
         let terminal = std::io::stdin().is_terminal();
         Ok(self.config.boolean("ui", "interactive", terminal)?)
     }
 
     /// Asks for a password, which a terminal does not show.
-    pub fn ask_password(&mut self) -> Result<String, Abort> {
+    pub fn prompt_password(&mut self) -> Result<String, Abort> {
         self.warn("password: ")?;
         let stdin = std::io::stdin();
         let before = rustix::termios::tcgetattr(&stdin).ok();
@@ -86,8 +85,8 @@ impl Session {
         Ok(String::from_utf8_lossy(&line?).into_owned())
     }
 
-    /// Asks for a line; `None` if nobody is there.
-    pub fn ask(&mut self, question: &str) -> Result<Option<Vec<u8>>, Abort> {
+    /// Asks for a line; `None` if questions cannot be answered.
+    pub fn prompt(&mut self, question: &str) -> Result<Option<Vec<u8>>, Abort> {
         self.write(format!("{question} "))?;
         if !self.is_interactive()? {
             self.write("\n")?;
@@ -97,7 +96,7 @@ impl Session {
     }
 
     /// Asks a question that is answered by y or n; yes is what counts without an answer.
-    pub fn confirms(&mut self, question: &str) -> Result<bool, Abort> {
+    pub fn confirm(&mut self, question: &str) -> Result<bool, Abort> {
         loop {
             self.write(format!("{question} (yn)? "))?;
             if !self.is_interactive()? {

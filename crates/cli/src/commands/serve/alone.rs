@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_hgcli::arguments::Matches;
-use varve_hgcli::context::{Place, Session};
+use varve_hgcli::context::{Context, RepoLocation};
 use varve_hgcli::ui::{Abort, FAILED, system_words};
 use varve_server::{LoneConfig, LoneRepository, ServeOptions, Served, Server, ServerError};
 
@@ -26,21 +26,21 @@ const NOT_THERE: &[&str] = &[
 ];
 
 /// Serves until it is told to stop.
-pub(super) fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    check(session, matches)?;
-    let listening = Listening::read(session, matches)?;
+pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    check(context, matches)?;
+    let listening = Listening::read(context, matches)?;
     let daemon = Daemon::here()?;
     if matches.flag("daemon") && daemon.is_none() {
-        session.out.flush()?;
-        return match daemon::start(session.started_in.as_deref())? {
+        context.ui.out.flush()?;
+        return match daemon::start(context.started_in.as_deref())? {
             Started::Ready => Ok(0),
             Started::Told => Ok(FAILED),
             Started::Failed(_) => Err(Abort::new("child process failed to start")),
         };
     }
-    let (server, errors) = bind(session, matches, &listening)?;
-    announce(session, matches, &server, &listening)?;
-    if let Some(path) = file(session, matches, "pid-file", None)
+    let (server, errors) = bind(context, matches, &listening)?;
+    announce(context, matches, &server, &listening)?;
+    if let Some(path) = file(context, matches, "pid-file", None)
         && let Err(error) = logs::write_pid(&path)
     {
         if let Some(daemon) = daemon {
@@ -52,13 +52,15 @@ pub(super) fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort>
         daemon.detach(errors.as_ref())?;
     }
     // A signal lets running requests end.
-    session.guard.writes();
-    server.run_until_raised(&session.stop);
-    Err(Abort::Stopped(session.guard.words().unwrap_or("killed!")))
+    context.ui.guard.writes();
+    server.run_until_raised(&context.ui.stop);
+    Err(Abort::Stopped(
+        context.ui.guard.words().unwrap_or("killed!"),
+    ))
 }
 
 /// Refuses what is not there, and what cannot be together.
-fn check(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
+fn check(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
     for name in NOT_THERE {
         if matches.flag(name) || matches.value(name).is_some_and(|value| !value.is_empty()) {
             let hint = match *name {
@@ -69,38 +71,38 @@ fn check(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
             return Err(Abort::new(message).hint(hint));
         }
     }
-    if matches.flag("print-url") && session.verbosity.verbose {
+    if matches.flag("print-url") && context.ui.verbosity.verbose {
         return Err(Abort::new("cannot use --print-url with --verbose"));
     }
-    if matches!(session.place(), Place::Nowhere) {
+    if matches!(context.repo.location(), RepoLocation::None) {
         return Err(Abort::new(
             "there is no Mercurial repository here (.hg not found)",
         ));
     }
-    if session.is_bundle() {
+    if context.repo.is_bundle() {
         return Err(Abort::new("serve does not serve bundles"));
     }
     // What cannot be opened is not served.
-    session.repository().map(drop)
+    context.repo.repository().map(drop)
 }
 
 /// Listens; gives the log of errors, too.
 fn bind(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     listening: &Listening,
 ) -> Result<(Server, Option<File>), Abort> {
-    let certificate = file(session, matches, "certificate", Some("certificate"));
+    let certificate = file(context, matches, "certificate", Some("certificate"));
     if let Some(path) = certificate.as_ref().filter(|path| !path.exists()) {
         let path = path.display();
         let message = format!("referenced certificate file ({path}) does not exist");
         return Err(Abort::new(message));
     }
     let refused = |error: io::Error| listening.refused(&system_words(&error));
-    let errors = file(session, matches, "errorlog", Some("errorlog"));
+    let errors = file(context, matches, "errorlog", Some("errorlog"));
     let errors = logs::open(errors.as_deref()).map_err(refused)?;
     let report = logs::report(errors.as_ref()).map_err(refused)?;
-    let requests = file(session, matches, "accesslog", Some("accesslog"));
+    let requests = file(context, matches, "accesslog", Some("accesslog"));
     let requests = logs::open(requests.as_deref()).map_err(refused)?;
     let failed = |error: ServerError| match error {
         ServerError::Listen { source, .. } => refused(source),
@@ -112,12 +114,12 @@ fn bind(
         true => None,
         false => Some(logs::access(requests, &report).map_err(failed)?),
     };
-    session.out.flush()?;
+    context.ui.out.flush()?;
     let options = ServeOptions {
-        served: Served::Repository(repository(session, matches)?),
+        served: Served::Repository(repository(context, matches)?),
         address: Some(listening.address()?),
         port: Some(listening.port),
-        prefix: setting(session, matches, "prefix"),
+        prefix: setting(context, matches, "prefix"),
         certificate,
         access,
         report,
@@ -126,19 +128,19 @@ fn bind(
 }
 
 /// The repository, with its configuration as it is whenever somebody asks.
-fn repository(session: &Session, matches: &Matches) -> Result<LoneRepository, Abort> {
-    let root = session.root()?.to_owned();
-    let mut name = setting(session, matches, "name");
+fn repository(context: &Context, matches: &Matches) -> Result<LoneRepository, Abort> {
+    let root = context.repo.root()?.to_owned();
+    let mut name = setting(context, matches, "name");
     if name.is_empty() {
         let folder = root.file_name().unwrap_or(root.as_os_str());
         name = folder.to_string_lossy().into_owned();
     }
-    let (layers, folder) = (session.layers.clone(), root.clone());
+    let (layers, folder) = (context.config.layers.clone(), root.clone());
     let configuration = Arc::new(move || {
         let layered = layers.with(Some(&folder))?;
         Ok(LoneConfig {
             values: layered.config,
-            with_strangers: layered.with_strangers,
+            with_strangers: layered.with_untrusted,
         })
     });
     Ok(LoneRepository {
@@ -150,33 +152,35 @@ fn repository(session: &Session, matches: &Matches) -> Result<LoneRepository, Ab
 
 /// Says where it listens, if that is asked for or cannot be known.
 fn announce(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     server: &Server,
     listening: &Listening,
 ) -> Result<(), Abort> {
     let bound = server.address();
-    let url = listening.url(bound, &setting(session, matches, "prefix"));
+    let url = listening.url(bound, &setting(context, matches, "prefix"));
     if matches.flag("print-url") {
-        session.write(format!("{url}\n"))?;
-    } else if session.verbosity.verbose || listening.port == 0 {
+        context.ui.write(format!("{url}\n"))?;
+    } else if context.ui.verbosity.verbose || listening.port == 0 {
         let bound = shown(bound);
-        session.write(format!("listening at {url} (bound to {bound})\n"))?;
+        context
+            .ui
+            .write(format!("listening at {url} (bound to {bound})\n"))?;
     }
-    Ok(session.out.flush()?)
+    Ok(context.ui.out.flush()?)
 }
 
 /// What an option says, or else its namesake in `[web]`.
-pub(super) fn setting(session: &Session, matches: &Matches, name: &str) -> String {
+pub(super) fn setting(context: &Context, matches: &Matches, name: &str) -> String {
     let typed = matches.value(name).filter(|value| !value.is_empty());
-    let value = typed.or_else(|| session.config.get("web", name));
+    let value = typed.or_else(|| context.config.get("web", name));
     String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
 }
 
 /// The file that an option names, or else a key of `[web]`.
-fn file(session: &Session, matches: &Matches, option: &str, key: Option<&str>) -> Option<PathBuf> {
+fn file(context: &Context, matches: &Matches, option: &str, key: Option<&str>) -> Option<PathBuf> {
     let typed = matches.value(option).filter(|value| !value.is_empty());
-    let value = typed.or_else(|| session.config.get("web", key?));
+    let value = typed.or_else(|| context.config.get("web", key?));
     let value = value.filter(|value| !value.is_empty())?;
     Some(Path::new(OsStr::from_bytes(value)).to_owned())
 }

@@ -2,9 +2,10 @@
 
 use super::{alone, stdio};
 use std::os::unix::ffi::OsStringExt;
-use varve_hgcli::arguments::{Category, Command, Flag, Matches};
+use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::check_stdio_form;
-use varve_hgcli::context::Session;
+use varve_hgcli::context::Context;
+use varve_hgcli::context::{Category, Command};
 use varve_hgcli::ui::Abort;
 
 /// Options, among them those of Mercurial that are refused by name.
@@ -84,12 +85,12 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if !matches.flag("stdio") {
-        return alone::run(session, matches);
+        return alone::run(context, matches);
     }
     let typed = std::env::args_os().skip(1).map(OsStringExt::into_vec);
     // An alias may lead here, too.
     check_stdio_form(&typed.collect::<Vec<_>>())?;
-    stdio::run(session)
+    stdio::run(context)
 }

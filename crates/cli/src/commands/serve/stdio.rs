@@ -13,7 +13,7 @@ use varve_exchange::ExchangeError;
 use varve_exchange::server::stdio::Conversation;
 use varve_exchange::server::unbundle::{Push, PushWords};
 use varve_exchange::server::wire::{Bundle1, Carrier, WireSettings};
-use varve_hgcli::context::{Place, Session, evolution};
+use varve_hgcli::context::{Context, RepoLocation};
 use varve_hgcli::ui::Abort;
 
 /// How often it is looked whether to stop while nothing comes.
@@ -23,27 +23,27 @@ const LOOK: Timespec = Timespec {
 };
 
 /// Answers a client until it goes.
-pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
-    if matches!(session.place(), Place::Nowhere) {
+pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
+    if matches!(context.repo.location(), RepoLocation::None) {
         return Err(Abort::new(
             "there is no Mercurial repository here (.hg not found)",
         ));
     }
-    if session.is_bundle() {
+    if context.repo.is_bundle() {
         return Err(Abort::new("serve --stdio does not serve bundles"));
     }
-    let (input, output) = take_streams(&session.stop)?;
-    let repository = session.repository()?;
-    let storage = session.storage_settings()?;
-    let evolution = evolution(session)?;
-    let publishing = session.is_publishing()?;
+    let (input, output) = take_streams(&context.ui.stop)?;
+    let repository = context.repo.repository()?;
+    let storage = context.config.storage_settings()?;
+    let evolution = context.config.evolution()?;
+    let publishing = context.is_publishing()?;
     let bundle1 = |way: Bundle1| {
-        let served = way.is_served(&repository, &session.config);
+        let served = way.is_served(&repository, &context.config);
         served.map_err(Abort::Setting)
     };
     let settings = WireSettings {
-        stream_clones: session.config.boolean("server", "uncompressed", true)?,
-        streams_secret: session
+        stream_clones: context.config.boolean("server", "uncompressed", true)?,
+        streams_secret: context
             .config
             .boolean("server", "uncompressedallowsecret", false)?,
         takes_markers: evolution.exchange,
@@ -57,11 +57,11 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
         // Nothing is left to do if even standard error is gone.
         let _ = io::stderr().write_all(words);
     });
-    session.out.flush()?;
+    context.ui.out.flush()?;
     // A signal must not leave half a push behind.
-    session.guard.writes();
-    let hooks = session.hooks.clone();
-    let downloads = session.download_options()?;
+    context.ui.guard.writes();
+    let hooks = context.repo.hooks.clone();
+    let downloads = varve_hgcli::download_options(&context.config, &context.repo.cwd)?;
     let conversation = Conversation {
         push: Push {
             repository: &repository,
@@ -70,12 +70,12 @@ pub(super) fn run(session: &mut Session) -> Result<u8, Abort> {
             takes_markers: evolution.markers,
             publishing: settings.publishing,
             takes_bundle1,
-            takes_variables: session.config.boolean("push", "pushvars.server", false)?,
+            takes_variables: context.config.boolean("push", "pushvars.server", false)?,
             downloads: downloads.as_ref(),
-            wait: session.lock_wait()?,
+            wait: context.config.lock_wait(&context.ui.stop)?,
             words: &words,
             hooks: hooks.as_ref(),
-            after_locks: &|| hooks.call_waiting(),
+            after_locks: &|| hooks.run_queued(),
         },
         settings: &settings,
     };

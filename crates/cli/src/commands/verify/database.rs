@@ -7,7 +7,7 @@ use varve_btree::{NodeCache, TreeFile};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
 use varve_docdb::{ChunkForm, DatabaseOptions, DocdbError, KIND, salvage};
-use varve_hgcli::context::Session;
+use varve_hgcli::context::Context;
 use varve_hgcli::ui::Abort;
 
 /// Memory for nodes that are looked up.
@@ -21,10 +21,10 @@ pub(super) struct Target {
 
 impl Target {
     /// Refuses what is no database.
-    pub(super) fn find(session: &Session, path: &[u8]) -> Result<Target, Abort> {
+    pub(super) fn find(context: &Context, path: &[u8]) -> Result<Target, Abort> {
         let named = String::from_utf8_lossy(path).into_owned();
         let target = Target {
-            storage: DiskStorage::new(&session.cwd),
+            storage: DiskStorage::new(&context.repo.cwd),
             path: PathBuf::from(&named),
         };
         let failed = |error: &dyn std::fmt::Display| Abort::new(error.to_string());
@@ -33,7 +33,7 @@ impl Target {
             Some(EntryKind::File) => TreeFile::kind_of(&target.storage, &target.path),
             Some(_) => Ok(None),
             // As by Mercurial, which takes no arguments here.
-            None => return Err(Abort::usage(&super::COMMAND, "invalid arguments")),
+            None => return Err(super::COMMAND.usage_error("invalid arguments")),
         };
         match kind.map_err(|error| failed(&error))? {
             Some((KIND, _)) => Ok(target),
@@ -47,22 +47,22 @@ fn options() -> DatabaseOptions {
 }
 
 /// Checks a database's file; 1 if anything is wrong with it.
-pub(super) fn check(session: &mut Session, target: &Target) -> Result<u8, Abort> {
-    let report = watched(session, |watch| {
+pub(super) fn check(context: &mut Context, target: &Target) -> Result<u8, Abort> {
+    let report = watched(context, |watch| {
         verify(&target.storage, &target.path, &options(), watch)
     })?;
-    summary(session, &report)?;
+    summary(context, &report)?;
     Ok(u8::from(report.findings > 0))
 }
 
 /// Writes what can be read of a database into a new file.
-pub(super) fn save(session: &mut Session, target: &Target, to: &[u8]) -> Result<(), Abort> {
+pub(super) fn save(context: &mut Context, target: &Target, to: &[u8]) -> Result<(), Abort> {
     let named = String::from_utf8_lossy(to).into_owned();
     let paths = (target.path.as_path(), Path::new(&named));
-    let done = watched(session, |watch| {
+    let done = watched(context, |watch| {
         salvage(&target.storage, paths, &options(), watch)
     })?;
-    session.status(format!(
+    context.ui.status(format!(
         "wrote {} documents with {} leaves, {} attachments, {} local documents to '{named}'\n",
         done.documents, done.leaves, done.attachments, done.local_documents,
     ))
@@ -70,14 +70,14 @@ pub(super) fn save(session: &mut Session, target: &Target, to: &[u8]) -> Result<
 
 /// Does something long, of which each finding is a line.
 fn watched<T>(
-    session: &mut Session,
+    context: &mut Context,
     work: impl FnOnce(&mut Watch<'_>) -> Result<T, DocdbError>,
 ) -> Result<T, Abort> {
-    let progress = std::mem::replace(&mut session.progress, Box::new(Silent));
-    let stop = session.stop.clone();
+    let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
+    let stop = context.ui.stop.clone();
     let mut told = Ok(());
     let mut tell = |finding: &Finding| {
-        let line = session.write(format!("{finding}\n"));
+        let line = context.ui.write(format!("{finding}\n"));
         if told.is_ok() {
             told = line;
         }
@@ -87,7 +87,7 @@ fn watched<T>(
         progress: progress.as_ref(),
         stop: &stop,
     });
-    session.progress = progress;
+    context.ui.progress = progress;
     told?;
     done.map_err(|error| match error {
         DocdbError::Interrupted => Abort::Stopped("interrupted!"),
@@ -95,8 +95,8 @@ fn watched<T>(
     })
 }
 
-fn summary(session: &mut Session, report: &Verified) -> Result<(), Abort> {
-    session.status(format!(
+fn summary(context: &mut Context, report: &Verified) -> Result<(), Abort> {
+    context.ui.status(format!(
         "checked {} documents with {} revisions and {} bodies, {} attachments, \
          {} local documents, {} purges\n",
         report.documents,
@@ -109,7 +109,7 @@ fn summary(session: &mut Session, report: &Verified) -> Result<(), Abort> {
     for form in ChunkForm::ALL {
         let count = report.chunks.of(form);
         if count.chunks > 0 {
-            session.status(format!(
+            context.ui.status(format!(
                 "{}: {} chunks, {} bytes\n",
                 form.name(),
                 count.chunks,
@@ -119,6 +119,6 @@ fn summary(session: &mut Session, report: &Verified) -> Result<(), Abort> {
     }
     match report.findings {
         0 => Ok(()),
-        findings => session.status(format!("{findings} findings\n")),
+        findings => context.ui.status(format!("{findings} findings\n")),
     }
 }

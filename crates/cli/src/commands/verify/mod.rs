@@ -2,8 +2,9 @@
 
 mod database;
 
-use varve_hgcli::arguments::{Category, Command, Flag, Matches};
-use varve_hgcli::context::Session;
+use varve_hgcli::arguments::{Flag, Matches};
+use varve_hgcli::context::Context;
+use varve_hgcli::context::{Category, Command};
 use varve_hgcli::ui::Abort;
 use varve_hgcli::verify_repository;
 
@@ -33,21 +34,21 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let full = matches.flag("full");
     match matches.arguments().first() {
         Some(_) if full => Err(Abort::new("--full is for repositories")),
         Some(path) => {
-            let target = database::Target::find(session, path)?;
-            let code = database::check(session, &target)?;
+            let target = database::Target::find(context, path)?;
+            let code = database::check(context, &target)?;
             if let Some(to) = matches.value("salvage") {
-                database::save(session, &target, to)?;
+                database::save(context, &target, to)?;
             }
             Ok(code)
         }
         None if matches.value("salvage").is_some() => {
             Err(Abort::new("--salvage is for the file of a database"))
         }
-        None => verify_repository(session, full),
+        None => verify_repository(context, full),
     }
 }

@@ -1,7 +1,9 @@
 //! `debugapplystreamclonebundle`: the files of a store into an empty repository.
 
-use crate::arguments::{Command, Matches};
-use crate::context::Session;
+use crate::arguments::Matches;
+use crate::context::Command;
+use crate::context::Context;
+use crate::remote::arrivals;
 use crate::ui::Abort;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundle::{Bundle, open_bundle};
@@ -22,10 +24,10 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let name = &matches.arguments()[0];
-    session.repository()?;
-    let file = crate::commands::exchange::unbundle::local_file(session, name)?;
+    context.repo.repository()?;
+    let file = crate::commands::exchange::unbundle::local_file(context, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
     let Bundle::Packed(packed) = bundle else {
@@ -34,8 +36,8 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
                 .hint("use 'hg unbundle'"),
         );
     };
-    let lock = session.lock(LockKind::Store)?;
-    drop(session.apply_packed(lock, packed, failed)?);
-    session.after_locks()?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    drop(arrivals::apply_packed(context, lock, packed, failed)?);
+    context.repo.run_queued_hooks(&mut context.ui)?;
     Ok(0)
 }

@@ -1,8 +1,9 @@
 //! `debugcreatestreamclonebundle`: the store's files in one file, in the oldest form.
 
-use crate::arguments::{Command, Matches};
+use crate::arguments::Matches;
 use crate::commands::exchange::bundle::failed;
-use crate::context::Session;
+use crate::context::Command;
+use crate::context::Context;
 use crate::remote::target::Target;
 use crate::ui::Abort;
 use varve_exchange::generate::{StreamBundle, StreamExtras};
@@ -21,37 +22,41 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let mut target = Target::begin(session, &matches.arguments()[0]);
-    let done = create(session, &mut target);
-    target.end(session)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let mut target = Target::begin(context, &matches.arguments()[0]);
+    let done = create(context, &mut target);
+    target.end(context)?;
     done?;
     Ok(0)
 }
 
-fn create(session: &mut Session, target: &mut Target) -> Result<(), Abort> {
-    let view = session.view()?;
+fn create(context: &mut Context, target: &mut Target) -> Result<(), Abort> {
+    let view = context.repo.view()?;
     if view.phases().any_secret() {
-        session.warn("(warning: stream clone bundle will contain secret revisions)\n")?;
+        context
+            .ui
+            .warn("(warning: stream clone bundle will contain secret revisions)\n")?;
     }
-    let repository = session.repository()?;
+    let repository = context.repo.repository()?;
     let bundle = StreamBundle::plan(&repository, &view, StreamExtras::default())?;
     let (files, bytes) = (bundle.files().count(), bundle.bytes());
-    let debug = session.verbosity.debug;
+    let debug = context.ui.verbosity.debug;
     if debug {
-        session.write(format!(
+        context.ui.write(format!(
             "scanning\n{files} files, {bytes} bytes to transfer\n"
         ))?;
     }
     let told = format!("writing {bytes} bytes for {files} files\n");
-    target.write(session, &mut |session, out| {
-        session.status(&told)?;
+    target.write(context, &mut |context, out| {
+        context.ui.status(&told)?;
         for (name, len) in bundle.files().filter(|_| debug) {
             let line = [b"sending ", name, format!(" ({len} bytes)\n").as_bytes()].concat();
-            session.write(line)?;
+            context.ui.write(line)?;
         }
-        bundle.write_packed1(out, &session.stop).map_err(failed)
+        bundle.write_packed1(out, &context.ui.stop).map_err(failed)
     })?;
     let requirements = bundle.requirements().join(", ");
-    session.write(format!("bundle requirements: {requirements}\n"))
+    context
+        .ui
+        .write(format!("bundle requirements: {requirements}\n"))
 }

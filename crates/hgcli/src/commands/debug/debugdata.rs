@@ -1,8 +1,9 @@
 //! `debugdata`: the text of one revision of a revlog.
 
-use crate::arguments::{Command, Matches};
+use crate::arguments::Matches;
 use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
-use crate::context::Session;
+use crate::context::Command;
+use crate::context::Context;
 use crate::ui::Abort;
 
 /// See [`Command`].
@@ -18,7 +19,7 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let shared = matches.flag("changelog") || matches.flag("manifest");
     let (name, rev) = match (shared, matches.arguments()) {
         (true, [rev]) => (None, rev),
@@ -27,15 +28,15 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         }
         (false, [name, rev]) => (Some(name), rev),
         (false, [_]) => return Err(Abort::new("please specify a revision")),
-        _ => return Err(Abort::usage(&COMMAND, "invalid arguments")),
+        _ => return Err(COMMAND.usage_error("invalid arguments")),
     };
-    let chosen = Chosen::find(session, matches, name)?;
+    let chosen = Chosen::find(context, matches, name)?;
     let chosen = chosen.ok_or_else(|| match name {
         Some(_) => Abort::new("cannot give path to non-revlog"),
         None => revlogs::invalid_revision(rev),
     })?;
     let revlog = chosen.revlog()?;
     let text = revlog.text(revlogs::revision(revlog, rev)?)?;
-    session.write(text)?;
+    context.ui.write(text)?;
     Ok(0)
 }

@@ -1,8 +1,9 @@
 //! `debugdeltachain`: how each revision of a revlog is stored.
 
-use crate::arguments::{Command, Flag, Matches, TEMPLATE};
+use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
-use crate::context::Session;
+use crate::context::Command;
+use crate::context::Context;
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
@@ -43,8 +44,8 @@ struct Groups {
     sparse: bool,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::of_argument(session, matches, &COMMAND)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let chosen = Chosen::of_argument(context, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     let group = |name| matches.flag(name) || matches.flag("all-info");
     let groups = Groups {
@@ -52,9 +53,9 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         distance: group("dist-info"),
         sparse: group("sparse-info"),
     };
-    let mut out = Formatter::new(session, matches, "debugdeltachain")?;
-    out.plain(session, titles(groups))?;
-    let depths = revlogs::snapshot_depths(revlog, revlogs::is_sparse(session)?);
+    let mut out = Formatter::new(context, matches, "debugdeltachain")?;
+    out.plain(context, titles(groups))?;
+    let depths = revlogs::snapshot_depths(revlog, revlogs::is_sparse(context)?);
     let mut bases: Vec<Rev> = Vec::new();
     let mut chains = Chains::default();
     for rev in revlog.revs() {
@@ -67,21 +68,21 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
                 at
             }
         };
-        out.item(session)?;
+        out.item(context)?;
         let word = kind(revlog, &depths, rev);
         print_ids(
-            session,
+            context,
             &mut out,
             revlog,
             (rev, id + 1),
             (chain.len(), word),
         )?;
         if groups.size || groups.distance || groups.sparse {
-            print_groups(session, &mut out, revlog, chain, groups)?;
+            print_groups(context, &mut out, revlog, chain, groups)?;
         }
-        out.plain(session, "\n")?;
+        out.plain(context, "\n")?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }
 
@@ -139,7 +140,7 @@ fn kind(revlog: &Revlog, depths: &[Option<u32>], rev: Rev) -> &'static str {
 }
 
 fn print_ids(
-    session: &mut Session,
+    context: &mut Context,
     out: &mut Formatter,
     revlog: &Revlog,
     (rev, id): (Rev, usize),
@@ -157,11 +158,11 @@ fn print_ids(
     let number = |rev: Option<Rev>| rev.map_or(-1, |rev| i64::from(rev.0));
     let (rev, p1, p2, base) = (rev.0, number(p1), number(p2), number(base));
     let line = format!("{rev:7} {p1:7} {p2:7} {id:7} {len:8} {base:8} {word:>7}");
-    out.plain(session, line)
+    out.plain(context, line)
 }
 
 fn print_groups(
-    session: &mut Session,
+    context: &mut Context,
     out: &mut Formatter,
     revlog: &Revlog,
     chain: &[Rev],
@@ -183,7 +184,7 @@ fn print_groups(
         out.data("chainsize", stored as i64);
         out.data("chainratio", Value::Float(ratio));
         out.plain(
-            session,
+            context,
             format!(" {size:10} {raw:10} {stored:10} {ratio:9.5}"),
         )?;
     }
@@ -198,7 +199,7 @@ fn print_groups(
         out.data("lindist", span as i64);
         out.data("extradist", extra);
         out.data("extraratio", Value::Float(ratio));
-        out.plain(session, format!(" {span:9} {extra:9} {ratio:10.5}"))?;
+        out.plain(context, format!(" {span:9} {extra:9} {ratio:10.5}"))?;
     }
     if groups.sparse {
         let places = entries.iter().map(|entry| (entry.offset, entry.end()));
@@ -216,7 +217,7 @@ fn print_groups(
         out.data("readdensity", Value::Float(density));
         out.data("srchunks", count as i64);
         out.plain(
-            session,
+            context,
             format!(" {read:10} {largest:10} {density:9.5} {count:8}"),
         )?;
     }

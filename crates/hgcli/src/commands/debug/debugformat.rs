@@ -1,7 +1,8 @@
 //! `debugformat`: the format of the repository, beside what the configuration would make.
 
-use crate::arguments::{Command, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Matches, TEMPLATE};
+use crate::context::Command;
+use crate::context::Context;
 use crate::render::Formatter;
 use crate::ui::Abort;
 use varve_codec::EngineSetting;
@@ -88,16 +89,16 @@ const VARIANTS: &[Variant] = &[
     variant("changelog-v2", "", None, false),
 ];
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let repository = session.repository()?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let repository = context.repo.repository()?;
     let requirements = repository.requirements();
-    let config = session.config.clone();
-    let mut out = Formatter::new(session, matches, "debugformat")?;
+    let config = context.config.values();
+    let mut out = Formatter::new(context, matches, "debugformat")?;
     let mut header = format!("{:<NAMES$}repo", "format-variant");
-    if session.verbosity.verbose {
+    if context.ui.verbosity.verbose {
         header += " config default";
     }
-    out.plain(session, header + "\n")?;
+    out.plain(context, header + "\n")?;
     for variant in VARIANTS {
         let configured = match variant.setting {
             Some((section, name)) => config.boolean(section, name, variant.default)?,
@@ -105,30 +106,30 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         };
         let has = requirements.has(variant.requirement);
         row(
-            session,
+            context,
             &mut out,
             variant.name,
             [has, configured, variant.default],
         )?;
     }
     // The changelog has no deltas in any repository that is read here.
-    row(session, &mut out, "plain-cl-delta", [true; 3])?;
-    let settings = session.storage_settings()?;
+    row(context, &mut out, "plain-cl-delta", [true; 3])?;
+    let settings = context.config.storage_settings()?;
     let names = [
         engine_of(requirements),
         settings.engine_of_new()?,
         StorageSettings::default().engine_of_new()?,
     ];
     row(
-        session,
+        context,
         &mut out,
         "compression",
         names.map(|engine| engine.name().to_owned()),
     )?;
     let level = level(&settings, requirements);
     let levels = [level.clone(), level, "default".to_owned()];
-    row(session, &mut out, "compression-level", levels)?;
-    out.end(session)?;
+    row(context, &mut out, "compression-level", levels)?;
+    out.end(context)?;
     Ok(0)
 }
 
@@ -166,17 +167,17 @@ impl Cell for String {
 
 /// One line: the repository, the configuration, the default.
 fn row<C: Cell>(
-    session: &mut Session,
+    context: &mut Context,
     out: &mut Formatter,
     name: &'static str,
     [repo, config, default]: [C; 3],
 ) -> Result<(), Abort> {
-    out.item(session)?;
+    out.item(context)?;
     let mut line = format!("{:<NAMES$} {:>3}", format!("{name}:"), repo.text());
-    if session.verbosity.verbose {
+    if context.ui.verbosity.verbose {
         line += &format!(" {:>6} {:>7}", config.text(), default.text());
     }
-    out.plain(session, line + "\n")?;
+    out.plain(context, line + "\n")?;
     out.data("name", name);
     out.data("repo", repo);
     out.data("config", config);

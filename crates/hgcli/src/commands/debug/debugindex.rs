@@ -1,8 +1,9 @@
 //! `debugindex`: the index of a revlog.
 
-use crate::arguments::{Command, Matches, TEMPLATE};
+use crate::arguments::{Matches, TEMPLATE};
 use crate::commands::debug::revlogs::{CHANGELOG, Chosen, MANIFEST};
-use crate::context::Session;
+use crate::context::Command;
+use crate::context::Context;
 use crate::render::Formatter;
 use crate::ui::Abort;
 use varve_repo::{Rev, Revlog};
@@ -45,13 +46,13 @@ const COLUMNS: &[Column] = &[
     Column("sd-chunk-size", 13, false),
 ];
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::find(session, matches, matches.arguments().first())?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let chosen = Chosen::find(context, matches, matches.arguments().first())?;
     let chosen = chosen.ok_or_else(|| Abort::new("cannot give path to non-revlog"))?;
     let revlog = chosen.revlog()?;
-    let verbose = session.verbosity.verbose;
-    let node_width = session.hex(&varve_repo::Node::NULL).len();
-    let mut out = Formatter::new(session, matches, "debugindex")?;
+    let verbose = context.ui.verbosity.verbose;
+    let node_width = context.ui.hex(&varve_repo::Node::NULL).len();
+    let mut out = Formatter::new(context, matches, "debugindex")?;
     let columns = || {
         COLUMNS
             .iter()
@@ -66,32 +67,32 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         }
     };
     let titles = columns().map(|(_, column)| format!("{:>1$}", column.0, width(column)));
-    out.plain(session, titles.collect::<Vec<_>>().join(" ") + "\n")?;
+    out.plain(context, titles.collect::<Vec<_>>().join(" ") + "\n")?;
     for rev in revlog.revs() {
-        let values = values(session, revlog, rev);
-        out.item(session)?;
+        let values = values(context, revlog, rev);
+        out.item(context)?;
         let mut line = Vec::new();
         for (at, column) in columns() {
             out.data(column.0, values[at].as_str());
             line.push(format!("{:>1$}", values[at], width(column)));
         }
-        out.plain(session, line.join(" ") + "\n")?;
+        out.plain(context, line.join(" ") + "\n")?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }
 
 /// The values of all columns.
-fn values(session: &Session, revlog: &Revlog, rev: Rev) -> [String; 17] {
+fn values(context: &Context, revlog: &Revlog, rev: Rev) -> [String; 17] {
     let entry = revlog.entry(rev);
     let number = |rev: Option<Rev>| rev.map_or("-1".to_owned(), |rev| rev.0.to_string());
-    let node = |rev: Option<Rev>| session.hex(&revlog.node_or_null(rev));
+    let node = |rev: Option<Rev>| context.ui.hex(&revlog.node_or_null(rev));
     [
         rev.0.to_string(),
         // Known only to a changelog format that is not supported here.
         "-1".to_owned(),
         entry.link.to_string(),
-        session.hex(&entry.node),
+        context.ui.hex(&entry.node),
         number(entry.p1),
         node(entry.p1),
         number(entry.p2),

@@ -1,7 +1,8 @@
 //! `debugrequires`: what a program must know to work on the repository.
 
-use crate::arguments::{Command, Matches};
-use crate::context::Session;
+use crate::arguments::Matches;
+use crate::context::Command;
+use crate::context::Context;
 use crate::ui::Abort;
 
 /// See [`Command`].
@@ -16,10 +17,10 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
-    let repository = session.repository()?;
+fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
+    let repository = context.repo.repository()?;
     for name in repository.requirements().iter() {
-        session.write(format!("{name}\n"))?;
+        context.ui.write(format!("{name}\n"))?;
     }
     Ok(0)
 }

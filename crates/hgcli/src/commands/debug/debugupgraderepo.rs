@@ -1,7 +1,8 @@
 //! `debugupgraderepo`: the store in another format, of which only the compression can change.
 
-use crate::arguments::{Command, Flag, Matches};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches};
+use crate::context::Command;
+use crate::context::Context;
 use crate::ui::Abort;
 use varve_repo::{LockKind, RecompressOptions, engine_of};
 
@@ -33,27 +34,29 @@ const FIXED: &[(&str, &str, bool)] = &[
     ("persistent-nodemap", "use-persistent-nodemap", false),
 ];
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let repository = session.repository()?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let repository = context.repo.repository()?;
     let requirements = repository.requirements();
     for (name, setting, default) in FIXED {
-        let wanted = session.config.boolean("format", setting, *default)?;
+        let wanted = context.config.boolean("format", setting, *default)?;
         if wanted != requirements.has(name) {
             let verb = if wanted { "add" } else { "remove" };
             return Err(Abort::new(format!("cannot {verb} the feature {name}"))
                 .hint(format!("set format.{setting}={} to keep it", !wanted)));
         }
     }
-    let settings = session.storage_settings()?;
+    let settings = context.config.storage_settings()?;
     let (old, new) = (engine_of(requirements), settings.engine_of_new()?);
     if old == new {
-        session.write("(no format upgrades found in existing repository)\n")?;
+        context
+            .ui
+            .write("(no format upgrades found in existing repository)\n")?;
         return Ok(0);
     }
     let (old, wanted) = (old.name(), new.name());
     if !matches.flag("run") {
         let line = format!("compression would change from {old} to {wanted} with \"--run\"\n");
-        session.write(line)?;
+        context.ui.write(line)?;
         return Ok(0);
     }
     let mut write = settings.write_options(requirements);
@@ -62,12 +65,12 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         write,
         redelta: false,
     };
-    let working_copy = session.lock(LockKind::WorkingCopy)?;
-    let store = session.lock(LockKind::Store)?;
-    let progress = session.progress.as_ref();
-    let done = repository.recompress(&working_copy, &store, &how, progress, &session.stop)?;
+    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let store = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    let progress = context.ui.progress.as_ref();
+    let done = repository.recompress(&working_copy, &store, &how, progress, &context.ui.stop)?;
     let (before, after) = (done.before, done.after);
-    session.status(format!(
+    context.ui.status(format!(
         "compression changed from {old} to {wanted}\n{before} bytes before, {after} bytes after\n"
     ))?;
     Ok(0)

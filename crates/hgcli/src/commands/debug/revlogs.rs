@@ -1,8 +1,9 @@
 //! Which revlog a debugging command looks at: `-c`, `-m`, or the history of a file.
 
-use crate::arguments::command::Flag;
-use crate::arguments::{Command, Matches};
-use crate::context::Session;
+use crate::arguments::Flag;
+use crate::arguments::Matches;
+use crate::context::Command;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::sync::Arc;
 use varve_repo::{PrefixMatch, RepoView, Rev, Revlog};
@@ -28,7 +29,7 @@ pub(crate) enum Chosen {
 impl Chosen {
     /// Finds what the options and the first of `names` say; `None` if that is empty or nothing.
     pub(crate) fn find(
-        session: &mut Session,
+        context: &mut Context,
         matches: &Matches,
         name: Option<&Vec<u8>>,
     ) -> Result<Option<Chosen>, Abort> {
@@ -43,7 +44,7 @@ impl Chosen {
                 "cannot specify filename with --changelog or --manifest",
             ));
         }
-        let view = session.view()?;
+        let view = context.repo.view()?;
         let chosen = match name {
             _ if changelog || manifest => Chosen::Shared { view, manifest },
             None => return Ok(None),
@@ -58,15 +59,15 @@ impl Chosen {
 
     /// The same for a command whose only argument is the file's name, and which needs a revlog.
     pub(crate) fn of_argument(
-        session: &mut Session,
+        context: &mut Context,
         matches: &Matches,
         command: &'static Command,
     ) -> Result<Chosen, Abort> {
         let name = matches.arguments().first();
-        let chosen = Chosen::find(session, matches, name)?;
+        let chosen = Chosen::find(context, matches, name)?;
         chosen.ok_or_else(|| match name {
             Some(name) => not_found(name),
-            None => Abort::usage(command, "invalid arguments"),
+            None => command.usage_error("invalid arguments"),
         })
     }
 
@@ -148,6 +149,10 @@ pub(crate) fn snapshot_depths(revlog: &Revlog, sparse: bool) -> Vec<Option<u32>>
 }
 
 /// Whether the repository's snapshots may be deltas.
-pub(crate) fn is_sparse(session: &mut Session) -> Result<bool, Abort> {
-    Ok(session.repository()?.requirements().has("sparserevlog"))
+pub(crate) fn is_sparse(context: &mut Context) -> Result<bool, Abort> {
+    Ok(context
+        .repo
+        .repository()?
+        .requirements()
+        .has("sparserevlog"))
 }

@@ -3,7 +3,7 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::history::log;
-use crate::context::Session;
+use crate::context::Context;
 use crate::render::changesets::{Look, Printer};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
@@ -50,8 +50,8 @@ pub(crate) const SUBREPOS: Flag = Flag::flag(
 );
 
 /// Refuses what does not go together in a list.
-pub(crate) fn refuse_contradictions(session: &mut Session, matches: &Matches) -> Result<(), Abort> {
-    session.refuse_subrepositories(matches)?;
+pub(crate) fn refuse_contradictions(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
+    context.repo.refuse_subrepositories(matches)?;
     match matches.flag("graph") && matches.flag("newest-first") {
         true => Err(Abort::new(
             "-G/--graph option is incompatible with --newest-first",
@@ -62,7 +62,7 @@ pub(crate) fn refuse_contradictions(session: &mut Session, matches: &Matches) ->
 
 /// Prints changesets that would travel, given oldest first, as the options say.
 pub(crate) fn print(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     view: &RepoView,
     travellers: Vec<Rev>,
@@ -77,12 +77,12 @@ pub(crate) fn print(
         revs.retain(|rev| !rev.is_some_and(is_merge));
     }
     revs.truncate(log::limit(matches)?);
-    let style = log::style(session, matches, Some(Matcher::everything()))?;
-    let printer = Printer::new(session, style)?;
+    let style = log::style(context, matches, Some(Matcher::everything()))?;
+    let printer = Printer::new(context, style)?;
     if graph {
-        let look = Look::new(session)?.of_shown_parents();
-        printer.print_graph(session, &look, &revs)
+        let look = Look::new(context)?.of_shown_parents();
+        printer.print_graph(context, &look, &revs)
     } else {
-        printer.print_all(session, matches, &revs)
+        printer.print_all(context, matches, &revs)
     }
 }

@@ -1,12 +1,12 @@
 //! `outgoing`: what another repository lacks.
 
-use crate::arguments::{
-    Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE,
-};
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE};
 use crate::commands::exchange::exchanged;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::remote::Source;
 use crate::remote::outgoing::{Outgoing, asked_for, tell_nothing};
+use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
 use crate::ui::Abort;
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
@@ -47,26 +47,28 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    exchanged::refuse_contradictions(session, matches)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    exchanged::refuse_contradictions(context, matches)?;
     let mut code = 1;
-    for source in session.destinations(matches.arguments())? {
+    for source in peers::destinations(context, matches.arguments())? {
         let found = match matches.flag("bookmarks") {
-            true => bookmarks(session, &source)?,
-            false => show(session, matches, &source)?,
+            true => bookmarks(context, &source)?,
+            false => show(context, matches, &source)?,
         };
-        session.tell_traffic()?;
+        context.ui.print_traffic()?;
         code = code.min(found);
     }
     Ok(code)
 }
 
 /// The bookmarks that are different in one destination; ends with 1 if none is.
-fn bookmarks(session: &mut Session, source: &Source) -> Result<u8, Abort> {
-    let mut remote = session.connect(source)?;
-    session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
-    session.status("searching for changed bookmarks\n")?;
-    let view = session.view()?;
+fn bookmarks(context: &mut Context, source: &Source) -> Result<u8, Abort> {
+    let mut remote = peers::connect(context, source)?;
+    context
+        .ui
+        .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    context.ui.status("searching for changed bookmarks\n")?;
+    let view = context.repo.view()?;
     let mut any = false;
     for compared in compare_bookmarks(&*view, &remote.bookmarks()?) {
         let word = match compared.relation {
@@ -78,43 +80,45 @@ fn bookmarks(session: &mut Session, source: &Source) -> Result<u8, Abort> {
             BookmarkRelation::Same | BookmarkRelation::Behind => continue,
         };
         any = true;
-        let hex = session.hex(&compared.here.unwrap_or(Node::NULL));
+        let hex = context.ui.hex(&compared.here.unwrap_or(Node::NULL));
         let node = match compared.here {
             Some(_) => hex,
             None => " ".repeat(hex.len()),
         };
         let name = String::from_utf8_lossy(&compared.name).into_owned();
         let mut line = format!("   {name:<25} {node}");
-        if session.verbosity.verbose {
+        if context.ui.verbosity.verbose {
             line = format!("{line} {word}");
         }
-        session.write(line + "\n")?;
+        context.ui.write(line + "\n")?;
     }
     if !any {
-        session.status("no changed bookmarks found\n")?;
+        context.ui.status("no changed bookmarks found\n")?;
         return Ok(1);
     }
     Ok(0)
 }
 
 /// What one destination lacks; ends with 1 if that is nothing.
-fn show(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8, Abort> {
-    session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
-    let view = session.view()?;
+fn show(context: &mut Context, matches: &Matches, source: &Source) -> Result<u8, Abort> {
+    context
+        .ui
+        .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    let view = context.repo.view()?;
     let asked = (&matches.list("rev")[..], &matches.list("branch")[..]);
-    let heads = asked_for(session, &view, asked, source)?;
+    let heads = asked_for(context, &view, asked, source)?;
     let heads = heads.unwrap_or_else(|| view.heads());
-    let mut remote = session.connect(source)?;
+    let mut remote = peers::connect(context, source)?;
     if view.tip().is_none() {
-        return tell_nothing(session, 0);
+        return tell_nothing(context, 0);
     }
     let force = matches.flag("force");
     let Outgoing {
         missing, secret, ..
-    } = Outgoing::find(session, &mut remote, &heads, force)?;
+    } = Outgoing::find(context, &mut remote, &heads, force)?;
     if missing.is_empty() {
-        return tell_nothing(session, secret);
+        return tell_nothing(context, secret);
     }
-    exchanged::print(session, matches, &view, missing)?;
+    exchanged::print(context, matches, &view, missing)?;
     Ok(0)
 }

@@ -1,7 +1,8 @@
 //! `paths`: names of other repositories.
 
-use crate::arguments::{Category, Command, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::remote::paths;
 use crate::render::Formatter;
 use crate::ui::Abort;
@@ -20,12 +21,12 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let paths = paths::paths(session)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let paths = paths::paths(context)?;
     let wanted = matches.arguments().first();
-    let quiet = session.verbosity.quiet;
+    let quiet = context.ui.verbosity.quiet;
     let mut found = false;
-    let mut out = Formatter::new(session, matches, "paths")?;
+    let mut out = Formatter::new(context, matches, "paths")?;
     for path in &paths {
         if wanted.is_some_and(|name| *name != path.name) {
             continue;
@@ -36,20 +37,20 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         } else {
             path.url.clone()
         };
-        out.item(session)?;
+        out.item(context)?;
         match wanted {
             Some(_) => {
                 out.data("name", &path.name);
                 if !quiet {
-                    out.plain(session, [&shown[..], b"\n"].concat())?;
+                    out.plain(context, [&shown[..], b"\n"].concat())?;
                 }
             }
             None => {
-                out.field(session, "name", &path.name, &path.name)?;
+                out.field(context, "name", &path.name, &path.name)?;
                 if !quiet {
-                    out.plain(session, [b" = ", &shown[..]].concat())?;
+                    out.plain(context, [b" = ", &shown[..]].concat())?;
                 }
-                out.plain(session, "\n")?;
+                out.plain(context, "\n")?;
             }
         }
         out.data("url", shown);
@@ -57,14 +58,14 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             out.data(key, value);
             if !quiet && wanted.is_none() {
                 let line = [&path.name[..], b":", key.as_bytes(), b" = ", value, b"\n"].concat();
-                out.plain(session, line)?;
+                out.plain(context, line)?;
             }
         }
     }
-    out.end(session)?;
+    out.end(context)?;
     if wanted.is_some() && !found {
         if !quiet {
-            session.warn("not found!\n")?;
+            context.ui.warn("not found!\n")?;
         }
         return Ok(1);
     }

@@ -1,12 +1,14 @@
 //! `pull`: changesets of another repository.
 
-use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH};
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
-use crate::context::Session;
-use crate::context::evolution::{exchanges_markers, new_exchanges_markers};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::remote::Source;
-use crate::remote::arrivals::{Arrival, Way};
+use crate::remote::arrivals;
+use crate::remote::arrivals::{ApplyMode, Arrival};
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_exchange::ExchangeError;
@@ -51,15 +53,15 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let typed: Vec<Vec<u8>> = match matches.arguments() {
         [] => vec![b"default".to_vec()],
         some => some.to_vec(),
     };
     for typed in typed {
-        for source in session.sources(&typed)? {
-            let code = pull(session, matches, &source)?;
-            session.tell_traffic()?;
+        for source in peers::sources(context, &typed)? {
+            let code = pull(context, matches, &source)?;
+            context.ui.print_traffic()?;
             if code != 0 {
                 return Ok(code);
             }
@@ -81,28 +83,30 @@ pub(crate) struct Wanted {
     pub(crate) is_clone: bool,
 }
 
-fn pull(session: &mut Session, matches: &Matches, source: &Source) -> Result<u8, Abort> {
-    session.status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
-    let mut remote = session.connect(source)?;
+fn pull(context: &mut Context, matches: &Matches, source: &Source) -> Result<u8, Abort> {
+    context
+        .ui
+        .status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
+    let mut remote = peers::connect(context, source)?;
     let wanted = wanted(matches, source, &mut remote)?;
     let force = matches.flag("force");
-    let arrival = bring(session, source, (&mut remote, &wanted), force)?;
+    let arrival = bring(context, source, (&mut remote, &wanted), force)?;
     let arrived = match &arrival {
         Some(arrival) => {
-            session.tell_arrived(arrival)?;
+            arrivals::print_arrival(context, arrival)?;
             &arrival.report.changegroups[..]
         }
         None => &[],
     };
-    session.after_locks()?;
+    context.repo.run_queued_hooks(&mut context.ui)?;
     if arrived.is_empty() {
         return Ok(0);
     }
     if matches.flag("update") {
-        return update::to_newest(session, matches);
+        return update::to_newest(context, matches);
     }
     let more = arrived.iter().map(|arrived| arrived.heads).sum();
-    session.advise_after_arrival(more)?;
+    arrivals::advise_after_arrival(context, more)?;
     Ok(0)
 }
 
@@ -164,19 +168,19 @@ pub(crate) fn heads_of_branches(
 
 /// Brings what is wanted and not there, with bookmarks, and says what it is about.
 pub(crate) fn bring(
-    session: &mut Session,
+    context: &mut Context,
     source: &Source,
     (remote, wanted): (&mut Remote, &Wanted),
     force: bool,
 ) -> Result<Option<Arrival>, Abort> {
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
-    let common = compare(session, remote, heads, force)?;
-    let is_empty = session.repository()?.view()?.changelog().is_empty();
+    let common = compare(context, remote, heads, force)?;
+    let is_empty = context.repo.repository()?.view()?.changelog().is_empty();
     if is_empty && heads.is_none() && common.incoming {
-        session.status("requesting all changes\n")?;
+        context.ui.status("requesting all changes\n")?;
     }
     if !common.incoming {
-        session.status("no changes found\n")?;
+        context.ui.status("no changes found\n")?;
     }
     let mut request = BundleRequest {
         common: common.heads,
@@ -198,20 +202,20 @@ pub(crate) fn bring(
         None => pulled.bookmarks = remote.bookmarks()?,
     }
     let way = match wanted.is_clone {
-        true => Way::Cloned(pulled),
-        false => Way::Pulled(pulled),
+        true => ApplyMode::Cloned(pulled),
+        false => ApplyMode::Pulled(pulled),
     };
-    apply(session, source, remote, request, way).map(Some)
+    apply(context, source, remote, request, way).map(Some)
 }
 
 /// Finds out what both sides have; `heads` are those that are wanted, if not all are.
 pub(crate) fn compare(
-    session: &mut Session,
+    context: &mut Context,
     remote: &mut Remote,
     heads: Option<&[Node]>,
     force: bool,
 ) -> Result<Common, Abort> {
-    let view = session.repository()?.view_for(ViewFilter::Visible)?;
+    let view = context.repo.repository()?.view_for(ViewFilter::Visible)?;
     let own = view.changelog().len();
     let is_here = |node: &Node| {
         let rev = view.changelog().rev(node);
@@ -227,13 +231,13 @@ pub(crate) fn compare(
     }
     let discovery = Discovery::begin(&view, remote, heads)?;
     if own > 0 {
-        session.status("searching for changes\n")?;
+        context.ui.status("searching for changes\n")?;
     }
     let common = discovery.finish(remote)?;
     if own > 0 {
         let is_empty = common.remote_heads.iter().all(Node::is_null);
         if !common.incoming && !is_empty {
-            session.debug("all remote heads known locally\n")?;
+            context.ui.debug("all remote heads known locally\n")?;
         }
     }
     let all_there = || {
@@ -243,47 +247,47 @@ pub(crate) fn compare(
             .map(|head| view.changelog().node(head));
         own > 0 && nodes.into_iter().all(|node| common.heads.contains(&node))
     };
-    if common.incoming && session.verbosity.verbose && all_there() {
-        session.write("all local changesets known remotely\n")?;
+    if common.incoming && context.ui.verbosity.verbose && all_there() {
+        context.ui.write("all local changesets known remotely\n")?;
     }
     if common.is_unrelated(own) {
         if !force {
             return Err(ExchangeError::Unrelated.into());
         }
-        session.warn("warning: repository is unrelated\n")?;
+        context.ui.warn("warning: repository is unrelated\n")?;
     }
     Ok(common)
 }
 
 /// Asks for a bundle and applies it.
 pub(crate) fn apply(
-    session: &mut Session,
+    context: &mut Context,
     source: &Source,
     remote: &mut Remote,
     mut request: BundleRequest,
-    way: Way<'_>,
+    way: ApplyMode<'_>,
 ) -> Result<Arrival, Abort> {
     if !remote.capabilities().has("bundle2") {
         return Err(Abort::new("the other side is too old to pull from")
             .hint("it makes no bundles of the second version"));
     }
     let exchanges = match way {
-        Way::Cloned(_) => new_exchanges_markers(session)?,
-        _ => exchanges_markers(session)?,
+        ApplyMode::Cloned(_) => context.config.new_exchanges_markers()?,
+        _ => context.config.exchanges_markers()?,
     };
     // With the files of a store, all of its markers come, whether the server makes any or not.
     request.markers = exchanges && (request.streamed || remote.has_markers());
-    let lock = session.lock(LockKind::Store)?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
-    let applied = session.apply(lock, bundle, ("pull", source.hook_url()), way)?;
+    let applied = arrivals::apply(context, lock, bundle, ("pull", source.hook_url()), way)?;
     let (arrival, _lock) = match applied {
         Err(ExchangeError::RemoteAbort { message, hint }) => {
-            session.warn(format!("remote: abort: {message}\n"))?;
+            context.ui.warn(format!("remote: abort: {message}\n"))?;
             let failed = Abort::new("pull failed on remote");
             return Err(hint.into_iter().fold(failed, Abort::hint));
         }
         applied => applied?,
     };
-    session.forget_view();
+    context.repo.refresh();
     Ok(arrival)
 }

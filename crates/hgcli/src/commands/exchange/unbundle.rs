@@ -1,8 +1,10 @@
 //! `unbundle`: takes changesets out of bundles.
 
-use crate::arguments::{Category, Command, Flag, Matches};
+use crate::arguments::{Flag, Matches};
 use crate::commands::local::update;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
+use crate::remote::arrivals;
 use crate::remote::arrivals::Arrival;
 use crate::ui::Abort;
 use std::ffi::OsStr;
@@ -34,13 +36,13 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let mut lock = session.lock(LockKind::Store)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let mut lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let mut more = 0;
     for name in matches.arguments() {
         let arrival;
-        (arrival, lock) = apply(session, lock, name)?;
-        session.tell_arrived(&arrival)?;
+        (arrival, lock) = apply(context, lock, name)?;
+        arrivals::print_arrival(context, &arrival)?;
         more = arrival
             .report
             .changegroups
@@ -49,16 +51,16 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             .sum();
     }
     drop(lock);
-    session.after_locks()?;
+    context.repo.run_queued_hooks(&mut context.ui)?;
     if matches.flag("update") {
-        return update::to_newest(session, matches);
+        return update::to_newest(context, matches);
     }
-    session.advise_after_arrival(more)?;
+    arrivals::advise_after_arrival(context, more)?;
     Ok(0)
 }
 
 /// The file that is meant; those on other machines are refused.
-pub(crate) fn local_file(session: &Session, typed: &[u8]) -> Result<File, Abort> {
+pub(crate) fn local_file(context: &Context, typed: &[u8]) -> Result<File, Abort> {
     let shown = String::from_utf8_lossy(typed);
     let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
     if scheme.is_some_and(|scheme| scheme != "file") {
@@ -67,13 +69,13 @@ pub(crate) fn local_file(session: &Session, typed: &[u8]) -> Result<File, Abort>
     }
     let path = typed.strip_prefix(b"file://").unwrap_or(typed);
     let path = Path::new(OsStr::from_bytes(path));
-    File::open(session.cwd.join(path)).map_err(|error| Abort::file(&error, path))
+    File::open(context.repo.cwd.join(path)).map_err(|error| Abort::file(&error, path))
 }
 
-fn apply(session: &mut Session, lock: Lock, name: &[u8]) -> Result<(Arrival, Lock), Abort> {
-    let file = local_file(session, name)?;
+fn apply(context: &mut Context, lock: Lock, name: &[u8]) -> Result<(Arrival, Lock), Abort> {
+    let file = local_file(context, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
     let origin = ("unbundle", [b"bundle:", name].concat());
-    session.apply_bundle(lock, bundle, origin, failed)
+    arrivals::apply_bundle(context, lock, bundle, origin, failed)
 }

@@ -3,8 +3,10 @@
 mod topics;
 
 use crate::arguments::global::GLOBAL;
-use crate::arguments::{Category, Command, Flag, Matches, usage};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches};
+use crate::commands::usage;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use topics::{TOPICS, Topic};
 
@@ -48,49 +50,53 @@ const CATEGORIES: &[(Category, &str)] = &[
     (Category::Help, "Help"),
 ];
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(name) = matches.arguments().first() {
         let name = String::from_utf8_lossy(name).into_owned();
-        return of_name(session, matches, &name);
+        return of_name(context, matches, &name);
     }
-    let commands = session.commands.clone();
-    session.write("Mercurial Distributed SCM\n\nlist of commands:\n")?;
+    let commands = context.commands.clone();
+    context
+        .ui
+        .write("Mercurial Distributed SCM\n\nlist of commands:\n")?;
     for (category, title) in CATEGORIES {
         let of = commands
             .iter()
             .filter(|command| command.category == Some(*category));
         let lines: String = of.map(line).collect();
         if !lines.is_empty() {
-            session.write(format!("\n{title}:\n\n{lines}"))?;
+            context.ui.write(format!("\n{title}:\n\n{lines}"))?;
         }
     }
-    session.write("\nadditional help topics:\n\n")?;
+    context.ui.write("\nadditional help topics:\n\n")?;
     let lines = TOPICS.iter().map(|topic| row(topic.names[0], topic.title));
-    session.write(lines.collect::<String>())?;
-    if session.verbosity.verbose {
-        return global_options(session);
+    context.ui.write(lines.collect::<String>())?;
+    if context.ui.verbosity.verbose {
+        return global_options(context);
     }
-    let program = session.program.clone();
-    session.write(format!(
+    let program = context.program.clone();
+    context.ui.write(format!(
         "\n(use '{program} help -v' to show built-in aliases and global options)\n"
     ))?;
     Ok(0)
 }
 
 /// What a call without a command prints.
-pub(crate) fn basic(session: &mut Session) -> Result<u8, Abort> {
-    let commands = session.commands.clone();
-    session.write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
+pub(crate) fn basic(context: &mut Context) -> Result<u8, Abort> {
+    let commands = context.commands.clone();
+    context
+        .ui
+        .write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
     let of = commands
         .iter()
         .filter(|command| BASIC.contains(&command.name()));
     let lines: String = of.map(line).collect();
-    session.write(lines)?;
-    if session.verbosity.verbose {
-        return global_options(session);
+    context.ui.write(lines)?;
+    if context.ui.verbosity.verbose {
+        return global_options(context);
     }
-    let program = session.program.clone();
-    session.write(format!(
+    let program = context.program.clone();
+    context.ui.write(format!(
         "\n(use '{program} help' for the full list of commands or '{program} -v' for details)\n"
     ))?;
     Ok(0)
@@ -110,9 +116,9 @@ fn unknown(name: &str) -> Abort {
 }
 
 /// Help about what a name means, first of all a topic.
-fn of_name(session: &mut Session, matches: &Matches, name: &str) -> Result<u8, Abort> {
+fn of_name(context: &mut Context, matches: &Matches, name: &str) -> Result<u8, Abort> {
     if matches.flag("keyword") {
-        return of_keyword(session, name);
+        return of_keyword(context, name);
     }
     if matches.flag("extension") && !matches.flag("command") {
         return Err(unknown(name));
@@ -121,7 +127,7 @@ fn of_name(session: &mut Session, matches: &Matches, name: &str) -> Result<u8, A
         Some((whole, section)) => (whole, Some(section)),
         None => (name, None),
     };
-    let commands = session.commands.clone();
+    let commands = context.commands.clone();
     let topic = Topic::find(whole).filter(|_| !matches.flag("command"));
     let same = |command: &&Command| command.names.contains(&whole);
     let command = commands.iter().find(same);
@@ -131,32 +137,34 @@ fn of_name(session: &mut Session, matches: &Matches, name: &str) -> Result<u8, A
         }
         let missing = || Abort::new(format!("help section not found: {name}"));
         let text = topic.and_then(|topic| topic.section(section));
-        session.write(text.ok_or_else(missing)?)?;
+        context.ui.write(text.ok_or_else(missing)?)?;
         return Ok(0);
     }
     if let Some(topic) = topic {
-        session.write(topic.shown())?;
+        context.ui.write(topic.shown())?;
         return Ok(0);
     }
     if let Some(command) = command {
-        return of_command(session, command);
+        return of_command(context, command);
     }
     let begins = |command: &&Command| command.names.iter().any(|full| full.starts_with(name));
     let found: Vec<&Command> = commands.iter().filter(begins).collect();
     match found[..] {
         [] => Err(unknown(name)),
-        [command] => of_command(session, command),
+        [command] => of_command(context, command),
         _ => {
-            session.write("list of commands:\n\n")?;
-            session.write(found.into_iter().map(line).collect::<String>())?;
+            context.ui.write("list of commands:\n\n")?;
+            context
+                .ui
+                .write(found.into_iter().map(line).collect::<String>())?;
             Ok(0)
         }
     }
 }
 
 /// Topics and commands that mention a word.
-fn of_keyword(session: &mut Session, word: &str) -> Result<u8, Abort> {
-    let commands = session.commands.clone();
+fn of_keyword(context: &mut Context, word: &str) -> Result<u8, Abort> {
+    let commands = context.commands.clone();
     let word = word.to_lowercase();
     let topics = TOPICS.iter().filter(|topic| topic.mentions(&word));
     let topics: Vec<(&str, &str)> = topics.map(|topic| (topic.names[0], topic.title)).collect();
@@ -182,13 +190,13 @@ fn of_keyword(session: &mut Session, word: &str) -> Result<u8, Abort> {
     if out.is_empty() {
         return Err(Abort::new("no matches").hint("try 'hg help' for a list of topics"));
     }
-    session.write(out.join("\n"))?;
+    context.ui.write(out.join("\n"))?;
     Ok(0)
 }
 
 /// Prints the help of one command.
-pub(crate) fn of_command(session: &mut Session, command: &Command) -> Result<u8, Abort> {
-    let mut out = format!("{}\n", usage::line(&session.program, command));
+pub(crate) fn of_command(context: &mut Context, command: &Command) -> Result<u8, Abort> {
+    let mut out = format!("{}\n", usage::line(&context.program, command));
     if command.names.len() > 1 {
         out += &format!("\naliases: {}\n", command.names[1..].join(", "));
     }
@@ -201,17 +209,21 @@ pub(crate) fn of_command(session: &mut Session, command: &Command) -> Result<u8,
     if !table.is_empty() {
         out += &format!("\n{}\n\n{table}", usage::heading(command.options));
     }
-    session.write(out)?;
-    if session.verbosity.verbose {
-        return global_options(session);
+    context.ui.write(out)?;
+    if context.ui.verbosity.verbose {
+        return global_options(context);
     }
-    session.write("\n(some details hidden, use --verbose to show complete help)\n")?;
+    context
+        .ui
+        .write("\n(some details hidden, use --verbose to show complete help)\n")?;
     Ok(0)
 }
 
-fn global_options(session: &mut Session) -> Result<u8, Abort> {
+fn global_options(context: &mut Context) -> Result<u8, Abort> {
     let table = usage::options(GLOBAL.iter());
-    session.write(format!("\nglobal {}\n\n{table}", usage::heading(GLOBAL)))?;
+    context
+        .ui
+        .write(format!("\nglobal {}\n\n{table}", usage::heading(GLOBAL)))?;
     Ok(0)
 }
 

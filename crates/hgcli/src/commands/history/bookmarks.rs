@@ -1,8 +1,9 @@
 //! `bookmarks`: names that move along with commits.
 
-use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
+use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::names;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::ui::{Abort, columns};
 use std::collections::BTreeMap;
@@ -38,7 +39,7 @@ pub(crate) const COMMAND: Command = Command {
 /// Where the number of the changeset begins.
 const COLUMNS: usize = 25;
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let actions = [
         ("delete", matches.flag("delete")),
         ("rename", matches.value("rename").is_some()),
@@ -60,22 +61,22 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         if action.is_none() && matches.value("rev").is_some() {
             return Err(Abort::new("bookmark name required"));
         }
-        return list(session, matches, names);
+        return list(context, matches, names);
     }
-    let repository = session.repository()?;
-    let working_copy = session.lock(LockKind::WorkingCopy)?;
-    session.forget_view();
+    let repository = context.repo.repository()?;
+    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    context.repo.refresh();
     if action != Some("delete") {
-        session.tell_of_markers()?;
+        context.repo.warn_of_disabled_markers(&mut context.ui)?;
     }
-    let mut work = Work::begin(session, &repository, matches.flag("force"))?;
+    let mut work = Work::begin(context, &repository, matches.flag("force"))?;
     match (action, matches.value("rename")) {
         (Some("delete"), _) => work.delete(names)?,
         (_, Some(old)) => work.rename(old, names)?,
-        _ if names.is_empty() => work.deactivate(session)?,
-        _ => work.add(session, matches, names, inactive)?,
+        _ if names.is_empty() => work.deactivate(context)?,
+        _ => work.add(context, matches, names, inactive)?,
     }
-    work.finish(session, &repository)?;
+    work.finish(context, &repository)?;
     drop(working_copy);
     Ok(0)
 }
@@ -102,8 +103,8 @@ struct Work {
 }
 
 impl Work {
-    fn begin(session: &mut Session, repository: &Repository, force: bool) -> Result<Work, Abort> {
-        let view = session.view()?;
+    fn begin(context: &mut Context, repository: &Repository, force: bool) -> Result<Work, Abort> {
+        let view = context.repo.view()?;
         let before = repository
             .view_for(ViewFilter::Unfiltered)?
             .bookmarks()
@@ -151,31 +152,31 @@ impl Work {
         Ok(())
     }
 
-    fn deactivate(&mut self, session: &mut Session) -> Result<(), Abort> {
+    fn deactivate(&mut self, context: &mut Context) -> Result<(), Abort> {
         if self.before.is_empty() {
-            return session.status("no bookmarks set\n");
+            return context.ui.status("no bookmarks set\n");
         }
         match self.active.take() {
             Some(_) => Ok(()),
-            None => session.status("no active bookmark\n"),
+            None => context.ui.status("no active bookmark\n"),
         }
     }
 
     fn add(
         &mut self,
-        session: &mut Session,
+        context: &mut Context,
         matches: &Matches,
         names: &[Vec<u8>],
         inactive: bool,
     ) -> Result<(), Abort> {
         let target = match matches.value("rev") {
-            Some(spec) => session.revision(Some(spec))?,
+            Some(spec) => context.repo.revision(&mut context.ui, Some(spec))?,
             None => self.parent,
         };
         let node = self.view.changelog().node_or_null(target);
         let mut first = None;
         for name in names {
-            let name = names::checked(&session.text(name)?, "bookmark")?;
+            let name = names::checked(&context.ui.decode(name)?, "bookmark")?;
             if inactive && self.active.as_ref() == Some(&name) {
                 self.active = None;
                 return Ok(());
@@ -183,7 +184,9 @@ impl Work {
             if let Some(from) = self.check(&name, Some(target))? {
                 let (shown, from) = (String::from_utf8_lossy(&name), from.to_string());
                 let from = &from[..12];
-                session.status(format!("moving bookmark '{shown}' forward from {from}\n"))?;
+                context
+                    .ui
+                    .status(format!("moving bookmark '{shown}' forward from {from}\n"))?;
             }
             self.after.insert(name.clone(), node);
             first.get_or_insert(name);
@@ -239,34 +242,34 @@ impl Work {
         false
     }
 
-    fn finish(self, session: &mut Session, repository: &Repository) -> Result<(), Abort> {
+    fn finish(self, context: &mut Context, repository: &Repository) -> Result<(), Abort> {
         // Before the transaction, as hooks of that may look at it.
         if self.active != self.active_before {
             varve_workdir::set_active_bookmark(repository, self.active.as_deref())?;
         }
         if self.after != self.before {
-            let lock = session.lock(LockKind::Store)?;
+            let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
             let mut transaction = repository.transaction(lock, "bookmark")?;
             transaction.set_bookmarks(&self.after)?;
             transaction.finish()?;
-            session.forget_view();
+            context.repo.refresh();
         }
         Ok(())
     }
 }
 
-fn list(session: &mut Session, matches: &Matches, names: &[Vec<u8>]) -> Result<u8, Abort> {
-    let view = session.view()?;
-    let repository = session.repository()?;
+fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u8, Abort> {
+    let view = context.repo.view()?;
+    let repository = context.repo.repository()?;
     let active = varve_workdir::active_bookmark(&repository)?;
     let all = view.bookmarks();
     if let Some(name) = names.iter().find(|name| !all.contains_key(*name)) {
         return Err(unknown(name));
     }
-    let quiet = session.verbosity.quiet;
-    let mut out = Formatter::new(session, matches, "bookmarks")?;
+    let quiet = context.ui.verbosity.quiet;
+    let mut out = Formatter::new(context, matches, "bookmarks")?;
     if all.is_empty() && out.is_plain() {
-        session.status("no bookmarks set\n")?;
+        context.ui.status("no bookmarks set\n")?;
     }
     for (name, node) in all
         .iter()
@@ -277,20 +280,20 @@ fn list(session: &mut Session, matches: &Matches, names: &[Vec<u8>]) -> Result<u
             .changelog()
             .rev(node)
             .map_or(-1, |rev| i64::from(rev.0));
-        out.item(session)?;
+        out.item(context)?;
         if !quiet {
-            out.plain(session, if is_active { " * " } else { "   " })?;
+            out.plain(context, if is_active { " * " } else { "   " })?;
         }
         out.data("active", is_active);
-        out.field(session, "bookmark", name, name)?;
+        out.field(context, "bookmark", name, name)?;
         out.data("rev", rev);
         out.data("node", *node);
         if !quiet {
-            let (pad, hex) = (columns::padding(name, COLUMNS), session.hex(node));
-            out.plain(session, format!("{pad} {rev}:{hex}"))?;
+            let (pad, hex) = (columns::padding(name, COLUMNS), context.ui.hex(node));
+            out.plain(context, format!("{pad} {rev}:{hex}"))?;
         }
-        out.plain(session, "\n")?;
+        out.plain(context, "\n")?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }

@@ -1,7 +1,8 @@
 //! `branches`: named branches and whether something is open on them.
 
-use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::ui::{Abort, columns};
 use varve_repo::Rev;
@@ -40,10 +41,10 @@ struct Line {
     open: bool,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    session.tell_of_markers()?;
-    let view = session.view()?;
-    let chosen = chosen_branches(session, &matches.list("rev"))?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let view = context.repo.view()?;
+    let chosen = chosen_branches(context, &matches.list("rev"))?;
     let heads = view.heads();
     let mut lines: Vec<Line> = Vec::new();
     for (name, branch) in view.branchmap()? {
@@ -61,8 +62,8 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         });
     }
     lines.sort_unstable();
-    let current = session.working_branch()?;
-    let mut out = Formatter::new(session, matches, "branches")?;
+    let current = context.repo.working_branch()?;
+    let mut out = Formatter::new(context, matches, "branches")?;
     for line in lines.iter().rev() {
         let hidden = matches.flag("active") && !line.active;
         let closed = !line.open && !matches.flag("closed");
@@ -70,50 +71,54 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             .as_ref()
             .is_some_and(|names| !names.contains(&line.name));
         if !hidden && !closed && !other {
-            print(session, &mut out, line, line.name == current)?;
+            print(context, &mut out, line, line.name == current)?;
         }
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }
 
 /// Branches of the changesets of `-r`; `None` without `-r`.
-fn chosen_branches(session: &mut Session, specs: &[&[u8]]) -> Result<Option<Vec<Vec<u8>>>, Abort> {
+fn chosen_branches(context: &mut Context, specs: &[&[u8]]) -> Result<Option<Vec<Vec<u8>>>, Abort> {
     if specs.is_empty() {
         return Ok(None);
     }
-    let view = session.view()?;
-    let names = session.revisions(specs)?.into_iter().map(|rev| {
-        let branch = view.with_changeset(rev, |changeset| changeset.branch().into_owned());
-        branch.map_err(Abort::from)
-    });
+    let view = context.repo.view()?;
+    let names = context
+        .repo
+        .revisions(&mut context.ui, specs)?
+        .into_iter()
+        .map(|rev| {
+            let branch = view.with_changeset(rev, |changeset| changeset.branch().into_owned());
+            branch.map_err(Abort::from)
+        });
     names.collect::<Result<_, _>>().map(Some)
 }
 
 fn print(
-    session: &mut Session,
+    context: &mut Context,
     out: &mut Formatter,
     line: &Line,
     current: bool,
 ) -> Result<(), Abort> {
-    let node = session.view()?.changelog().node(line.tip);
-    out.item(session)?;
-    out.field(session, "branch", &line.name, &line.name)?;
+    let node = context.repo.view()?.changelog().node(line.tip);
+    out.item(context)?;
+    out.field(context, "branch", &line.name, &line.name)?;
     out.data("rev", line.tip);
     out.data("node", node);
-    if !session.verbosity.quiet {
+    if !context.ui.verbosity.quiet {
         let number = line.tip.0.to_string();
         let wanted = COLUMNS.saturating_sub(number.len());
-        let (pad, hex) = (columns::padding(&line.name, wanted), session.hex(&node));
+        let (pad, hex) = (columns::padding(&line.name, wanted), context.ui.hex(&node));
         let notice = match (line.active, line.open) {
             (true, _) => "",
             (false, false) => " (closed)",
             (false, true) => " (inactive)",
         };
-        out.plain(session, format!("{pad} {number}:{hex}{notice}"))?;
+        out.plain(context, format!("{pad} {number}:{hex}{notice}"))?;
     }
     out.data("active", line.active);
     out.data("closed", !line.open);
     out.data("current", current);
-    out.plain(session, "\n")
+    out.plain(context, "\n")
 }

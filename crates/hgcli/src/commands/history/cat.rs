@@ -1,10 +1,11 @@
 //! `cat`: content of files as it was committed.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::working::short_hex;
-use crate::context::{Session, matching};
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::context::{Category, Command};
+use crate::context::{Context, matching};
 use crate::render::Formatter;
 use crate::ui::Abort;
+use crate::ui::short_hex;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use varve_repo::{RepoView, Rev};
@@ -38,14 +39,18 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let rev = session.revision(matches.value("rev"))?;
-    let view = session.view()?;
-    let matcher = session.matcher_at(matches, FilesAt::Rev(rev))?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let rev = context
+        .repo
+        .revision(&mut context.ui, matches.value("rev"))?;
+    let view = context.repo.view()?;
+    let matcher = context.repo.matcher_at(matches, FilesAt::Rev(rev))?;
     let text = view.manifest_text(rev)?;
     let node = view.changelog().node_or_null(rev);
     let entries = matching::files_of(&view, &text, &matcher, |name| {
-        session.tell_not_in(name, &node)
+        context
+            .repo
+            .warn_not_in_revision(&mut context.ui, name, &node)
     })?;
     let output = matches
         .value("output")
@@ -57,15 +62,15 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         }
         return Ok(u8::from(entries.is_empty()));
     }
-    let mut out = Formatter::new(session, matches, "cat")?;
+    let mut out = Formatter::new(context, matches, "cat")?;
     for entry in &entries {
         let content = view.file_content(entry.path, &entry.node)?;
-        out.item(session)?;
-        out.plain(session, &content)?;
+        out.item(context)?;
+        out.plain(context, &content)?;
         out.data("data", content);
         out.data("path", entry.path);
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(u8::from(entries.is_empty()))
 }
 

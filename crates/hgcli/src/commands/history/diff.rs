@@ -1,8 +1,9 @@
 //! `diff`: what differs between changesets, or was changed in the working folder.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::Session;
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
+use crate::context::Context;
 use crate::context::revision::query;
+use crate::context::{Category, Command};
 use crate::render::diff::{
     Comparison, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,
     IGNORE_SPACE_CHANGE, Options, STAT, Side, between, undone, with_working,
@@ -58,70 +59,72 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let mut options = Options::new(session, matches)?;
-    session.refuse_subrepositories(matches)?;
-    let mut sides = sides(session, matches)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let mut options = Options::new(context, matches)?;
+    context.repo.refuse_subrepositories(matches)?;
+    let mut sides = sides(context, matches)?;
     let is_working = sides.0 == Side::Working || sides.1 == Side::Working;
-    if is_working && session.config.boolean("diff", "merge", false)? && is_merging(session)? {
+    if is_working && context.config.boolean("diff", "merge", false)? && is_merging(context)? {
         return Err(Abort::new("diff.merge is not supported during a merge"));
     }
     let at = match sides.1 {
         Side::Rev(rev) => FilesAt::Rev(rev),
         Side::Working => FilesAt::Working,
     };
-    let mut matcher = session.matcher_at(matches, at)?;
+    let mut matcher = context.repo.matcher_at(matches, at)?;
     if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {
-        options.root = below(session, root, &mut matcher)?;
+        options.root = below(context, root, &mut matcher)?;
     }
     if is_working {
-        let dirstate = Dirstate::read(&session.repository()?)?;
-        session.tell_missing(&matcher, &dirstate)?;
+        let dirstate = Dirstate::read(&context.repo.repository()?)?;
+        context
+            .repo
+            .warn_of_missing_files(&mut context.ui, &matcher, &dirstate)?;
     }
     let is_reverse = matches.flag("reverse");
     if is_reverse {
         sides = (sides.1, sides.0);
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let changes = match sides {
         (Side::Rev(from), Side::Rev(to)) => between(&view, from, to, &matcher, options.git)?,
-        (Side::Rev(rev), _) => with_working(session, &view, rev, &matcher, options.git)?,
+        (Side::Rev(rev), _) => with_working(context, &view, rev, &matcher, options.git)?,
         (_, Side::Rev(rev)) if options.git => {
             let everything = Matcher::everything();
-            let changes = with_working(session, &view, rev, &everything, true)?;
+            let changes = with_working(context, &view, rev, &everything, true)?;
             let mut changes = undone(changes);
             changes.retain(|change| matcher.matches(&change.path));
             changes
         }
-        (_, Side::Rev(rev)) => undone(with_working(session, &view, rev, &matcher, false)?),
+        (_, Side::Rev(rev)) => undone(with_working(context, &view, rev, &matcher, false)?),
         (Side::Working, Side::Working) => Vec::new(),
     };
-    let digits = if session.verbosity.debug {
+    let digits = if context.ui.verbosity.debug {
         2 * Node::LEN
     } else {
         12
     };
     let mut comparison = Comparison::new(&view, sides, &options, digits)?;
     if is_working && !options.root.is_empty() {
-        comparison = comparison.with_dirstate(Dirstate::read(&session.repository()?)?);
+        comparison = comparison.with_dirstate(Dirstate::read(&context.repo.repository()?)?);
     }
     if matches.flag("stat") {
         let mut out = Vec::new();
         comparison.push_stat(&changes, columns::of_terminal(), &mut out)?;
-        session.write(out)?;
+        context.ui.write(out)?;
     } else {
-        comparison.write_all(&changes, |text| session.write(text))?;
+        comparison.write_all(&changes, |text| context.ui.write(text))?;
     }
     Ok(0)
 }
 
-fn is_merging(session: &mut Session) -> Result<bool, Abort> {
-    Ok(session.working_parents()?.len() > 1)
+fn is_merging(context: &mut Context) -> Result<bool, Abort> {
+    Ok(context.repo.working_parents()?.len() > 1)
 }
 
 /// Lets only files in the folder `root` match, and warns of names outside; gives what the names
 /// of its files begin with.
-fn below(session: &mut Session, root: &[u8], matcher: &mut Matcher) -> Result<Vec<u8>, Abort> {
+fn below(context: &mut Context, root: &[u8], matcher: &mut Matcher) -> Result<Vec<u8>, Abort> {
     let request = |patterns, root: &Path, cwd: &Path| {
         let request = MatchRequest {
             root,
@@ -134,16 +137,16 @@ fn below(session: &mut Session, root: &[u8], matcher: &mut Matcher) -> Result<Ve
         };
         Matcher::new(&request, &NameCheck)
     };
-    let folder = request(&[root.to_vec()], session.root()?, &session.cwd)?;
+    let folder = request(&[root.to_vec()], context.repo.root()?, &context.repo.cwd)?;
     let folder = folder.named().first().cloned().unwrap_or_default();
     if folder.is_empty() {
         return Ok(folder);
     }
-    let shown = session.relative(&folder)?;
+    let shown = context.repo.relative_path(&folder)?;
     let prefix = [&folder[..], b"/"].concat();
     for path in matcher.named() {
         if *path != folder && !path.starts_with(&prefix) {
-            let name = session.relative(path)?;
+            let name = context.repo.relative_path(path)?;
             let line = [
                 b"warning: ",
                 &name[..],
@@ -151,14 +154,14 @@ fn below(session: &mut Session, root: &[u8], matcher: &mut Matcher) -> Result<Ve
                 &shown,
                 b"\n",
             ];
-            session.warn(line.concat())?;
+            context.ui.warn(line.concat())?;
         }
     }
     matcher.keep_below(folder);
     Ok(prefix)
 }
 
-fn sides(session: &mut Session, matches: &Matches) -> Result<(Side, Side), Abort> {
+fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort> {
     let revs: Vec<Vec<u8>> = matches.list("rev").iter().map(|rev| rev.to_vec()).collect();
     let (from, to) = (matches.value("from"), matches.value("to"));
     if let Some(change) = matches.value("change").filter(|change| !change.is_empty()) {
@@ -173,10 +176,10 @@ fn sides(session: &mut Session, matches: &Matches) -> Result<(Side, Side), Abort
                 )));
             }
         }
-        let rev = session.revision(Some(change))?;
+        let rev = context.repo.revision(&mut context.ui, Some(change))?;
         let parent = match rev {
-            Some(rev) => session.view()?.changelog().parents(rev)[0],
-            None => session.working_parents()?.first().copied(),
+            Some(rev) => context.repo.view()?.changelog().parents(rev)[0],
+            None => context.repo.working_parents()?.first().copied(),
         };
         return Ok((Side::Rev(parent), Side::Rev(rev)));
     }
@@ -188,27 +191,32 @@ fn sides(session: &mut Session, matches: &Matches) -> Result<(Side, Side), Abort
             )));
         }
         let start = match from {
-            Some(from) => Side::Rev(session.revision(Some(from))?),
+            Some(from) => Side::Rev(context.repo.revision(&mut context.ui, Some(from))?),
             None => Side::Working,
         };
         let end = match to {
-            Some(to) => Side::Rev(session.revision(Some(to))?),
+            Some(to) => Side::Rev(context.repo.revision(&mut context.ui, Some(to))?),
             None => Side::Working,
         };
         return Ok((start, end));
     }
-    pair(session, &revs)
+    pair(context, &revs)
 }
 
 /// What any number of `-r` mean: from the first of the changesets to the last.
-fn pair(session: &mut Session, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> {
+fn pair(context: &mut Context, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> {
     if revs.is_empty() {
-        return Ok((Side::Rev(session.revision(None)?), Side::Working));
+        return Ok((
+            Side::Rev(context.repo.revision(&mut context.ui, None)?),
+            Side::Working,
+        ));
     }
     let specs: Vec<&[u8]> = revs.iter().map(Vec::as_slice).collect();
-    session.tell_of_markers_for(&specs)?;
-    let view = session.view()?;
-    let engine = session.engine(&view)?;
+    context
+        .repo
+        .warn_of_disabled_markers_for(&mut context.ui, &specs)?;
+    let view = context.repo.view()?;
+    let engine = context.repo.engine(&view)?;
     let set = query(&engine, &specs)?;
     let empty = || Abort::new("empty revision range");
     let first = set.first(&engine)?.ok_or_else(empty)?;

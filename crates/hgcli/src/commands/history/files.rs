@@ -1,7 +1,8 @@
 //! `files`: tracked files that match.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::{Session, matching};
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::context::{Category, Command};
+use crate::context::{Context, matching};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use std::ffi::OsStr;
@@ -43,48 +44,52 @@ struct Listed {
     details: Option<(u64, &'static str)>,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let rev = match matches.value("rev").filter(|rev| !rev.is_empty()) {
-        Some(rev) => Some(session.revision(Some(rev))?),
+        Some(rev) => Some(context.repo.revision(&mut context.ui, Some(rev))?),
         None => None,
     };
-    let matcher = session.matcher_at(matches, rev.map_or(FilesAt::Working, FilesAt::Rev))?;
-    let details = session.verbosity.verbose || matches.value("template").is_some();
+    let matcher = context
+        .repo
+        .matcher_at(matches, rev.map_or(FilesAt::Working, FilesAt::Rev))?;
+    let details = context.ui.verbosity.verbose || matches.value("template").is_some();
     let listed = match rev {
-        Some(rev) => of_changeset(session, rev, &matcher, details)?,
-        None => of_working_folder(session, &matcher, details)?,
+        Some(rev) => of_changeset(context, rev, &matcher, details)?,
+        None => of_working_folder(context, &matcher, details)?,
     };
     let end = if matches.flag("print0") { "\0" } else { "\n" };
-    let verbose = session.verbosity.verbose;
-    let mut out = Formatter::new(session, matches, "files")?;
+    let verbose = context.ui.verbosity.verbose;
+    let mut out = Formatter::new(context, matches, "files")?;
     for file in &listed {
-        out.item(session)?;
+        out.item(context)?;
         if let Some((size, flag)) = file.details
             && (verbose || out.is_template())
         {
             out.data("size", size as i64);
             out.data("flags", flag);
-            out.plain(session, format!("{size:10} {flag:1} "))?;
+            out.plain(context, format!("{size:10} {flag:1} "))?;
         }
-        let shown = session.shown_path(&file.path)?;
-        out.field(session, "path", &shown, &shown)?;
-        out.plain(session, end)?;
+        let shown = context.repo.display_path(&file.path)?;
+        out.field(context, "path", &shown, &shown)?;
+        out.plain(context, end)?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(u8::from(listed.is_empty()))
 }
 
 fn of_changeset(
-    session: &mut Session,
+    context: &mut Context,
     rev: Option<Rev>,
     matcher: &varve_lang::patterns::Matcher,
     details: bool,
 ) -> Result<Vec<Listed>, Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let text = view.manifest_text(rev)?;
     let node = view.changelog().node_or_null(rev);
     let entries = matching::files_of(&view, &text, matcher, |name| {
-        session.tell_not_in(name, &node)
+        context
+            .repo
+            .warn_not_in_revision(&mut context.ui, name, &node)
     })?;
     let listed = entries.iter().map(|entry| {
         let flag = match entry.kind {
@@ -105,12 +110,12 @@ fn of_changeset(
 }
 
 fn of_working_folder(
-    session: &mut Session,
+    context: &mut Context,
     matcher: &varve_lang::patterns::Matcher,
     details: bool,
 ) -> Result<Vec<Listed>, Abort> {
-    let dirstate = Dirstate::read(&session.repository()?)?;
-    let root = session.root()?;
+    let dirstate = Dirstate::read(&context.repo.repository()?)?;
+    let root = context.repo.root()?;
     let tracked = dirstate.iter().filter(|(_, item)| item.is_tracked());
     let matching = tracked.filter(|(path, _)| matcher.matches(path));
     let listed = matching.map(|(path, _)| {

@@ -1,7 +1,8 @@
 //! `heads`: changesets that nothing builds on.
 
-use crate::arguments::{Category, Command, Flag, Matches, STYLE, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::changesets;
 use crate::ui::Abort;
 use std::collections::BTreeSet;
@@ -36,12 +37,12 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    session.tell_of_markers()?;
-    let view = session.view()?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let view = context.repo.view()?;
     let typed = matches.value("rev").filter(|rev| !rev.is_empty());
     let start = match typed {
-        Some(rev) => session.revision(Some(rev))?,
+        Some(rev) => context.repo.revision(&mut context.ui, Some(rev))?,
         None => None,
     };
     let mut heads = if matches.flag("topo") {
@@ -53,14 +54,14 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         keep_descendants(&view, start, &mut heads);
     }
     if !matches.arguments().is_empty() {
-        keep_branches(session, matches, typed, &mut heads)?;
+        keep_branches(context, matches, typed, &mut heads)?;
     }
     if heads.is_empty() {
         return Ok(1);
     }
     heads.sort_unstable();
     let newest_first: Vec<Option<Rev>> = heads.into_iter().rev().map(Some).collect();
-    changesets::show(session, matches, &newest_first)?;
+    changesets::show(context, matches, &newest_first)?;
     Ok(0)
 }
 
@@ -89,12 +90,12 @@ fn keep_descendants(view: &RepoView, start: Rev, heads: &mut Vec<Rev>) {
 
 /// Drops heads that are of no branch of the arguments, and tells of branches without a head.
 fn keep_branches(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     start: Option<&[u8]>,
     heads: &mut Vec<Rev>,
 ) -> Result<(), Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let branch_of = |rev: Option<Rev>| -> Result<Vec<u8>, Abort> {
         Ok(match rev {
             Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
@@ -103,7 +104,7 @@ fn keep_branches(
     };
     let mut wanted = BTreeSet::new();
     for spec in matches.arguments() {
-        let rev = session.revision(Some(spec))?;
+        let rev = context.repo.revision(&mut context.ui, Some(spec))?;
         wanted.insert(branch_of(rev)?);
     }
     let mut headless = wanted.clone();
@@ -124,7 +125,7 @@ fn keep_branches(
             line.extend_from_slice(&[b" (started at ", start, b")"].concat());
         }
         line.push(b'\n');
-        session.warn(line)?;
+        context.ui.warn(line)?;
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! `identify`: what the working folder or a changeset is.
 
-use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::remote::Source;
+use crate::remote::peers;
 use crate::render::Formatter;
 use crate::ui::Abort;
 use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Rev, ViewFilter};
@@ -45,21 +47,21 @@ struct Subject {
     bookmarks: Vec<Vec<u8>>,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let wanted = matches.value("rev").filter(|rev| !rev.is_empty());
     if let Some(source) = matches.arguments().first() {
-        return of_source(session, matches, source, wanted);
+        return of_source(context, matches, source, wanted);
     }
-    session.tell_of_markers()?;
-    let view = session.view()?;
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let view = context.repo.view()?;
     let subject = match wanted {
         Some(rev) => {
-            let rev = session.revision(Some(rev))?;
+            let rev = context.repo.revision(&mut context.ui, Some(rev))?;
             of_changeset(&view, rev)?
         }
-        None => of_working_folder(session, &view)?,
+        None => of_working_folder(context, &view)?,
     };
-    print(session, matches, &view, &subject)
+    print(context, matches, &view, &subject)
 }
 
 fn of_changeset(view: &RepoView, rev: Option<Rev>) -> Result<Subject, Abort> {
@@ -78,9 +80,9 @@ fn of_changeset(view: &RepoView, rev: Option<Rev>) -> Result<Subject, Abort> {
     })
 }
 
-fn of_working_folder(session: &mut Session, view: &RepoView) -> Result<Subject, Abort> {
-    let parents = session.working_parents()?;
-    let status = session.working_changes()?;
+fn of_working_folder(context: &mut Context, view: &RepoView) -> Result<Subject, Abort> {
+    let parents = context.repo.working_parents()?;
+    let status = context.repo.working_changes()?;
     let nodes: Vec<Node> = parents
         .iter()
         .map(|rev| view.changelog().node(*rev))
@@ -96,7 +98,7 @@ fn of_working_folder(session: &mut Session, view: &RepoView) -> Result<Subject, 
         },
         bookmarks: bookmarks(view, &nodes),
         revs,
-        branch: session.working_branch()?,
+        branch: context.repo.working_branch()?,
         dirty: if status.is_unchanged() { "" } else { "+" },
         working: true,
     })
@@ -129,7 +131,7 @@ fn bookmarks(view: &RepoView, nodes: &[Node]) -> Vec<Vec<u8>> {
 }
 
 fn print(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     view: &RepoView,
     subject: &Subject,
@@ -139,10 +141,10 @@ fn print(
         .iter()
         .map(|rev| view.changelog().node_or_null(*rev))
         .collect();
-    let words = words(session, matches, subject, &nodes);
+    let words = words(context, matches, subject, &nodes);
     let dirty = subject.dirty;
-    let mut out = Formatter::new(session, matches, "identify")?;
-    out.item(session)?;
+    let mut out = Formatter::new(context, matches, "identify")?;
+    out.item(context)?;
     let whole = nodes
         .iter()
         .map(|node| String::from_utf8_lossy(&node.to_hex()).into_owned());
@@ -160,9 +162,9 @@ fn print(
     } else {
         out.data("node", nodes.first().copied().unwrap_or(Node::NULL));
     }
-    out.plain(session, words.join(&b' '))?;
-    out.plain(session, "\n")?;
-    out.end(session)?;
+    out.plain(context, words.join(&b' '))?;
+    out.plain(context, "\n")?;
+    out.end(context)?;
     Ok(0)
 }
 
@@ -178,20 +180,20 @@ fn numbers(subject: &Subject) -> String {
 }
 
 /// What people see, word by word.
-fn words(session: &Session, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<Vec<u8>> {
+fn words(context: &Context, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<Vec<u8>> {
     let asked = |flag| matches.flag(flag);
     let default = !["num", "id", "branch", "tags", "bookmarks"]
         .iter()
         .any(|flag| asked(flag));
     let mut words: Vec<Vec<u8>> = Vec::new();
     if default || asked("id") {
-        let ids: Vec<String> = nodes.iter().map(|node| session.hex(node)).collect();
+        let ids: Vec<String> = nodes.iter().map(|node| context.ui.hex(node)).collect();
         words.push((ids.join("+") + subject.dirty).into_bytes());
     }
     if asked("num") {
         words.push(numbers(subject).into_bytes());
     }
-    if default && !session.verbosity.quiet {
+    if default && !context.ui.verbosity.quiet {
         if subject.branch != DEFAULT_BRANCH {
             words.push([b"(", &subject.branch[..], b")"].concat());
         }
@@ -216,14 +218,14 @@ fn words(session: &Session, matches: &Matches, subject: &Subject, nodes: &[Node]
 
 /// Identifies a changeset of another repository.
 fn of_source(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     source: &[u8],
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let source = session.sources(source)?.remove(0);
+    let source = peers::sources(context, source)?.remove(0);
     if !source.is_elsewhere() {
-        return of_neighbour(session, matches, &source, wanted);
+        return of_neighbour(context, matches, &source, wanted);
     }
     if ["num", "branch", "tags"]
         .iter()
@@ -232,7 +234,7 @@ fn of_source(
         let message = "can't query remote revision number, branch, or tags";
         return Err(Abort::new(message));
     }
-    let mut remote = session.connect(&source)?;
+    let mut remote = peers::connect(context, &source)?;
     let wanted = wanted.or(source.branch.as_deref()).unwrap_or(b"tip");
     let node = remote.lookup(wanted)?;
     let mut bookmarks = Vec::new();
@@ -248,28 +250,28 @@ fn of_source(
         tags: Vec::new(),
         bookmarks,
     };
-    let words = words(session, matches, &subject, &[node]);
-    let mut out = Formatter::new(session, matches, "identify")?;
-    out.item(session)?;
+    let words = words(context, matches, &subject, &[node]);
+    let mut out = Formatter::new(context, matches, "identify")?;
+    out.item(context)?;
     out.data("id", String::from_utf8_lossy(&node.to_hex()).into_owned());
     if !is_json(matches) {
         out.data("bookmarks", subject.bookmarks.clone());
     }
     out.data("node", node);
-    out.plain(session, words.join(&b' '))?;
-    out.plain(session, "\n")?;
-    out.end(session)?;
+    out.plain(context, words.join(&b' '))?;
+    out.plain(context, "\n")?;
+    out.end(context)?;
     Ok(0)
 }
 
 /// Identifies a changeset of a repository on this machine; its working folder does not count.
 fn of_neighbour(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     source: &Source,
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let neighbour = session.neighbour(source)?;
+    let neighbour = peers::open_local(context, source)?;
     let view = neighbour.repository.view_for(ViewFilter::Visible)?;
     let wanted = wanted.or(source.branch.as_deref());
     let rev = match wanted {
@@ -283,7 +285,7 @@ fn of_neighbour(
             view.changelog().rev(&node)
         }
     };
-    print(session, matches, &view, &of_changeset(&view, rev)?)
+    print(context, matches, &view, &of_changeset(&view, rev)?)
 }
 
 /// Bookmarks are asked for only where they are shown, and `json` does not show them.

@@ -1,8 +1,9 @@
 //! `log`: the history.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
+use crate::context::Context;
 use crate::context::revision::query;
+use crate::context::{Category, Command};
 use crate::render::changesets::{Form, Look, Printer, Style};
 use crate::render::diff::{GIT, Options, STAT};
 use crate::ui::Abort;
@@ -65,17 +66,21 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let limit = limit(matches)?;
     let specs = matches.list("rev");
     match specs.is_empty() || matches.flag("graph") {
-        true => session.tell_of_markers_for(&[b"all()"])?,
-        false => session.tell_of_markers_for(&specs)?,
+        true => context
+            .repo
+            .warn_of_disabled_markers_for(&mut context.ui, &[b"all()"])?,
+        false => context
+            .repo
+            .warn_of_disabled_markers_for(&mut context.ui, &specs)?,
     }
-    let view = session.view()?;
-    let engine = session.engine(&view)?;
-    let set = selected(session, matches, &engine)?;
-    let style = style(session, matches, None)?;
+    let view = context.repo.view()?;
+    let engine = context.repo.engine(&view)?;
+    let set = selected(context, matches, &engine)?;
+    let style = style(context, matches, None)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
     let set = if graph {
@@ -85,12 +90,12 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     };
     let members = set.members(&engine).take(limit);
     let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
-    let printer = Printer::new(session, style)?;
+    let printer = Printer::new(context, style)?;
     if graph {
-        let look = Look::new(session)?;
-        printer.print_graph(session, &look, &revs)?;
+        let look = Look::new(context)?;
+        printer.print_graph(context, &look, &revs)?;
     } else {
-        printer.print_all(session, matches, &revs)?;
+        printer.print_all(context, matches, &revs)?;
     }
     Ok(0)
 }
@@ -98,18 +103,18 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 /// What the options say of how changesets are to be shown, with all files that match, or those
 /// that the command line names.
 pub(crate) fn style(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     matcher: Option<Matcher>,
 ) -> Result<Style, Abort> {
-    let form = Form::new(session, matches)?;
+    let form = Form::new(context, matches)?;
     if matches!(form, Form::Json) && matches.flag("graph") {
         return Err(Abort::new("-T json does not support --graph"));
     }
     let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
-    let diff = if (patch || stat) && !session.verbosity.quiet {
-        let options = Options::new(session, matches)?;
-        let matcher = matcher.map_or_else(|| session.matcher(matches), Ok)?;
+    let diff = if (patch || stat) && !context.ui.verbosity.quiet {
+        let options = Options::new(context, matches)?;
+        let matcher = matcher.map_or_else(|| context.repo.matcher(matches), Ok)?;
         Some((options, matcher))
     } else {
         None
@@ -143,13 +148,13 @@ pub(crate) fn limit(matches: &Matches) -> Result<usize, Abort> {
 }
 
 /// All that the options leave, in order.
-fn selected(session: &mut Session, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
+fn selected(context: &mut Context, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
     let specs = matches.list("rev");
     let follow = matches.flag("follow");
     let given = (!specs.is_empty())
         .then(|| query(engine, &specs))
         .transpose()?;
-    let matcher = session.matcher(matches)?;
+    let matcher = context.repo.matcher(matches)?;
     let mut set = match (&given, follow) {
         (Some(given), false) => given.clone(),
         (None, false) if engine.view().tip().is_none() => Set::list(Vec::new()),

@@ -1,7 +1,8 @@
 //! `manifest`: the files of a changeset.
 
-use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use varve_repo::{FileKind, ManifestEntry};
@@ -24,43 +25,45 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let argument = matches.arguments().first().map(Vec::as_slice);
     let option = matches.value("rev").filter(|rev| !rev.is_empty());
     if matches.flag("all") {
         if argument.or(option).is_some() {
             return Err(Abort::new("can't specify a revision with --all"));
         }
-        return all(session, matches);
+        return all(context, matches);
     }
     if argument.is_some() && option.is_some() {
         return Err(Abort::new("please specify just one revision"));
     }
-    let rev = session.revision(argument.or(option))?;
-    let view = session.view()?;
+    let rev = context
+        .repo
+        .revision(&mut context.ui, argument.or(option))?;
+    let view = context.repo.view()?;
     let text = view.manifest_text(rev)?;
-    let mut out = Formatter::new(session, matches, "manifest")?;
+    let mut out = Formatter::new(context, matches, "manifest")?;
     for entry in view.manifest_entries(&text) {
-        print(session, &mut out, &entry?)?;
+        print(context, &mut out, &entry?)?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }
 
-fn all(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let files = session.view()?.tracked_files()?;
-    let mut out = Formatter::new(session, matches, "manifest")?;
+fn all(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let files = context.repo.view()?.tracked_files()?;
+    let mut out = Formatter::new(context, matches, "manifest")?;
     for file in files {
-        out.item(session)?;
-        out.field(session, "path", &file, &file)?;
-        out.plain(session, "\n")?;
+        out.item(context)?;
+        out.field(context, "path", &file, &file)?;
+        out.plain(context, "\n")?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }
 
 fn print(
-    session: &mut Session,
+    context: &mut Context,
     out: &mut Formatter,
     entry: &ManifestEntry<'_>,
 ) -> Result<(), Abort> {
@@ -69,16 +72,16 @@ fn print(
         FileKind::Executable => ("*", "755"),
         FileKind::Symlink => ("@", "644"),
     };
-    out.item(session)?;
+    out.item(context)?;
     out.data("hash", entry.node);
     out.data("mode", mode);
     out.data("type", kind);
-    if session.verbosity.debug {
-        out.plain(session, format!("{} ", session.hex(&entry.node)))?;
+    if context.ui.verbosity.debug {
+        out.plain(context, format!("{} ", context.ui.hex(&entry.node)))?;
     }
-    if session.verbosity.verbose {
-        out.plain(session, format!("{mode} {kind:1} "))?;
+    if context.ui.verbosity.verbose {
+        out.plain(context, format!("{mode} {kind:1} "))?;
     }
-    out.field(session, "path", entry.path, entry.path)?;
-    out.plain(session, "\n")
+    out.field(context, "path", entry.path, entry.path)?;
+    out.plain(context, "\n")
 }

@@ -1,7 +1,8 @@
 //! `parents`: what the working folder or a changeset builds on.
 
-use crate::arguments::{Category, Command, Flag, Matches, STYLE, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::changesets;
 use crate::ui::Abort;
 use varve_repo::Rev;
@@ -23,10 +24,10 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let view = session.view()?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let view = context.repo.view()?;
     let parents: Vec<Rev> = match matches.value("rev").filter(|rev| !rev.is_empty()) {
-        Some(rev) => match session.revision(Some(rev))? {
+        Some(rev) => match context.repo.revision(&mut context.ui, Some(rev))? {
             Some(rev) => view
                 .changelog()
                 .parents(rev)
@@ -35,27 +36,27 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
                 .collect(),
             None => Vec::new(),
         },
-        None => session.working_parents()?,
+        None => context.repo.working_parents()?,
     };
     let shown = match matches.arguments() {
         [] => parents,
-        _ => last_changes(session, matches, &parents)?,
+        _ => last_changes(context, matches, &parents)?,
     };
     let shown: Vec<Option<Rev>> = shown.into_iter().map(Some).collect();
     if !shown.is_empty() || matches.value("template").is_some() {
-        changesets::show(session, matches, &shown)?;
+        changesets::show(context, matches, &shown)?;
     }
     Ok(0)
 }
 
 /// The changesets in which `parents` have changed the file that the argument names.
 fn last_changes(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     parents: &[Rev],
 ) -> Result<Vec<Rev>, Abort> {
-    let view = session.view()?;
-    let matcher = session.matcher(matches)?;
+    let view = context.repo.view()?;
+    let matcher = context.repo.matcher(matches)?;
     let file = match matcher.named() {
         [file] if !matcher.is_wild() => file,
         _ => return Err(Abort::new("can only specify an explicit filename")),

@@ -1,7 +1,8 @@
 //! `phase`: what is public, draft or secret.
 
-use crate::arguments::{Category, Command, Flag, Matches};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use varve_repo::{LockKind, Phase, Rev, ViewFilter};
 
@@ -36,7 +37,7 @@ const PHASES: [(&str, Phase); 3] = [
     ("secret", Phase::Secret),
 ];
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut wanted = PHASES.iter().filter(|(name, _)| matches.flag(name));
     let target = wanted.next().map(|(_, phase)| *phase);
     if wanted.next().is_some() {
@@ -48,53 +49,53 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         specs.push(b".");
     }
     match target {
-        Some(target) => change(session, &specs, target, matches.flag("force")),
-        None => show(session, &specs),
+        Some(target) => change(context, &specs, target, matches.flag("force")),
+        None => show(context, &specs),
     }
 }
 
-fn show(session: &mut Session, specs: &[&[u8]]) -> Result<u8, Abort> {
-    let view = session.view()?;
-    if specs == [b"."] && session.working_parents()?.is_empty() {
-        session.write("-1: public\n")?;
+fn show(context: &mut Context, specs: &[&[u8]]) -> Result<u8, Abort> {
+    let view = context.repo.view()?;
+    if specs == [b"."] && context.repo.working_parents()?.is_empty() {
+        context.ui.write("-1: public\n")?;
         return Ok(0);
     }
-    for rev in session.revisions(specs)? {
+    for rev in context.repo.revisions(&mut context.ui, specs)? {
         let phase = view.phases().of(rev);
         let name = PHASES.iter().find(|(_, known)| *known == phase);
         let name = name.map_or("", |(name, _)| name);
-        session.write(format!("{}: {name}\n", rev.0))?;
+        context.ui.write(format!("{}: {name}\n", rev.0))?;
     }
     Ok(0)
 }
 
-fn change(session: &mut Session, specs: &[&[u8]], target: Phase, force: bool) -> Result<u8, Abort> {
-    let lock = session.lock(LockKind::Store)?;
-    session.forget_view();
-    let revs: Vec<Rev> = session.revisions(specs)?;
+fn change(context: &mut Context, specs: &[&[u8]], target: Phase, force: bool) -> Result<u8, Abort> {
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    context.repo.refresh();
+    let revs: Vec<Rev> = context.repo.revisions(&mut context.ui, specs)?;
     if revs.is_empty() {
         return Err(Abort::new("empty revision set"));
     }
-    let repository = session.repository()?;
+    let repository = context.repo.repository()?;
     let all = repository.view_for(ViewFilter::Unfiltered)?;
     let moved = all.phases().moved(all.changelog(), &revs, target, force);
     if moved.changed > 0 {
         let mut transaction = repository.transaction(lock, "phase")?;
         transaction.set_phases(all.changelog(), &moved);
         transaction.finish()?;
-        session.forget_view();
+        context.repo.refresh();
     }
     if moved.rejected > 0 {
         let rejected = moved.rejected;
-        session.warn(format!(
+        context.ui.warn(format!(
             "cannot move {rejected} changesets to a higher phase, use --force\n"
         ))?;
     }
     let told = format!("phase changed for {} changesets\n", moved.changed);
     match (moved.changed, moved.rejected) {
-        (0, _) => session.warn("no phases changed\n")?,
-        (_, 0) => session.note(told)?,
-        _ => session.status(told)?,
+        (0, _) => context.ui.warn("no phases changed\n")?,
+        (_, 0) => context.ui.note(told)?,
+        _ => context.ui.status(told)?,
     }
     Ok(u8::from(moved.rejected > 0))
 }

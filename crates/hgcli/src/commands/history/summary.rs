@@ -1,7 +1,8 @@
 //! `summary`: where the working folder stands.
 
-use crate::arguments::{Category, Command, Matches};
-use crate::context::Session;
+use crate::arguments::Matches;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::changesets::Names;
 use crate::ui::Abort;
 use varve_repo::{Instabilities, Phase, RepoView, Rev};
@@ -21,53 +22,56 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, _: &Matches) -> Result<u8, Abort> {
-    session.tell_of_markers()?;
-    let view = session.view()?;
+fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let view = context.repo.view()?;
     let names = Names::read(&view)?;
-    let parents = session.working_parents()?;
+    let parents = context.repo.working_parents()?;
     let unstable = view.instabilities()?;
-    print_parents(session, (&view, &unstable), &names, &parents)?;
-    let branch = session.working_branch()?;
+    print_parents(context, (&view, &unstable), &names, &parents)?;
+    let branch = context.repo.working_branch()?;
     let line = [b"branch: ", &branch[..], b"\n"].concat();
     if branch == varve_repo::DEFAULT_BRANCH {
-        session.status(line)?;
+        context.ui.status(line)?;
     } else {
-        session.write(line)?;
+        context.ui.write(line)?;
     }
-    print_bookmarks(session, &names, &parents)?;
+    print_bookmarks(context, &names, &parents)?;
     let open = open_heads(&view, &branch)?;
-    print_commit(session, &view, &parents, &branch)?;
-    print_update(session, &view, &parents, &open)?;
-    print_phases(session, &view)?;
+    print_commit(context, &view, &parents, &branch)?;
+    print_update(context, &view, &parents, &open)?;
+    print_phases(context, &view)?;
     let counts = [
         (unstable.orphans.len(), "orphan"),
         (unstable.content_divergent.len(), "content-divergent"),
         (unstable.phase_divergent.len(), "phase-divergent"),
     ];
     for (count, name) in counts.iter().filter(|(count, _)| *count > 0) {
-        session.status(format!("{name}: {count} changesets\n"))?;
+        context.ui.status(format!("{name}: {count} changesets\n"))?;
     }
     Ok(0)
 }
 
 fn print_parents(
-    session: &mut Session,
+    context: &mut Context,
     (view, unstable): (&RepoView, &Instabilities),
     names: &Names,
     parents: &[Rev],
 ) -> Result<(), Abort> {
     if parents.is_empty() {
-        let hex = session.hex(&varve_repo::Node::NULL);
+        let hex = context.ui.hex(&varve_repo::Node::NULL);
         let rest = if view.changelog().is_empty() {
             "tip (empty repository)"
         } else {
             " (no revision checked out)"
         };
-        return session.write(format!("parent: -1:{hex} {rest}\n"));
+        return context.ui.write(format!("parent: -1:{hex} {rest}\n"));
     }
     for parent in parents {
-        let line = format!("parent: {} ", session.rev_and_hex(*parent)?);
+        let line = format!(
+            "parent: {} ",
+            context.repo.rev_and_hex(&mut context.ui, *parent)?
+        );
         let tags = names.tags(*parent).join(&b' ');
         let state: Vec<&str> = match unstable.obsolete.contains(parent) {
             true => vec!["obsolete"],
@@ -77,27 +81,29 @@ fn print_parents(
             true => String::new(),
             false => format!(" ({})", state.join(", ")),
         };
-        session.write([line.as_bytes(), &tags, state.as_bytes(), b"\n"].concat())?;
+        context
+            .ui
+            .write([line.as_bytes(), &tags, state.as_bytes(), b"\n"].concat())?;
         let first = view.with_changeset(*parent, |changeset| {
             let text = changeset.description.trim_ascii();
             let line = text.split(|byte| *byte == b'\n').next();
             line.unwrap_or_default().trim_ascii().to_vec()
         })?;
         if !first.is_empty() {
-            session.status([b" ", &first[..], b"\n"].concat())?;
+            context.ui.status([b" ", &first[..], b"\n"].concat())?;
         }
     }
     Ok(())
 }
 
-fn print_bookmarks(session: &mut Session, names: &Names, parents: &[Rev]) -> Result<(), Abort> {
+fn print_bookmarks(context: &mut Context, names: &Names, parents: &[Rev]) -> Result<(), Abort> {
     let marks = parents.iter().flat_map(|parent| names.bookmarks(*parent));
     let mut marks: Vec<Vec<u8>> = marks.cloned().collect();
     if marks.is_empty() {
         return Ok(());
     }
     let mut line = b"bookmarks:".to_vec();
-    if let Some(active) = session.active_bookmark()?
+    if let Some(active) = context.repo.active_bookmark()?
         && let Some(at) = marks.iter().position(|mark| *mark == active)
     {
         line.extend_from_slice(&[b" *", &marks.remove(at)[..]].concat());
@@ -107,7 +113,7 @@ fn print_bookmarks(session: &mut Session, names: &Names, parents: &[Rev]) -> Res
         line.extend_from_slice(&mark);
     }
     line.push(b'\n');
-    session.write(line)
+    context.ui.write(line)
 }
 
 /// Heads of a branch that are not closed.
@@ -127,13 +133,13 @@ type Counts = Vec<(usize, &'static str)>;
 
 /// How many files there are of each kind, in the order of the line, and whether a commit would
 /// have any of them.
-fn counted(session: &mut Session) -> Result<(Counts, bool), Abort> {
+fn counted(context: &mut Context) -> Result<(Counts, bool), Abort> {
     let listing = Listing {
         unknown: true,
         ..Listing::default()
     };
-    let status = session.working_status(listing)?;
-    let dirstate = Dirstate::read(&session.repository()?)?;
+    let status = context.repo.working_status(listing)?;
+    let dirstate = Dirstate::read(&context.repo.repository()?)?;
     let Status {
         modified,
         mut added,
@@ -157,7 +163,7 @@ fn counted(session: &mut Session) -> Result<(Counts, bool), Abort> {
         }
     }
     let changed = modified.len() + added.len() + removed.len() + renamed + copied > 0;
-    let unresolved = varve_workdir::unresolved(&session.repository()?)?;
+    let unresolved = varve_workdir::unresolved(&context.repo.repository()?)?;
     let counts = vec![
         (modified.len(), "modified"),
         (added.len(), "added"),
@@ -172,12 +178,12 @@ fn counted(session: &mut Session) -> Result<(Counts, bool), Abort> {
 }
 
 fn print_commit(
-    session: &mut Session,
+    context: &mut Context,
     view: &RepoView,
     parents: &[Rev],
     branch: &[u8],
 ) -> Result<(), Abort> {
-    let (counts, changed) = counted(session)?;
+    let (counts, changed) = counted(context)?;
     let words = counts.iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = words
         .map(|(count, word)| format!("{count} {word}"))
@@ -209,20 +215,20 @@ fn print_commit(
     } else if !is_head {
         line += " (new branch head)";
     }
-    if is_secret(session, view, parents) {
+    if is_secret(context, view, parents) {
         line += " (secret)";
     }
     let line = format!("commit: {}\n", line.trim());
     if clean {
-        session.status(line)
+        context.ui.status(line)
     } else {
-        session.write(line)
+        context.ui.write(line)
     }
 }
 
 /// Whether the next commit would be secret.
-fn is_secret(session: &Session, view: &RepoView, parents: &[Rev]) -> bool {
-    let asked = session.config.get("phases", "new-commit");
+fn is_secret(context: &Context, view: &RepoView, parents: &[Rev]) -> bool {
+    let asked = context.config.get("phases", "new-commit");
     let by_parent = parents
         .iter()
         .any(|rev| view.phases().of(*rev) == Phase::Secret);
@@ -230,7 +236,7 @@ fn is_secret(session: &Session, view: &RepoView, parents: &[Rev]) -> bool {
 }
 
 fn print_update(
-    session: &mut Session,
+    context: &mut Context,
     view: &RepoView,
     parents: &[Rev],
     open: &[Rev],
@@ -243,10 +249,10 @@ fn print_update(
         .filter(|(theirs, ours)| **theirs && !**ours)
         .count();
     if news == 0 {
-        return session.status("update: (current)\n");
+        return context.ui.status("update: (current)\n");
     }
     let at_head = parents.first().is_some_and(|parent| open.contains(parent));
-    session.write(if at_head {
+    context.ui.write(if at_head {
         let heads = open.len();
         format!("update: {news} new changesets, {heads} branch heads (merge)\n")
     } else {
@@ -271,7 +277,7 @@ fn with_ancestors(view: &RepoView, revs: &[Rev]) -> Vec<bool> {
     reached
 }
 
-fn print_phases(session: &mut Session, view: &RepoView) -> Result<(), Abort> {
+fn print_phases(context: &mut Context, view: &RepoView) -> Result<(), Abort> {
     let (mut drafts, mut secrets) = (0, 0);
     for rev in view.changelog().revs().filter(|rev| view.is_visible(*rev)) {
         match view.phases().of(rev) {
@@ -290,5 +296,5 @@ fn print_phases(session: &mut Session, view: &RepoView) -> Result<(), Abort> {
     if words.is_empty() {
         return Ok(());
     }
-    session.status(format!("phases: {}\n", words.join(", ")))
+    context.ui.status(format!("phases: {}\n", words.join(", ")))
 }

@@ -1,7 +1,8 @@
 //! `tags`: names of changesets that stay where they are.
 
-use crate::arguments::{Category, Command, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::ui::{Abort, columns};
 use varve_repo::Rev;
@@ -22,9 +23,9 @@ pub(crate) const COMMAND: Command = Command {
 /// Where the number of the changeset ends.
 const COLUMNS: usize = 30;
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    session.tell_of_markers()?;
-    let view = session.view()?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let view = context.repo.view()?;
     let changelog = view.changelog();
     let local = view.local_tag_names()?;
     let mut tags: Vec<(Option<Rev>, Vec<u8>)> = Vec::new();
@@ -33,26 +34,26 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     tags.push((view.tip(), b"tip".to_vec()));
     tags.sort_unstable();
-    let (quiet, verbose) = (session.verbosity.quiet, session.verbosity.verbose);
-    let mut out = Formatter::new(session, matches, "tags")?;
+    let (quiet, verbose) = (context.ui.verbosity.quiet, context.ui.verbosity.verbose);
+    let mut out = Formatter::new(context, matches, "tags")?;
     for (rev, name) in tags.into_iter().rev() {
         let node = changelog.node_or_null(rev);
         let number = rev.map_or(-1, |rev| i64::from(rev.0));
         let kind = if local.contains(&name) { "local" } else { "" };
-        out.item(session)?;
-        out.field(session, "tag", &name, &name)?;
+        out.item(context)?;
+        out.field(context, "tag", &name, &name)?;
         if !quiet || !out.is_plain() {
             out.data("rev", number);
             out.data("node", node);
-            let (pad, hex) = (columns::padding(&name, COLUMNS), session.hex(&node));
-            out.plain(session, format!("{pad} {number:5}:{hex}"))?;
+            let (pad, hex) = (columns::padding(&name, COLUMNS), context.ui.hex(&node));
+            out.plain(context, format!("{pad} {number:5}:{hex}"))?;
         }
         out.data("type", kind);
         if verbose && !kind.is_empty() {
-            out.plain(session, format!(" {kind}"))?;
+            out.plain(context, format!(" {kind}"))?;
         }
-        out.plain(session, "\n")?;
+        out.plain(context, "\n")?;
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }

@@ -1,7 +1,8 @@
 //! `tip`: the newest changeset.
 
-use crate::arguments::{Category, Command, Matches, STYLE, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Matches, STYLE, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::changesets;
 use crate::ui::Abort;
 
@@ -18,9 +19,9 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    session.tell_of_markers()?;
-    let tip = session.view()?.tip();
-    changesets::show(session, matches, &[tip])?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let tip = context.repo.view()?.tip();
+    changesets::show(context, matches, &[tip])?;
     Ok(0)
 }

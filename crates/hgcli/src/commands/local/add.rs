@@ -1,8 +1,9 @@
 //! `add`: track files from the next commit on.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::change::{Change, Portability, portability};
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use std::collections::{BTreeSet, HashSet};
 
@@ -30,19 +31,22 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 /// Refuses `-S` where there is something that it would mean.
-pub(crate) fn refuse_subrepositories(session: &Session, matches: &Matches) -> Result<(), Abort> {
-    if matches.flag("subrepos") && session.root()?.join(".hgsub").exists() {
+pub(crate) fn refuse_subrepositories(context: &Context, matches: &Matches) -> Result<(), Abort> {
+    if matches.flag("subrepos") && context.repo.root()?.join(".hgsub").exists() {
         return Err(Abort::new("subrepositories are not supported"));
     }
     Ok(())
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(session, matches)?;
-    let matcher = session.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(session)?;
-    let mut rejected = session.tell_missing(&matcher, &change.dirstate)?;
-    let status = change.status(session, &matcher, true)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    refuse_subrepositories(context, matches)?;
+    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(context)?;
+    let mut rejected =
+        context
+            .repo
+            .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
+    let status = change.status(context, &matcher, true)?;
     let mut candidates: BTreeSet<Vec<u8>> = change
         .unknown_or_named(&matcher, &status)
         .into_iter()
@@ -55,15 +59,15 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let mut collisions = Collisions::default();
     let mut files = Vec::new();
     for file in candidates {
-        collisions.check(session, &change, &file)?;
-        if session.verbosity.verbose || !matcher.is_exact(&file) {
-            let line = [b"adding ", &session.shown_path(&file)?[..], b"\n"].concat();
-            session.status(line)?;
+        collisions.check(context, &change, &file)?;
+        if context.ui.verbosity.verbose || !matcher.is_exact(&file) {
+            let line = [b"adding ", &context.repo.display_path(&file)?[..], b"\n"].concat();
+            context.ui.status(line)?;
         }
         files.push(file);
     }
     if !matches.flag("dry-run") {
-        let refused = change.add(session, &files)?;
+        let refused = change.add(context, &files)?;
         rejected.extend(refused.into_iter().filter(|file| matcher.is_exact(file)));
         change.end()?;
     }
@@ -78,7 +82,7 @@ struct Collisions {
 }
 
 impl Collisions {
-    fn check(&mut self, session: &mut Session, change: &Change, file: &[u8]) -> Result<(), Abort> {
+    fn check(&mut self, context: &mut Context, change: &Change, file: &[u8]) -> Result<(), Abort> {
         let all = self.lower.get_or_insert_with(|| {
             let entries = change.dirstate.iter();
             entries.map(|(path, _)| path.to_ascii_lowercase()).collect()
@@ -89,9 +93,9 @@ impl Collisions {
         }
         let shown = String::from_utf8_lossy(file);
         let message = format!("possible case-folding collision for {shown}");
-        match portability(session) {
+        match portability(context) {
             Portability::Ignore => Ok(()),
-            Portability::Warn => session.warn(format!("warning: {message}\n")),
+            Portability::Warn => context.ui.warn(format!("warning: {message}\n")),
             Portability::Abort => Err(Abort::new(message)),
         }
     }

@@ -1,9 +1,10 @@
 //! `addremove`: track what came, and stop tracking what is gone.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
 use crate::commands::local::change::Change;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
@@ -35,13 +36,16 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(session, matches)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    refuse_subrepositories(context, matches)?;
     let similarity = similarity(matches)?;
-    let matcher = session.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(session)?;
-    let missing = session.tell_missing(&matcher, &change.dirstate)?;
-    let status = change.status(session, &matcher, true)?;
+    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(context)?;
+    let missing =
+        context
+            .repo
+            .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
+    let status = change.status(context, &matcher, true)?;
     let (back, removed): (Vec<_>, Vec<_>) = status
         .removed
         .iter()
@@ -51,21 +55,23 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let unknown = new.clone();
     new.extend(back);
     let names = Names {
-        relative: session.shows_relative(!matches.arguments().is_empty())?,
+        relative: context
+            .repo
+            .uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    tell_changes(session, &names, &matcher, &new, &status.deleted)?;
+    tell_changes(context, &names, &matcher, &new, &status.deleted)?;
     let found = if similarity > 0.0 {
         let gone = [removed, status.deleted.clone()].concat();
         let came = [status.added, unknown].concat();
-        find_renames(session, &change, &gone, &came, similarity)?
+        find_renames(context, &change, &gone, &came, similarity)?
     } else {
         Vec::new()
     };
     let mut sources = BTreeMap::new();
     for rename in found {
         let exact = matcher.is_exact(&rename.from) && matcher.is_exact(&rename.to);
-        if session.verbosity.verbose || !exact {
-            tell_rename(session, &names, &rename)?;
+        if context.ui.verbosity.verbose || !exact {
+            tell_rename(context, &names, &rename)?;
         }
         sources.insert(rename.to, rename.from);
     }
@@ -74,7 +80,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             change.dirstate.remove(file);
         }
         new.sort_unstable();
-        change.add(session, &new)?;
+        change.add(context, &new)?;
         for (to, from) in sources {
             change.dirstate.copy(&to, Some(&from));
         }
@@ -105,16 +111,16 @@ struct Names {
 }
 
 impl Names {
-    fn show(&self, session: &Session, path: &[u8]) -> Result<Vec<u8>, Abort> {
+    fn show(&self, context: &Context, path: &[u8]) -> Result<Vec<u8>, Abort> {
         match self.relative {
-            true => session.relative(path),
+            true => context.repo.relative_path(path),
             false => Ok(path.to_vec()),
         }
     }
 }
 
 fn tell_changes(
-    session: &mut Session,
+    context: &mut Context,
     names: &Names,
     matcher: &Matcher,
     new: &[Vec<u8>],
@@ -125,19 +131,21 @@ fn tell_changes(
     lines.extend(deleted.iter().map(|file| (&file[..], "removing ")));
     lines.sort_unstable();
     for (file, word) in lines {
-        if session.verbosity.verbose || !matcher.is_exact(file) {
-            let shown = names.show(session, file)?;
-            session.status([word.as_bytes(), &shown[..], b"\n"].concat())?;
+        if context.ui.verbosity.verbose || !matcher.is_exact(file) {
+            let shown = names.show(context, file)?;
+            context
+                .ui
+                .status([word.as_bytes(), &shown[..], b"\n"].concat())?;
         }
     }
     Ok(())
 }
 
-fn tell_rename(session: &mut Session, names: &Names, rename: &Rename) -> Result<(), Abort> {
+fn tell_rename(context: &mut Context, names: &Names, rename: &Rename) -> Result<(), Abort> {
     let percent = (rename.score * 100.0) as u32;
     let (from, to) = (
-        names.show(session, &rename.from)?,
-        names.show(session, &rename.to)?,
+        names.show(context, &rename.from)?,
+        names.show(context, &rename.to)?,
     );
     let score = format!(" ({percent}% similar)\n");
     let line = [
@@ -147,11 +155,11 @@ fn tell_rename(session: &mut Session, names: &Names, rename: &Rename) -> Result<
         &to,
         score.as_bytes(),
     ];
-    session.status(line.concat())
+    context.ui.status(line.concat())
 }
 
 fn find_renames(
-    session: &mut Session,
+    context: &mut Context,
     change: &Change,
     gone: &[Vec<u8>],
     came: &[Vec<u8>],
@@ -160,7 +168,7 @@ fn find_renames(
     if gone.is_empty() || came.is_empty() {
         return Ok(Vec::new());
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let first = view.changelog().rev(&change.dirstate.parents()[0]);
     let text = view.manifest_text(first)?;
     let mut removed = Vec::new();

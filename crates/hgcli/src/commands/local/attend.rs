@@ -1,15 +1,15 @@
 //! Watching an update at the terminal: what is told of it, what is asked, and what merges files.
 
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::{Config, Context};
 use crate::ui::{Abort, environment};
 use std::io::{self, BufRead, IsTerminal, Write};
 use varve_config::hgrc::Files;
 use varve_workdir::{Answer, Attendant, Backups, Chosen, News, Question, Tool, ToolChoice};
 
-/// Tells and asks in a session's name.
+/// Tells and asks in a context's name.
 pub(crate) struct Watcher<'s> {
-    session: &'s mut Session,
+    context: &'s mut Context,
     interactive: bool,
     /// The first thing that could not be printed.
     failed: Option<Abort>,
@@ -17,12 +17,12 @@ pub(crate) struct Watcher<'s> {
 
 impl<'s> Watcher<'s> {
     /// Asks only if somebody is there to answer.
-    pub(crate) fn new(session: &'s mut Session, matches: &Matches) -> Result<Self, Abort> {
+    pub(crate) fn new(context: &'s mut Context, matches: &Matches) -> Result<Self, Abort> {
         let is_there = io::stdin().is_terminal();
-        let interactive = session.config.boolean("ui", "interactive", is_there)?;
+        let interactive = context.config.boolean("ui", "interactive", is_there)?;
         Ok(Watcher {
             interactive: interactive && !matches.flag("noninteractive"),
-            session,
+            context,
             failed: None,
         })
     }
@@ -39,23 +39,23 @@ impl<'s> Watcher<'s> {
     }
 
     fn print(&mut self, news: &News<'_>) -> Result<(), Abort> {
-        let session = &mut *self.session;
+        let context = &mut *self.context;
         let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
         match news {
-            News::Planned => session.note("resolving manifests\n"),
-            News::Removing(path) => session.note(line(&[b"removing ", path])),
-            News::Getting(path) => session.note(line(&[b"getting ", path])),
-            News::Moving { from, to } => session.note(line(&[b"moving ", from, b" to ", to])),
+            News::Planned => context.ui.note("resolving manifests\n"),
+            News::Removing(path) => context.ui.note(line(&[b"removing ", path])),
+            News::Getting(path) => context.ui.note(line(&[b"getting ", path])),
+            News::Moving { from, to } => context.ui.note(line(&[b"moving ", from, b" to ", to])),
             News::RenamedTwice { source, names } => {
                 let what = b" was renamed multiple times to:\n";
-                session.warn(possible_conflict(source, what, names))
+                context.ui.warn(possible_conflict(source, what, names))
             }
             News::RenamedAndDeleted { source, names } => {
                 let what = b" was deleted and renamed to:\n";
-                session.warn(possible_conflict(source, what, names))
+                context.ui.warn(possible_conflict(source, what, names))
             }
-            News::NoToolConfigured => session.note("couldn't find merge tool hgmerge\n"),
-            News::ToolCannot { tool, path, what } => session.warn(line(&[
+            News::NoToolConfigured => context.ui.note("couldn't find merge tool hgmerge\n"),
+            News::ToolCannot { tool, path, what } => context.ui.warn(line(&[
                 b"tool ",
                 tool.as_bytes(),
                 b" (for pattern ",
@@ -63,28 +63,32 @@ impl<'s> Watcher<'s> {
                 b") can't handle ",
                 what.as_bytes(),
             ])),
-            News::NoTool(path) => session.warn(line(&[b"no tool found to merge ", path])),
+            News::NoTool(path) => context.ui.warn(line(&[b"no tool found to merge ", path])),
             News::Merging { ours, theirs, dest } if ours == theirs && ours == dest => {
-                session.status(line(&[b"merging ", ours]))
+                context.ui.status(line(&[b"merging ", ours]))
             }
             News::Merging { ours, theirs, dest } => {
-                session.status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
+                context
+                    .ui
+                    .status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
             }
             News::LooksBinary(path) => {
-                session.warn(line(&[b"warning: ", path, b" looks like a binary file."]))
+                context
+                    .ui
+                    .warn(line(&[b"warning: ", path, b" looks like a binary file."]))
             }
-            News::IsLink { tool, path } => session.warn(line(&[
+            News::IsLink { tool, path } => context.ui.warn(line(&[
                 b"warning: internal ",
                 tool.as_bytes(),
                 b" cannot merge symlinks for ",
                 path,
             ])),
-            News::KeepsMode(path) => session.warn(line(&[
+            News::KeepsMode(path) => context.ui.warn(line(&[
                 b"warning: cannot merge flags for ",
                 path,
                 b" without common ancestor - keeping local flags",
             ])),
-            News::Conflicts(path) => session.warn(line(&[
+            News::Conflicts(path) => context.ui.warn(line(&[
                 b"warning: conflicts while merging ",
                 path,
                 b"! (edit, then use 'hg resolve --mark')",
@@ -94,15 +98,15 @@ impl<'s> Watcher<'s> {
 
     fn ask(&mut self, text: &[u8], answers: &[(u8, Answer)]) -> Result<Answer, Abort> {
         loop {
-            self.session.write(text)?;
+            self.context.ui.write(text)?;
             if !self.interactive {
-                self.session.write("u\n")?;
+                self.context.ui.write("u\n")?;
                 return Ok(Answer::Unresolved);
             }
-            self.session.out.flush()?;
+            self.context.ui.out.flush()?;
             let mut typed = String::new();
             if io::stdin().lock().read_line(&mut typed)? == 0 {
-                self.session.write("\n")?;
+                self.context.ui.write("\n")?;
                 return Ok(Answer::Unresolved);
             }
             let letter = typed.trim().to_ascii_lowercase();
@@ -115,7 +119,7 @@ impl<'s> Watcher<'s> {
             if let Some((_, answer)) = known {
                 return Ok(*answer);
             }
-            self.session.write("unrecognized response\n")?;
+            self.context.ui.write("unrecognized response\n")?;
         }
     }
 }
@@ -168,51 +172,46 @@ impl Attendant for Watcher<'_> {
     }
 }
 
-impl Session {
-    /// What merges files: the call's tool, or that of the environment or the configuration.
-    pub(crate) fn tool_choice(&self, tool: Option<&[u8]>) -> ToolChoice {
-        ToolChoice {
-            chosen: self.chosen_tool(tool),
-            backups: self.backup_folder(),
+/// What merges files: the call's tool, or that of the environment or the configuration.
+pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> ToolChoice {
+    ToolChoice {
+        chosen: chosen_tool(config, tool),
+        backups: backup_directory(config),
+    }
+}
+
+/// Where files are kept before they are overwritten: `ui.origbackuppath`.
+pub(crate) fn backup_directory(config: &Config) -> Backups {
+    let set = config.get("ui", "origbackuppath");
+    match set.filter(|path| !path.is_empty()) {
+        Some(path) => Backups::Below(environment::Environment.expand(path)),
+        None => Backups::Beside,
+    }
+}
+
+fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> Chosen {
+    let program = |name: &[u8]| {
+        let name = String::from_utf8_lossy(name);
+        Chosen::Unsupported(format!("merge tool '{name}'"))
+    };
+    let variable = environment::variable("HGMERGE").filter(|tool| !tool.is_empty());
+    if let Some(name) = tool.or(variable.as_deref()).filter(|name| !name.is_empty()) {
+        return Tool::named(name).map_or_else(|| program(name), Chosen::Forced);
+    }
+    for section in ["merge-patterns", "merge-tools"] {
+        if !config.section(section).is_empty() {
+            return Chosen::Unsupported(format!("configuration section '{section}'"));
         }
     }
-
-    /// Where files are kept before they are overwritten: `ui.origbackuppath`.
-    pub(crate) fn backup_folder(&self) -> Backups {
-        let set = self.config.get("ui", "origbackuppath");
-        match set.filter(|path| !path.is_empty()) {
-            Some(path) => Backups::Below(environment::Environment.expand(path)),
-            None => Backups::Beside,
-        }
+    let markers = config.text("ui", "mergemarkers");
+    if markers.is_some_and(|markers| markers.eq_ignore_ascii_case("detailed")) {
+        return Chosen::Unsupported("ui.mergemarkers=detailed".to_owned());
     }
-
-    fn chosen_tool(&self, tool: Option<&[u8]>) -> Chosen {
-        let program = |name: &[u8]| {
-            let name = String::from_utf8_lossy(name);
-            Chosen::Unsupported(format!("merge tool '{name}'"))
-        };
-        let variable = environment::variable("HGMERGE").filter(|tool| !tool.is_empty());
-        if let Some(name) = tool.or(variable.as_deref()).filter(|name| !name.is_empty()) {
-            return Tool::named(name).map_or_else(|| program(name), Chosen::Forced);
-        }
-        for section in ["merge-patterns", "merge-tools"] {
-            if !self.config.section(section).is_empty() {
-                return Chosen::Unsupported(format!("configuration section '{section}'"));
-            }
-        }
-        let markers = self.config.text("ui", "mergemarkers");
-        if markers.is_some_and(|markers| markers.eq_ignore_ascii_case("detailed")) {
-            return Chosen::Unsupported("ui.mergemarkers=detailed".to_owned());
-        }
-        let configured = self
-            .config
-            .get("ui", "merge")
-            .filter(|name| !name.is_empty());
-        match configured {
-            Some(name) => Tool::named(name).map_or_else(|| program(name), Chosen::Configured),
-            None if is_on_path("hgmerge") => program(b"hgmerge"),
-            None => Chosen::Default,
-        }
+    let configured = config.get("ui", "merge").filter(|name| !name.is_empty());
+    match configured {
+        Some(name) => Tool::named(name).map_or_else(|| program(name), Chosen::Configured),
+        None if is_on_path("hgmerge") => program(b"hgmerge"),
+        None => Chosen::Default,
     }
 }
 

@@ -1,8 +1,9 @@
 //! `branch`: the branch of the next commit.
 
-use crate::arguments::{Category, Command, Flag, Matches};
+use crate::arguments::{Flag, Matches};
 use crate::commands::names;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use varve_repo::{DEFAULT_BRANCH, LockKind};
 
@@ -22,33 +23,35 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let repository = session.repository()?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let repository = context.repo.repository()?;
     let name = matches
         .arguments()
         .first()
-        .map(|name| session.text(name.trim_ascii()))
+        .map(|name| context.ui.decode(name.trim_ascii()))
         .transpose()?;
     let name = name.filter(|name| !name.is_empty());
     if matches.flag("clean") {
-        let _lock = session.lock(LockKind::WorkingCopy)?;
-        let parents = parent_branches(session)?;
+        let _lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+        let parents = parent_branches(context)?;
         let own = parents.first().cloned();
         let own = own.unwrap_or_else(|| DEFAULT_BRANCH.to_vec());
         varve_workdir::set_branch(&repository, &own)?;
-        session.status([b"reset working directory to branch ", &own[..], b"\n"].concat())?;
+        context
+            .ui
+            .status([b"reset working directory to branch ", &own[..], b"\n"].concat())?;
         return Ok(0);
     }
     let Some(name) = name else {
         let branch = varve_workdir::branch(&repository)?;
-        session.write([&branch[..], b"\n"].concat())?;
+        context.ui.write([&branch[..], b"\n"].concat())?;
         return Ok(0);
     };
-    let _lock = session.lock(LockKind::WorkingCopy)?;
-    session.tell_of_markers()?;
-    let branches = session.view()?.branchmap()?.clone();
+    let _lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let branches = context.repo.view()?.branchmap()?.clone();
     if !matches.flag("force") && branches.contains_key(&name) {
-        let parents = parent_branches(session)?;
+        let parents = parent_branches(context)?;
         if !parents.contains(&name) {
             return Err(Abort::new("a branch of the same name already exists")
                 .hint("use 'hg update' to switch to it"));
@@ -60,19 +63,23 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         names::checked(&name, "branch")?
     };
     varve_workdir::set_branch(&repository, &name)?;
-    session.status([b"marked working directory as branch ", &name[..], b"\n"].concat())?;
+    context
+        .ui
+        .status([b"marked working directory as branch ", &name[..], b"\n"].concat())?;
     // Who has made one knows it.
     let others = branches
         .iter()
         .any(|(other, heads)| other != DEFAULT_BRANCH && heads.heads.len() > heads.closed.len());
     if !others {
-        session.status("(branches are permanent and global, did you want a bookmark?)\n")?;
+        context
+            .ui
+            .status("(branches are permanent and global, did you want a bookmark?)\n")?;
     }
     Ok(0)
 }
 
-fn parent_branches(session: &mut Session) -> Result<Vec<Vec<u8>>, Abort> {
-    let view = session.view()?;
+fn parent_branches(context: &mut Context) -> Result<Vec<Vec<u8>>, Abort> {
+    let view = context.repo.view()?;
     let mut branches = Vec::new();
     for node in view.working_parents()? {
         if let Some(rev) = view.changelog().rev(&node) {

@@ -1,6 +1,6 @@
 //! Changing which files are tracked: the lock, the dirstate, and what `add` means.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -21,9 +21,9 @@ pub(crate) struct Change {
 
 impl Change {
     /// Takes the lock and reads the dirstate.
-    pub(crate) fn begin(session: &mut Session) -> Result<Change, Abort> {
-        let repository = session.repository()?;
-        let lock = session.lock(LockKind::WorkingCopy)?;
+    pub(crate) fn begin(context: &mut Context) -> Result<Change, Abort> {
+        let repository = context.repo.repository()?;
+        let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
         let dirstate = Dirstate::read(&repository)?;
         Ok(Change {
             repository,
@@ -50,15 +50,15 @@ impl Change {
     /// The files that match, with clean ones and, if they are wanted, those that are not tracked.
     pub(crate) fn status(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         matcher: &Matcher,
         unknown: bool,
     ) -> Result<Status, Abort> {
         let ignore = match unknown {
-            true => session.ignore()?,
+            true => context.repo.ignore(&mut context.ui)?,
             false => Default::default(),
         };
-        let stop = session.stop.clone();
+        let stop = context.ui.stop.clone();
         let request = StatusRequest {
             repository: &self.repository,
             dirstate: &self.dirstate,
@@ -91,29 +91,29 @@ impl Change {
     /// Tracks files; says of those that cannot be why, and gives them.
     pub(crate) fn add(
         &mut self,
-        session: &mut Session,
+        context: &mut Context,
         files: &[Vec<u8>],
     ) -> Result<Vec<Vec<u8>>, Abort> {
         let mut rejected = Vec::new();
-        let limit = session
+        let limit = context
             .config
             .bytes("ui", "large-file-limit")?
             .unwrap_or(LARGE);
         for file in files {
-            warn_unportable(session, file)?;
-            let shown = session.shown_path(file)?;
-            let warn = |session: &mut Session, words: &str| {
-                session.warn([&shown[..], words.as_bytes()].concat())
+            warn_unportable(context, file)?;
+            let shown = context.repo.display_path(file)?;
+            let warn = |context: &mut Context, words: &str| {
+                context.ui.warn([&shown[..], words.as_bytes()].concat())
             };
             let Ok(metadata) = self.path(file).symlink_metadata() else {
-                warn(session, " does not exist!\n")?;
+                warn(context, " does not exist!\n")?;
                 rejected.push(file.clone());
                 continue;
             };
             if limit != 0 && metadata.len() > limit {
                 let size = 3 * metadata.len() / 1_000_000;
                 warn(
-                    session,
+                    context,
                     &format!(": up to {size} MB of RAM may be required to manage this file\n"),
                 )?;
                 let line = [
@@ -121,16 +121,16 @@ impl Change {
                     &shown[..],
                     b"' to cancel the pending addition)\n",
                 ];
-                session.warn(line.concat())?;
+                context.ui.warn(line.concat())?;
             }
             if !(metadata.is_file() || metadata.is_symlink()) {
                 warn(
-                    session,
+                    context,
                     " not added: only files and symlinks supported currently\n",
                 )?;
                 rejected.push(file.clone());
             } else if self.dirstate.is_tracked(file) {
-                warn(session, " already tracked!\n")?;
+                warn(context, " already tracked!\n")?;
             } else {
                 self.dirstate.add(file);
             }
@@ -146,14 +146,14 @@ impl Change {
 }
 
 /// Says that a name would make trouble on Windows; refuses one that no repository may have.
-pub(crate) fn warn_unportable(session: &mut Session, file: &[u8]) -> Result<(), Abort> {
+pub(crate) fn warn_unportable(context: &mut Context, file: &[u8]) -> Result<(), Abort> {
     if file.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
         let shown = quoted(&escaped(file));
         return Err(Abort::new(format!(
             "'\\n' and '\\r' disallowed in filenames: {shown}"
         )));
     }
-    let mode = portability(session);
+    let mode = portability(context);
     let Some(reason) = varve_repo::unportable(file).filter(|_| mode != Portability::Ignore) else {
         return Ok(());
     };
@@ -161,7 +161,7 @@ pub(crate) fn warn_unportable(session: &mut Session, file: &[u8]) -> Result<(), 
     if mode == Portability::Abort {
         return Err(Abort::new(message));
     }
-    session.warn(format!("warning: {message}\n"))
+    context.ui.warn(format!("warning: {message}\n"))
 }
 
 /// What is done about names that would make trouble elsewhere: `ui.portablefilenames`.
@@ -176,8 +176,8 @@ pub(crate) enum Portability {
 }
 
 /// As configured.
-pub(crate) fn portability(session: &Session) -> Portability {
-    let setting = session.config.get("ui", "portablefilenames");
+pub(crate) fn portability(context: &Context) -> Portability {
+    let setting = context.config.get("ui", "portablefilenames");
     match &setting.unwrap_or(b"warn").to_ascii_lowercase()[..] {
         b"ignore" | b"false" | b"0" | b"no" | b"off" => Portability::Ignore,
         b"abort" => Portability::Abort,

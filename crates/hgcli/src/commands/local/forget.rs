@@ -1,9 +1,10 @@
 //! `forget`: stop tracking files, and leave them where they are.
 
-use crate::arguments::{Category, Command, EXCLUDE, INCLUDE, Matches};
+use crate::arguments::{EXCLUDE, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
 use crate::commands::local::change::Change;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 
 /// See [`Command`].
@@ -19,17 +20,20 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.arguments().is_empty()
         && matches.list("include").is_empty()
         && matches.list("exclude").is_empty()
     {
         return Err(Abort::new("no files specified"));
     }
-    let matcher = session.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(session)?;
-    let missing = session.tell_missing(&matcher, &change.dirstate)?;
-    let status = change.status(session, &matcher, false)?;
+    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(context)?;
+    let missing =
+        context
+            .repo
+            .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
+    let status = change.status(context, &matcher, false)?;
     let mut files = [status.modified, status.added, status.deleted, status.clean].concat();
     files.sort_unstable();
     let mut failed = !missing.is_empty();
@@ -40,16 +44,18 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             && path.symlink_metadata().is_ok()
             && !missing.contains(file);
         if is_untracked {
-            let shown = session.shown_path(file)?;
+            let shown = context.repo.display_path(file)?;
             let words = b": file is already untracked\n";
-            session.warn([b"not removing ", &shown[..], words].concat())?;
+            context
+                .ui
+                .warn([b"not removing ", &shown[..], words].concat())?;
             failed = true;
         }
     }
     for file in &files {
-        if session.verbosity.verbose || !matcher.is_exact(file) {
-            let line = [b"removing ", &session.shown_path(file)?[..], b"\n"].concat();
-            session.status(line)?;
+        if context.ui.verbosity.verbose || !matcher.is_exact(file) {
+            let line = [b"removing ", &context.repo.display_path(file)?[..], b"\n"].concat();
+            context.ui.status(line)?;
         }
         change.dirstate.remove(file);
     }

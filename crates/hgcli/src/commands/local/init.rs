@@ -1,8 +1,10 @@
 //! `init`: a new repository.
 
-use crate::arguments::{Category, Command, INSECURE, Matches, REMOTECMD, SSH};
+use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::clone::refuse_http;
-use crate::context::{Session, disk};
+use crate::context::{Category, Command};
+use crate::context::{Context, disk};
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -22,23 +24,23 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let typed = matches.arguments().first().map_or(&b"."[..], Vec::as_slice);
     if typed.starts_with(b"ssh://") {
-        for target in session.destinations(&[typed.to_vec()])? {
-            session.create_over_ssh(&target)?;
-            session.connect(&target)?;
+        for target in peers::destinations(context, &[typed.to_vec()])? {
+            peers::create_over_ssh(context, &target)?;
+            peers::connect(context, &target)?;
         }
         return Ok(0);
     }
     refuse_http(typed)?;
-    let path = session.cwd.join(Path::new(OsStr::from_bytes(typed)));
+    let path = context.repo.cwd.join(Path::new(OsStr::from_bytes(typed)));
     if path.join(".hg").exists() {
         let typed = String::from_utf8_lossy(typed);
         return Err(Abort::new(format!("repository {typed} already exists")));
     }
-    let engine = session.storage_settings()?.engine_of_new()?;
-    refuse_other_formats(session)?;
+    let engine = context.config.storage_settings()?.engine_of_new()?;
+    refuse_other_formats(context)?;
     Repository::create_with(disk(), &path, engine)?;
     Ok(0)
 }
@@ -58,10 +60,10 @@ const FORMATS: &[(&str, bool)] = &[
 ];
 
 /// A format that was asked for and cannot be made is not passed over in silence.
-fn refuse_other_formats(session: &Session) -> Result<(), Abort> {
+fn refuse_other_formats(context: &Context) -> Result<(), Abort> {
     for (key, usual) in FORMATS {
-        if session.config.boolean("format", key, *usual)? != *usual {
-            let value = session.config.text("format", key).unwrap_or_default();
+        if context.config.boolean("format", key, *usual)? != *usual {
+            let value = context.config.text("format", key).unwrap_or_default();
             return Err(Abort::new(format!(
                 "repositories with format.{key}={value} are not made here"
             )));

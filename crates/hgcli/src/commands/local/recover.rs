@@ -1,8 +1,9 @@
 //! `recover`: undo what was interrupted.
 
-use crate::arguments::{Category, Command, Flag, Matches};
+use crate::arguments::{Flag, Matches};
 use crate::commands::local::verify;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use varve_repo::LockKind;
 
@@ -23,20 +24,24 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let repository = session.repository()?;
-    let working_copy = session.lock(LockKind::WorkingCopy)?;
-    let lock = session.lock(LockKind::Store)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let repository = context.repo.repository()?;
+    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     if !repository.has_journal()? {
-        session.warn("no interrupted transaction available\n")?;
+        context.ui.warn("no interrupted transaction available\n")?;
         return Ok(1);
     }
-    session.status("rolling back interrupted transaction\n")?;
+    context
+        .ui
+        .status("rolling back interrupted transaction\n")?;
     repository.recover(&lock)?;
     drop((lock, working_copy));
     if matches.flag("verify") {
-        return verify::verify_repository(session, false);
+        return verify::verify_repository(context, false);
     }
-    session.warn("(verify step skipped, run `hg verify` to check your repository content)\n")?;
+    context
+        .ui
+        .warn("(verify step skipped, run `hg verify` to check your repository content)\n")?;
     Ok(0)
 }

@@ -1,9 +1,10 @@
 //! `remove`: remove files, and stop tracking them.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
 use crate::commands::local::change::Change;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
 use varve_workdir::WorkingFiles;
@@ -34,23 +35,26 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(session, matches)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    refuse_subrepositories(context, matches)?;
     let (after, force) = (matches.flag("after"), matches.flag("force"));
     let any = [matches.list("include"), matches.list("exclude")].concat();
     if matches.arguments().is_empty() && any.is_empty() && !after {
         return Err(Abort::new("no files specified"));
     }
-    let matcher = session.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(session)?;
-    let missing = session.tell_missing(&matcher, &change.dirstate)?;
-    let status = change.status(session, &matcher, false)?;
-    let mut warnings = untracked(session, &matcher, &change)?;
-    let mut left = |session: &Session, files: &[Vec<u8>], words: &str, always: bool| {
+    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(context)?;
+    let missing =
+        context
+            .repo
+            .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
+    let status = change.status(context, &matcher, false)?;
+    let mut warnings = untracked(context, &matcher, &change)?;
+    let mut left = |context: &Context, files: &[Vec<u8>], words: &str, always: bool| {
         for file in files {
-            let shown = session.shown_path(file)?;
+            let shown = context.repo.display_path(file)?;
             let line = [b"not removing ", &shown[..], words.as_bytes()].concat();
-            let told = always || session.verbosity.verbose || matcher.is_exact(file);
+            let told = always || context.ui.verbosity.verbose || matcher.is_exact(file);
             warnings.push(told.then_some(line));
         }
         Ok::<(), Abort>(())
@@ -65,20 +69,20 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         .concat()
     } else if after {
         let still = [status.modified, status.added.clone(), status.clean].concat();
-        left(session, &still, ": file still exists\n", false)?;
+        left(context, &still, ": file still exists\n", false)?;
         status.deleted.clone()
     } else {
         let words = ": file is modified (use -f to force removal)\n";
-        left(session, &status.modified, words, true)?;
+        left(context, &status.modified, words, true)?;
         let words = ": file has been marked for add (use 'hg forget' to undo add)\n";
-        left(session, &status.added, words, true)?;
+        left(context, &status.added, words, true)?;
         [status.deleted.clone(), status.clean].concat()
     };
     files.sort_unstable();
     for file in &files {
-        if session.verbosity.verbose || !matcher.is_exact(file) {
-            let line = [b"removing ", &session.shown_path(file)?[..], b"\n"].concat();
-            session.status(line)?;
+        if context.ui.verbosity.verbose || !matcher.is_exact(file) {
+            let line = [b"removing ", &context.repo.display_path(file)?[..], b"\n"].concat();
+            context.ui.status(line)?;
         }
     }
     if !matches.flag("dry-run") {
@@ -95,14 +99,14 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     let failed = !warnings.is_empty() || !missing.is_empty();
     for line in warnings.into_iter().flatten() {
-        session.warn(line)?;
+        context.ui.warn(line)?;
     }
     Ok(u8::from(failed))
 }
 
 /// A line for each name of something that is there and not tracked.
 fn untracked(
-    session: &Session,
+    context: &Context,
     matcher: &Matcher,
     change: &Change,
 ) -> Result<Vec<Option<Vec<u8>>>, Abort> {
@@ -120,7 +124,7 @@ fn untracked(
             true => ": no tracked files\n",
             false => ": file is untracked\n",
         };
-        let shown = session.shown_path(file)?;
+        let shown = context.repo.display_path(file)?;
         lines.push(Some(
             [b"not removing ", &shown[..], words.as_bytes()].concat(),
         ));

@@ -1,7 +1,9 @@
 //! `revert`: files as they are in a changeset.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::Session;
+use super::attend;
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, Repository, Rev};
@@ -42,38 +44,41 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("interactive") {
         return Err(Abort::new("revert --interactive is not supported"));
     }
     let (rev, date) = asked(matches)?;
-    let repository = session.repository()?;
-    let working_copy = session.lock(LockKind::WorkingCopy)?;
+    let repository = context.repo.repository()?;
+    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let [p1, p2] = dirstate.parents();
     if !p2.is_null() && rev.is_none() && date.is_none() {
         return Err(Abort::new("uncommitted merge with no revision specified")
             .hint("use 'hg update' or see 'hg help revert'"));
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let parent = view.changelog().rev(&p1);
     let target = match (rev, date) {
-        (Some(spec), _) => session.revision(Some(spec))?,
-        (_, Some(date)) => Some(session.tipmost_of_date(date)?),
+        (Some(spec), _) => context.repo.revision(&mut context.ui, Some(spec))?,
+        (_, Some(date)) => Some(context.repo.tipmost_of_date(&mut context.ui, date)?),
         _ => parent,
     };
     let names_nothing = matches.arguments().is_empty()
         && matches.list("include").is_empty()
         && matches.list("exclude").is_empty();
     let auditor = PathAuditor::new(repository.root());
-    let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let matcher =
+        context
+            .repo
+            .matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
     let status = working_status(&StatusRequest {
         repository: &repository,
         dirstate: &dirstate,
         matcher: &matcher,
         ignore: &Ignore::default(),
         listing: Listing::default(),
-        stop: &session.stop,
+        stop: &context.ui.stop,
     })?
     .status;
     if names_nothing && !matches.flag("all") {
@@ -92,11 +97,11 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     }
     let backups = match matches.flag("no-backup") {
         true => Backups::None,
-        false => session.backup_folder(),
+        false => attend::backup_directory(&context.config),
     };
-    tell(session, &plan, &matcher, (&files, &backups))?;
+    tell(context, &plan, &matcher, (&files, &backups))?;
     tell_named(
-        session,
+        context,
         (&repository, &dirstate),
         &matcher,
         (&from, &to),
@@ -104,7 +109,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         target,
     )?;
     if !matches.flag("dry-run") {
-        let stop = session.stop.clone();
+        let stop = context.ui.stop.clone();
         varve_workdir::revert(&repository, &view, &mut dirstate, &plan, &backups, &stop)?;
         dirstate.write(&repository)?;
     }
@@ -138,7 +143,7 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
 }
 
 fn tell(
-    session: &mut Session,
+    context: &mut Context,
     plan: &RevertPlan,
     matcher: &Matcher,
     (files, backups): (&WorkingFiles, &Backups),
@@ -148,9 +153,9 @@ fn tell(
             && files.look(&step.path)?.is_some()
             && let Some(place) = backups.place(&step.path)
         {
-            tell_backup(session, &step.path, &place, files)?;
+            tell_backup(context, &step.path, &place, files)?;
         }
-        if matcher.is_exact(&step.path) && !session.verbosity.verbose {
+        if matcher.is_exact(&step.path) && !context.ui.verbosity.verbose {
             continue;
         }
         let verb = match step.action {
@@ -160,25 +165,32 @@ fn tell(
             Action::Add => "adding ",
             Action::Undelete => "undeleting ",
         };
-        let shown = session.shown_path(&step.path)?;
-        session.status([verb.as_bytes(), &shown, b"\n"].concat())?;
+        let shown = context.repo.display_path(&step.path)?;
+        context
+            .ui
+            .status([verb.as_bytes(), &shown, b"\n"].concat())?;
     }
     Ok(())
 }
 
 /// Says where a file is kept.
 fn tell_backup(
-    session: &mut Session,
+    context: &mut Context,
     path: &[u8],
     place: &[u8],
     files: &WorkingFiles,
 ) -> Result<(), Abort> {
     let folder = files.path(place);
     if let Some(folder) = folder.parent().filter(|folder| !folder.is_dir()) {
-        session.note(format!("creating directory: {}\n", folder.display()))?;
+        context
+            .ui
+            .note(format!("creating directory: {}\n", folder.display()))?;
     }
-    let (path, place) = (session.shown_path(path)?, session.shown_path(place)?);
-    session.note(
+    let (path, place) = (
+        context.repo.display_path(path)?,
+        context.repo.display_path(place)?,
+    );
+    context.ui.note(
         [
             b"saving current version of ",
             &path[..],
@@ -192,7 +204,7 @@ fn tell_backup(
 
 /// Says of each named file for which nothing is done, why.
 fn tell_named(
-    session: &mut Session,
+    context: &mut Context,
     (repository, dirstate): (&Repository, &Dirstate),
     matcher: &Matcher,
     (from, to): (&Tree<'_>, &Tree<'_>),
@@ -209,10 +221,10 @@ fn tell_named(
         if plan.steps.iter().any(is_done) {
             continue;
         }
-        let shown = String::from_utf8_lossy(&session.shown_path(path)?).into_owned();
+        let shown = String::from_utf8_lossy(&context.repo.display_path(path)?).into_owned();
         let is_known = from.get(path)?.is_some() || to.get(path)?.is_some();
         if is_known || dirstate.get(path).is_some() {
-            session.warn(format!("no changes needed to {shown}\n"))?;
+            context.ui.warn(format!("no changes needed to {shown}\n"))?;
             continue;
         }
         let on_disk = WorkingFiles::new(repository.root())
@@ -222,12 +234,14 @@ fn tell_named(
         match on_disk {
             _ if is_folder => {}
             Ok(found) if !found.is_dir() => {
-                session.warn(format!("file not managed: {shown}\n"))?;
+                context.ui.warn(format!("file not managed: {shown}\n"))?;
             }
             _ => {
-                let view = session.view()?;
+                let view = context.repo.view()?;
                 let node = view.changelog().node_or_null(target);
-                session.tell_not_in(path, &node)?;
+                context
+                    .repo
+                    .warn_not_in_revision(&mut context.ui, path, &node)?;
             }
         }
     }

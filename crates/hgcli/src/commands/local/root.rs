@@ -1,7 +1,8 @@
 //! `root`: where the repository lies.
 
-use crate::arguments::{Category, Command, Flag, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{Flag, Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,17 +22,17 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     // A share is refused when it is opened, so the root is its own source.
-    let repository = session.repository()?;
+    let repository = context.repo.repository()?;
     let root = repository.root();
     let path = |name: &str| root.join(name).into_os_string().into_vec();
-    let mut out = Formatter::new(session, matches, "root")?;
-    out.item(session)?;
+    let mut out = Formatter::new(context, matches, "root")?;
+    out.item(context)?;
     let text = root.as_os_str().as_bytes();
-    out.field(session, "reporoot", text, [text, b"\n"].concat())?;
+    out.field(context, "reporoot", text, [text, b"\n"].concat())?;
     out.data("hgpath", path(".hg"));
     out.data("storepath", path(".hg/store"));
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }

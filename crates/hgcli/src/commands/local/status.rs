@@ -1,7 +1,8 @@
 //! `status`: what changed in the working copy, or between changesets.
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
@@ -84,10 +85,10 @@ enum Sides {
     Between(Option<Rev>, Option<Rev>),
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let sides = sides(session, matches)?;
-    session.guard.writes();
-    let shown = shown(session, matches);
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let sides = sides(context, matches)?;
+    context.ui.guard.writes();
+    let shown = shown(context, matches);
     let has = |letter| shown.contains(&letter);
     let listing = Listing {
         unknown: has('?'),
@@ -96,14 +97,14 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     };
     let patterns = matches.arguments();
     let matcher = match sides {
-        Sides::Between(_, new) => session.matcher_at(matches, FilesAt::Rev(new))?,
-        _ => session.working_matcher(matches, patterns)?,
+        Sides::Between(_, new) => context.repo.matcher_at(matches, FilesAt::Rev(new))?,
+        _ => context.repo.working_matcher(matches, patterns)?,
     };
-    let always = session.config.boolean("ui", "statuscopies", false)?;
+    let always = context.config.boolean("ui", "statuscopies", false)?;
     let with_copies =
         (matches.flag("all") || matches.flag("copies") || always) && !matches.flag("no-status");
     let (status, copies) = if let Sides::Between(old, new) = sides {
-        let view = session.view()?;
+        let view = context.repo.view()?;
         let status = status_between(&view, old, new, &matcher, listing.clean)?;
         let copies = match with_copies {
             true => copies_between(&view, old, new, &status)?,
@@ -111,14 +112,16 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         };
         (status, copies)
     } else {
-        let repository = session.repository()?;
+        let repository = context.repo.repository()?;
         let dirstate = Dirstate::read(&repository)?;
-        session.tell_missing(&matcher, &dirstate)?;
+        context
+            .repo
+            .warn_of_missing_files(&mut context.ui, &matcher, &dirstate)?;
         let ignore = match listing.unknown || listing.ignored {
-            true => session.ignore()?,
+            true => context.repo.ignore(&mut context.ui)?,
             false => Default::default(),
         };
-        let stop = session.stop.clone();
+        let stop = context.ui.stop.clone();
         let request = StatusRequest {
             repository: &repository,
             dirstate: &dirstate,
@@ -127,16 +130,16 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             listing,
             stop: &stop,
         };
-        working(session, &request, &sides, with_copies)?
+        working(context, &request, &sides, with_copies)?
     };
-    print(session, matches, &status, &copies, &shown)?;
+    print(context, matches, &status, &copies, &shown)?;
     Ok(0)
 }
 
 type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn working(
-    session: &mut Session,
+    context: &mut Context,
     request: &StatusRequest<'_>,
     sides: &Sides,
     with_copies: bool,
@@ -147,7 +150,7 @@ fn working(
     let dirstate = request.dirstate;
     let mut copies = Copies::new();
     if let Sides::Since(old) = sides {
-        let view = session.view()?;
+        let view = context.repo.view()?;
         status = status_against(request, &view, *old, status)?;
         if with_copies {
             let files = [&status.modified[..], &status.added].concat();
@@ -163,26 +166,26 @@ fn working(
 }
 
 /// What the options compare.
-fn sides(session: &mut Session, matches: &Matches) -> Result<Sides, Abort> {
+fn sides(context: &mut Context, matches: &Matches) -> Result<Sides, Abort> {
     let revs = matches.list("rev");
     let change = matches.value("change").filter(|rev| !rev.is_empty());
     if !revs.is_empty() && change.is_some() {
         return Err(Abort::new("cannot specify both --rev and --change"));
     }
-    session.refuse_subrepositories(matches)?;
+    context.repo.refuse_subrepositories(matches)?;
     if let Some(change) = change {
-        let new = session.revision(Some(change))?;
-        let view = session.view()?;
+        let new = context.repo.revision(&mut context.ui, Some(change))?;
+        let view = context.repo.view()?;
         let old = new.and_then(|rev| view.changelog().parents(rev)[0]);
         return Ok(Sides::Between(old, new));
     }
     Ok(match revs[..] {
         [] => Sides::Working,
         [one] => {
-            let old = session.revision(Some(one))?;
-            let repository = session.repository()?;
+            let old = context.repo.revision(&mut context.ui, Some(one))?;
+            let repository = context.repo.repository()?;
             let parent = Dirstate::read(&repository)?.parents()[0];
-            let view = session.view()?;
+            let view = context.repo.view()?;
             if view.changelog().rev(&parent) == old {
                 Sides::Working
             } else {
@@ -190,14 +193,14 @@ fn sides(session: &mut Session, matches: &Matches) -> Result<Sides, Abort> {
             }
         }
         [first, .., last] => {
-            let first = session.revision(Some(first))?;
-            Sides::Between(first, session.revision(Some(last))?)
+            let first = context.repo.revision(&mut context.ui, Some(first))?;
+            Sides::Between(first, context.repo.revision(&mut context.ui, Some(last))?)
         }
     })
 }
 
 /// Letters of the lists that are shown.
-fn shown(session: &Session, matches: &Matches) -> Vec<char> {
+fn shown(context: &Context, matches: &Matches) -> Vec<char> {
     if matches.flag("all") {
         return LISTS.iter().map(|(_, letter)| *letter).collect();
     }
@@ -206,12 +209,12 @@ fn shown(session: &Session, matches: &Matches) -> Vec<char> {
     if !asked.is_empty() {
         return asked;
     }
-    let count = if session.verbosity.quiet { 4 } else { 5 };
+    let count = if context.ui.verbosity.quiet { 4 } else { 5 };
     LISTS[..count].iter().map(|(_, letter)| *letter).collect()
 }
 
 fn print(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     status: &Status,
     copies: &Copies,
@@ -219,41 +222,43 @@ fn print(
 ) -> Result<(), Abort> {
     let names_only = matches.flag("no-status");
     let end: &[u8] = if matches.flag("print0") { b"\0" } else { b"\n" };
-    let relative = match session.config.get("commands", "status.relative") {
-        Some(_) => session
+    let relative = match context.config.get("commands", "status.relative") {
+        Some(_) => context
             .config
             .boolean("commands", "status.relative", false)?,
-        None => session.shows_relative(!matches.arguments().is_empty())?,
+        None => context
+            .repo
+            .uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    let mut out = Formatter::new(session, matches, "status")?;
+    let mut out = Formatter::new(context, matches, "status")?;
     for letter in shown {
         let letter = letter.to_string();
         for path in list(status, letter.chars().next().unwrap_or('C')) {
-            let name = |session: &Session, path: &[u8]| match relative {
-                true => session.relative(path),
+            let name = |context: &Context, path: &[u8]| match relative {
+                true => context.repo.relative_path(path),
                 false => Ok(path.to_vec()),
             };
-            out.item(session)?;
+            out.item(context)?;
             out.data("itemtype", "file");
             let before = if names_only {
                 ""
             } else {
                 &format!("{letter} ")
             };
-            out.field(session, "status", letter.as_str(), before)?;
-            let shown = name(session, path)?;
+            out.field(context, "status", letter.as_str(), before)?;
+            let shown = name(context, path)?;
             out.field(
-                session,
+                context,
                 "path",
                 shown.as_slice(),
                 [&shown[..], end].concat(),
             )?;
             if let Some(source) = copies.get(path) {
-                let shown = name(session, source)?;
+                let shown = name(context, source)?;
                 let line = [b"  ", &shown[..], end].concat();
-                out.field(session, "source", shown.as_slice(), line)?;
+                out.field(context, "source", shown.as_slice(), line)?;
             }
         }
     }
-    out.end(session)
+    out.end(context)
 }

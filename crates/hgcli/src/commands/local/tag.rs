@@ -1,9 +1,10 @@
 //! `tag`: names of changesets that stay where they are.
 
-use crate::arguments::{Category, Command, Flag, Matches};
+use crate::arguments::{Flag, Matches};
 use crate::commands::local::commit::words;
 use crate::commands::names;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_repo::hooks::HookArgs;
@@ -38,28 +39,30 @@ pub(crate) const COMMAND: Command = Command {
 
 const TAGS: &[u8] = b".hgtags";
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let repository = session.repository()?;
-    let _working_copy = session.lock(LockKind::WorkingCopy)?;
-    session.tell_of_markers()?;
-    session.forget_view();
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let repository = context.repo.repository()?;
+    let _working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    context.repo.refresh();
     let (local, removes) = (matches.flag("local"), matches.flag("remove"));
-    let tags = typed_tags(session, matches)?;
+    let tags = typed_tags(context, matches)?;
     if removes && matches.value("rev").is_some() {
         return Err(Abort::new("cannot specify both --remove and --rev"));
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let known = view.tags()?;
     let force = matches.flag("force");
-    check_known(session, &tags, &known, (local, removes), force)?;
+    check_known(context, &tags, &known, (local, removes), force)?;
     let mut dirstate = Dirstate::read(&repository)?;
     if !local {
-        check_place(session, &dirstate, force)?;
+        check_place(context, &dirstate, force)?;
     }
     let node = if removes {
         Node::NULL
     } else {
-        let rev = session.revision(matches.value("rev"))?;
+        let rev = context
+            .repo
+            .revision(&mut context.ui, matches.value("rev"))?;
         let node = view.changelog().node_or_null(rev);
         if node.is_null() {
             return Err(Abort::new("cannot tag null revision"));
@@ -69,44 +72,46 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let branches = view.branchmap()?;
     for tag in tags.iter().filter(|tag| branches.contains_key(*tag)) {
         let tag = String::from_utf8_lossy(tag);
-        session.warn(format!(
+        context.ui.warn(format!(
             "warning: tag {tag} conflicts with existing branch name\n"
         ))?;
     }
-    let date = words::date(session, matches)?;
+    let date = words::date(context, matches)?;
     for tag in &tags {
-        session.ask_hooks("pretag", &facts(tag, &node, local))?;
+        context
+            .repo
+            .run_hooks(&mut context.ui, "pretag", &facts(tag, &node, local))?;
     }
     if local {
         let path = repository.root().join(".hg/localtags");
         let old = std::fs::read(&path).unwrap_or_default();
         let text = with_lines(old, &tags, &node, &known);
         std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))?;
-        tell(session, &tags, &node, local)?;
+        tell(context, &tags, &node, local)?;
         return Ok(0);
     }
-    let said = (words::user(session, matches)?, date);
+    let said = (words::user(context, matches)?, date);
     let status = write_tags(&repository, &mut dirstate, &tags, &node, &known)?;
     let description = match matches.value("message").filter(|text| !text.is_empty()) {
         Some(text) => message::tidy(text),
         None => described(&tags, &node),
     };
     commit(
-        session,
+        context,
         said,
         &repository,
         &mut dirstate,
         &status,
         &description,
     )?;
-    tell(session, &tags, &node, local)?;
+    tell(context, &tags, &node, local)?;
     Ok(0)
 }
 
-fn typed_tags(session: &Session, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
+fn typed_tags(context: &Context, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
     let mut tags: Vec<Vec<u8>> = Vec::new();
     for name in matches.arguments() {
-        let name = names::checked(&session.text(name)?, "tag")?;
+        let name = names::checked(&context.ui.decode(name)?, "tag")?;
         if tags.contains(&name) {
             return Err(Abort::new("tag names must be unique"));
         }
@@ -124,9 +129,13 @@ fn facts(tag: &[u8], node: &Node, local: bool) -> HookArgs {
     ])
 }
 
-fn tell(session: &mut Session, tags: &[Vec<u8>], node: &Node, local: bool) -> Result<(), Abort> {
+fn tell(context: &mut Context, tags: &[Vec<u8>], node: &Node, local: bool) -> Result<(), Abort> {
     let mut tags = tags.iter();
-    tags.try_for_each(|tag| session.tell_hooks("tag", &facts(tag, node, local)))
+    tags.try_for_each(|tag| {
+        context
+            .repo
+            .notify_hooks(&mut context.ui, "tag", &facts(tag, node, local))
+    })
 }
 
 fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
@@ -146,13 +155,13 @@ fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
 
 /// Refuses to add what is there and to remove what is not.
 fn check_known(
-    session: &mut Session,
+    context: &mut Context,
     tags: &[Vec<u8>],
     known: &BTreeMap<Vec<u8>, Node>,
     (local, removes): (bool, bool),
     force: bool,
 ) -> Result<(), Abort> {
-    let locals = session.view()?.local_tag_names()?;
+    let locals = context.repo.view()?.local_tag_names()?;
     for tag in tags {
         let (is_known, shown) = (known.contains_key(tag), String::from_utf8_lossy(tag));
         let fail = |words: String| Err(Abort::new(format!("tag '{shown}' {words}")));
@@ -171,12 +180,12 @@ fn check_known(
 }
 
 /// A tag is committed on the first parent, which should be a head of its branch.
-fn check_place(session: &mut Session, dirstate: &Dirstate, force: bool) -> Result<(), Abort> {
+fn check_place(context: &mut Context, dirstate: &Dirstate, force: bool) -> Result<(), Abort> {
     let [p1, p2] = dirstate.parents();
     if !p2.is_null() {
         return Err(Abort::new("uncommitted merge"));
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let branches = view.branchmap()?;
     let at = view.changelog().rev(&p1);
     let mut heads = branches.values().flat_map(|branch| &branch.heads);
@@ -253,7 +262,7 @@ fn write_tags(
 }
 
 fn commit(
-    session: &mut Session,
+    context: &mut Context,
     (user, date): (Vec<u8>, (i64, i32)),
     repository: &Repository,
     dirstate: &mut Dirstate,
@@ -261,18 +270,18 @@ fn commit(
     description: &[u8],
 ) -> Result<(), Abort> {
     let branch = varve_workdir::branch(repository)?;
-    let phase: Phase = words::new_phase(session)?;
+    let phase: Phase = words::new_phase(context)?;
     let parents = dirstate.parents();
-    session.before_commit(&parents)?;
-    let lock = session.lock(LockKind::Store)?;
+    context.repo.before_commit(&mut context.ui, &parents)?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     // Somebody may have committed before.
-    session.forget_view();
+    context.repo.refresh();
     let place = CommitPlace {
         repository,
         lock,
-        seen: &*session.view()?,
-        options: words::write_options(session, repository)?,
-        stop: &session.stop.clone(),
+        seen: &*context.repo.view()?,
+        options: words::write_options(context, repository)?,
+        stop: &context.ui.stop.clone(),
     };
     let words = Words {
         user: &user,
@@ -282,14 +291,14 @@ fn commit(
         description,
         phase,
     };
-    let (user, description) = words::texts(session, &words)?;
+    let (user, description) = words::texts(context, &words)?;
     let words = Words {
         user: &user,
         description: &description,
         ..words
     };
     let made = varve_workdir::commit(place, dirstate, status, &words)?;
-    session.after_commit(&made, &parents);
-    session.forget_view();
+    context.repo.after_commit(&made, &parents);
+    context.repo.refresh();
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! `update`: the working folder of another changeset.
 
-use crate::arguments::{Category, Command, Flag, Matches};
+use super::attend;
+use crate::arguments::{Flag, Matches};
 use crate::commands::local::attend::Watcher;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +52,7 @@ struct Target {
     moves: Option<Vec<u8>>,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let given = ["clean", "check", "merge"].map(|name| (name, matches.flag(name)));
     let mut given = given.iter().filter(|(_, given)| *given);
     if let (Some((one, _)), Some((other, _))) = (given.next(), given.next()) {
@@ -66,7 +68,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     if typed.is_some() && date.is_some() {
         return Err(Abort::new("you can't specify a revision and a date"));
     }
-    let needs_rev = session
+    let needs_rev = context
         .config
         .boolean("commands", "update.requiredest", false)?;
     if needs_rev && typed.is_none() && date.is_none() {
@@ -74,46 +76,46 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             Abort::new("you must specify a destination").hint("for example: hg update \".::\"")
         );
     }
-    carry_out(session, matches, typed, date)
+    carry_out(context, matches, typed, date)
 }
 
 /// What `update` without arguments does, for commands that have brought changesets.
-pub(crate) fn to_newest(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    carry_out(session, matches, None, None)
+pub(crate) fn to_newest(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    carry_out(context, matches, None, None)
 }
 
 fn carry_out(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     typed: Option<Vec<u8>>,
     date: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let local = local(session, matches);
-    let repository = session.repository()?;
-    let lock = session.lock(LockKind::WorkingCopy)?;
-    session.tell_of_markers()?;
+    let local = local(context, matches);
+    let repository = context.repo.repository()?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
     let target = match date {
-        Some(date) => of_date(session, date)?,
-        None => target(session, &repository, typed)?,
+        Some(date) => of_date(context, date)?,
+        None => target(context, &repository, typed)?,
     };
-    let hidden = hidden_words(session, target.rev)?;
-    let updated = go(session, matches, &repository, &target, local)?;
-    let code = report(session, &updated)?;
-    session.warn(hidden)?;
-    bookmarks_after(session, &repository, &target)?;
+    let hidden = hidden_words(context, target.rev)?;
+    let updated = go(context, matches, &repository, &target, local)?;
+    let code = report(context, &updated)?;
+    context.ui.warn(hidden)?;
+    bookmarks_after(context, &repository, &target)?;
     drop(lock);
     if target.typed.is_none() {
-        tell_other_heads(session, &repository)?;
+        tell_other_heads(context, &repository)?;
     }
     Ok(code)
 }
 
 /// What is said of a target that only `--hidden` shows.
-fn hidden_words(session: &mut Session, target: Option<Rev>) -> Result<String, Abort> {
-    let Some(rev) = target.filter(|_| session.hidden) else {
+fn hidden_words(context: &mut Context, target: Option<Rev>) -> Result<String, Abort> {
+    let Some(rev) = target.filter(|_| context.repo.hidden) else {
         return Ok(String::new());
     };
-    let view = session.view()?;
+    let view = context.repo.view()?;
     if !view.hidden_changesets()?.contains(&rev) {
         return Ok(String::new());
     }
@@ -125,7 +127,7 @@ fn hidden_words(session: &mut Session, target: Option<Rev>) -> Result<String, Ab
 }
 
 /// What becomes of local changes.
-fn local(session: &Session, matches: &Matches) -> Local {
+fn local(context: &Context, matches: &Matches) -> Local {
     if matches.flag("clean") {
         return Local::Discard;
     }
@@ -135,7 +137,7 @@ fn local(session: &Session, matches: &Matches) -> Local {
     if matches.flag("merge") {
         return Local::Merge;
     }
-    match session.config.get("commands", "update.check") {
+    match context.config.get("commands", "update.check") {
         Some(b"abort") => Local::Refuse,
         Some(b"none") => Local::Merge,
         Some(b"noconflict") => Local::KeepApart,
@@ -144,8 +146,8 @@ fn local(session: &Session, matches: &Matches) -> Local {
 }
 
 /// The newest changeset of a date.
-fn of_date(session: &mut Session, date: &[u8]) -> Result<Target, Abort> {
-    let rev = session.tipmost_of_date(date)?;
+fn of_date(context: &mut Context, date: &[u8]) -> Result<Target, Abort> {
+    let rev = context.repo.tipmost_of_date(&mut context.ui, date)?;
     Ok(Target {
         rev: Some(rev),
         typed: Some(rev.0.to_string().into_bytes()),
@@ -154,18 +156,18 @@ fn of_date(session: &mut Session, date: &[u8]) -> Result<Target, Abort> {
 }
 
 fn target(
-    session: &mut Session,
+    context: &mut Context,
     repository: &Repository,
     typed: Option<Vec<u8>>,
 ) -> Result<Target, Abort> {
     if let Some(typed) = typed {
         return Ok(Target {
-            rev: session.revision(Some(&typed))?,
+            rev: context.repo.revision(&mut context.ui, Some(&typed))?,
             typed: Some(typed),
             moves: None,
         });
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let from = working_parent(&view)?;
     let active = varve_workdir::active_bookmark(repository)?;
     let active = active.and_then(|name| Some((view.bookmarks().get(&name).copied()?, name)));
@@ -174,7 +176,7 @@ fn target(
         let at = view.changelog().rev(&node);
         if at != from {
             let line = [b"updating to active bookmark ", &name[..], b"\n"].concat();
-            session.status(line)?;
+            context.ui.status(line)?;
             return Ok(Target {
                 rev: at,
                 typed: None,
@@ -198,22 +200,22 @@ fn working_parent(view: &RepoView) -> Result<Option<Rev>, Abort> {
 }
 
 fn go(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     repository: &Repository,
     target: &Target,
     local: Local,
 ) -> Result<Updated, Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     if local != Local::Discard && varve_workdir::has_unresolved(repository)? {
-        if local == Local::Refuse && !session.working_changes()?.is_unchanged() {
+        if local == Local::Refuse && !context.repo.working_changes()?.is_unchanged() {
             return Err(WorkdirError::UncommittedChanges.into());
         }
         return Err(Abort::new("outstanding merge conflicts").hint("use 'hg resolve' to resolve"));
     }
     let mut dirstate = Dirstate::read(repository)?;
-    if local == Local::Refuse && session.asks_before_update() {
-        let found = session.working_changes()?;
+    if local == Local::Refuse && context.repo.asks_before_update() {
+        let found = context.repo.working_changes()?;
         let lists = [
             &found.modified,
             &found.added,
@@ -225,9 +227,9 @@ fn go(
         }
     }
     let parents = [view.changelog().node_or_null(target.rev), Node::NULL];
-    session.before_update(&parents)?;
+    context.repo.before_update(&mut context.ui, &parents)?;
     let updated = go_to(
-        session,
+        context,
         matches,
         (repository, &view),
         &mut dirstate,
@@ -239,22 +241,24 @@ fn go(
         None => varve_repo::DEFAULT_BRANCH.to_vec(),
     };
     varve_workdir::set_branch(repository, &branch)?;
-    session.after_update(&parents, updated.unresolved)?;
+    context
+        .repo
+        .after_update(&mut context.ui, &parents, updated.unresolved)?;
     Ok(updated)
 }
 
 /// Updates, and says on the way what happens.
 pub(crate) fn go_to(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
     target: Option<Rev>,
     local: Local,
 ) -> Result<Updated, Abort> {
-    let tool = session.tool_choice(matches.value("tool"));
-    let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
-    let stop = session.stop.clone();
+    let tool = attend::tool_choice(&context.config, matches.value("tool"));
+    let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
+    let stop = context.ui.stop.clone();
     let request = UpdateRequest {
         repository,
         view,
@@ -264,14 +268,16 @@ pub(crate) fn go_to(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(session, matches)?;
+    let mut watcher = Watcher::new(context, matches)?;
     let updated = varve_workdir::update(&request, dirstate, &mut watcher);
     let told = watcher.finish();
-    session.progress = progress;
+    context.ui.progress = progress;
     told?;
     if let Err(WorkdirError::UntrackedDiffer(files)) = &updated {
         for file in files {
-            session.warn(format!("{file}: untracked file differs\n"))?;
+            context
+                .ui
+                .warn(format!("{file}: untracked file differs\n"))?;
         }
     }
     Ok(updated?)
@@ -281,36 +287,40 @@ pub(crate) fn go_to(
 const UNRESOLVED: u8 = 1;
 
 /// Tells what an update did; gives the code to end with.
-pub(crate) fn report(session: &mut Session, updated: &Updated) -> Result<u8, Abort> {
+pub(crate) fn report(context: &mut Context, updated: &Updated) -> Result<u8, Abort> {
     let Updated {
         updated,
         merged,
         removed,
         unresolved,
     } = *updated;
-    session.status(format!(
+    context.ui.status(format!(
         "{updated} files updated, {merged} files merged, {removed} files removed, {unresolved} \
          files unresolved\n"
     ))?;
     if unresolved == 0 {
         return Ok(0);
     }
-    session.status("use 'hg resolve' to retry unresolved file merges\n")?;
+    context
+        .ui
+        .status("use 'hg resolve' to retry unresolved file merges\n")?;
     Ok(UNRESOLVED)
 }
 
 /// Moves, activates or leaves the active bookmark.
 fn bookmarks_after(
-    session: &mut Session,
+    context: &mut Context,
     repository: &Repository,
     target: &Target,
 ) -> Result<(), Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     if let Some(name) = &target.moves {
         let node = view.changelog().node_or_null(target.rev);
         if view.bookmarks().get(name) != Some(&node) {
-            session.status([b"updating bookmark ", &name[..], b"\n"].concat())?;
-            move_bookmark(session, repository, name, node)?;
+            context
+                .ui
+                .status([b"updating bookmark ", &name[..], b"\n"].concat())?;
+            move_bookmark(context, repository, name, node)?;
         }
     }
     let Some(typed) = &target.typed else {
@@ -320,36 +330,40 @@ fn bookmarks_after(
     let active = active.filter(|name| view.bookmarks().contains_key(name));
     if view.bookmarks().contains_key(typed) {
         if active.as_ref() != Some(typed) {
-            session.status([b"(activating bookmark ", &typed[..], b")\n"].concat())?;
+            context
+                .ui
+                .status([b"(activating bookmark ", &typed[..], b")\n"].concat())?;
             varve_workdir::set_active_bookmark(repository, Some(typed))?;
         }
     } else if let Some(active) = active {
-        session.status([b"(leaving bookmark ", &active[..], b")\n"].concat())?;
+        context
+            .ui
+            .status([b"(leaving bookmark ", &active[..], b")\n"].concat())?;
         varve_workdir::set_active_bookmark(repository, None)?;
     }
     Ok(())
 }
 
 fn move_bookmark(
-    session: &mut Session,
+    context: &mut Context,
     repository: &Repository,
     name: &[u8],
     node: Node,
 ) -> Result<(), Abort> {
-    let lock = session.lock(LockKind::Store)?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let all = repository.view_for(ViewFilter::Unfiltered)?;
     let mut bookmarks: BTreeMap<Vec<u8>, Node> = all.bookmarks().clone();
     bookmarks.insert(name.to_vec(), node);
     let mut transaction = repository.transaction(lock, "bookmark")?;
     transaction.set_bookmarks(&bookmarks)?;
     transaction.finish()?;
-    session.forget_view();
+    context.repo.refresh();
     Ok(())
 }
 
 /// After an update without a revision: what else it could have gone to.
-fn tell_other_heads(session: &mut Session, repository: &Repository) -> Result<(), Abort> {
-    let view: Arc<RepoView> = session.view()?;
+fn tell_other_heads(context: &mut Context, repository: &Repository) -> Result<(), Abort> {
+    let view: Arc<RepoView> = context.repo.view()?;
     let active = varve_workdir::active_bookmark(repository)?;
     if active.is_some_and(|name| view.bookmarks().contains_key(&name)) {
         return Ok(());
@@ -365,10 +379,10 @@ fn tell_other_heads(session: &mut Session, repository: &Repository) -> Result<()
     let others = others.filter(|head| !heads.closed.contains(head)).count();
     let branch = String::from_utf8_lossy(&branch).into_owned();
     if heads.closed.contains(&at) {
-        session.warn(format!(
+        context.ui.warn(format!(
             "no open descendant heads on branch \"{branch}\", updating to a closed head\n"
         ))?;
-        return session.warn(if others == 0 {
+        return context.ui.warn(if others == 0 {
             format!("(committing will reopen branch \"{branch}\")\n")
         } else {
             format!(
@@ -382,8 +396,12 @@ fn tell_other_heads(session: &mut Session, repository: &Repository) -> Result<()
             let line = changeset.description.split(|byte| *byte == b'\n').next();
             String::from_utf8_lossy(line.unwrap_or_default()).into_owned()
         })?;
-        session.status(format!("updated to \"{short}: {first}\"\n"))?;
-        session.status(format!("{others} other heads for branch \"{branch}\"\n"))?;
+        context
+            .ui
+            .status(format!("updated to \"{short}: {first}\"\n"))?;
+        context
+            .ui
+            .status(format!("{others} other heads for branch \"{branch}\"\n"))?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! `verify`: whether everything in the store can be read and fits together.
 
-use crate::arguments::{Category, Command, Flag};
-use crate::context::Session;
+use crate::arguments::Flag;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(crate) const COMMAND: Command = Command {
            speak of each other. Files are read by all cores.\n\n\
            Ends with 0; with 1 if anything is damaged.",
     category: Some(Category::Maintenance),
-    run: |session, matches| verify_repository(session, matches.flag("full")),
+    run: |context, matches| verify_repository(context, matches.flag("full")),
 };
 
 /// `--full`.
@@ -29,44 +30,48 @@ const FULL: Flag = Flag::long_flag("full", "put every manifest together and chec
 ///
 /// # Errors
 /// What keeps the store from being read at all.
-pub fn verify_repository(session: &mut Session, full: bool) -> Result<u8, Abort> {
-    let repository = session.repository()?;
-    if session.is_bundle() {
+pub fn verify_repository(context: &mut Context, full: bool) -> Result<u8, Abort> {
+    let repository = context.repo.repository()?;
+    if context.repo.is_bundle() {
         return Err(Abort::new("cannot verify bundle or remote repos"));
     }
-    let lock = session.lock(LockKind::Store)?;
-    session.tell_of_markers()?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    context.repo.warn_of_disabled_markers(&mut context.ui)?;
     if repository.has_journal()? {
-        session.warn("abandoned transaction found - run hg recover\n")?;
+        context
+            .ui
+            .warn("abandoned transaction found - run hg recover\n")?;
     }
-    session.note("repository uses revlog format 1\n")?;
+    context.ui.note("repository uses revlog format 1\n")?;
     let mut told = Ok(());
-    let progress = std::mem::replace(&mut session.progress, Box::new(varve_base::Silent));
-    let stop = session.stop.clone();
+    let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
+    let stop = context.ui.stop.clone();
     let mut tell = |news: VerifyEvent<'_>| {
         let telling = match news {
-            VerifyEvent::Step(step) => session.status(format!("{step}\n")),
-            VerifyEvent::Problem(line) => session.warn([line, b"\n"].concat()),
+            VerifyEvent::Step(step) => context.ui.status(format!("{step}\n")),
+            VerifyEvent::Problem(line) => context.ui.warn([line, b"\n"].concat()),
         };
         if told.is_ok() {
             told = telling;
         }
     };
     let report = repository.verify(&lock, full, &mut tell, progress.as_ref(), &stop);
-    session.progress = progress;
+    context.ui.progress = progress;
     let report = report?;
     told?;
     let dirstate = if report.errors == 0 {
-        check_dirstate(session)?
+        check_dirstate(context)?
     } else {
-        session.warn("not checking dirstate because of previous errors\n")?;
+        context
+            .ui
+            .warn("not checking dirstate because of previous errors\n")?;
         0
     };
-    tell_counts(session, &report, dirstate)?;
+    tell_counts(context, &report, dirstate)?;
     Ok(u8::from(report.errors + dirstate > 0))
 }
 
-fn tell_counts(session: &mut Session, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
+fn tell_counts(context: &mut Context, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
     let VerifyReport {
         changesets,
         revisions,
@@ -74,43 +79,51 @@ fn tell_counts(session: &mut Session, report: &VerifyReport, dirstate: usize) ->
         warnings,
         ..
     } = report;
-    session.status(format!(
+    context.ui.status(format!(
         "checked {changesets} changesets with {revisions} changes to {files} files\n"
     ))?;
     if *warnings > 0 {
-        session.warn(format!("{warnings} warnings encountered!\n"))?;
+        context
+            .ui
+            .warn(format!("{warnings} warnings encountered!\n"))?;
     }
     if report.incomplete_list {
         let program = "hg debugrebuildfncache";
-        session.warn(format!(
+        context.ui.warn(format!(
             "hint: run \"{program}\" to recover from corrupt fncache\n"
         ))?;
     }
     let errors = report.errors + dirstate;
     if errors > 0 {
-        session.warn(format!("{errors} integrity errors encountered!\n"))?;
+        context
+            .ui
+            .warn(format!("{errors} integrity errors encountered!\n"))?;
         if let Some(first) = report.first_damaged {
-            session.warn(format!("(first damaged changeset appears to be {first})\n"))?;
+            context
+                .ui
+                .warn(format!("(first damaged changeset appears to be {first})\n"))?;
         }
         if dirstate > 0 {
             let inconsistent = "dirstate inconsistent with current parent's manifest\n";
-            session.warn(format!("{inconsistent}{dirstate} dirstate errors\n"))?;
+            context
+                .ui
+                .warn(format!("{inconsistent}{dirstate} dirstate errors\n"))?;
         }
     }
     Ok(())
 }
 
 /// Compares the dirstate with the manifests of its parents; returns how much is wrong.
-fn check_dirstate(session: &mut Session) -> Result<usize, Abort> {
-    session.status("checking dirstate\n")?;
-    let repository = session.repository()?;
-    let view = session.view()?;
+fn check_dirstate(context: &mut Context) -> Result<usize, Abort> {
+    context.ui.status("checking dirstate\n")?;
+    let repository = context.repo.repository()?;
+    let view = context.repo.view()?;
     let dirstate = Dirstate::read(&repository)?;
     let mut parents = dirstate.parents();
     for parent in &mut parents {
         if !parent.is_null() && view.changelog().rev(parent).is_none() {
             let short = &parent.to_string()[..12];
-            session.warn(format!(
+            context.ui.warn(format!(
                 "warning: ignoring unknown working parent {short}!\n"
             ))?;
             *parent = Node::NULL;
@@ -141,7 +154,7 @@ fn check_dirstate(session: &mut Session) -> Result<usize, Abort> {
         }
     }
     for problem in &problems {
-        session.warn([&problem[..], b"\n"].concat())?;
+        context.ui.warn([&problem[..], b"\n"].concat())?;
     }
     Ok(problems.len())
 }

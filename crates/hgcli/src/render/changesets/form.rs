@@ -2,7 +2,7 @@
 
 use super::styles;
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::render::templates::{Template, unquoted};
 use crate::ui::Abort;
 use std::os::unix::ffi::OsStrExt;
@@ -64,12 +64,12 @@ const FORMATTERS: &[&[u8]] = &[b"cbor"];
 
 impl Form {
     /// What the arguments ask for, or else the configuration.
-    pub(crate) fn new(session: &mut Session, matches: &Matches) -> Result<Form, Abort> {
-        let form = Form::asked(session, matches)?;
+    pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<Form, Abort> {
+        let form = Form::asked(context, matches)?;
         if let Form::Filled(filled) = &form {
             let names = filled.body.names();
             let mut aliases = names.iter().filter(|name| {
-                let alias = session.config.get("templatealias", name);
+                let alias = context.config.get("templatealias", name);
                 alias.is_some()
             });
             if let Some(name) = aliases.next() {
@@ -80,40 +80,42 @@ impl Form {
         Ok(form)
     }
 
-    fn asked(session: &mut Session, matches: &Matches) -> Result<Form, Abort> {
+    fn asked(context: &mut Context, matches: &Matches) -> Result<Form, Abort> {
         let given = |option: &str| {
             let value = matches.value(option).filter(|value| !value.is_empty());
             value.map(<[u8]>::to_vec)
         };
         if let Some(template) = given("template") {
-            return of_template(session, &template);
+            return of_template(context, &template);
         }
         if let Some(style) = given("style") {
-            return of_style(session, &style);
+            return of_style(context, &style);
         }
-        let config = session.config.clone();
+        let config = context.config.values();
         let template = config.get("command-templates", "log");
         let template = template.or_else(|| config.get("ui", "logtemplate"));
         if let Some(template) = template.filter(|template| !template.is_empty()) {
             return Ok(Form::Filled(Box::new(Filled::of(unquoted(template))?)));
         }
         match config.get("ui", "style").filter(|style| !style.is_empty()) {
-            Some(style) => of_style(session, style),
+            Some(style) => of_style(context, style),
             None => Ok(Form::default()),
         }
     }
 }
 
-fn of_template(session: &mut Session, template: &[u8]) -> Result<Form, Abort> {
+fn of_template(context: &mut Context, template: &[u8]) -> Result<Form, Abort> {
     if template == b"json" {
         return Ok(Form::Json);
     }
     if template == b"list" {
-        session.write(format!("available styles: {}\n", styles::NAMES.join(", ")))?;
+        context
+            .ui
+            .write(format!("available styles: {}\n", styles::NAMES.join(", ")))?;
         return Err(Abort::new("specify a template"));
     }
     let name = String::from_utf8_lossy(template).into_owned();
-    let config = session.config.clone();
+    let config = context.config.values();
     if let Some(body) = config.get("templates", &name) {
         let part = |kind: &str| {
             let part = config.get("templates", &format!("{name}:{kind}"));
@@ -126,7 +128,7 @@ fn of_template(session: &mut Session, template: &[u8]) -> Result<Form, Abort> {
             separator: part("separator")?,
         })));
     }
-    if let Some(form) = built_in(session, template)? {
+    if let Some(form) = built_in(context, template)? {
         return Ok(form);
     }
     if FORMATTERS.contains(&template) {
@@ -135,11 +137,11 @@ fn of_template(session: &mut Session, template: &[u8]) -> Result<Form, Abort> {
     if matches!(template, b"pickle" | b"debug") {
         return Err(Abort::new(format!("\"{name}\" not in template map")));
     }
-    let path = session.cwd.join(std::ffi::OsStr::from_bytes(template));
+    let path = context.repo.cwd.join(std::ffi::OsStr::from_bytes(template));
     if template.contains(&b'/') && path.is_file() {
         let file = path.file_name().unwrap_or_default();
         if file.as_bytes().starts_with(b"map-") {
-            return of_map(session, &path);
+            return of_map(context, &path);
         }
         let text = std::fs::read(&path).map_err(|error| Abort::file(&error, path))?;
         return Ok(Form::Filled(Box::new(Filled::of(&text)?)));
@@ -148,7 +150,7 @@ fn of_template(session: &mut Session, template: &[u8]) -> Result<Form, Abort> {
 }
 
 /// A style that comes with the program.
-fn built_in(session: &mut Session, name: &[u8]) -> Result<Option<Form>, Abort> {
+fn built_in(context: &mut Context, name: &[u8]) -> Result<Option<Form>, Abort> {
     let lines = Lines::default();
     Ok(Some(match name {
         b"default" | b"show" => Form::Lines(lines),
@@ -157,7 +159,7 @@ fn built_in(session: &mut Session, name: &[u8]) -> Result<Option<Form>, Abort> {
             ..lines
         }),
         b"bisect" => {
-            let state = session.root()?.join(".hg/bisect.state");
+            let state = context.repo.root()?.join(".hg/bisect.state");
             if state.exists() {
                 let message = "style 'bisect' is not supported while a bisection is under way";
                 return Err(Abort::new(message));
@@ -171,7 +173,7 @@ fn built_in(session: &mut Session, name: &[u8]) -> Result<Option<Form>, Abort> {
             status: true,
             ..lines
         }),
-        _ => match styles::texts(name, session.verbosity) {
+        _ => match styles::texts(name, context.ui.verbosity) {
             None => return Ok(None),
             Some(texts) => {
                 let part = |text: &str| match text {
@@ -189,12 +191,12 @@ fn built_in(session: &mut Session, name: &[u8]) -> Result<Option<Form>, Abort> {
     }))
 }
 
-fn of_style(session: &mut Session, style: &[u8]) -> Result<Form, Abort> {
-    let path: PathBuf = session.cwd.join(std::ffi::OsStr::from_bytes(style));
+fn of_style(context: &mut Context, style: &[u8]) -> Result<Form, Abort> {
+    let path: PathBuf = context.repo.cwd.join(std::ffi::OsStr::from_bytes(style));
     if style.contains(&b'/') && path.is_file() {
-        return of_map(session, &path);
+        return of_map(context, &path);
     }
-    if let Some(form) = built_in(session, style)? {
+    if let Some(form) = built_in(context, style)? {
         return Ok(form);
     }
     let shown = String::from_utf8_lossy(style);
@@ -203,7 +205,7 @@ fn of_style(session: &mut Session, style: &[u8]) -> Result<Form, Abort> {
 }
 
 /// Reads a map file: a file of configuration whose values are templates.
-fn of_map(session: &Session, path: &Path) -> Result<Form, Abort> {
+fn of_map(context: &Context, path: &Path) -> Result<Form, Abort> {
     let mut map = Hgrc::default();
     let text = std::fs::read(path).map_err(|error| Abort::file(&error, path))?;
     let sectioned = [b"[map]\n", &text[..]].concat();
@@ -238,7 +240,7 @@ fn of_map(session: &Session, path: &Path) -> Result<Form, Abort> {
         let text = std::fs::read(&file).map_err(|error| Abort::file(&error, file))?;
         Template::parse(&text).map(Some)
     };
-    let verbosity = session.verbosity;
+    let verbosity = context.ui.verbosity;
     let wanted: &[(bool, &str)] = &[
         (verbosity.debug, "changeset_debug"),
         (verbosity.verbose, "changeset_verbose"),

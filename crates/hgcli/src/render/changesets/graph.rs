@@ -2,7 +2,7 @@
 
 use super::Printer;
 use super::lineage::{Ancestor, Lineage};
-use crate::context::Session;
+use crate::context::Context;
 use crate::render::graph::{Edge, Graph, Mark};
 use crate::render::templates::{Template, unquoted};
 use crate::ui::Abort;
@@ -26,8 +26,8 @@ const SYMBOL: &[u8] = b"{graphnode}";
 
 impl Look {
     /// What the configuration says.
-    pub(crate) fn new(session: &Session) -> Result<Look, Abort> {
-        let config = &session.config;
+    pub(crate) fn new(context: &Context) -> Result<Look, Abort> {
+        let config = &context.config;
         let plain = is_plain(Some("graph"));
         let [parent, distant, missing] = if plain {
             [const { b"|" }; 3].map(|mark| Some(mark.to_vec()))
@@ -88,7 +88,7 @@ impl Printer {
     /// Prints changesets in this order, children before their parents.
     pub(crate) fn print_graph(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         look: &Look,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
@@ -96,7 +96,7 @@ impl Printer {
         let mut reader = changelog.reader();
         let mut lineage = Lineage::new(changelog, revs);
         let mut graph = Graph::new(look.short);
-        self.print_header(session)?;
+        self.print_header(context)?;
         for (index, rev) in revs.iter().enumerate() {
             let edges = lineage.of(*rev).into_iter();
             let edges = edges.filter(|ancestor| look.is_drawn(*ancestor));
@@ -111,8 +111,8 @@ impl Printer {
             lines.pop_if(|last| last.is_empty());
             let mut out = Vec::new();
             graph.draw(&place, &symbol, &lines, &mut out);
-            session.write(out)?;
+            context.ui.write(out)?;
         }
-        self.print_footer(session)
+        self.print_footer(context)
     }
 }

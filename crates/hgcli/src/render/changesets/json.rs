@@ -3,7 +3,7 @@
 use super::touched::{Touched, copies};
 use super::{Printer, phase_name};
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::render::Formatter;
 use crate::render::diff::of_changeset;
 use crate::render::formatter::Value;
@@ -14,14 +14,14 @@ impl Printer {
     /// Prints changesets in this order.
     pub(super) fn print_json(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         matches: &Matches,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
         let mut reader = self.view.changelog().reader();
-        let mut out = Formatter::new(session, matches, "log")?;
+        let mut out = Formatter::new(context, matches, "log")?;
         for rev in revs {
-            out.item(session)?;
+            out.item(context)?;
             self.with_subject(*rev, &mut reader, |subject| {
                 let number = subject.number();
                 out.data("rev", number);
@@ -39,7 +39,7 @@ impl Printer {
                 self.push_differences(subject.rev, &mut out)
             })?;
         }
-        out.end(session)
+        out.end(context)
     }
 
     fn push_usual(&self, rev: Option<Rev>, changeset: &Changeset<'_>, out: &mut Formatter) {

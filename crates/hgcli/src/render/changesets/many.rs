@@ -1,7 +1,7 @@
 //! Many changesets: the texts are made by all cores, block by block, and printed in order.
 
 use super::Printer;
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -24,7 +24,7 @@ impl Printer {
     /// Prints the texts of changesets in this order.
     pub(super) fn print_texts(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
         let changelog = self.view.changelog();
@@ -32,7 +32,7 @@ impl Printer {
         if revs.len() <= FEW || cores == 1 {
             let mut reader = changelog.reader();
             for (number, block) in revs.chunks(FEW).enumerate() {
-                print(session, self.block(number * FEW, block, &mut reader))?;
+                print(context, self.block(number * FEW, block, &mut reader))?;
             }
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Printer {
                 let Ok(rendered) = channels[number % workers].recv() else {
                     break;
                 };
-                print(session, rendered)?;
+                print(context, rendered)?;
             }
             Ok(())
         })
@@ -113,7 +113,7 @@ impl Printer {
     }
 }
 
-fn print(session: &mut Session, (text, error): Rendered) -> Result<(), Abort> {
-    session.write(text)?;
+fn print(context: &mut Context, (text, error): Rendered) -> Result<(), Abort> {
+    context.ui.write(text)?;
     error.map_or(Ok(()), Err)
 }

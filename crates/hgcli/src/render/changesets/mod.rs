@@ -16,10 +16,11 @@ mod text;
 pub(crate) mod touched;
 
 use crate::arguments::Matches;
-use crate::context::{Session, Verbosity};
+use crate::context::Context;
 use crate::render::diff::{Options, of_changeset};
 use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, Template};
+use crate::ui::Verbosity;
 use crate::ui::{Abort, columns};
 pub(crate) use form::{Form, Lines};
 pub(crate) use graph::Look;
@@ -97,26 +98,26 @@ const NULL_TEXT: &[u8] = b"0000000000000000000000000000000000000000\n\n0 0\n\n";
 
 impl Printer {
     /// Gets ready to print.
-    pub(crate) fn new(session: &mut Session, style: Style) -> Result<Printer, Abort> {
-        let view = session.view()?;
-        let quiet = session.verbosity.quiet;
+    pub(crate) fn new(context: &mut Context, style: Style) -> Result<Printer, Abort> {
+        let view = context.repo.view()?;
+        let quiet = context.ui.verbosity.quiet;
         let names = if quiet && !matches!(style.form, Form::Filled(_)) {
             Names::default()
         } else {
             Names::read(&view)?
         };
         Ok(Printer {
-            working: session.working_parents()?,
-            merged: session.merged()?,
-            active: session.active_bookmark()?,
-            cwd: session.cwd.clone(),
-            config: session.config.clone(),
+            working: context.repo.working_parents()?,
+            merged: context.repo.merge_parent()?,
+            active: context.repo.active_bookmark()?,
+            cwd: context.repo.cwd.clone(),
+            config: context.config.values(),
             unstable: view.instabilities()?,
-            user: session.known_user(),
-            plain_diff: Options::new(session, &Matches::default())?,
+            user: context.ui.known_user(),
+            plain_diff: Options::new(context, &Matches::default())?,
             view,
             names,
-            verbosity: session.verbosity,
+            verbosity: context.ui.verbosity,
             style,
             width: columns::of_terminal(),
         })

@@ -2,65 +2,65 @@
 
 use super::{Form, Printer, Style};
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::render::templates::Template;
 use crate::ui::Abort;
 use varve_repo::Rev;
 
 /// Prints changesets in this order, in the form that the arguments or the configuration ask for.
 pub(crate) fn show(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     revs: &[Option<Rev>],
 ) -> Result<(), Abort> {
     let style = Style {
-        form: Form::new(session, matches)?,
+        form: Form::new(context, matches)?,
         ..Style::default()
     };
-    Printer::new(session, style)?.print_all(session, matches, revs)
+    Printer::new(context, style)?.print_all(context, matches, revs)
 }
 
 impl Printer {
     /// Prints changesets in this order.
     pub(crate) fn print_all(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         matches: &Matches,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
         let says_all = match &self.style.form {
-            Form::Lines(_) => !session.verbosity.quiet,
+            Form::Lines(_) => !context.ui.verbosity.quiet,
             Form::Json => true,
             Form::Filled(_) => false,
         };
         if says_all && !revs.is_empty() {
-            session.tell_of_markers()?;
+            context.repo.warn_of_disabled_markers(&mut context.ui)?;
         }
         if matches!(self.style.form, Form::Json) {
-            return self.print_json(session, matches, revs);
+            return self.print_json(context, matches, revs);
         }
-        self.print_header(session)?;
-        self.print_texts(session, revs)?;
-        self.print_footer(session)
+        self.print_header(context)?;
+        self.print_texts(context, revs)?;
+        self.print_footer(context)
     }
 
     /// Prints what stands before all changesets.
-    pub(super) fn print_header(&self, session: &mut Session) -> Result<(), Abort> {
+    pub(super) fn print_header(&self, context: &mut Context) -> Result<(), Abort> {
         match &self.style.form {
-            Form::Filled(filled) => self.print_once(session, filled.header.as_ref()),
+            Form::Filled(filled) => self.print_once(context, filled.header.as_ref()),
             _ => Ok(()),
         }
     }
 
     /// Prints what stands behind all changesets.
-    pub(super) fn print_footer(&self, session: &mut Session) -> Result<(), Abort> {
+    pub(super) fn print_footer(&self, context: &mut Context) -> Result<(), Abort> {
         match &self.style.form {
-            Form::Filled(filled) => self.print_once(session, filled.footer.as_ref()),
+            Form::Filled(filled) => self.print_once(context, filled.footer.as_ref()),
             _ => Ok(()),
         }
     }
 
-    fn print_once(&self, session: &mut Session, template: Option<&Template>) -> Result<(), Abort> {
+    fn print_once(&self, context: &mut Context, template: Option<&Template>) -> Result<(), Abort> {
         let Some(template) = template else {
             return Ok(());
         };
@@ -69,6 +69,6 @@ impl Printer {
         self.with_subject(None, &mut reader, |subject| {
             self.fill(template, subject, &mut out)
         })?;
-        session.write(out)
+        context.ui.write(out)
     }
 }

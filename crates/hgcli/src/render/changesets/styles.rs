@@ -1,6 +1,6 @@
 //! Styles that come with the program, as templates.
 
-use crate::context::Verbosity;
+use crate::ui::Verbosity;
 
 /// Names of all styles.
 pub(super) const NAMES: &[&str] = &[

@@ -1,6 +1,6 @@
 //! Which files differ between two sides, and what each had.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
@@ -151,14 +151,14 @@ fn source(view: &RepoView, old: &[u8], path: Option<&Vec<u8>>) -> Result<Option<
 
 /// Files that match and differ between a changeset and the working folder.
 pub(crate) fn with_working(
-    session: &mut Session,
+    context: &mut Context,
     view: &RepoView,
     from: Option<Rev>,
     matcher: &Matcher,
     with_copies: bool,
 ) -> Result<Vec<Change>, Abort> {
-    let repository = session.repository()?;
-    let parent = session.working_parents()?.first().copied();
+    let repository = context.repo.repository()?;
+    let parent = context.repo.working_parents()?.first().copied();
     let dirstate = Dirstate::read(&repository)?;
     let status = working_status(&StatusRequest {
         repository: &repository,
@@ -166,7 +166,7 @@ pub(crate) fn with_working(
         matcher,
         ignore: &Ignore::default(),
         listing: Listing::default(),
-        stop: &session.stop,
+        stop: &context.ui.stop,
     })?
     .status;
     let (from_text, own_text) = (view.manifest_text(from)?, view.manifest_text(parent)?);

@@ -1,7 +1,7 @@
 //! How differences are shown: the options and what is configured.
 
 use crate::arguments::{Flag, Matches};
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::{Abort, environment};
 use varve_delta::Blanks;
 
@@ -61,12 +61,12 @@ const GIT_DIGITS: usize = 40;
 
 impl Options {
     /// What the options and the configuration say.
-    pub(crate) fn new(session: &mut Session, matches: &Matches) -> Result<Options, Abort> {
-        let index_digits = index_digits(session)?;
-        let config = &session.config;
-        let flag = |option, key| flag(session, matches, "diff", option, key);
-        let context = matches.value("unified").filter(|text| !text.is_empty());
-        let context = match context.or(config.get("diff", "unified")) {
+    pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<Options, Abort> {
+        let index_digits = index_digits(context)?;
+        let config = &context.config;
+        let flag = |option, key| flag(context, matches, "diff", option, key);
+        let typed = matches.value("unified").filter(|text| !text.is_empty());
+        let lines = match typed.or(config.get("diff", "unified")) {
             None => CONTEXT,
             Some(text) => context_of(text)?,
         };
@@ -81,7 +81,7 @@ impl Options {
                 None => plain || !config.boolean("diff", "nobinary", false)?,
             },
             index_digits,
-            context,
+            context: lines,
             no_dates: flag("nodates", "nodates")?,
             no_prefix: match no_prefix {
                 Some(no_prefix) => no_prefix,
@@ -89,7 +89,7 @@ impl Options {
             },
             text: matches.flag("text"),
             functions: flag("show-function", "showfunc")?,
-            blanks: blanks(session, matches, "diff")?,
+            blanks: blanks(context, matches, "diff")?,
             root: Vec::new(),
         })
     }
@@ -107,7 +107,7 @@ impl Options {
 
 /// A flag, or what a section of the configuration says.
 fn flag(
-    session: &Session,
+    context: &Context,
     matches: &Matches,
     section: &str,
     option: &str,
@@ -115,15 +115,15 @@ fn flag(
 ) -> Result<bool, Abort> {
     match matches.switch(option) {
         Some(on) => Ok(on),
-        None => session
+        None => context
             .config
             .boolean(section, key, false)
             .map_err(Abort::Setting),
     }
 }
 
-fn blanks(session: &Session, matches: &Matches, section: &str) -> Result<Blanks, Abort> {
-    let flag = |option, key| flag(session, matches, section, option, key);
+fn blanks(context: &Context, matches: &Matches, section: &str) -> Result<Blanks, Abort> {
+    let flag = |option, key| flag(context, matches, section, option, key);
     Ok(Blanks {
         ignore_all: flag("ignore-all-space", "ignorews")?,
         ignore_amount: flag("ignore-space-change", "ignorewsamount")?,
@@ -134,15 +134,15 @@ fn blanks(session: &Session, matches: &Matches, section: &str) -> Result<Blanks,
 
 /// Which blanks do not count where lines are annotated. The section has other settings of diffs
 /// too, which must be right although nothing depends on them.
-pub(crate) fn of_annotate(session: &Session, matches: &Matches) -> Result<Blanks, Abort> {
+pub(crate) fn of_annotate(context: &Context, matches: &Matches) -> Result<Blanks, Abort> {
     for key in ["nodates", "showfunc"] {
-        flag(session, matches, "annotate", key, key)?;
+        flag(context, matches, "annotate", key, key)?;
     }
-    if let Some(text) = session.config.get("annotate", "unified") {
+    if let Some(text) = context.config.get("annotate", "unified") {
         let shown = String::from_utf8_lossy(text);
         shown.trim().parse::<i64>().map_err(|_| no_number(&shown))?;
     }
-    blanks(session, matches, "annotate")
+    blanks(context, matches, "annotate")
 }
 
 fn no_number(shown: &str) -> Abort {
@@ -160,8 +160,8 @@ fn context_of(text: &[u8]) -> Result<usize, Abort> {
 }
 
 /// What `experimental.extendedheader.index` says; what it should not say is warned about.
-fn index_digits(session: &mut Session) -> Result<usize, Abort> {
-    let config = session.config.clone();
+fn index_digits(context: &mut Context) -> Result<usize, Abort> {
+    let config = context.config.values();
     let Some(value) = config.get("experimental", "extendedheader.index") else {
         return Ok(0);
     };
@@ -173,14 +173,14 @@ fn index_digits(session: &mut Session) -> Result<usize, Abort> {
         _ => {}
     }
     let Ok(number) = shown.trim().parse::<i64>() else {
-        session.warn(format!(
+        context.ui.warn(format!(
             "invalid value for extendedheader.index: '{shown}'\n"
         ))?;
         return Ok(0);
     };
     let digits = usize::try_from(number).unwrap_or(usize::MAX);
     if digits > GIT_DIGITS {
-        session.warn(format!(
+        context.ui.warn(format!(
             "invalid length for extendedheader.index: '{shown}'\n"
         ))?;
     }

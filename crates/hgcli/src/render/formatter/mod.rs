@@ -3,18 +3,18 @@
 //! A command writes each thing once, with its name and with the text that people see:
 //!
 //! ```text
-//! let mut out = Formatter::new(session, matches, "tags")?;
-//! out.item(session)?;                              one tag
-//! out.field(session, "tag", name, format!("{name:30}"))?;
-//! out.plain(session, "\n")?;                       text that has no name
-//! out.end(session)
+//! let mut out = Formatter::new(context, matches, "tags")?;
+//! out.item(context)?;                              one tag
+//! out.field(context, "tag", name, format!("{name:30}"))?;
+//! out.plain(context, "\n")?;                       text that has no name
+//! out.end(context)
 //! ```
 
 mod json;
 mod value;
 
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
@@ -37,10 +37,10 @@ enum Form {
 /// A template that prints items; made by the template language.
 pub(crate) trait ItemTemplate {
     /// Prints one item; `index` counts from 0.
-    fn item(&mut self, session: &mut Session, item: &Item, index: usize) -> Result<(), Abort>;
+    fn item(&mut self, context: &mut Context, item: &Item, index: usize) -> Result<(), Abort>;
 
     /// Prints what comes behind the last item.
-    fn end(&mut self, session: &mut Session) -> Result<(), Abort>;
+    fn end(&mut self, context: &mut Context) -> Result<(), Abort>;
 
     /// Names of the values that it shows.
     fn names(&self) -> BTreeSet<&str>;
@@ -49,18 +49,18 @@ pub(crate) trait ItemTemplate {
 impl Formatter {
     /// The form that `-T` asks for; `topic` is the command's name, which some templates look at.
     pub(crate) fn new(
-        session: &mut Session,
+        context: &mut Context,
         matches: &Matches,
         topic: &'static str,
     ) -> Result<Formatter, Abort> {
         let form = match matches.value("template") {
             None | Some(b"") => Form::Plain,
             Some(b"json") => {
-                session.write("[")?;
+                context.ui.write("[")?;
                 Form::Json
             }
             Some(template) => Form::Template(crate::render::templates::for_items(
-                session, template, topic,
+                context, template, topic,
             )?),
         };
         Ok(Formatter {
@@ -89,8 +89,8 @@ impl Formatter {
     }
 
     /// Begins an item.
-    pub(crate) fn item(&mut self, session: &mut Session) -> Result<(), Abort> {
-        self.finish(session)?;
+    pub(crate) fn item(&mut self, context: &mut Context) -> Result<(), Abort> {
+        self.finish(context)?;
         self.count += 1;
         Ok(())
     }
@@ -98,13 +98,13 @@ impl Formatter {
     /// One named value of the item, and its text.
     pub(crate) fn field(
         &mut self,
-        session: &mut Session,
+        context: &mut Context,
         name: &'static str,
         value: impl Into<Value>,
         text: impl AsRef<[u8]>,
     ) -> Result<(), Abort> {
         self.data(name, value);
-        self.plain(session, text)
+        self.plain(context, text)
     }
 
     /// One named value that the text does not show.
@@ -117,26 +117,26 @@ impl Formatter {
     /// Text for people.
     pub(crate) fn plain(
         &mut self,
-        session: &mut Session,
+        context: &mut Context,
         text: impl AsRef<[u8]>,
     ) -> Result<(), Abort> {
         match self.form {
-            Form::Plain => session.write(text),
+            Form::Plain => context.ui.write(text),
             Form::Json | Form::Template(_) => Ok(()),
         }
     }
 
     /// Behind the last item.
-    pub(crate) fn end(mut self, session: &mut Session) -> Result<(), Abort> {
-        self.finish(session)?;
+    pub(crate) fn end(mut self, context: &mut Context) -> Result<(), Abort> {
+        self.finish(context)?;
         match &mut self.form {
             Form::Plain => Ok(()),
-            Form::Json => session.write("\n]\n"),
-            Form::Template(template) => template.end(session),
+            Form::Json => context.ui.write("\n]\n"),
+            Form::Template(template) => template.end(context),
         }
     }
 
-    fn finish(&mut self, session: &mut Session) -> Result<(), Abort> {
+    fn finish(&mut self, context: &mut Context) -> Result<(), Abort> {
         let Some(index) = self.count.checked_sub(1) else {
             return Ok(());
         };
@@ -150,9 +150,9 @@ impl Formatter {
                     b",\n ".to_vec()
                 };
                 json::push_item(&item, &mut text);
-                session.write(text)
+                context.ui.write(text)
             }
-            Form::Template(template) => template.item(session, &item, index),
+            Form::Template(template) => template.item(context, &item, index),
         }
     }
 }

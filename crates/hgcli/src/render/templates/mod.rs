@@ -10,7 +10,7 @@ mod parse;
 mod search;
 mod source;
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::render::formatter::{Item, ItemTemplate, Value};
 use crate::ui::Abort;
 pub(crate) use eval::Keywords;
@@ -69,9 +69,9 @@ const STYLES: &[&str] = &[
 ///
 /// # Errors
 /// If it is wrong, or a style that is not there.
-pub(crate) fn of_argument(session: &Session, argument: &[u8]) -> Result<Template, Abort> {
+pub(crate) fn of_argument(context: &Context, argument: &[u8]) -> Result<Template, Abort> {
     let shown = String::from_utf8_lossy(argument).into_owned();
-    if let Some(text) = session.config.get("templates", &shown) {
+    if let Some(text) = context.config.get("templates", &shown) {
         return Template::parse(unquoted(text));
     }
     if STYLES.contains(&shown.as_str()) {
@@ -93,21 +93,21 @@ pub(crate) fn unquoted(text: &[u8]) -> &[u8] {
 /// # Errors
 /// If the template is wrong, or of a kind that is not there.
 pub(crate) fn for_items(
-    session: &Session,
+    context: &Context,
     template: &[u8],
     _: &str,
 ) -> Result<Box<dyn ItemTemplate>, Abort> {
-    Ok(Box::new(of_argument(session, template)?))
+    Ok(Box::new(of_argument(context, template)?))
 }
 
 impl ItemTemplate for Template {
-    fn item(&mut self, session: &mut Session, item: &Item, index: usize) -> Result<(), Abort> {
+    fn item(&mut self, context: &mut Context, item: &Item, index: usize) -> Result<(), Abort> {
         let mut out = Vec::new();
         self.fill(&OfItem { item, index }, &mut out)?;
-        session.write(out)
+        context.ui.write(out)
     }
 
-    fn end(&mut self, _: &mut Session) -> Result<(), Abort> {
+    fn end(&mut self, _: &mut Context) -> Result<(), Abort> {
         Ok(())
     }
 

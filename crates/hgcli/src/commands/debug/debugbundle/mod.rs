@@ -3,9 +3,10 @@
 mod parts;
 mod spec;
 
-use crate::arguments::{Command, Flag, Matches};
-use crate::context::Session;
-use crate::context::place::without_address;
+use crate::arguments::{Flag, Matches};
+use crate::context::Command;
+use crate::context::Context;
+use crate::context::location::without_address;
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -36,24 +37,24 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches
         .value("repository")
         .is_some_and(|name| !name.is_empty())
     {
-        session.warn("warning: --repository ignored\n")?;
+        context.ui.warn("warning: --repository ignored\n")?;
     }
     let name = &matches.arguments()[0];
-    let (engine, bundle) = open(session, name)?;
+    let (engine, bundle) = open(context, name)?;
     let all = matches.flag("all");
     if matches.flag("spec") {
         let spec = spec::of(bundle, engine.as_ref().map(|it| &it[..]))?;
-        session.write(spec + "\n")?;
+        context.ui.write(spec + "\n")?;
         return Ok(0);
     }
     match bundle {
-        Bundle::One(mut changes) => list(session, &mut changes, "", all)?,
-        Bundle::Two(parts) => parts::list(session, matches, parts)?,
+        Bundle::One(mut changes) => list(context, &mut changes, "", all)?,
+        Bundle::Two(parts) => parts::list(context, matches, parts)?,
         Bundle::Packed(_) => {
             return Err(Abort::new("packed bundles hold files, and no parts")
                 .hint("use 'hg debugbundle --spec'"));
@@ -63,7 +64,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// Opens a bundle; one of the first version with the letters of its engine.
-fn open<'a>(session: &Session, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'a>), Abort> {
+fn open<'a>(context: &Context, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'a>), Abort> {
     let path = without_address(name);
     let shown = String::from_utf8_lossy(path);
     if shown.contains("://") {
@@ -72,7 +73,7 @@ fn open<'a>(session: &Session, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'
     }
     let path = Path::new(OsStr::from_bytes(path));
     let refused = |error: std::io::Error| Abort::file(&error, path);
-    let open = || File::open(session.cwd.join(path)).map_err(refused);
+    let open = || File::open(context.repo.cwd.join(path)).map_err(refused);
     if open()?.metadata().is_ok_and(|found| found.is_dir()) {
         return Err(refused(rustix::io::Errno::ISDIR.into()));
     }
@@ -88,14 +89,14 @@ fn open<'a>(session: &Session, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'
 
 /// Lists a changegroup: the changesets, or with `all` every delta.
 fn list<R: Read + Finish>(
-    session: &mut Session,
+    context: &mut Context,
     changes: &mut ChangegroupReader<R>,
     indent: &str,
     all: bool,
 ) -> Result<(), Abort> {
     if all {
         let words = "format: id, p1, p2, cset, delta base, len(delta)";
-        session.write(format!("{indent}{words}\n"))?;
+        context.ui.write(format!("{indent}{words}\n"))?;
     }
     let mut patch = Vec::new();
     while let Some(group) = changes.next_group()? {
@@ -105,10 +106,16 @@ fn list<R: Read + Finish>(
                 Group::Manifests => &b"manifest"[..],
                 Group::File(path) => path,
             };
-            session.write([b"\n", indent.as_bytes(), name, b"\n"].concat())?;
+            context
+                .ui
+                .write([b"\n", indent.as_bytes(), name, b"\n"].concat())?;
         }
         while let Some(header) = changes.next_delta(&mut patch)? {
-            session.stop.check().map_err(varve_repo::RepoError::from)?;
+            context
+                .ui
+                .stop
+                .check()
+                .map_err(varve_repo::RepoError::from)?;
             if all {
                 let nodes = [
                     header.node,
@@ -118,9 +125,13 @@ fn list<R: Read + Finish>(
                     header.base,
                 ];
                 let nodes = nodes.map(hex).join(" ");
-                session.write(format!("{indent}{nodes} {}\n", patch.len()))?;
+                context
+                    .ui
+                    .write(format!("{indent}{nodes} {}\n", patch.len()))?;
             } else if group == Group::Changesets {
-                session.write(format!("{indent}{}\n", hex(header.node)))?;
+                context
+                    .ui
+                    .write(format!("{indent}{}\n", hex(header.node)))?;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::list as list_changes;
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::io::Read;
 use varve_exchange::ExchangeError;
@@ -18,14 +18,14 @@ const INDENT: &str = "    ";
 
 /// Lists the parts, with what is in those that are understood.
 pub(super) fn list(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     mut parts: PartReader<'_>,
 ) -> Result<(), Abort> {
     let parameters = parts.parameters().iter();
     let parameters = parameters.map(|it| (it.name.clone(), it.value.clone().unwrap_or_default()));
     let line = [b"Stream params: ", &braced(parameters.collect())[..], b"\n"].concat();
-    session.write(line)?;
+    context.ui.write(line)?;
     let wanted = matches.list("part-type");
     while let Some(part) = parts.next_part()? {
         let kind = part.header.kind();
@@ -41,9 +41,11 @@ pub(super) fn list(
             "False"
         };
         let mandatory = format!(" (mandatory: {mandatory})\n");
-        session.write([&kind[..], b" -- ", &parameters, mandatory.as_bytes()].concat())?;
-        if !session.verbosity.quiet {
-            inside(session, matches, &kind, part)?;
+        context
+            .ui
+            .write([&kind[..], b" -- ", &parameters, mandatory.as_bytes()].concat())?;
+        if !context.ui.verbosity.quiet {
+            inside(context, matches, &kind, part)?;
         }
     }
     Ok(())
@@ -60,7 +62,7 @@ fn braced(mut parameters: Vec<(Vec<u8>, Vec<u8>)>) -> Vec<u8> {
 }
 
 fn inside(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     kind: &[u8],
     part: Part<'_, '_>,
@@ -71,10 +73,10 @@ fn inside(
             let version = header.value("version").unwrap_or(b"01");
             let version = ChangegroupVersion::named(&String::from_utf8_lossy(version))?;
             let mut changes = ChangegroupReader::new(payload, version);
-            list_changes(session, &mut changes, INDENT, matches.flag("all"))
+            list_changes(context, &mut changes, INDENT, matches.flag("all"))
         }
-        b"obsmarkers" => markers(session, &whole(payload)?),
-        b"phase-heads" => phases(session, &whole(payload)?),
+        b"obsmarkers" => markers(context, &whole(payload)?),
+        b"phase-heads" => phases(context, &whole(payload)?),
         _ => Ok(()),
     }
 }
@@ -98,23 +100,25 @@ fn damaged(reason: String) -> Abort {
     ExchangeError::DamagedBundle(reason).into()
 }
 
-fn markers(session: &mut Session, bytes: &[u8]) -> Result<(), Abort> {
+fn markers(context: &mut Context, bytes: &[u8]) -> Result<(), Abort> {
     let shown = format_markers(bytes);
     let (version, lines) =
         shown.map_err(|(number, reason)| damaged(format!("marker {number}: {reason}")))?;
     let len = bytes.len();
     let Some(lines) = lines else {
         let words = format!("{INDENT}unsupported version: {version} ({len} bytes)\n");
-        return session.write(words);
+        return context.ui.write(words);
     };
-    session.write(format!("{INDENT}version: {version} ({len} bytes)\n"))?;
+    context
+        .ui
+        .write(format!("{INDENT}version: {version} ({len} bytes)\n"))?;
     for line in lines {
-        session.write(format!("{INDENT}{line}\n"))?;
+        context.ui.write(format!("{INDENT}{line}\n"))?;
     }
     Ok(())
 }
 
-fn phases(session: &mut Session, bytes: &[u8]) -> Result<(), Abort> {
+fn phases(context: &mut Context, bytes: &[u8]) -> Result<(), Abort> {
     const KNOWN: [Phase; 3] = [Phase::Public, Phase::Draft, Phase::Secret];
     let mut records = Vec::new();
     for record in bytes.chunks(PHASE_RECORD) {
@@ -130,7 +134,9 @@ fn phases(session: &mut Session, bytes: &[u8]) -> Result<(), Abort> {
     }
     for wanted in KNOWN {
         for (phase, node) in records.iter().filter(|(phase, _)| **phase == wanted) {
-            session.write(format!("{INDENT}{node} {}\n", phase.name()))?;
+            context
+                .ui
+                .write(format!("{INDENT}{node} {}\n", phase.name()))?;
         }
     }
     Ok(())

@@ -4,9 +4,10 @@ mod dump;
 mod report;
 mod statistics;
 
-use crate::arguments::{Command, Flag, Matches};
+use crate::arguments::{Flag, Matches};
 use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
-use crate::context::Session;
+use crate::context::Command;
+use crate::context::Context;
 use crate::ui::Abort;
 use statistics::Statistics;
 
@@ -27,15 +28,15 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::of_argument(session, matches, &COMMAND)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let chosen = Chosen::of_argument(context, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     if matches.flag("dump") {
-        session.write(dump::text(revlog))?;
+        context.ui.write(dump::text(revlog))?;
         return Ok(0);
     }
-    let sparse = revlogs::is_sparse(session)?;
+    let sparse = revlogs::is_sparse(context)?;
     let statistics = Statistics::of(revlog, sparse)?;
-    session.write(report::text(revlog, &statistics))?;
+    context.ui.write(report::text(revlog, &statistics))?;
     Ok(0)
 }

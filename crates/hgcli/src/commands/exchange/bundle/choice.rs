@@ -1,11 +1,12 @@
 //! Which changesets go into the bundle.
 
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::context::revision::query;
 use crate::remote::outgoing::{
     Outgoing, branch_heads, descendants_among, missing_of, tell_nothing,
 };
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeSet;
 use varve_exchange::generate::Travellers;
@@ -18,12 +19,12 @@ pub(super) struct Choice {
 }
 
 /// What `--rev` names; `None` without it.
-pub(super) fn asked(session: &mut Session, matches: &Matches) -> Result<Option<Vec<Rev>>, Abort> {
+pub(super) fn asked(context: &mut Context, matches: &Matches) -> Result<Option<Vec<Rev>>, Abort> {
     let specs = matches.list("rev");
     if specs.is_empty() {
         return Ok(None);
     }
-    let named = named(session, &specs)?;
+    let named = named(context, &specs)?;
     if named.is_empty() {
         return Err(Abort::new("no commits to bundle"));
     }
@@ -31,9 +32,9 @@ pub(super) fn asked(session: &mut Session, matches: &Matches) -> Result<Option<V
 }
 
 /// The changesets of some queries, with the null revision.
-fn named(session: &mut Session, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abort> {
-    let view = session.view()?;
-    let engine = session.engine(&view)?;
+fn named(context: &mut Context, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abort> {
+    let view = context.repo.view()?;
+    let engine = context.repo.engine(&view)?;
     let set = query(&engine, specs)?;
     let mut named = Vec::new();
     for member in set.members(&engine) {
@@ -44,22 +45,22 @@ fn named(session: &mut Session, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abo
 
 /// Decides; `None` if there is nothing to do, which has been told.
 pub(super) fn choose(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     asked: Option<Vec<Rev>>,
 ) -> Result<Option<Choice>, Abort> {
     let [_, destinations @ ..] = matches.arguments() else {
         return Ok(None);
     };
-    let base = match base(session, matches, asked.as_deref(), destinations)? {
+    let base = match base(context, matches, asked.as_deref(), destinations)? {
         Base::Known(base) => base,
-        Base::OfDestinations => return to_destinations(session, matches, asked, destinations),
+        Base::OfDestinations => return to_destinations(context, matches, asked, destinations),
     };
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let heads = asked.unwrap_or_else(|| view.heads());
     let revs = missing_of(&view, &heads, &base);
     if revs.is_empty() {
-        tell_nothing(session, 0)?;
+        tell_nothing(context, 0)?;
         return Ok(None);
     }
     let travellers = Travellers {
@@ -77,7 +78,7 @@ enum Base {
 }
 
 fn base(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     asked: Option<&[Rev]>,
     destinations: &[Vec<u8>],
@@ -94,15 +95,19 @@ fn base(
         return Err(Abort::new(words));
     }
     if option != "--base" && !given.is_empty() {
-        session.warn(format!("ignoring --base because {option} was specified\n"))?;
+        context
+            .ui
+            .warn(format!("ignoring --base because {option} was specified\n"))?;
     }
     if option == "--all" && matches.flag("exact") {
-        session.warn("ignoring --exact because --all was specified\n")?;
+        context
+            .ui
+            .warn("ignoring --exact because --all was specified\n")?;
     }
     Ok(Base::Known(match option {
         "--all" => Vec::new(),
-        "--exact" => below(&*session.view()?, asked.unwrap_or_default()),
-        _ => named(session, &given)?.into_iter().flatten().collect(),
+        "--exact" => below(&*context.repo.view()?, asked.unwrap_or_default()),
+        _ => named(context, &given)?.into_iter().flatten().collect(),
     }))
 }
 
@@ -126,31 +131,31 @@ fn heads_among(view: &RepoView, revs: &[Rev]) -> Vec<Rev> {
 /// What at least one of the destinations lacks. As in Mercurial, everything that builds on this
 /// goes along, even if it is secret.
 fn to_destinations(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     asked: Option<Vec<Rev>>,
     destinations: &[Vec<u8>],
 ) -> Result<Option<Choice>, Abort> {
-    let view = session.view()?;
-    let peers = session.destinations(destinations)?;
+    let view = context.repo.view()?;
+    let peers = peers::destinations(context, destinations)?;
     let (mut missing, mut secret) = (BTreeSet::new(), 0);
     let mut wanted = asked;
     if view.tip().is_some() {
         for peer in &peers {
             if let Some(branch) = &peer.branch {
-                let heads = branch_heads(session, &view, branch)?;
+                let heads = branch_heads(context, &view, branch)?;
                 wanted.get_or_insert_default().extend(heads);
             }
             let heads = wanted.clone().unwrap_or_else(|| view.heads());
-            let mut remote = session.connect(peer)?;
+            let mut remote = peers::connect(context, peer)?;
             let force = matches.flag("force");
-            let found = Outgoing::find(session, &mut remote, &heads, force)?;
+            let found = Outgoing::find(context, &mut remote, &heads, force)?;
             missing.extend(found.missing);
             secret = found.secret;
         }
     }
     if missing.is_empty() {
-        tell_nothing(session, secret)?;
+        tell_nothing(context, secret)?;
         return Ok(None);
     }
     let heads = wanted.unwrap_or_else(|| view.heads());

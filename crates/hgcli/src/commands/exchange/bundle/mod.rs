@@ -3,9 +3,11 @@
 mod choice;
 mod stream;
 
-use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH};
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::REV;
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
+use crate::remote::arrivals;
 use crate::remote::target::Target;
 use crate::ui::{Abort, system_words};
 use choice::Choice;
@@ -59,49 +61,53 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let mut target = Target::begin(session, &matches.arguments()[0]);
-    let done = bundle(session, matches, &mut target);
-    target.end(session)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let mut target = Target::begin(context, &matches.arguments()[0]);
+    let done = bundle(context, matches, &mut target);
+    target.end(context)?;
     done
 }
 
-fn bundle(session: &mut Session, matches: &Matches, target: &mut Target) -> Result<u8, Abort> {
-    let asked = choice::asked(session, matches)?;
-    let spec = bundlespec(session, matches)?;
+fn bundle(context: &mut Context, matches: &Matches, target: &mut Target) -> Result<u8, Abort> {
+    let asked = choice::asked(context, matches)?;
+    let spec = bundlespec(context, matches)?;
     if spec.kind() == BundleType::Packed1 {
         return Err(
             Abort::new("packed bundles cannot be produced by \"hg bundle\"")
                 .hint("use 'hg debugcreatestreamclonebundle'"),
         );
     }
-    let Some(choice) = choice::choose(session, matches, asked)? else {
+    let Some(choice) = choice::choose(context, matches, asked)? else {
         return Ok(1);
     };
-    let contents = contents(session, &spec)?;
-    let setting = setting(session, &spec)?;
+    let contents = contents(context, &spec)?;
+    let setting = setting(context, &spec)?;
     if let Some(form) = &contents.stream {
-        stream::write(session, target, form, &contents)?;
+        stream::write(context, target, form, &contents)?;
         return Ok(0);
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let plan = BundlePlan::new(&view, &choice.travellers, &contents)?;
-    announce(session, &view, &choice, &contents)?;
-    tell_engine(session, spec.setting())?;
-    tell_parts(session, &plan, setting)?;
-    let sizes = target.write(session, &mut |session, out| {
-        plan.write(setting, out, &session.stop).map_err(failed)
+    announce(context, &view, &choice, &contents)?;
+    tell_engine(context, spec.setting())?;
+    tell_parts(context, &plan, setting)?;
+    let sizes = target.write(context, &mut |context, out| {
+        plan.write(setting, out, &context.ui.stop).map_err(failed)
     })?;
     if contents.changegroup {
-        after(session, &view, &choice, &sizes)?;
+        after(context, &view, &choice, &sizes)?;
     }
     Ok(0)
 }
 
-fn bundlespec(session: &mut Session, matches: &Matches) -> Result<BundleSpec, Abort> {
+fn bundlespec(context: &mut Context, matches: &Matches) -> Result<BundleSpec, Abort> {
     let text = String::from_utf8_lossy(matches.value("type").unwrap_or(b"bzip2")).into_owned();
     let habits = Habits {
-        general_delta: session.repository()?.requirements().has("generaldelta"),
+        general_delta: context
+            .repo
+            .repository()?
+            .requirements()
+            .has("generaldelta"),
     };
     let spec = BundleSpec::parse(&text, habits).map_err(of_spec)?;
     let version = &spec.contents().changegroup_version;
@@ -117,25 +123,25 @@ fn of_spec(error: BundleSpecError) -> Abort {
 }
 
 /// What the bundlespec says, and what the configuration adds.
-fn contents(session: &Session, spec: &BundleSpec) -> Result<BundleContents, Abort> {
+fn contents(context: &Context, spec: &BundleSpec) -> Result<BundleContents, Abort> {
     let mut contents = spec.contents().clone();
     let switches = [
         ("bundle-phases", &mut contents.phases),
         ("evolution.bundle-obsmarker", &mut contents.obsolescence),
     ];
     for (key, switch) in switches {
-        let on = session.config.boolean("experimental", key, false);
+        let on = context.config.boolean("experimental", key, false);
         *switch |= on.map_err(Abort::Setting)?;
     }
     Ok(contents)
 }
 
 /// Level and threads, as the bundlespec or else the configuration says.
-fn setting(session: &Session, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
+fn setting(context: &Context, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
     let configured = |name: &str| {
         let own = format!("{name}.{}", spec.setting().engine.name());
         for key in [own, name.to_owned()] {
-            let number = session.config.integer("experimental", &key);
+            let number = context.config.integer("experimental", &key);
             if let Some(number) = number.map_err(Abort::Setting)? {
                 return Ok(Some((format!("experimental.{key}"), number)));
             }
@@ -150,7 +156,7 @@ fn setting(session: &Session, spec: &BundleSpec) -> Result<StreamSetting, Abort>
 
 /// Asks who may object, and says what will be written.
 fn announce(
-    session: &mut Session,
+    context: &mut Context,
     view: &RepoView,
     choice: &Choice,
     contents: &BundleContents,
@@ -159,20 +165,26 @@ fn announce(
         return Ok(());
     }
     let facts = HookArgs::from([("source", b"bundle".to_vec())]);
-    session.ask_hooks("preoutgoing", &facts)?;
+    context
+        .repo
+        .run_hooks(&mut context.ui, "preoutgoing", &facts)?;
     let revs = &choice.travellers.revs;
-    session.status(format!("{} changesets found\n", revs.len()))?;
-    if session.verbosity.debug {
-        session.write("list of changesets:\n")?;
+    context
+        .ui
+        .status(format!("{} changesets found\n", revs.len()))?;
+    if context.ui.verbosity.debug {
+        context.ui.write("list of changesets:\n")?;
         for rev in revs {
-            session.write(format!("{}\n", view.changelog().node(*rev)))?;
+            context
+                .ui
+                .write(format!("{}\n", view.changelog().node(*rev)))?;
         }
     }
     Ok(())
 }
 
 /// How it is compressed, where the bundlespec says something about it.
-fn tell_engine(session: &mut Session, setting: StreamSetting) -> Result<(), Abort> {
+fn tell_engine(context: &mut Context, setting: StreamSetting) -> Result<(), Abort> {
     let options = [("level", setting.level), ("threads", setting.threads)];
     let given = options
         .into_iter()
@@ -183,18 +195,18 @@ fn tell_engine(session: &mut Session, setting: StreamSetting) -> Result<(), Abor
         lines += &format!("engine option: {name}={value}\n");
         any = true;
     }
-    match any && session.verbosity.debug {
-        true => session.write(lines),
+    match any && context.ui.verbosity.debug {
+        true => context.ui.write(lines),
         false => Ok(()),
     }
 }
 
 fn tell_parts(
-    session: &mut Session,
+    context: &mut Context,
     plan: &BundlePlan<'_>,
     setting: StreamSetting,
 ) -> Result<(), Abort> {
-    let Some(parts) = plan.parts().filter(|_| session.verbosity.debug) else {
+    let Some(parts) = plan.parts().filter(|_| context.ui.verbosity.debug) else {
         return Ok(());
     };
     let params = match setting.engine {
@@ -202,11 +214,11 @@ fn tell_parts(
         _ => "(1 params) ",
     };
     let count = parts.len();
-    session.write(format!(
+    context.ui.write(format!(
         "bundle2-output-bundle: \"HG20\", {params}{count} parts total\n"
     ))?;
     for part in parts {
-        session.write(line_of(&part))?;
+        context.ui.write(line_of(&part))?;
     }
     Ok(())
 }
@@ -231,13 +243,13 @@ fn line_of(part: &PartOutline) -> String {
 }
 
 fn after(
-    session: &mut Session,
+    context: &mut Context,
     view: &RepoView,
     choice: &Choice,
     sizes: &SectionSizes,
 ) -> Result<(), Abort> {
-    if session.verbosity.verbose && !session.verbosity.debug {
-        session.note_sizes(sizes)?;
+    if context.ui.verbosity.verbose && !context.ui.verbosity.debug {
+        arrivals::note_sizes(&mut context.ui, sizes)?;
     }
     let first = choice.travellers.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());
@@ -245,7 +257,9 @@ fn after(
         ("node", node.unwrap_or_default()),
         ("source", b"bundle".to_vec()),
     ]);
-    session.tell_hooks("outgoing", &facts)
+    context
+        .repo
+        .notify_hooks(&mut context.ui, "outgoing", &facts)
 }
 
 /// What the writer answers is told in the system's words.

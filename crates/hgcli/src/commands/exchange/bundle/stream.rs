@@ -1,7 +1,7 @@
 //! A bundle of the store's files.
 
 use super::failed;
-use crate::context::Session;
+use crate::context::Context;
 use crate::remote::target::Target;
 use crate::ui::Abort;
 use varve_exchange::format::bundlespec::BundleContents;
@@ -9,14 +9,14 @@ use varve_exchange::generate::{StreamBundle, StreamExtras};
 
 /// Writes it, in the form that the bundlespec names.
 pub(super) fn write(
-    session: &mut Session,
+    context: &mut Context,
     target: &mut Target,
     form: &str,
     contents: &BundleContents,
 ) -> Result<(), Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let may = |key: &str, usual| {
-        let allowed = session.config.boolean("server", key, usual);
+        let allowed = context.config.boolean("server", key, usual);
         allowed.map_err(Abort::Setting)
     };
     let secret = view.phases().any_secret() && !may("uncompressedallowsecret", false)?;
@@ -34,19 +34,19 @@ pub(super) fn write(
         return Err(Abort::new(words));
     }
     let extras = StreamExtras {
-        phases: !session.is_publishing()?,
+        phases: !context.is_publishing()?,
         markers: contents.obsolescence,
         caches: true,
     };
-    let bundle = StreamBundle::plan(&session.repository()?, &view, extras)?;
-    if session.verbosity.debug {
-        session.write(
+    let bundle = StreamBundle::plan(&context.repo.repository()?, &view, extras)?;
+    if context.ui.verbosity.debug {
+        context.ui.write(
             "scanning\n\
              bundle2-output-bundle: \"HG20\", 1 parts total\n\
              bundle2-output-part: \"stream2\" (params: 3 mandatory) streamed payload\n",
         )?;
     }
-    target.write(session, &mut |session, out| {
-        bundle.write_bundle2(out, &session.stop).map_err(failed)
+    target.write(context, &mut |context, out| {
+        bundle.write_bundle2(out, &context.ui.stop).map_err(failed)
     })
 }

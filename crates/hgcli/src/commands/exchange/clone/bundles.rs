@@ -1,7 +1,9 @@
 //! Clones that begin with a bundle that was made before, see `hg help -e clonebundles`.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::remote::Source;
+use crate::remote::arrivals;
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::io::{self, Read};
 use varve_exchange::ExchangeError;
@@ -18,12 +20,12 @@ const ADVICE: &str = "if this error persists, consider contacting the server ope
 
 /// Applies the clone bundle that suits best, if the server has any; the rest is still to be pulled.
 pub(super) fn begin(
-    session: &mut Session,
+    context: &mut Context,
     source: &Source,
     remote: &mut Remote,
     streamed: bool,
 ) -> Result<bool, Abort> {
-    let wanted = session.config.boolean("ui", "clonebundles", true);
+    let wanted = context.config.boolean("ui", "clonebundles", true);
     if !source.is_elsewhere() || !wanted.map_err(Abort::Setting)? {
         return Ok(false);
     }
@@ -31,33 +33,35 @@ pub(super) fn begin(
         return Ok(false);
     };
     if manifest.entries().next().is_none() {
-        session.note("no clone bundles available on remote; falling back to regular clone\n")?;
+        context
+            .ui
+            .note("no clone bundles available on remote; falling back to regular clone\n")?;
         return Ok(false);
     }
     let memory = memory();
     let mut found = Candidates::of(&manifest, &Wishes { streamed, memory });
-    if session.verbosity.debug {
+    if context.ui.verbosity.debug {
         for reason in &found.passed_over {
-            session.write(format!("{reason}\n"))?;
+            context.ui.write(format!("{reason}\n"))?;
         }
     }
     if found.usable.is_empty() {
-        session.warn(
+        context.ui.warn(
             "no compatible clone bundles available on server; falling back to regular clone\n\
              (you may want to report this to the server operator)\n",
         )?;
         return Ok(false);
     }
-    found.prefer(&preferred(session)?);
+    found.prefer(&preferred(context)?);
     match found.usable.first() {
-        Some(best) => take(session, source, remote, &best.url),
+        Some(best) => take(context, source, remote, &best.url),
         None => Ok(false),
     }
 }
 
 /// `ui.clonebundleprefers`.
-fn preferred(session: &Session) -> Result<Vec<(String, String)>, Abort> {
-    let items = session.config.list("ui", "clonebundleprefers");
+fn preferred(context: &Context) -> Result<Vec<(String, String)>, Abort> {
+    let items = context.config.list("ui", "clonebundleprefers");
     let pairs = items.iter().map(|item| {
         let item = String::from_utf8_lossy(item);
         let pair = item.split_once('=');
@@ -71,43 +75,47 @@ fn preferred(session: &Session) -> Result<Vec<(String, String)>, Abort> {
 }
 
 fn take(
-    session: &mut Session,
+    context: &mut Context,
     source: &Source,
     remote: &mut Remote,
     url: &str,
 ) -> Result<bool, Abort> {
-    session.status(format!("applying clone bundle from {url}\n"))?;
+    context
+        .ui
+        .status(format!("applying clone bundle from {url}\n"))?;
     let fetched = match url.strip_prefix(INLINE) {
         Some(name) => remote.clone_bundle(name),
-        None => fetch(session, source, url)?,
+        None => fetch(context, source, url)?,
     };
     match fetched {
         Ok(mut bytes) => {
-            apply(session, url, &mut bytes)?;
+            apply(context, url, &mut bytes)?;
             // Over ssh the next answer stands behind it.
             io::copy(&mut bytes, &mut io::sink()).map_err(ExchangeError::Read)?;
-            session.status("finished applying clone bundle\n")?;
+            context.ui.status("finished applying clone bundle\n")?;
             return Ok(true);
         }
         Err(error @ ExchangeError::HttpStatus { .. }) => {
-            session.warn(format!("HTTP error fetching bundle: {error}\n"))?;
+            context
+                .ui
+                .warn(format!("HTTP error fetching bundle: {error}\n"))?;
         }
         Err(error @ ExchangeError::FetchFailed { .. }) => {
-            session.warn(format!("{error}\n"))?;
+            context.ui.warn(format!("{error}\n"))?;
         }
         Err(other) => return Err(other.into()),
     }
-    let falls_back = session.config.boolean("ui", "clonebundlefallback", false);
+    let falls_back = context.config.boolean("ui", "clonebundlefallback", false);
     if !falls_back.map_err(Abort::Setting)? {
         return Err(Abort::new("error applying bundle").hint(ADVICE));
     }
-    session.warn("falling back to normal clone\n")?;
+    context.ui.warn("falling back to normal clone\n")?;
     Ok(false)
 }
 
 /// Asks for a file, and says whether it came. Where the repository's own server has it, a login for that is good for both.
 fn fetch(
-    session: &mut Session,
+    context: &mut Context,
     source: &Source,
     url: &str,
 ) -> Result<Result<Box<dyn Read + Send>, ExchangeError>, Abort> {
@@ -117,16 +125,16 @@ fn fetch(
         name: None,
         push_rev: None,
     };
-    let mut peer = session.over_http(&file)?;
+    let mut peer = peers::over_http(context, &file)?;
     if peer.login().is_none()
         && origin(url) == origin(&String::from_utf8_lossy(&source.url))
-        && let Some(login) = session.over_http(source)?.login()
+        && let Some(login) = peers::over_http(context, source)?.login()
     {
         peer.log_in(login.clone());
     }
     match peer.fetch() {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
-            let login = session.ask_login(&file, (url, &realm))?;
+            let login = peers::prompt_login(context, &file, (url, &realm))?;
             peer.log_in(login);
             Ok(peer.fetch())
         }
@@ -141,18 +149,18 @@ fn origin(url: &str) -> Option<(&str, &str)> {
     Some((scheme, host.rsplit('@').next()?))
 }
 
-fn apply(session: &mut Session, url: &str, bytes: &mut (dyn Read + Send)) -> Result<(), Abort> {
+fn apply(context: &mut Context, url: &str, bytes: &mut (dyn Read + Send)) -> Result<(), Abort> {
     let failed = |error: ExchangeError| Abort::of_bundle(error, b"stream");
-    let lock = session.lock(LockKind::Store)?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let bundle = open_bundle(bytes, BundleLimits::default()).map_err(failed)?;
     let Bundle::Packed(packed) = bundle else {
         let origin = ("clonebundles", url.as_bytes().to_vec());
-        let (report, lock) = session.apply_bundle(lock, bundle, origin, failed)?;
+        let (report, lock) = arrivals::apply_bundle(context, lock, bundle, origin, failed)?;
         drop(lock);
-        return session.tell_stored(&report);
+        return arrivals::print_stored(context, &report);
     };
-    drop(session.apply_packed(lock, packed, failed)?);
-    session.forget_view();
+    drop(arrivals::apply_packed(context, lock, packed, failed)?);
+    context.repo.refresh();
     Ok(())
 }
 

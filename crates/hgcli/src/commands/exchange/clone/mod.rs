@@ -4,12 +4,13 @@ mod bundles;
 mod remote;
 mod to_ssh;
 
-use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH};
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
-use crate::context::evolution::new_exchanges_markers;
-use crate::context::{Session, disk};
+use crate::context::{Category, Command};
+use crate::context::{Context, disk};
 use crate::remote::Source;
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -104,26 +105,26 @@ enum Update {
     Default,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("noupdate") && matches.value("updaterev").is_some() {
         return Err(Abort::new("cannot specify both --noupdate and --updaterev"));
     }
     if let Some(typed) = matches.arguments().first() {
-        let mut sources = session.sources(typed)?;
+        let mut sources = peers::sources(context, typed)?;
         let source = sources.pop();
-        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(session));
+        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(context));
         if let Some(target) = matches.arguments().get(1).filter(|it| is_url(it)) {
-            return to_url(session, matches, (other, target));
+            return to_url(context, matches, (other, target));
         }
         if let Some(source) = other {
-            return remote::run(session, matches, source);
+            return remote::run(context, matches, source);
         }
     }
-    let plan = plan(session, matches)?;
-    session.refuse_hooks("clone", UNHEARD)?;
-    session.guard.writes();
+    let plan = plan(context, matches)?;
+    context.repo.refuse_hooks("clone", UNHEARD)?;
+    context.ui.guard.writes();
     let made_folder = !plan.target.exists();
-    let outcome = clone(session, &plan);
+    let outcome = clone(context, &plan);
     if outcome.is_err() {
         // Half a clone helps nobody.
         let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
@@ -132,23 +133,25 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         }
     }
     let target = outcome?;
-    check_out(session, matches, (&plan.update, &plan.target), &target)?;
+    check_out(context, matches, (&plan.update, &plan.target), &target)?;
     Ok(0)
 }
 
 /// Makes the clone on another machine.
 fn to_url(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     (other, target): (Option<Source>, &[u8]),
 ) -> Result<u8, Abort> {
-    let other = other.map(|source| session.connect(&source)).transpose()?;
+    let other = other
+        .map(|source| peers::connect(context, &source))
+        .transpose()?;
     refuse_http(target)?;
     if other.is_some() {
-        to_ssh::create(session, target)?;
+        to_ssh::create(context, target)?;
         return Err(Abort::new("clone from remote to remote not supported"));
     }
-    to_ssh::run(session, matches, target)?;
+    to_ssh::run(context, matches, target)?;
     Ok(0)
 }
 
@@ -166,42 +169,44 @@ pub(crate) fn refuse_http(target: &[u8]) -> Result<(), Abort> {
     }
 }
 
-fn plan(session: &mut Session, matches: &Matches) -> Result<Plan, Abort> {
+fn plan(context: &mut Context, matches: &Matches) -> Result<Plan, Abort> {
     let [source, rest @ ..] = matches.arguments() else {
         return Err(Abort::new("no repository to clone"));
     };
     let typed_source = local_path(source)?;
-    session.go_to(typed_source);
-    let source = session.root()?.to_owned();
+    context.repo.switch_to(typed_source);
+    let source = context.repo.root()?.to_owned();
     let target = match rest.first() {
         Some(target) => local_path(target)?.to_vec(),
         None => {
             let name = Path::new(OsStr::from_bytes(typed_source)).file_name();
             let name = name.unwrap_or_default().as_bytes().to_vec();
             if !name.is_empty() {
-                session.status([b"destination directory: ", &name[..], b"\n"].concat())?;
+                context
+                    .ui
+                    .status([b"destination directory: ", &name[..], b"\n"].concat())?;
             }
             name
         }
     };
-    let target_path = free_folder(session, &target)?;
-    let publishing = session.is_publishing()?;
-    let view = session.view()?;
+    let target_path = free_folder(context, &target)?;
+    let publishing = context.is_publishing()?;
+    let view = context.repo.view()?;
     let mut heads = Vec::new();
     for branch in matches.list("branch") {
         heads.extend(heads_of(&view, branch)?);
     }
     for rev in matches.list("rev") {
-        heads.extend(session.revision(Some(rev))?);
+        heads.extend(context.repo.revision(&mut context.ui, Some(rev))?);
     }
     let first = match (matches.list("rev").first(), matches.list("branch").first()) {
-        (Some(rev), _) => session.revision(Some(rev))?,
+        (Some(rev), _) => context.repo.revision(&mut context.ui, Some(rev))?,
         (None, Some(branch)) => heads_of(&view, branch)?.last().copied(),
         (None, None) => None,
     };
     let update = match (matches.value("updaterev"), first) {
         _ if matches.flag("noupdate") => Update::Nothing,
-        (Some(rev), _) => match session.revision(Some(rev))? {
+        (Some(rev), _) => match context.repo.revision(&mut context.ui, Some(rev))? {
             Some(rev) => Update::To(view.changelog().node(rev)),
             None => Update::Nothing,
         },
@@ -232,11 +237,11 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     Ok(typed)
 }
 
-fn free_folder(session: &Session, typed: &[u8]) -> Result<PathBuf, Abort> {
+fn free_folder(context: &Context, typed: &[u8]) -> Result<PathBuf, Abort> {
     if typed.is_empty() {
         return Err(Abort::new("empty destination path is not valid"));
     }
-    let path = session.cwd.join(Path::new(OsStr::from_bytes(typed)));
+    let path = context.repo.cwd.join(Path::new(OsStr::from_bytes(typed)));
     let shown = String::from_utf8_lossy(typed);
     if path.is_dir() {
         let mut entries = std::fs::read_dir(&path).map_err(|e| Abort::file(&e, &path))?;
@@ -259,15 +264,15 @@ fn heads_of(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
     })
 }
 
-fn clone(session: &mut Session, plan: &Plan) -> Result<Repository, Abort> {
-    let source = session.repository()?;
+fn clone(context: &mut Context, plan: &Plan) -> Result<Repository, Abort> {
+    let source = context.repo.repository()?;
     let others = source.view_for(ViewFilter::Served)?;
     let bookmarks = others.bookmarks().clone();
     let target = if plan.pull || !source.can_clone_by_copying()? {
-        pull(session, plan, &source, &others)?
+        pull(context, plan, &source, &others)?
     } else {
-        let lock = session.lock(LockKind::Store)?;
-        let work = (session.progress.as_ref(), &session.stop);
+        let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+        let work = (context.ui.progress.as_ref(), &context.ui.stop);
         let how = (plan.link, !plan.publishing);
         source.clone_by_copying(&lock, &plan.target, how, work.0, work.1)?
     };
@@ -292,12 +297,12 @@ fn clone(session: &mut Session, plan: &Plan) -> Result<Repository, Abort> {
 }
 
 fn pull(
-    session: &mut Session,
+    context: &mut Context,
     plan: &Plan,
     source: &Repository,
     others: &Arc<RepoView>,
 ) -> Result<Repository, Abort> {
-    let settings = session.storage_settings()?;
+    let settings = context.config.storage_settings()?;
     let write = settings.write_options(source.requirements());
     let all = plan.heads.is_empty();
     let heads = if all {
@@ -319,30 +324,30 @@ fn pull(
         "adding file changes",
     ];
     if all && !heads.is_empty() {
-        session.status("requesting all changes\n")?;
+        context.ui.status("requesting all changes\n")?;
     }
     for step in steps.iter().filter(|_| !heads.is_empty()) {
-        session.status(format!("{step}\n"))?;
+        context.ui.status(format!("{step}\n"))?;
     }
-    let work = (session.progress.as_ref(), &session.stop);
+    let work = (context.ui.progress.as_ref(), &context.ui.stop);
     let (target, pulled) = source.clone_revisions(others, &plan.target, &heads, write, work)?;
     if !plan.publishing {
         take_drafts(others, &target)?;
     }
-    let changes = take_markers(session, others, (&target, write))?;
-    tell_pulled(session, &target, &pulled, &changes)?;
+    let changes = take_markers(context, others, (&target, write))?;
+    tell_pulled(context, &target, &pulled, &changes)?;
     Ok(target)
 }
 
 /// Where markers may go from one repository to the other, those of the source come along; gives
 /// what is to be told of them.
 fn take_markers(
-    session: &mut Session,
+    context: &mut Context,
     others: &RepoView,
     (target, write): (&Repository, WriteOptions),
 ) -> Result<Vec<(String, bool)>, Abort> {
-    let of_source = Evolution::read(&session.config_here()?).map_err(Abort::Setting)?;
-    if !of_source.exchange || !new_exchanges_markers(session)? {
+    let of_source = Evolution::read(&context.config_of_repository()?).map_err(Abort::Setting)?;
+    if !of_source.exchange || !context.config.new_exchanges_markers()? {
         return Ok(Vec::new());
     }
     let view = target.view_for(ViewFilter::Unfiltered)?;
@@ -383,7 +388,7 @@ fn take_drafts(others: &RepoView, target: &Repository) -> Result<(), Abort> {
 }
 
 fn tell_pulled(
-    session: &mut Session,
+    context: &mut Context,
     target: &Repository,
     pulled: &CloneCounts,
     changes: &[(String, bool)],
@@ -394,7 +399,7 @@ fn tell_pulled(
         files,
     } = pulled;
     if *changesets == 0 {
-        return session.status("no changes found\n");
+        return context.ui.status("no changes found\n");
     }
     let view = target.view_for(ViewFilter::Unfiltered)?;
     // A closed head counts as none, and an empty repository as one.
@@ -406,13 +411,13 @@ fn tell_pulled(
         0 => String::new(),
         more => format!(" ({more:+} heads)"),
     };
-    session.status(format!(
+    context.ui.status(format!(
         "added {changesets} changesets with {revisions} changes to {files} files{heads}\n"
     ))?;
     for (line, is_warning) in changes {
         match is_warning {
-            true => session.warn(line)?,
-            false => session.status(line)?,
+            true => context.ui.warn(line)?,
+            false => context.ui.status(line)?,
         }
     }
     let short = |rev: u32| view.changelog().node(Rev(rev)).to_string()[..12].to_owned();
@@ -430,12 +435,14 @@ fn tell_pulled(
     } else {
         format!("{}:{}", short(0), short(last))
     };
-    session.status(format!("new changesets {range}{drafts}\n"))
+    context
+        .ui
+        .status(format!("new changesets {range}{drafts}\n"))
 }
 
 /// Fills the clone's working folder.
 fn check_out(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     (update, folder): (&Update, &Path),
     target: &Repository,
@@ -457,17 +464,17 @@ fn check_out(
         Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
         None => DEFAULT_BRANCH.to_vec(),
     };
-    session.status(match &bookmark {
+    context.ui.status(match &bookmark {
         Some(name) => [b"updating to bookmark ", &name[..], b"\n"].concat(),
         None => [b"updating to branch ", &branch[..], b"\n"].concat(),
     })?;
-    session.move_hooks(folder);
+    context.repo.move_hooks(folder);
     let parents = [view.changelog().node_or_null(rev), Node::NULL];
     let lock = target.try_lock(LockKind::WorkingCopy)?;
-    session.before_update(&parents)?;
+    context.repo.before_update(&mut context.ui, &parents)?;
     let mut dirstate = Dirstate::read(target)?;
     let updated = update::go_to(
-        session,
+        context,
         matches,
         (target, &view),
         &mut dirstate,
@@ -478,7 +485,7 @@ fn check_out(
     if let Some(name) = &bookmark {
         varve_workdir::set_active_bookmark(target, Some(name))?;
     }
-    session.after_update(&parents, 0)?;
+    context.repo.after_update(&mut context.ui, &parents, 0)?;
     drop(lock);
-    update::report(session, &updated).map(drop)
+    update::report(context, &updated).map(drop)
 }

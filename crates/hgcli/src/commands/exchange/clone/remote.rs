@@ -3,9 +3,11 @@
 use super::{Update, bundles, check_out, free_folder};
 use crate::arguments::Matches;
 use crate::commands::exchange::pull::{Wanted, apply, bring, heads_of_branches};
-use crate::context::{Session, disk};
+use crate::context::{Context, disk};
 use crate::remote::Source;
-use crate::remote::arrivals::Way;
+use crate::remote::arrivals;
+use crate::remote::arrivals::ApplyMode;
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -25,10 +27,10 @@ struct Plan {
 }
 
 /// Clones what a URL leads to.
-pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> Result<u8, Abort> {
-    let mut remote = session.connect(&source)?;
-    let target = target(session, matches, &source)?;
-    let target = free_folder(session, &target)?;
+pub(super) fn run(context: &mut Context, matches: &Matches, source: Source) -> Result<u8, Abort> {
+    let mut remote = peers::connect(context, &source)?;
+    let target = target(context, matches, &source)?;
+    let target = free_folder(context, &target)?;
     let mut wanted = Wanted {
         heads: heads_of_branches(matches, &source, &mut remote)?,
         is_clone: true,
@@ -49,9 +51,9 @@ pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> R
         wanted,
         update,
     };
-    session.guard.writes();
+    context.ui.guard.writes();
     let made_folder = !plan.target.exists();
-    let outcome = fill(session, &plan, &mut remote);
+    let outcome = fill(context, &plan, &mut remote);
     if outcome.is_err() {
         // Half a clone helps nobody.
         let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
@@ -60,14 +62,14 @@ pub(super) fn run(session: &mut Session, matches: &Matches, source: Source) -> R
         }
     }
     outcome?;
-    session.after_locks()?;
-    let repository = session.repository()?;
-    check_out(session, matches, (&plan.update, &plan.target), &repository)?;
+    context.repo.run_queued_hooks(&mut context.ui)?;
+    let repository = context.repo.repository()?;
+    check_out(context, matches, (&plan.update, &plan.target), &repository)?;
     Ok(0)
 }
 
 /// The folder that was typed, or else the last word of the URL.
-fn target(session: &mut Session, matches: &Matches, source: &Source) -> Result<Vec<u8>, Abort> {
+fn target(context: &mut Context, matches: &Matches, source: &Source) -> Result<Vec<u8>, Abort> {
     if let [_, target, ..] = matches.arguments() {
         return Ok(target.clone());
     }
@@ -76,7 +78,9 @@ fn target(session: &mut Session, matches: &Matches, source: &Source) -> Result<V
     let name = behind.filter(|word| !word.is_empty()).last();
     let name = name.unwrap_or_default().to_vec();
     if !name.is_empty() {
-        session.status([b"destination directory: ", &name[..], b"\n"].concat())?;
+        context
+            .ui
+            .status([b"destination directory: ", &name[..], b"\n"].concat())?;
     }
     Ok(name)
 }
@@ -96,30 +100,32 @@ fn update(matches: &Matches, remote: &mut Remote, first: Option<Node>) -> Result
 }
 
 /// Makes the repository and pulls into it.
-fn fill(session: &mut Session, plan: &Plan, remote: &mut Remote) -> Result<(), Abort> {
-    let engine = session.storage_settings()?.engine_of_new()?;
+fn fill(context: &mut Context, plan: &Plan, remote: &mut Remote) -> Result<(), Abort> {
+    let engine = context.config.storage_settings()?.engine_of_new()?;
     Repository::create_with(disk(), &plan.target, engine)?;
-    session.go_to(plan.target.as_os_str().as_bytes());
-    session.move_hooks(&plan.target);
+    context.repo.switch_to(plan.target.as_os_str().as_bytes());
+    context.repo.move_hooks(&plan.target);
     let everything = plan.wanted.heads.is_empty();
-    let begun = everything && bundles::begin(session, &plan.source, remote, plan.streamed)?;
+    let begun = everything && bundles::begin(context, &plan.source, remote, plan.streamed)?;
     let streamed = plan.streamed && everything && !begun;
-    if streamed && may_stream(session, &plan.source, remote)? {
-        stream(session, &plan.source, remote)?;
+    if streamed && may_stream(context, &plan.source, remote)? {
+        stream(context, &plan.source, remote)?;
     } else {
         let pair = (remote, &plan.wanted);
-        if let Some(arrival) = bring(session, &plan.source, pair, true)? {
-            session.tell_arrived(&arrival)?;
+        if let Some(arrival) = bring(context, &plan.source, pair, true)? {
+            arrivals::print_arrival(context, &arrival)?;
         }
     }
     write_path(&plan.target, &plan.source)
 }
 
 /// Whether the server gives files that this program can read; says why not.
-fn may_stream(session: &mut Session, source: &Source, remote: &Remote) -> Result<bool, Abort> {
+fn may_stream(context: &mut Context, source: &Source, remote: &Remote) -> Result<bool, Abort> {
     let needs = remote.capabilities().streamed();
     let Some(needs) = needs.filter(|_| source.is_elsewhere()) else {
-        session.warn("warning: stream clone requested but server has them disabled\n")?;
+        context
+            .ui
+            .warn("warning: stream clone requested but server has them disabled\n")?;
         return Ok(false);
     };
     let unknown = needs
@@ -130,16 +136,16 @@ fn may_stream(session: &mut Session, source: &Source, remote: &Remote) -> Result
         return Ok(true);
     }
     let unknown = unknown.join(", ");
-    session.warn(format!(
+    context.ui.warn(format!(
         "warning: stream clone requested but client is missing requirements: {unknown}\n"
     ))?;
     Ok(false)
 }
 
 /// Takes the files of the store, and the bookmarks.
-fn stream(session: &mut Session, source: &Source, remote: &mut Remote) -> Result<(), Abort> {
+fn stream(context: &mut Context, source: &Source, remote: &mut Remote) -> Result<(), Abort> {
     let look = remote.look(&[])?;
-    session.status("streaming all changes\n")?;
+    context.ui.status("streaming all changes\n")?;
     let comes_along = remote.capabilities().bundle2("listkeys").is_some();
     let request = BundleRequest {
         heads: look.heads,
@@ -156,7 +162,7 @@ fn stream(session: &mut Session, source: &Source, remote: &mut Remote) -> Result
         path: source.name.as_deref(),
         ..Pulled::default()
     };
-    apply(session, source, remote, request, Way::Cloned(pulled))?;
+    apply(context, source, remote, request, ApplyMode::Cloned(pulled))?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Keeping what a repository sends.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::remote::target::Target;
 use crate::ui::Abort;
 use std::io::{self, Read, Write};
@@ -12,20 +12,20 @@ const BUFFER: usize = 256 << 10;
 
 /// Writes the bundle that is asked for to the file that `name` names.
 pub(super) fn save(
-    session: &mut Session,
+    context: &mut Context,
     remote: &mut Remote,
     request: &BundleRequest,
     name: &[u8],
 ) -> Result<(), Abort> {
     let mut bytes = remote.bundle(request)?;
     let mut target = Target::File(name.to_vec());
-    target.write(session, &mut |session, out| copy(session, &mut bytes, out))
+    target.write(context, &mut |context, out| copy(context, &mut bytes, out))
 }
 
-fn copy(session: &mut Session, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> {
+fn copy(context: &mut Context, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> {
     let mut buffer = vec![0; BUFFER];
     loop {
-        session.stop.check().map_err(RepoError::from)?;
+        context.ui.stop.check().map_err(RepoError::from)?;
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(read) => out.write_all(&buffer[..read])?,

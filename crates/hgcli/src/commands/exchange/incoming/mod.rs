@@ -3,14 +3,14 @@
 mod bookmarks;
 mod fetch;
 
-use crate::arguments::{
-    Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE,
-};
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE};
 use crate::commands::exchange::exchanged;
 use crate::commands::exchange::pull::{compare, heads_of_branches};
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::remote::Source;
 use crate::remote::outgoing::missing_of;
+use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
 use crate::ui::Abort;
 use fetch::save;
@@ -53,25 +53,27 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    exchanged::refuse_contradictions(session, matches)?;
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    exchanged::refuse_contradictions(context, matches)?;
     let typed = matches.arguments().first().map_or(&b"default"[..], |it| it);
-    session.root()?;
+    context.repo.root()?;
     let mut code = 1;
-    for source in session.sources(typed)? {
+    for source in peers::sources(context, typed)? {
         let (mut remote, near) = match source.is_elsewhere() {
-            true => (session.connect(&source)?, None),
+            true => (peers::connect(context, &source)?, None),
             false => {
-                let (remote, repository) = session.connect_neighbour(&source)?;
+                let (remote, repository) = peers::connect_local(context, &source)?;
                 (remote, Some(repository))
             }
         };
-        session.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+        context
+            .ui
+            .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
         let found = match matches.flag("bookmarks") {
-            true => bookmarks::show(session, &mut remote)?,
-            false => show(session, matches, &source, &mut remote, near)?,
+            true => bookmarks::show(context, &mut remote)?,
+            false => show(context, matches, &source, &mut remote, near)?,
         };
-        session.tell_traffic()?;
+        context.ui.print_traffic()?;
         code = code.min(found);
     }
     Ok(code)
@@ -80,7 +82,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 /// Shows what one source has; ends with 1 if that is nothing. One that is `near` is looked at as it
 /// is, what comes from others together with what is here.
 fn show(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     source: &Source,
     remote: &mut Remote,
@@ -91,9 +93,9 @@ fn show(
         heads.push(remote.lookup(name)?);
     }
     let wanted = (!heads.is_empty()).then_some(&heads[..]);
-    let common = compare(session, remote, wanted, matches.flag("force"))?;
+    let common = compare(context, remote, wanted, matches.flag("force"))?;
     if !common.incoming {
-        session.status("no changes found\n")?;
+        context.ui.status("no changes found\n")?;
         return Ok(1);
     }
     let request = BundleRequest {
@@ -103,26 +105,26 @@ fn show(
     };
     let kept = matches.value("bundle").filter(|name| !name.is_empty());
     if let Some(name) = kept {
-        save(session, remote, &request, name)?;
+        save(context, remote, &request, name)?;
     }
     let other = match (near, kept) {
         (Some(repository), _) => repository,
-        (None, Some(name)) => session.bundle_here(name)?,
+        (None, Some(name)) => context.repo.overlay_bundle_file(name)?,
         (None, None) => {
             let bytes = remote.bundle(&request)?;
-            session.look_through(bytes)?
+            context.repo.overlay_bundle(bytes)?
         }
     };
-    session.looking_at(other, |session| print(session, matches, &request))
+    context.with_repository(other, |context| print(context, matches, &request))
 }
 
-fn print(session: &mut Session, matches: &Matches, request: &BundleRequest) -> Result<u8, Abort> {
-    let view = session.repository()?.view_for(ViewFilter::Visible)?;
+fn print(context: &mut Context, matches: &Matches, request: &BundleRequest) -> Result<u8, Abort> {
+    let view = context.repo.repository()?.view_for(ViewFilter::Visible)?;
     let known = |nodes: &[Node]| -> Vec<Rev> {
         let revs = nodes.iter().map(|node| view.changelog().rev(node));
         revs.flatten().collect()
     };
     let missing = missing_of(&view, &known(&request.heads), &known(&request.common));
-    exchanged::print(session, matches, &view, missing)?;
+    exchanged::print(context, matches, &view, missing)?;
     Ok(0)
 }

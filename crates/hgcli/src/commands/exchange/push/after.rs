@@ -1,7 +1,7 @@
 //! What changes on this side when a push is done: phases.
 
 use super::Pushing;
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::RemotePhases;
@@ -15,7 +15,7 @@ impl Pushing<'_> {
     /// sides have.
     pub(super) fn settle_phases(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         remote: &mut Remote,
         settled: &[Rev],
     ) -> Result<(), Abort> {
@@ -30,12 +30,12 @@ impl Pushing<'_> {
             revs.iter().any(|rev| self.all.phases().of(*rev) > *phase)
         };
         // Mercurial opens a transaction in any case, which hooks notice.
-        if !targets.iter().any(is_higher) && session.hooks.is_empty() {
+        if !targets.iter().any(is_higher) && context.repo.hooks.is_empty() {
             return Ok(());
         }
-        let lock = session.lock(LockKind::Store)?;
-        session.forget_view();
-        let repository = session.repository()?;
+        let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+        context.repo.refresh();
+        let repository = context.repo.repository()?;
         // Nothing is ever taken out of the changelog but under this lock.
         let now = repository.view_for(ViewFilter::Unfiltered)?;
         let node = |rev: &Rev| self.all.changelog().node(*rev);
@@ -52,7 +52,7 @@ impl Pushing<'_> {
             transaction.set_phases(now.changelog(), &lowered);
         }
         transaction.finish()?;
-        session.forget_view();
+        context.repo.refresh();
         Ok(())
     }
 }

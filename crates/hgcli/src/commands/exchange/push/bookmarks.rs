@@ -2,7 +2,7 @@
 
 use super::Pushing;
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
@@ -22,7 +22,7 @@ pub(super) struct Moved {
 }
 
 /// Bookmarks that the command line names.
-pub(super) fn named(session: &mut Session, matches: &Matches) -> Result<BTreeSet<Vec<u8>>, Abort> {
+pub(super) fn named(context: &mut Context, matches: &Matches) -> Result<BTreeSet<Vec<u8>>, Abort> {
     let typed = matches.list("bookmark");
     if matches.flag("all-bookmarks") {
         let both = [
@@ -33,12 +33,13 @@ pub(super) fn named(session: &mut Session, matches: &Matches) -> Result<BTreeSet
             let words = format!("cannot specify both --all-bookmarks and {option}");
             return Err(Abort::new(words));
         }
-        return Ok(session.view()?.bookmarks().keys().cloned().collect());
+        return Ok(context.repo.view()?.bookmarks().keys().cloned().collect());
     }
     let mut names = BTreeSet::new();
     for name in typed {
         let name = match name {
-            b"." => session
+            b"." => context
+                .repo
                 .active_bookmark()?
                 .ok_or_else(|| Abort::new("no active bookmark"))?,
             name => name.to_vec(),
@@ -53,10 +54,10 @@ impl Pushing<'_> {
     /// pushed; those that were named move in any case.
     pub(super) fn compare_bookmarks(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         remote: &mut Remote,
     ) -> Result<Moved, Abort> {
-        session.debug("checking for updated bookmarks\n")?;
+        context.ui.debug("checking for updated bookmarks\n")?;
         let mut moved = Moved {
             there: remote.bookmarks()?,
             ..Moved::default()
@@ -79,7 +80,7 @@ impl Pushing<'_> {
             };
             if moves && !is_pushed {
                 let name = String::from_utf8_lossy(&compared.name);
-                session.warn(format!(
+                context.ui.warn(format!(
                     "cannot push bookmark X without its revision: {name}!\n"
                 ))?;
                 continue;
@@ -94,7 +95,7 @@ impl Pushing<'_> {
         }
         for name in &left {
             let name = String::from_utf8_lossy(name);
-            session.warn(format!(
+            context.ui.warn(format!(
                 "bookmark {name} does not exist on the local or remote repository!\n"
             ))?;
         }
@@ -130,7 +131,7 @@ impl Pushing<'_> {
 }
 
 /// Says which bookmarks have moved there.
-pub(super) fn tell(session: &mut Session, pushed: &[PushedBookmark]) -> Result<(), Abort> {
+pub(super) fn tell(context: &mut Context, pushed: &[PushedBookmark]) -> Result<(), Abort> {
     for PushedBookmark {
         name,
         before,
@@ -142,7 +143,7 @@ pub(super) fn tell(session: &mut Session, pushed: &[PushedBookmark]) -> Result<(
             (Some(_), None) => b"deleting remote bookmark ",
             (Some(_), Some(_)) => b"updating bookmark ",
         };
-        session.status([done, name, b"\n"].concat())?;
+        context.ui.status([done, name, b"\n"].concat())?;
     }
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use super::Pushing;
 use super::bookmarks::Moved;
-use crate::context::Session;
-use crate::context::working::short_hex;
+use crate::context::Context;
 use crate::remote::outgoing::missing_of;
 use crate::ui::Abort;
+use crate::ui::short_hex;
 use std::collections::BTreeSet;
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
 use varve_exchange::client::peer::Remote;
@@ -20,12 +20,12 @@ const ABOUT_HEADS: &str = "merge or see 'hg help push' for details about pushing
 /// Warns, asks or refuses if changesets would become public, where `experimental.auto-publish` wants
 /// that.
 pub(super) fn refuse_to_publish(
-    session: &mut Session,
+    context: &mut Context,
     remote: &mut Remote,
     heads: Option<&[Rev]>,
     may: bool,
 ) -> Result<(), Abort> {
-    let setting = session.config.text("experimental", "auto-publish");
+    let setting = context.config.text("experimental", "auto-publish");
     let setting = setting.unwrap_or_default();
     if may || !["warn", "confirm", "abort"].contains(&&*setting) {
         return Ok(());
@@ -37,7 +37,7 @@ pub(super) fn refuse_to_publish(
     {
         return Ok(());
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let all = heads.map_or_else(|| view.heads(), <[Rev]>::to_vec);
     let pushed = missing_of(&view, &all, &[]).into_iter();
     let count = pushed
@@ -45,10 +45,15 @@ pub(super) fn refuse_to_publish(
         .count();
     match &*setting {
         _ if count == 0 => Ok(()),
-        "warn" => session.warn(format!("{count} changesets about to be published\n")),
+        "warn" => context
+            .ui
+            .warn(format!("{count} changesets about to be published\n")),
         "abort" => Err(Abort::new(format!("push would publish {count} changesets"))
             .hint("use --publish or adjust 'experimental.auto-publish' config")),
-        _ => match session.confirms(&format!("push and publish {count} changesets"))? {
+        _ => match context
+            .ui
+            .confirm(&format!("push and publish {count} changesets"))?
+        {
             true => Ok(()),
             false => Err(Abort::new("user quit")),
         },
@@ -81,7 +86,7 @@ impl Pushing<'_> {
     /// Refuses new branches and new heads; gives the heads there that change.
     pub(super) fn check_heads(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         remote: &mut Remote,
         moved: &Moved,
     ) -> Result<Vec<Node>, Abort> {
@@ -94,8 +99,8 @@ impl Pushing<'_> {
         let accepted = self.bookmarked(moved);
         let mut refusal = None;
         for branch in &branches {
-            tell_unknown(session, branch)?;
-            let refused = self.refuse_new_heads(session, branch, &accepted)?;
+            tell_unknown(context, branch)?;
+            let refused = self.refuse_new_heads(context, branch, &accepted)?;
             refusal = refusal.or(refused);
         }
         match refusal {
@@ -140,7 +145,7 @@ impl Pushing<'_> {
 
     fn refuse_new_heads(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         branch: &BranchHeads,
         accepted: &BTreeSet<Node>,
     ) -> Result<Option<Abort>, Abort> {
@@ -166,9 +171,11 @@ impl Pushing<'_> {
                 format!("push creates new remote head {}{of}", short_hex(first))
             }
         };
-        session.note(format!("new remote heads on branch '{name}':\n"))?;
+        context
+            .ui
+            .note(format!("new remote heads on branch '{name}':\n"))?;
         for node in &new {
-            session.note(format!(" {}\n", short_hex(node)))?;
+            context.ui.note(format!(" {}\n", short_hex(node)))?;
         }
         let hint = match branch.unknown.is_empty() {
             true => ABOUT_HEADS.to_owned(),
@@ -189,11 +196,11 @@ impl Pushing<'_> {
     }
 }
 
-fn tell_unknown(session: &mut Session, branch: &BranchHeads) -> Result<(), Abort> {
+fn tell_unknown(context: &mut Context, branch: &BranchHeads) -> Result<(), Abort> {
     if branch.unknown.is_empty() {
         return Ok(());
     }
-    let listed = match session.verbosity.verbose {
+    let listed = match context.ui.verbosity.verbose {
         true => branch.unknown.len(),
         false => LISTED,
     };
@@ -204,7 +211,7 @@ fn tell_unknown(session: &mut Session, branch: &BranchHeads) -> Result<(), Abort
     };
     let name = String::from_utf8_lossy(&branch.name);
     let heads = heads.join(" ");
-    session.status(format!(
+    context.ui.status(format!(
         "remote has heads on branch '{name}' that are not known locally: {heads}{others}\n"
     ))
 }

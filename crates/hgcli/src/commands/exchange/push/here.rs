@@ -1,9 +1,11 @@
 //! Pushing to another repository of this machine: no other program stores what is sent.
 
 use super::send::prepare;
-use crate::context::Session;
+use crate::context::Context;
 use crate::remote::Source;
-use crate::remote::arrivals::Way;
+use crate::remote::arrivals;
+use crate::remote::arrivals::ApplyMode;
+use crate::remote::peers;
 use crate::ui::Abort;
 use varve_exchange::ExchangeError;
 use varve_exchange::Spool;
@@ -17,21 +19,21 @@ use varve_repo::LockKind;
 
 /// Puts the bundle together and stores it there, with the configuration and the hooks of there.
 pub(super) fn store(
-    session: &mut Session,
+    context: &mut Context,
     remote: &Remote,
     source: &Source,
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
-    prepare(session, remote, plan, &mut spool)?;
+    prepare(context, remote, plan, &mut spool)?;
     spool.rewind().map_err(ExchangeError::Read)?;
-    let root = session.root_of(source)?;
-    let mut there = session.at(&root)?;
-    let lock = there.lock(LockKind::Store)?;
+    let root = peers::root_of(context, source)?;
+    let mut there = context.for_repository(&root)?;
+    let lock = there.repo.lock(&mut there.ui, LockKind::Store)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
     let (words, mut replies) = (PushWords::default(), Replies::default());
     let takes_variables = there.config.boolean("push", "pushvars.server", false)?;
-    let hooks = there.hooks.clone();
+    let hooks = there.repo.hooks.clone();
     let pushed = Pushed {
         hooks: takes_variables.then_some(hooks.as_ref()),
         publishing: there.is_publishing()?,
@@ -39,11 +41,11 @@ pub(super) fn store(
         replies: &mut replies,
     };
     let origin = ("push", source.hook_url());
-    let applied = there.apply(lock, bundle, origin, Way::Pushed(pushed))?;
+    let applied = arrivals::apply(&mut there, lock, bundle, origin, ApplyMode::Pushed(pushed))?;
     let (arrival, lock) = applied.map_err(overtaken)?;
     drop(lock);
-    there.tell_stored(&arrival)?;
-    there.after_locks()?;
+    arrivals::print_stored(&mut there, &arrival)?;
+    there.repo.run_queued_hooks(&mut there.ui)?;
     Ok(PushReply {
         changegroup: (!plan.changesets.is_empty()).then_some(1),
     })

@@ -6,12 +6,13 @@ mod checks;
 mod here;
 mod send;
 
-use crate::arguments::{Category, Command, Flag, INSECURE, Matches, REMOTECMD, SSH};
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
-use crate::context::Session;
-use crate::context::evolution::exchanges_markers;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::remote::Source;
 use crate::remote::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,13 +80,13 @@ struct Asked {
     variables: Vec<Vec<u8>>,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let asked = Asked {
         fills: false,
         force: matches.flag("force"),
         new_branch: matches.flag("new-branch"),
         publish: matches.flag("publish"),
-        bookmarks: bookmarks::named(session, matches)?,
+        bookmarks: bookmarks::named(context, matches)?,
         variables: matches
             .list("pushvars")
             .into_iter()
@@ -93,9 +94,9 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
             .collect(),
     };
     let mut code = 1;
-    for source in session.destinations(matches.arguments())? {
-        let pushed = push(session, matches, &source, &asked)?;
-        session.tell_traffic()?;
+    for source in peers::destinations(context, matches.arguments())? {
+        let pushed = push(context, matches, &source, &asked)?;
+        context.ui.print_traffic()?;
         match pushed {
             2 => return Ok(2),
             other => code = code.min(other),
@@ -121,49 +122,54 @@ struct Pushing<'a> {
 }
 
 fn push(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     source: &Source,
     asked: &Asked,
 ) -> Result<u8, Abort> {
-    session.status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
-    let heads = heads(session, matches, source, asked)?;
-    let mut remote = session.connect(source)?;
-    checks::refuse_to_publish(session, &mut remote, heads.as_deref(), asked.publish)?;
-    send_all(session, &mut remote, (source, asked), heads)
+    context
+        .ui
+        .status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
+    let heads = heads(context, matches, source, asked)?;
+    let mut remote = peers::connect(context, source)?;
+    checks::refuse_to_publish(context, &mut remote, heads.as_deref(), asked.publish)?;
+    send_all(context, &mut remote, (source, asked), heads)
 }
 
 /// Pushes all of these heads, or of this repository, with all bookmarks, to one that is new.
 pub(crate) fn fill(
-    session: &mut Session,
+    context: &mut Context,
     target: &Source,
     heads: Option<Vec<Rev>>,
 ) -> Result<(), Abort> {
-    let mut remote = session.connect(target)?;
+    let mut remote = peers::connect(context, target)?;
     let asked = Asked {
         fills: true,
         force: false,
         new_branch: false,
         publish: false,
-        bookmarks: session.view()?.bookmarks().keys().cloned().collect(),
+        bookmarks: context.repo.view()?.bookmarks().keys().cloned().collect(),
         variables: Vec::new(),
     };
-    send_all(session, &mut remote, (target, &asked), heads).map(drop)
+    send_all(context, &mut remote, (target, &asked), heads).map(drop)
 }
 
 fn send_all(
-    session: &mut Session,
+    context: &mut Context,
     remote: &mut Remote,
     (source, asked): (&Source, &Asked),
     heads: Option<Vec<Rev>>,
 ) -> Result<u8, Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     if view.tip().is_none() {
-        return tell_nothing(session, 0);
+        return tell_nothing(context, 0);
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
-    let outgoing = Outgoing::find(session, remote, &wanted, asked.force)?;
-    let all = session.repository()?.view_for(ViewFilter::Unfiltered)?;
+    let outgoing = Outgoing::find(context, remote, &wanted, asked.force)?;
+    let all = context
+        .repo
+        .repository()?
+        .view_for(ViewFilter::Unfiltered)?;
     let common = match &heads {
         Some(heads) => after::common_below(&view, heads, &outgoing.common),
         None => outgoing.common.clone(),
@@ -179,20 +185,20 @@ fn send_all(
         outgoing,
         common,
     };
-    pushing.go(session, remote)
+    pushing.go(context, remote)
 }
 
 /// What `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name nothing.
 fn heads(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     source: &Source,
     asked: &Asked,
 ) -> Result<Option<Vec<Rev>>, Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let specs = matches.list("rev");
     let branches = matches.list("branch");
-    let mut heads = asked_for(session, &view, (&specs, &branches), source)?;
+    let mut heads = asked_for(context, &view, (&specs, &branches), source)?;
     if !asked.bookmarks.is_empty() {
         let nodes = asked
             .bookmarks
@@ -205,7 +211,7 @@ fn heads(
             .hint("use different revision arguments"));
     }
     if let (None, Some(query)) = (&heads, &source.push_rev) {
-        let revs = session.revisions(&[query])?;
+        let revs = context.repo.revisions(&mut context.ui, &[query])?;
         if revs.is_empty() {
             let words = "default push revset for path evaluates to an empty set";
             return Err(Abort::new(words));
@@ -216,17 +222,17 @@ fn heads(
 }
 
 impl Pushing<'_> {
-    fn go(&mut self, session: &mut Session, remote: &mut Remote) -> Result<u8, Abort> {
-        let markers = self.markers(session, remote)?;
-        let moved = self.compare_bookmarks(session, remote)?;
+    fn go(&mut self, context: &mut Context, remote: &mut Remote) -> Result<u8, Abort> {
+        let markers = self.markers(context, remote)?;
+        let moved = self.compare_bookmarks(context, remote)?;
         // Mercurial looks at them also when there is nothing to push.
         let variables = variables(&self.asked.variables)?;
         let mut touched = Vec::new();
         if self.outgoing.missing.is_empty() {
-            tell_nothing(session, self.outgoing.secret)?;
+            tell_nothing(context, self.outgoing.secret)?;
         } else if !self.asked.force {
             self.refuse_unstable()?;
-            touched = self.check_heads(session, remote, &moved)?;
+            touched = self.check_heads(context, remote, &moved)?;
         }
         if !self.asked.fills {
             self.refuse_secret_bookmarks(&moved)?;
@@ -249,23 +255,23 @@ impl Pushing<'_> {
             variables,
         };
         if let Some(secret) = self.secret_bookmark(&moved) {
-            send::announce(session, &plan)?;
+            send::announce(context, &plan)?;
             let node = secret.after.unwrap_or(Node::NULL);
             return Err(Abort::new(format!("filtered revision '{node}'")));
         }
         let reply = match plan.is_empty() {
             true => Default::default(),
-            false if self.source.is_elsewhere() => send::send(session, remote, self.source, &plan)?,
-            false => here::store(session, remote, self.source, &plan)?,
+            false if self.source.is_elsewhere() => send::send(context, remote, self.source, &plan)?,
+            false => here::store(context, remote, self.source, &plan)?,
         };
-        bookmarks::tell(session, &moved.pushed)?;
+        bookmarks::tell(context, &moved.pushed)?;
         let is_stored = reply.changegroup.is_some_and(|code| code != 0);
         let settled = match is_stored || self.outgoing.missing.is_empty() {
             true => future,
             false => self.common.clone(),
         };
-        self.settle_phases(session, remote, &settled)?;
-        session.after_locks()?;
+        self.settle_phases(context, remote, &settled)?;
+        context.repo.run_queued_hooks(&mut context.ui)?;
         Ok(match (moved.unknown, is_stored) {
             (true, _) => 2,
             (false, stored) => u8::from(!stored),
@@ -273,9 +279,9 @@ impl Pushing<'_> {
     }
 
     /// Markers for what the other side will have, if it takes any.
-    fn markers(&self, session: &mut Session, remote: &mut Remote) -> Result<Vec<u8>, Abort> {
-        let exchanges = exchanges_markers(session)?;
-        if !exchanges || session.repository()?.count_markers()? == 0 {
+    fn markers(&self, context: &mut Context, remote: &mut Remote) -> Result<Vec<u8>, Abort> {
+        let exchanges = context.config.exchanges_markers()?;
+        if !exchanges || context.repo.repository()?.count_markers()? == 0 {
             return Ok(Vec::new());
         }
         if !takes_markers(remote)? {

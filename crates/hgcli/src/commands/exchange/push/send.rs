@@ -1,7 +1,9 @@
 //! Sending what a push has planned, and telling what comes back.
 
-use crate::context::Session;
+use crate::context::Context;
 use crate::remote::Source;
+use crate::remote::arrivals;
+use crate::remote::peers;
 use crate::ui::Abort;
 use std::io::Write;
 use varve_exchange::ExchangeError;
@@ -13,26 +15,28 @@ use varve_repo::hooks::HookArgs;
 
 /// Puts the bundle together, sends it, and reads the answer.
 pub(super) fn send(
-    session: &mut Session,
+    context: &mut Context,
     remote: &mut Remote,
     source: &Source,
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
-    let first = announce(session, plan)?;
+    let first = announce(context, plan)?;
     // Over HTTP the length goes first, over ssh the bundle is sent as it is made.
     if source.is_ssh() {
-        session.debug("sending unbundle command\n")?;
+        context.ui.debug("sending unbundle command\n")?;
     }
-    write(session, remote, (plan, first), &mut spool)?;
+    write(context, remote, (plan, first), &mut spool)?;
     if !source.is_ssh() {
         let len = spool.len();
-        session.debug(format!("sending unbundle command\nsending {len} bytes\n"))?;
+        context
+            .ui
+            .debug(format!("sending unbundle command\nsending {len} bytes\n"))?;
     }
-    session.out.flush()?;
+    context.ui.out.flush()?;
     let answer = match remote.push(&mut spool) {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
-            let login = session.ask_login(source, (url, &realm))?;
+            let login = peers::prompt_login(context, source, (url, &realm))?;
             remote.log_in(login);
             remote.push(&mut spool)?
         }
@@ -41,57 +45,61 @@ pub(super) fn send(
     let mut told = Ok(());
     let reply = read_reply(answer, &mut |news| {
         if told.is_ok() {
-            told = session.tell_news(news);
+            told = arrivals::print_news(context, news);
         }
     });
     told?;
-    reply.map_err(|error| of_remote(session, error))
+    reply.map_err(|error| of_remote(context, error))
 }
 
 /// Writes the bundle, between the hooks that belong to changesets that leave.
 pub(super) fn prepare(
-    session: &mut Session,
+    context: &mut Context,
     remote: &Remote,
     plan: &PushPlan<'_>,
     spool: &mut Spool,
 ) -> Result<(), Abort> {
-    let first = announce(session, plan)?;
-    write(session, remote, (plan, first), spool)
+    let first = announce(context, plan)?;
+    write(context, remote, (plan, first), spool)
 }
 
 /// Writes the bundle, of whose changesets one is the `first`.
 fn write(
-    session: &mut Session,
+    context: &mut Context,
     remote: &Remote,
     (plan, first): (&PushPlan<'_>, Option<Node>),
     spool: &mut Spool,
 ) -> Result<(), Abort> {
-    if session.verbosity.debug {
+    if context.ui.verbosity.debug {
         let parts = plan.outline(remote.capabilities())?;
-        session.write(format!(
+        context.ui.write(format!(
             "bundle2-output-bundle: \"HG20\", {} parts total\n",
             parts.len()
         ))?;
         for part in parts {
-            session.write(line_of(&part))?;
+            context.ui.write(line_of(&part))?;
         }
     }
     let sizes = plan.write(remote.capabilities(), spool)?;
-    if let Some(sizes) = sizes.filter(|_| session.verbosity.verbose && !session.verbosity.debug) {
-        session.note_sizes(&sizes)?;
+    if let Some(sizes) =
+        sizes.filter(|_| context.ui.verbosity.verbose && !context.ui.verbosity.debug)
+    {
+        arrivals::note_sizes(&mut context.ui, &sizes)?;
     }
     if let Some(first) = first {
         let facts = HookArgs::from([
             ("node", first.to_hex().to_vec()),
             ("source", b"push".to_vec()),
         ]);
-        session.tell_hooks("outgoing", &facts)?;
+        context
+            .repo
+            .notify_hooks(&mut context.ui, "outgoing", &facts)?;
     }
     Ok(())
 }
 
 /// Tells which changesets leave, after a hook was asked; the first of them.
-pub(super) fn announce(session: &mut Session, plan: &PushPlan<'_>) -> Result<Option<Node>, Abort> {
+pub(super) fn announce(context: &mut Context, plan: &PushPlan<'_>) -> Result<Option<Node>, Abort> {
     let nodes = plan
         .changesets
         .iter()
@@ -101,12 +109,16 @@ pub(super) fn announce(session: &mut Session, plan: &PushPlan<'_>) -> Result<Opt
         return Ok(None);
     }
     let facts = HookArgs::from([("source", b"push".to_vec())]);
-    session.ask_hooks("preoutgoing", &facts)?;
-    session.note(format!("{} changesets found\n", plan.changesets.len()))?;
-    if session.verbosity.debug {
-        session.write("list of changesets:\n")?;
+    context
+        .repo
+        .run_hooks(&mut context.ui, "preoutgoing", &facts)?;
+    context
+        .ui
+        .note(format!("{} changesets found\n", plan.changesets.len()))?;
+    if context.ui.verbosity.debug {
+        context.ui.write("list of changesets:\n")?;
         for node in nodes {
-            session.write(format!("{node}\n"))?;
+            context.ui.write(format!("{node}\n"))?;
         }
     }
     Ok(first)
@@ -132,13 +144,13 @@ fn line_of(part: &PushedPart) -> String {
 }
 
 /// What the other side says about its failure is told before the command ends.
-fn of_remote(session: &mut Session, error: ExchangeError) -> Abort {
+fn of_remote(context: &mut Context, error: ExchangeError) -> Abort {
     if let ExchangeError::PushFailed { message, hint } = &error {
         let mut words = format!("remote: {message}\n");
         if let Some(hint) = hint {
             words += &format!("remote: ({hint})\n");
         }
-        if let Err(abort) = session.warn(words) {
+        if let Err(abort) = context.ui.warn(words) {
             return abort;
         }
     }

@@ -3,10 +3,11 @@
 use super::files::Place;
 use super::source::{Source, Wanted};
 use crate::arguments::Matches;
-use crate::context::{Session, Verbosity};
+use crate::context::Context;
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::render::templates::short_user;
+use crate::ui::Verbosity;
 use crate::ui::{Abort, columns};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -74,25 +75,25 @@ pub(super) struct Page {
 impl Page {
     /// Gets ready.
     pub(super) fn new(
-        session: &mut Session,
+        context: &mut Context,
         columns: Columns,
         place: Place,
         out: &Formatter,
     ) -> Result<Page, Abort> {
         Ok(Page {
-            view: session.view()?,
-            verbosity: session.verbosity,
-            wanted: Wanted::new(session, &columns.0, out)?,
+            view: context.repo.view()?,
+            verbosity: context.ui.verbosity,
+            wanted: Wanted::new(context, &columns.0, out)?,
             columns: columns.0,
             place,
-            parent: session.working_parents()?.first().copied(),
+            parent: context.repo.working_parents()?.first().copied(),
         })
     }
 
     /// Prints one file.
     pub(super) fn print(
         &mut self,
-        session: &mut Session,
+        context: &mut Context,
         out: &mut Formatter,
         content: &[u8],
         annotation: &Annotation,
@@ -101,7 +102,7 @@ impl Page {
         for line in &annotation.lines {
             if let Entry::Vacant(place) = sources.entry(line.version) {
                 let version = &annotation.versions[line.version];
-                place.insert(Source::of(session, &self.view, version, &self.wanted)?);
+                place.insert(Source::of(context, &self.view, version, &self.wanted)?);
             }
         }
         let lines = content.split_inclusive(|byte| *byte == b'\n');
@@ -115,14 +116,14 @@ impl Page {
             out.data("lines", items);
             return Ok(());
         }
-        self.print_lines(session, out, lines, &sources)?;
+        self.print_lines(context, out, lines, &sources)?;
         let ended = content.is_empty() || content.ends_with(b"\n");
-        out.plain(session, if ended { "" } else { "\n" })
+        out.plain(context, if ended { "" } else { "\n" })
     }
 
     fn print_lines<'t>(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         out: &mut Formatter,
         lines: impl Iterator<Item = (&'t [u8], &'t AnnotatedLine)> + Clone,
         sources: &HashMap<usize, Source>,
@@ -158,7 +159,7 @@ impl Page {
             }
             shown.extend_from_slice(if skipped { b"* " } else { b": " });
             shown.extend_from_slice(text);
-            out.plain(session, &shown)?;
+            out.plain(context, &shown)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Which files are annotated, and what they are in a changeset or in the working folder.
 
 use crate::arguments::Matches;
-use crate::context::working::short_hex;
-use crate::context::{Session, matching};
+use crate::context::{Context, matching};
+use crate::ui::short_hex;
 use crate::ui::{Abort, system_words};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -29,10 +29,10 @@ const WORKING: &[&[u8]] = &[
 
 impl Place {
     /// What `-r` names.
-    pub(super) fn of(session: &mut Session, spec: Option<&[u8]>) -> Result<Place, Abort> {
+    pub(super) fn of(context: &mut Context, spec: Option<&[u8]>) -> Result<Place, Abort> {
         match spec {
             Some(spec) if WORKING.contains(&spec.trim_ascii()) => Ok(Place::Working),
-            spec => Ok(Place::Stored(session.revision(spec)?)),
+            spec => Ok(Place::Stored(context.repo.revision(&mut context.ui, spec)?)),
         }
     }
 }
@@ -46,29 +46,29 @@ pub(super) struct File {
 
 /// The files that match, sorted, and what is to be said about a name that is not there.
 pub(super) fn listed(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     place: Place,
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
     match place {
         Place::Stored(rev) => {
             let at = varve_workdir::filesets::FilesAt::Rev(rev);
-            let matcher = session.matcher_at(matches, at)?;
-            stored(session, rev, &matcher)
+            let matcher = context.repo.matcher_at(matches, at)?;
+            stored(context, rev, &matcher)
         }
         Place::Working => {
-            let matcher = session.working_matcher(matches, matches.arguments())?;
-            Ok((working(session, &matcher)?, None))
+            let matcher = context.repo.working_matcher(matches, matches.arguments())?;
+            Ok((working(context, &matcher)?, None))
         }
     }
 }
 
 fn stored(
-    session: &mut Session,
+    context: &mut Context,
     rev: Option<Rev>,
     matcher: &Matcher,
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let text = view.manifest_text(rev)?;
     let short = short_hex(&view.changelog().node_or_null(rev));
     let mut missing = None;
@@ -86,10 +86,10 @@ fn stored(
 }
 
 /// Tracked files, also those that are removed or lost, and unknown ones.
-fn working(session: &mut Session, matcher: &Matcher) -> Result<Vec<File>, Abort> {
-    let repository = session.repository()?;
+fn working(context: &mut Context, matcher: &Matcher) -> Result<Vec<File>, Abort> {
+    let repository = context.repo.repository()?;
     let dirstate = Dirstate::read(&repository)?;
-    let ignore = session.ignore()?;
+    let ignore = context.repo.ignore(&mut context.ui)?;
     let listing = Listing {
         unknown: true,
         clean: true,
@@ -101,7 +101,7 @@ fn working(session: &mut Session, matcher: &Matcher) -> Result<Vec<File>, Abort>
         matcher,
         ignore: &ignore,
         listing,
-        stop: &session.stop,
+        stop: &context.ui.stop,
     })?
     .status;
     let lists = [
@@ -138,12 +138,12 @@ impl File {
     /// The content, and where it comes from.
     pub(super) fn start(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         view: &RepoView,
     ) -> Result<(Vec<u8>, AnnotateStart), Abort> {
         let Some((changeset, node)) = self.stored else {
-            let files = WorkingFiles::new(session.root()?);
-            return Ok((files.read(&self.path)?.0, self.origin(session, view)?));
+            let files = WorkingFiles::new(context.repo.root()?);
+            return Ok((files.read(&self.path)?.0, self.origin(context, view)?));
         };
         let content = view.file_content(&self.path, &node)?;
         let file = StoredFile {
@@ -155,12 +155,12 @@ impl File {
     }
 
     /// What a file of the working folder is in its parents.
-    fn origin(&self, session: &mut Session, view: &RepoView) -> Result<AnnotateStart, Abort> {
-        let dirstate = Dirstate::read(&session.repository()?)?;
+    fn origin(&self, context: &mut Context, view: &RepoView) -> Result<AnnotateStart, Abort> {
+        let dirstate = Dirstate::read(&context.repo.repository()?)?;
         let source = dirstate.copy_source(&self.path).unwrap_or(&self.path);
         let mut parents = Vec::new();
         let paths = [source, &self.path];
-        for (changeset, path) in session.working_parents()?.into_iter().zip(paths) {
+        for (changeset, path) in context.repo.working_parents()?.into_iter().zip(paths) {
             let text = view.manifest_text(Some(changeset))?;
             let entry = view.find_in_manifest(&text, path)?;
             parents.extend(entry.map(|entry| StoredFile {

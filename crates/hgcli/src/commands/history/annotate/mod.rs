@@ -4,8 +4,9 @@ mod columns;
 mod files;
 mod source;
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::Session;
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::render::Formatter;
 use crate::render::diff::{
     IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, of_annotate,
@@ -72,17 +73,17 @@ struct Task {
     follow: bool,
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.arguments().is_empty() {
         return Err(Abort::new("at least one filename or pattern is required"));
     }
     let columns = Columns::new(matches)?;
-    let place = Place::of(session, matches.value("rev"))?;
-    let blanks = of_annotate(session, matches)?;
-    let mut out = Formatter::new(session, matches, "annotate")?;
+    let place = Place::of(context, matches.value("rev"))?;
+    let blanks = of_annotate(context, matches)?;
+    let mut out = Formatter::new(context, matches, "annotate")?;
     let skipped = match &matches.list("skip")[..] {
         [] => Vec::new(),
-        specs => session.revisions(specs)?,
+        specs => context.repo.revisions(&mut context.ui, specs)?,
     };
     let task = Task {
         blanks,
@@ -90,32 +91,32 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         skipped: skipped.into_iter().collect(),
         follow: !matches.flag("no-follow"),
     };
-    let (files, missing) = files::listed(session, matches, place)?;
-    let mut page = Page::new(session, columns, place, &out)?;
+    let (files, missing) = files::listed(context, matches, place)?;
+    let mut page = Page::new(context, columns, place, &out)?;
     for file in &files {
-        out.item(session)?;
+        out.item(context)?;
         out.data("path", &file.path);
-        annotate(session, &mut out, &mut page, &task, file)?;
+        annotate(context, &mut out, &mut page, &task, file)?;
     }
     if let Some(missing) = missing {
         return Err(missing);
     }
-    out.end(session)?;
+    out.end(context)?;
     Ok(0)
 }
 
 fn annotate(
-    session: &mut Session,
+    context: &mut Context,
     out: &mut Formatter,
     page: &mut Page,
     task: &Task,
     file: &File,
 ) -> Result<(), Abort> {
-    let view = session.view()?;
-    let (content, start) = file.start(session, &view)?;
+    let view = context.repo.view()?;
+    let (content, start) = file.start(context, &view)?;
     if !task.text && content.contains(&0) {
-        let shown = session.shown_path(&file.path)?;
-        return out.plain(session, [&shown[..], b": binary file\n"].concat());
+        let shown = context.repo.display_path(&file.path)?;
+        return out.plain(context, [&shown[..], b": binary file\n"].concat());
     }
     let annotation = view.annotate(
         &start,
@@ -124,8 +125,8 @@ fn annotate(
             follow: task.follow,
             blanks: task.blanks,
             skip: &|rev| task.skipped.contains(&rev),
-            stop: &session.stop,
+            stop: &context.ui.stop,
         },
     )?;
-    page.print(session, out, &content, &annotation)
+    page.print(context, out, &content, &annotation)
 }

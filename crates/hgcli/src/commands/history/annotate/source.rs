@@ -3,7 +3,7 @@
 use super::columns::{COLUMNS, Column};
 use crate::arguments::Matches;
 use crate::commands::local::commit::words;
-use crate::context::Session;
+use crate::context::Context;
 use crate::render::Formatter;
 use crate::render::changesets::{Printer, Style};
 use crate::render::formatter::{HIDDEN, Value};
@@ -28,7 +28,7 @@ pub(super) struct Wanted {
 impl Wanted {
     /// What the columns show, and what a template uses.
     pub(super) fn new(
-        session: &mut Session,
+        context: &mut Context,
         columns: &[Column],
         out: &Formatter,
     ) -> Result<Wanted, Abort> {
@@ -44,7 +44,7 @@ impl Wanted {
         let keywords: Vec<String> = others.map(|name| (*name).to_owned()).collect();
         let printer = match keywords[..] {
             [] => None,
-            _ => Some(Printer::new(session, Style::default())?),
+            _ => Some(Printer::new(context, Style::default())?),
         };
         Ok(Wanted {
             columns,
@@ -73,7 +73,7 @@ pub(super) struct Source {
 impl Source {
     /// Finds out what is wanted of a version.
     pub(super) fn of(
-        session: &mut Session,
+        context: &mut Context,
         view: &RepoView,
         version: &FileVersion,
         wanted: &Wanted,
@@ -88,7 +88,7 @@ impl Source {
         };
         match version.changeset {
             Some(rev) => source.fill(view, rev, wanted)?,
-            None => source.fill_working(session, view, wanted)?,
+            None => source.fill_working(context, view, wanted)?,
         }
         Ok(source)
     }
@@ -115,20 +115,20 @@ impl Source {
 
     fn fill_working(
         &mut self,
-        session: &mut Session,
+        context: &mut Context,
         view: &RepoView,
         wanted: &Wanted,
     ) -> Result<(), Abort> {
         if wanted.has(Column::User) {
-            self.user = session.username()?;
+            self.user = context.ui.username()?;
         }
         if wanted.has(Column::Date) {
-            self.date = changed(session, &self.path)?;
+            self.date = changed(context, &self.path)?;
         }
         for name in wanted.keywords.iter() {
             let value = match name.as_str() {
-                "author" => Value::from(session.username()?),
-                "branch" => Value::from(session.working_branch()?),
+                "author" => Value::from(context.ui.username()?),
+                "branch" => Value::from(context.repo.working_branch()?),
                 "desc" => Value::from(""),
                 other => {
                     let (printer, tip) = (wanted.printer.as_ref(), view.tip());
@@ -201,11 +201,11 @@ fn hidden(name: &str) -> Vec<u8> {
 }
 
 /// When a file of the working folder was written, in the zone of a commit that is made now.
-fn changed(session: &Session, path: &[u8]) -> Result<Date, Abort> {
-    let file = session.root()?.join(OsStr::from_bytes(path));
+fn changed(context: &Context, path: &[u8]) -> Result<Date, Abort> {
+    let file = context.repo.root()?.join(OsStr::from_bytes(path));
     let found = file.symlink_metadata();
     let found = found.map_err(|error| Abort::file(&error, file))?;
-    let (_, zone) = words::date(session, &Matches::default())?;
+    let (_, zone) = words::date(context, &Matches::default())?;
     Ok(Date {
         time: found.mtime(),
         zone,

@@ -3,11 +3,12 @@
 use super::before::{self, Before};
 use super::{CLOSING, closes, look, refuse_interrupted, tell_written, words};
 use crate::arguments::Matches;
-use crate::context::Session;
-use crate::context::evolution::{Evolution, evolution};
+use crate::context::Context;
+use crate::remote::arrivals;
 use crate::ui::Abort;
 use std::sync::Arc;
 use varve_exchange::generate::SectionSizes;
+use varve_repo::Evolution;
 use varve_repo::{CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::filesets::FilesAt;
 use varve_workdir::{
@@ -50,36 +51,41 @@ struct New {
 
 /// Runs `commit --amend`; `phase` is what the options say.
 pub(super) fn run(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     phase: Option<Phase>,
 ) -> Result<u8, Abort> {
-    let repository = session.repository()?;
-    let working_copy = session.lock(LockKind::WorkingCopy)?;
-    let lock = session.lock(LockKind::Store)?;
+    let repository = context.repo.repository()?;
+    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
-    let before = Before::look(session, &repository, &dirstate)?;
-    let evolution = evolution(session)?;
+    let before = Before::look(context, &repository, &dirstate)?;
+    let evolution = context.config.evolution()?;
     if !evolution.markers {
-        session.refuse_hooks("commit --amend", OF_STRIPPING)?;
+        context.repo.refuse_hooks("commit --amend", OF_STRIPPING)?;
     }
     if closes(matches) && !before.is_merge() {
         before.check_close(matches)?;
     }
-    let old = Old::read(before.view(), may_be_amended(session, &before, evolution)?)?;
+    let old = Old::read(before.view(), may_be_amended(context, &before, evolution)?)?;
     refuse_interrupted(&repository)?;
-    session.note(format!("amending changeset {}\n", short(&old.node)))?;
+    context
+        .ui
+        .note(format!("amending changeset {}\n", short(&old.node)))?;
     // Hooks may refuse before the user has typed anything.
-    let options = words::write_options(session, &repository)?;
+    let options = words::write_options(context, &repository)?;
     let batch = repository.begin_named(lock, options, AMEND)?;
     words::check(matches)?;
-    let auditor = PathAuditor::new(session.root()?);
-    let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
-    let status = look(session, matches, (&repository, &matcher), &mut dirstate)?;
-    let Some(new) = New::of(session, matches, (&before, &old), &status)? else {
+    let auditor = PathAuditor::new(context.repo.root()?);
+    let matcher =
+        context
+            .repo
+            .matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let status = look(context, matches, (&repository, &matcher), &mut dirstate)?;
+    let Some(new) = New::of(context, matches, (&before, &old), &status)? else {
         dirstate.write(&repository)?;
         batch.finish()?;
-        session.status("nothing changed\n")?;
+        context.ui.status("nothing changed\n")?;
         return Ok(super::NOTHING);
     };
     let amendment = Amendment {
@@ -91,14 +97,16 @@ pub(super) fn run(
         markers: evolution.markers,
     };
     let orphans = before.view().orphans()?.len();
-    let node = amendment.make(session, (&repository, batch), &mut dirstate)?;
+    let node = amendment.make(context, (&repository, batch), &mut dirstate)?;
     drop(working_copy);
-    session.forget_view();
-    before::tell_committed(session, &node)?;
-    let unstable = session.view()?.orphans()?.len();
+    context.repo.refresh();
+    before::tell_committed(context, &node)?;
+    let unstable = context.repo.view()?.orphans()?.len();
     if unstable > orphans {
         let count = unstable - orphans;
-        session.warn(format!("{count} new orphan changesets\n"))?;
+        context
+            .ui
+            .warn(format!("{count} new orphan changesets\n"))?;
     }
     Ok(0)
 }
@@ -117,7 +125,7 @@ struct Amendment<'a> {
 impl Amendment<'_> {
     fn make(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         (repository, batch): (&Repository, CommitBatch),
         dirstate: &mut Dirstate,
     ) -> Result<Node, Abort> {
@@ -136,24 +144,24 @@ impl Amendment<'_> {
             description: &new.description,
             phase: self.phase,
         };
-        let author = match session.config.get("devel", "user.obsmarker") {
+        let author = match context.config.get("devel", "user.obsmarker") {
             Some(author) => author.to_vec(),
             None if self.markers => {
                 // Mercurial looks for the name twice, and so tells twice of a guess.
-                session.username()?;
-                session.username()?
+                context.ui.username()?;
+                context.ui.username()?
             }
             None => Vec::new(),
         };
         let marker = Marker {
-            date: words::default_date(session)?,
+            date: words::default_date(context)?,
             user: &author,
             effects: new.effects(old, &self.before.branch),
         };
         let place = AmendPlace {
             repository,
             batch,
-            stop: &session.stop,
+            stop: &context.ui.stop,
         };
         let what = Amend {
             view: &*repository.view_for(ViewFilter::Unfiltered)?,
@@ -161,10 +169,10 @@ impl Amendment<'_> {
             marker: self.markers.then_some(&marker),
         };
         let made = varve_workdir::amend(place, dirstate, self.status, &words, &what)?;
-        tell_amended(session, repository, old, (&made.node, self.status))?;
+        tell_amended(context, repository, old, (&made.node, self.status))?;
         let node = made.node;
         if !self.markers {
-            strip(session, repository, old, made)?;
+            strip(context, repository, old, made)?;
         }
         Ok(node)
     }
@@ -176,11 +184,11 @@ fn short(node: &Node) -> String {
 
 /// The changeset to be amended, unless something speaks against that.
 fn may_be_amended(
-    session: &mut Session,
+    context: &mut Context,
     before: &Before,
     evolution: Evolution,
 ) -> Result<Rev, Abort> {
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let old = match before.parents() {
         [] => {
             return Err(
@@ -202,7 +210,7 @@ fn may_be_amended(
         return Err(Abort::new(message).hint("see 'hg help evolution.instability'"));
     }
     if view.obsolete()?.contains(&old) {
-        refuse_divergence(session, &view, node)?;
+        refuse_divergence(context, &view, node)?;
     }
     Ok(old)
 }
@@ -223,14 +231,14 @@ fn descendants(view: &RepoView, old: Rev) -> usize {
 }
 
 /// What was rewritten before must not be rewritten a second time, differently.
-fn refuse_divergence(session: &Session, view: &RepoView, node: Node) -> Result<(), Abort> {
+fn refuse_divergence(context: &Context, view: &RepoView, node: Node) -> Result<(), Abort> {
     let latest = view.latest_successors(node)?;
     let Some(other) = latest.into_iter().find(|rev| view.is_visible(*rev)) else {
         return Ok(());
     };
     let (node, other) = (short(&node), short(&view.changelog().node(other)));
     let message = format!("cannot amend {node}, as that creates content-divergence with {other}");
-    if !session.verbosity.verbose {
+    if !context.ui.verbosity.verbose {
         return Err(Abort::new(message)
             .hint("add --verbose for details or see 'hg help evolution.instability'"));
     }
@@ -265,7 +273,7 @@ impl Old {
 impl New {
     /// From options, the old changeset and the editor; `None` if nothing would change.
     fn of(
-        session: &mut Session,
+        context: &mut Context,
         matches: &Matches,
         (before, old): (&Before, &Old),
         status: &Status,
@@ -273,12 +281,12 @@ impl New {
         let typed_date = words::typed_date(matches)?;
         let user = match matches.value("user").filter(|user| !user.is_empty()) {
             Some(_) => {
-                let typed = words::user(session, matches)?;
-                session.text(&typed)?
+                let typed = words::user(context, matches)?;
+                context.ui.decode(&typed)?
             }
             None => old.user.clone(),
         };
-        let typed = words::typed_message(session, matches)?;
+        let typed = words::typed_message(context, matches)?;
         let edits = typed.is_none() || matches.flag("edit");
         let shown = if edits {
             shown_status(before.view(), old, status)?
@@ -296,8 +304,8 @@ impl New {
             typed: typed.unwrap_or_else(|| old.description.clone()),
             edits,
         };
-        let description = words::edited(session, text, &notes)?;
-        let description = session.text(&description)?;
+        let description = words::edited(context, text, &notes)?;
+        let description = context.ui.decode(&description)?;
         let mut extras = old.extras.clone();
         if closes(matches) {
             let close = CLOSING
@@ -315,7 +323,7 @@ impl New {
         if super::is_empty(status) && new.effects(old, &before.branch) == 0 {
             return Ok(None);
         }
-        let updates = session
+        let updates = context
             .config
             .boolean("rewrite", "update-timestamp", false)?;
         if typed_date.is_none() && updates {
@@ -378,12 +386,12 @@ fn shown_status(view: &RepoView, old: &Old, status: &Status) -> Result<Status, A
 
 /// What `--verbose` says of the new changeset.
 fn tell_amended(
-    session: &mut Session,
+    context: &mut Context,
     repository: &Repository,
     old: &Old,
     (node, status): (&Node, &Status),
 ) -> Result<(), Abort> {
-    if !session.verbosity.verbose {
+    if !context.ui.verbosity.verbose {
         return Ok(());
     }
     let view = repository.view_for(ViewFilter::Unfiltered)?;
@@ -395,7 +403,7 @@ fn tell_amended(
             short(&old.node),
             short(&parent)
         );
-        session.note(line)?;
+        context.ui.note(line)?;
     }
     let Some(rev) = changelog.rev(node) else {
         return Ok(());
@@ -404,7 +412,7 @@ fn tell_amended(
         changeset.files().map(<[u8]>::to_vec).collect()
     })?;
     if files.is_empty() {
-        return session.note("committing changelog\n");
+        return context.ui.note("committing changelog\n");
     }
     let tree = Tree::of(&view, Some(rev))?;
     let mut there = Vec::new();
@@ -413,33 +421,33 @@ fn tell_amended(
             there.push(&*file);
         }
     }
-    tell_written(session, &there)
+    tell_written(context, &there)
 }
 
 /// Removes the old changeset, after it has gone into a bundle.
 fn strip(
-    session: &mut Session,
+    context: &mut Context,
     repository: &Repository,
     old: &Old,
     made: Amended,
 ) -> Result<(), Abort> {
     let lock: Lock = match made.lock {
         Some(lock) => lock,
-        None => session.lock(LockKind::Store)?,
+        None => context.repo.lock(&mut context.ui, LockKind::Store)?,
     };
     let view: Arc<RepoView> = repository.view_for(ViewFilter::Unfiltered)?;
     let storage = repository.storage().as_ref();
     let backup = varve_exchange::generate::save_backup(&view, storage, &[old.rev], "amend")?;
-    tell_bundle(session, 1, &backup.sizes)?;
-    session.status(format!(
+    tell_bundle(context, 1, &backup.sizes)?;
+    context.ui.status(format!(
         "saved backup bundle to {}\n",
         backup.path.display()
     ))?;
     let again: Vec<Rev> = view.changelog().revs().skip(old.rev.index() + 1).collect();
-    if session.verbosity.verbose {
+    if context.ui.verbosity.verbose {
         let sizes = varve_exchange::generate::measure(&view, &again)?;
-        tell_bundle(session, again.len(), &sizes)?;
-        session.note(format!(
+        tell_bundle(context, again.len(), &sizes)?;
+        context.ui.note(format!(
             "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
              added {} changesets with {} changes to {} files\n",
             again.len(),
@@ -447,11 +455,13 @@ fn strip(
             sizes.files.len()
         ))?;
     }
-    let options = words::write_options(session, repository)?;
-    let stripped = repository.strip(lock, &[old.node], options, &session.stop);
+    let options = words::write_options(context, repository)?;
+    let stripped = repository.strip(lock, &[old.node], options, &context.ui.stop);
     if stripped.is_err() {
         let path = backup.path.display();
-        session.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
+        context
+            .ui
+            .warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
     }
     stripped?;
     Ok(())
@@ -459,10 +469,12 @@ fn strip(
 
 /// What `--verbose` says of a bundle.
 fn tell_bundle(
-    session: &mut Session,
+    context: &mut Context,
     changesets: usize,
     sizes: &SectionSizes,
 ) -> Result<(), Abort> {
-    session.note(format!("{changesets} changesets found\n"))?;
-    session.note_sizes(sizes)
+    context
+        .ui
+        .note(format!("{changesets} changesets found\n"))?;
+    arrivals::note_sizes(&mut context.ui, sizes)
 }

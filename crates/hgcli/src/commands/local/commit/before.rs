@@ -1,7 +1,7 @@
 //! What is known before a commit, and what that says about it afterwards.
 
 use crate::arguments::Matches;
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -22,14 +22,14 @@ pub(super) struct Before {
 
 impl Before {
     pub(super) fn look(
-        session: &mut Session,
+        context: &mut Context,
         repository: &Repository,
         dirstate: &Dirstate,
     ) -> Result<Before, Abort> {
         // Somebody may have committed while the lock was waited for.
-        session.forget_view();
-        session.tell_of_markers()?;
-        let view = session.view()?;
+        context.repo.refresh();
+        context.repo.warn_of_disabled_markers(&mut context.ui)?;
+        let view = context.repo.view()?;
         let nodes = dirstate.parents();
         let nodes = nodes.iter().filter(|node| !node.is_null());
         let mut parents = Vec::new();
@@ -133,7 +133,7 @@ impl Before {
     /// Says what the new changeset did to the heads of its branch.
     pub(super) fn report(
         &self,
-        session: &mut Session,
+        context: &mut Context,
         node: &Node,
         close: bool,
     ) -> Result<(), Abort> {
@@ -143,38 +143,42 @@ impl Before {
         if !parents.iter().any(follows) {
             let heads = self.open_heads()?;
             if !heads.is_empty() && !parents.iter().any(|rev| heads.contains(rev)) {
-                session.status("created new head\n")?;
+                context.ui.status("created new head\n")?;
             }
         }
         if !close {
             for rev in parents.iter().filter(|rev| self.closes(**rev)) {
-                session.status(format!("reopening closed branch head {}\n", rev.0))?;
+                context
+                    .ui
+                    .status(format!("reopening closed branch head {}\n", rev.0))?;
             }
         }
-        tell_committed(session, node)
+        tell_committed(context, node)
     }
 }
 
 /// Names the new changeset to who wants to hear more.
-pub(super) fn tell_committed(session: &mut Session, node: &Node) -> Result<(), Abort> {
-    if !session.verbosity.verbose {
+pub(super) fn tell_committed(context: &mut Context, node: &Node) -> Result<(), Abort> {
+    if !context.ui.verbosity.verbose {
         return Ok(());
     }
-    let view = session.view()?;
+    let view = context.repo.view()?;
     let rev = view.changelog().rev(node);
     let rev = rev.map_or(-1, |rev| i64::from(rev.0));
     let node = node.to_string();
-    let shown = if session.verbosity.debug {
+    let shown = if context.ui.verbosity.debug {
         &node
     } else {
         &node[..12]
     };
-    session.note(format!("committed changeset {rev}:{shown}\n"))
+    context
+        .ui
+        .note(format!("committed changeset {rev}:{shown}\n"))
 }
 
 /// `--addremove`: tracks what is new and stops tracking what is missing.
 pub(super) fn add_and_remove(
-    session: &mut Session,
+    context: &mut Context,
     dirstate: &mut Dirstate,
     status: &mut Status,
     matcher: &Matcher,
@@ -187,9 +191,11 @@ pub(super) fn add_and_remove(
     told.extend(gone.iter().map(|path| (&path[..], "removing")));
     told.sort_unstable();
     for (path, verb) in told {
-        if session.verbosity.verbose || !matcher.is_exact(path) {
-            let shown = session.shown_path(path)?;
-            session.status([verb.as_bytes(), b" ", &shown, b"\n"].concat())?;
+        if context.ui.verbosity.verbose || !matcher.is_exact(path) {
+            let shown = context.repo.display_path(path)?;
+            context
+                .ui
+                .status([verb.as_bytes(), b" ", &shown, b"\n"].concat())?;
         }
     }
     for path in &new {
@@ -211,7 +217,7 @@ pub(super) fn add_and_remove(
 
 /// Refuses what arguments name that is not tracked, or not there.
 pub(super) fn check_named(
-    session: &Session,
+    context: &Context,
     repository: &Repository,
     dirstate: &Dirstate,
     matcher: &Matcher,
@@ -221,7 +227,7 @@ pub(super) fn check_named(
         return Ok(());
     }
     for path in matcher.named() {
-        let shown = String::from_utf8_lossy(&session.shown_path(path)?).into_owned();
+        let shown = String::from_utf8_lossy(&context.repo.display_path(path)?).into_owned();
         let fail = |words: &str| Err(Abort::new(format!("{shown}: {words}")));
         if path.is_empty() || status.removed.iter().any(|gone| gone == path) {
             continue;

@@ -5,8 +5,9 @@ mod before;
 mod editor;
 pub(crate) mod words;
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::Session;
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use before::Before;
 use varve_lang::patterns::Matcher;
@@ -79,48 +80,54 @@ fn closes(matches: &Matches) -> bool {
 }
 
 /// Refuses options that are not there, by name.
-fn refuse(session: &Session, matches: &Matches) -> Result<(), Abort> {
+fn refuse(context: &Context, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") {
         if matches.flag("amend") {
             return Err(Abort::new("cannot specify both --subrepos and --amend"));
         }
-        if session.root()?.join(".hgsub").symlink_metadata().is_ok() {
+        if context
+            .repo
+            .root()?
+            .join(".hgsub")
+            .symlink_metadata()
+            .is_ok()
+        {
             return Err(Abort::new("subrepositories are not supported"));
         }
     }
     match matches.flag("interactive") {
         false => Ok(()),
-        true if !session.is_interactive()? => Err(Abort::new("running non-interactively")),
+        true if !context.ui.is_interactive()? => Err(Abort::new("running non-interactively")),
         true => Err(Abort::new("commit --interactive is not supported")),
     }
 }
 
-fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let phase = words::phase(matches)?;
-    refuse(session, matches)?;
+    refuse(context, matches)?;
     if matches.flag("amend") {
-        return amend::run(session, matches, phase);
+        return amend::run(context, matches, phase);
     }
     let phase = match phase {
         Some(phase) => phase,
-        None => words::new_phase(session)?,
+        None => words::new_phase(context)?,
     };
     words::check(matches)?;
-    let date = words::date(session, matches)?;
-    let typed = words::typed_message(session, matches)?;
-    let repository = session.repository()?;
-    let working_copy = session.lock(LockKind::WorkingCopy)?;
-    let lock = session.lock(LockKind::Store)?;
+    let date = words::date(context, matches)?;
+    let typed = words::typed_message(context, matches)?;
+    let repository = context.repo.repository()?;
+    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
-    let before = Before::look(session, &repository, &dirstate)?;
+    let before = Before::look(context, &repository, &dirstate)?;
     let close = closes(matches);
-    let status = changes(session, matches, (&repository, &before), &mut dirstate)?;
+    let status = changes(context, matches, (&repository, &before), &mut dirstate)?;
     let is_new = before.is_merge() || before.changes_branch() || close;
-    if is_empty(&status) && !is_new && !session.config.boolean("ui", "allowemptycommit", false)? {
+    if is_empty(&status) && !is_new && !context.config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
-        return nothing_changed(session, &status);
+        return nothing_changed(context, &status);
     }
-    let user = words::user(session, matches)?;
+    let user = words::user(context, matches)?;
     let notes = message::Notes {
         user: &user,
         branch: &before.branch,
@@ -129,7 +136,7 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
         status: &status,
     };
     let edited = typed.is_none() || matches.flag("edit");
-    let description = words::description(session, matches, typed, &notes)?;
+    let description = words::description(context, matches, typed, &notes)?;
     let words = Words {
         user: &user,
         date,
@@ -141,32 +148,34 @@ fn run(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
     let parents = dirstate.parents();
     // For the user, should the commit fail.
     let _ = std::fs::write(repository.root().join(".hg/last-message.txt"), &description);
-    let made = make(session, lock, (&before, &mut dirstate), &status, &words);
+    let made = make(context, lock, (&before, &mut dirstate), &status, &words);
     if made.is_err() && edited {
-        session.warn(
+        context.ui.warn(
             "note: commit message saved in .hg/last-message.txt\n\
              note: use 'hg commit --logfile .hg/last-message.txt --edit' to reuse it\n",
         )?;
     }
     let node = made?;
-    session.after_commit(&node, &parents);
+    context.repo.after_commit(&node, &parents);
     drop(working_copy);
-    session.forget_view();
-    before.report(session, &node, close)?;
+    context.repo.refresh();
+    before.report(context, &node, close)?;
     Ok(0)
 }
 
 fn make(
-    session: &mut Session,
+    context: &mut Context,
     lock: Lock,
     (before, dirstate): (&Before, &mut Dirstate),
     status: &Status,
     words: &Words<'_>,
 ) -> Result<Node, Abort> {
-    let repository = &session.repository()?;
-    session.before_commit(&dirstate.parents())?;
-    tell_files(session, status)?;
-    let (user, description) = words::texts(session, words)?;
+    let repository = &context.repo.repository()?;
+    context
+        .repo
+        .before_commit(&mut context.ui, &dirstate.parents())?;
+    tell_files(context, status)?;
+    let (user, description) = words::texts(context, words)?;
     let words = &Words {
         user: &user,
         description: &description,
@@ -176,15 +185,15 @@ fn make(
         repository,
         lock,
         seen: before.view(),
-        options: words::write_options(session, repository)?,
-        stop: &session.stop,
+        options: words::write_options(context, repository)?,
+        stop: &context.ui.stop,
     };
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
 
 /// What will be committed, if it may be.
 fn changes(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     (repository, before): (&Repository, &Before),
     dirstate: &mut Dirstate,
@@ -192,8 +201,11 @@ fn changes(
     if closes(matches) {
         before.check_close(matches)?;
     }
-    let auditor = PathAuditor::new(session.root()?);
-    let matcher = session.matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let auditor = PathAuditor::new(context.repo.root()?);
+    let matcher =
+        context
+            .repo
+            .matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
     if before.is_merge() && !matcher.is_everything() {
         let message = "cannot partially commit a merge (do not specify files or patterns)";
         return Err(Abort::new(message));
@@ -203,8 +215,8 @@ fn changes(
         return Err(Abort::new(message));
     }
     refuse_interrupted(repository)?;
-    let status = look(session, matches, (repository, &matcher), dirstate)?;
-    before::check_named(session, repository, dirstate, &matcher, &status)?;
+    let status = look(context, matches, (repository, &matcher), dirstate)?;
+    before::check_named(context, repository, dirstate, &matcher, &status)?;
     Ok(status)
 }
 
@@ -218,14 +230,14 @@ fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
 
 /// What has changed, after `--addremove` if that is asked for.
 fn look(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     (repository, matcher): (&Repository, &Matcher),
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
     let adds = matches.flag("addremove");
     let ignore = match adds {
-        true => session.ignore()?,
+        true => context.repo.ignore(&mut context.ui)?,
         false => Ignore::default(),
     };
     let looked = working_status(&StatusRequest {
@@ -237,12 +249,12 @@ fn look(
             unknown: adds,
             ..Listing::default()
         },
-        stop: &session.stop,
+        stop: &context.ui.stop,
     })?;
     looked.teach(dirstate);
     let mut status = looked.status;
     if adds {
-        before::add_and_remove(session, dirstate, &mut status, matcher)?;
+        before::add_and_remove(context, dirstate, &mut status, matcher)?;
     }
     Ok(status)
 }
@@ -253,9 +265,9 @@ fn is_empty(status: &Status) -> bool {
         .all(|list| list.is_empty())
 }
 
-fn nothing_changed(session: &mut Session, status: &Status) -> Result<u8, Abort> {
+fn nothing_changed(context: &mut Context, status: &Status) -> Result<u8, Abort> {
     let missing = status.deleted.len();
-    session.status(if missing == 0 {
+    context.ui.status(if missing == 0 {
         "nothing changed\n".to_owned()
     } else {
         format!("nothing changed ({missing} missing files, see 'hg status')\n")
@@ -263,16 +275,18 @@ fn nothing_changed(session: &mut Session, status: &Status) -> Result<u8, Abort> 
     Ok(NOTHING)
 }
 
-fn tell_files(session: &mut Session, status: &Status) -> Result<(), Abort> {
+fn tell_files(context: &mut Context, status: &Status) -> Result<(), Abort> {
     let mut files: Vec<_> = status.modified.iter().chain(&status.added).collect();
     files.sort_unstable();
-    tell_written(session, &files)
+    tell_written(context, &files)
 }
 
-fn tell_written(session: &mut Session, files: &[&Vec<u8>]) -> Result<(), Abort> {
-    session.note("committing files:\n")?;
+fn tell_written(context: &mut Context, files: &[&Vec<u8>]) -> Result<(), Abort> {
+    context.ui.note("committing files:\n")?;
     for file in files {
-        session.note([&file[..], b"\n"].concat())?;
+        context.ui.note([&file[..], b"\n"].concat())?;
     }
-    session.note("committing manifest\ncommitting changelog\n")
+    context
+        .ui
+        .note("committing manifest\ncommitting changelog\n")
 }

@@ -2,7 +2,7 @@
 
 use super::editor;
 use crate::arguments::{Flag, Matches};
-use crate::context::Session;
+use crate::context::Context;
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -22,28 +22,28 @@ pub(crate) const DATE: Flag = Flag::value('d', "date", "DATE", "the date of the 
 pub(crate) const USER: Flag = Flag::value('u', "user", "USER", "who makes the changeset");
 
 /// `-u`, or the configured user.
-pub(crate) fn user(session: &mut Session, matches: &Matches) -> Result<Vec<u8>, Abort> {
+pub(crate) fn user(context: &mut Context, matches: &Matches) -> Result<Vec<u8>, Abort> {
     match matches.value("user").filter(|user| !user.is_empty()) {
         Some(user) if user.contains(&b'\n') => {
             let shown = String::from_utf8_lossy(user).escape_debug().to_string();
             Err(Abort::new(format!("username '{shown}' contains a newline")))
         }
         Some(user) => Ok(user.trim_ascii().to_vec()),
-        None => session.username(),
+        None => context.ui.username(),
     }
 }
 
 /// `-d`, or now.
-pub(crate) fn date(session: &Session, matches: &Matches) -> Result<(i64, i32), Abort> {
+pub(crate) fn date(context: &Context, matches: &Matches) -> Result<(i64, i32), Abort> {
     match typed_date(matches)? {
         Some(date) => Ok(date),
-        None => default_date(session),
+        None => default_date(context),
     }
 }
 
 /// What `devel.default-date` says, or now.
-pub(crate) fn default_date(session: &Session) -> Result<(i64, i32), Abort> {
-    match session.config.get("devel", "default-date") {
+pub(crate) fn default_date(context: &Context) -> Result<(i64, i32), Abort> {
+    match context.config.get("devel", "default-date") {
         Some(text) => parse_date(text),
         None => Ok(now()),
     }
@@ -89,7 +89,7 @@ pub(crate) fn check(matches: &Matches) -> Result<(), Abort> {
 
 /// `-m` or `-l`; `None` if neither says anything.
 pub(crate) fn typed_message(
-    session: &Session,
+    context: &Context,
     matches: &Matches,
 ) -> Result<Option<Vec<u8>>, Abort> {
     let text = matches.value("message").filter(|text| !text.is_empty());
@@ -103,7 +103,7 @@ pub(crate) fn typed_message(
             .read_to_end(&mut bytes)
             .map(|_| bytes)
     } else {
-        std::fs::read(session.cwd.join(OsStr::from_bytes(file)))
+        std::fs::read(context.repo.cwd.join(OsStr::from_bytes(file)))
     };
     let wrong = |error: std::io::Error| {
         let words = crate::ui::system_words(&error);
@@ -115,7 +115,7 @@ pub(crate) fn typed_message(
 
 /// The description, from the user's editor if nothing was typed or `--edit` asks for it.
 pub(crate) fn description(
-    session: &mut Session,
+    context: &mut Context,
     matches: &Matches,
     typed: Option<Vec<u8>>,
     notes: &message::Notes<'_>,
@@ -124,7 +124,7 @@ pub(crate) fn description(
         edits: typed.is_none() || matches.flag("edit"),
         typed: typed.unwrap_or_default(),
     };
-    edited(session, text, notes)
+    edited(context, text, notes)
 }
 
 /// A description, and whether the user changes it.
@@ -137,7 +137,7 @@ pub(crate) struct Text {
 
 /// The description, after the user's editor if that is wanted.
 pub(crate) fn edited(
-    session: &mut Session,
+    context: &mut Context,
     text: Text,
     notes: &message::Notes<'_>,
 ) -> Result<Vec<u8>, Abort> {
@@ -145,7 +145,7 @@ pub(crate) fn edited(
         false => text.typed,
         true => {
             let shown = message::with_notes(&message::tidy(&text.typed), notes);
-            message::without_notes(&editor::edit(session, &shown)?)
+            message::without_notes(&editor::edit(context, &shown)?)
         }
     };
     let tidied = message::tidy(&text);
@@ -166,8 +166,8 @@ pub(crate) fn phase(matches: &Matches) -> Result<Option<Phase>, Abort> {
 }
 
 /// `phases.new-commit`.
-pub(crate) fn new_phase(session: &Session) -> Result<Phase, Abort> {
-    match session.config.get("phases", "new-commit") {
+pub(crate) fn new_phase(context: &Context) -> Result<Phase, Abort> {
+    match context.config.get("phases", "new-commit") {
         None | Some(b"draft" | b"1") => Ok(Phase::Draft),
         Some(b"secret" | b"2") => Ok(Phase::Secret),
         Some(b"public" | b"0") => Ok(Phase::Public),
@@ -182,24 +182,27 @@ pub(crate) fn new_phase(session: &Session) -> Result<Phase, Abort> {
 
 /// User and description as the repository holds them. Mercurial finds out in the transaction what
 /// is no text, and says that it has undone that.
-pub(crate) fn texts(session: &mut Session, words: &Words<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
-    let user = session.text(words.user);
+pub(crate) fn texts(context: &mut Context, words: &Words<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
+    let user = context.ui.decode(words.user);
     let texts = user.and_then(|user| {
-        let description = message::tidy(&session.text(words.description)?);
+        let description = message::tidy(&context.ui.decode(words.description)?);
         Ok((user, description))
     });
     if texts.is_err() {
-        session.warn("transaction abort!\nrollback completed\n")?;
+        context
+            .ui
+            .warn("transaction abort!\nrollback completed\n")?;
     }
     texts
 }
 
 /// How revisions are stored here.
 pub(crate) fn write_options(
-    session: &Session,
+    context: &Context,
     repository: &Repository,
 ) -> Result<WriteOptions, Abort> {
-    Ok(session
+    Ok(context
+        .config
         .storage_settings()?
         .write_options(repository.requirements()))
 }

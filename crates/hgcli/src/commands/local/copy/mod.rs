@@ -2,10 +2,11 @@
 
 mod target;
 
-use crate::arguments::{Category, Command, EXCLUDE, Flag, INCLUDE, Matches};
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
 use crate::commands::local::change::{Change, warn_unportable};
-use crate::context::Session;
+use crate::context::Context;
+use crate::context::{Category, Command};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -30,7 +31,7 @@ pub(crate) const COPY: Command = Command {
            recorded.\n\n\
            Ends with 0; with 1 if a file could not be copied.",
     category: Some(Category::WorkingDirectory),
-    run: |session, matches| run(session, matches, false),
+    run: |context, matches| run(context, matches, false),
 };
 
 /// `rename`; see [`Command`].
@@ -43,7 +44,7 @@ pub(crate) const RENAME: Command = Command {
     help: "As a copy, after which the sources are removed.\n\n\
            Ends with 0; with 1 if a file could not be renamed.",
     category: Some(Category::WorkingDirectory),
-    run: |session, matches| run(session, matches, true),
+    run: |context, matches| run(context, matches, true),
 };
 
 /// One file that is to be copied.
@@ -54,7 +55,7 @@ struct Source {
 }
 
 struct Copying<'a> {
-    session: &'a mut Session,
+    context: &'a mut Context,
     change: Change,
     auditor: PathAuditor,
     files: WorkingFiles,
@@ -66,9 +67,9 @@ struct Copying<'a> {
     done: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-fn run(session: &mut Session, matches: &Matches, rename: bool) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abort> {
     if matches.flag("forget") {
-        return forget(session, matches);
+        return forget(context, matches);
     }
     let mut sources = matches.arguments().to_vec();
     let Some(destination) = sources.pop() else {
@@ -77,10 +78,10 @@ fn run(session: &mut Session, matches: &Matches, rename: bool) -> Result<u8, Abo
     if sources.is_empty() {
         return Err(Abort::new("no destination specified"));
     }
-    let root = session.root()?.to_owned();
+    let root = context.repo.root()?.to_owned();
     let mut copying = Copying {
-        change: Change::begin(session)?,
-        session,
+        change: Change::begin(context)?,
+        context,
         auditor: PathAuditor::new(&root),
         files: WorkingFiles::new(&root),
         rename,
@@ -89,7 +90,7 @@ fn run(session: &mut Session, matches: &Matches, rename: bool) -> Result<u8, Abo
         dry_run: matches.flag("dry-run"),
         done: BTreeMap::new(),
     };
-    let targets = Targets::new(&root, &copying.session.cwd, &destination, &sources)?;
+    let targets = Targets::new(&root, &copying.context.repo.cwd, &destination, &sources)?;
     let mut work = Vec::new();
     for pattern in &sources {
         let found = copying.sources(matches, pattern)?;
@@ -117,19 +118,21 @@ fn run(session: &mut Session, matches: &Matches, rename: bool) -> Result<u8, Abo
 }
 
 /// `--forget`.
-fn forget(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
-    let matcher = session.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(session)?;
-    session.tell_missing(&matcher, &change.dirstate)?;
+fn forget(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
+    let mut change = Change::begin(context)?;
+    context
+        .repo
+        .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
     let entries = change.dirstate.iter().map(|(path, _)| path.to_vec());
     let files: Vec<Vec<u8>> = entries.filter(|path| matcher.matches(path)).collect();
     for file in files {
         if change.dirstate.copy_source(&file).is_some() {
             change.dirstate.copy(&file, None);
         } else if matcher.is_exact(&file) {
-            let shown = session.shown_path(&file)?;
+            let shown = context.repo.display_path(&file)?;
             let words = b": not unmarking as copy - file is not marked as copied\n";
-            session.warn([&shown[..], words].concat())?;
+            context.ui.warn([&shown[..], words].concat())?;
         }
     }
     if !matches.flag("dry-run") {
@@ -140,19 +143,28 @@ fn forget(session: &mut Session, matches: &Matches) -> Result<u8, Abort> {
 
 impl Copying<'_> {
     fn warn(&mut self, path: &[u8], words: &str) -> Result<(), Abort> {
-        let shown = self.session.shown_path(path)?;
-        self.session.warn([&shown[..], words.as_bytes()].concat())
+        let shown = self.context.repo.display_path(path)?;
+        self.context
+            .ui
+            .warn([&shown[..], words.as_bytes()].concat())
     }
 
     fn shown(&self, path: &[u8]) -> Result<String, Abort> {
-        let shown = self.session.shown_path(path)?;
+        let shown = self.context.repo.display_path(path)?;
         Ok(String::from_utf8_lossy(&shown).into_owned())
     }
 
     /// The tracked files that one argument means.
     fn sources(&mut self, matches: &Matches, pattern: &[u8]) -> Result<Vec<Source>, Abort> {
-        let matcher = self.session.working_matcher(matches, &[pattern.to_vec()])?;
-        self.session.tell_missing(&matcher, &self.change.dirstate)?;
+        let matcher = self
+            .context
+            .repo
+            .working_matcher(matches, &[pattern.to_vec()])?;
+        self.context.repo.warn_of_missing_files(
+            &mut self.context.ui,
+            &matcher,
+            &self.change.dirstate,
+        )?;
         for named in matcher.named() {
             let tracked = self.change.dirstate.is_tracked(named);
             let metadata = self.change.path(named).symlink_metadata();
@@ -178,9 +190,9 @@ impl Copying<'_> {
     /// Copies one file to `target`, which is as the user wrote it; says whether that went well.
     fn copy(&mut self, source: &Source, target: &[u8]) -> Result<bool, Abort> {
         let root = self.change.repository.root().to_owned();
-        let to = relative_to_root(&root, &self.session.cwd, target)?;
+        let to = relative_to_root(&root, &self.context.repo.cwd, target)?;
         self.auditor.check(&to)?;
-        warn_unportable(self.session, &to)?;
+        warn_unportable(self.context, &to)?;
         if let Some(earlier) = self.done.get(&to) {
             let (from, earlier) = (self.shown(&source.path)?, self.shown(earlier)?);
             let words = format!(": not overwriting - {from} collides with {earlier}\n");
@@ -229,16 +241,16 @@ impl Copying<'_> {
     }
 
     fn tell(&mut self, source: &Source, to: &[u8]) -> Result<(), Abort> {
-        if !self.session.verbosity.verbose && source.exact {
+        if !self.context.ui.verbosity.verbose && source.exact {
             return Ok(());
         }
         let word = if self.rename { "moving" } else { "copying" };
         let (from, to) = (
-            self.session.shown_path(&source.path)?,
-            self.session.shown_path(to)?,
+            self.context.repo.display_path(&source.path)?,
+            self.context.repo.display_path(to)?,
         );
         let line = [word.as_bytes(), b" ", &from, b" to ", &to, b"\n"].concat();
-        self.session.status(line)
+        self.context.ui.status(line)
     }
 
     /// Whether nothing of value stands at the destination.
@@ -304,14 +316,14 @@ impl Copying<'_> {
         let only_added = item.is_some_and(|item| item.state() == varve_workdir::State::Added);
         if only_added && origin == from {
             let (origin, shown) = (self.shown(&origin)?, self.shown(to)?);
-            if !self.session.verbosity.quiet {
-                self.session.warn(format!(
+            if !self.context.ui.verbosity.quiet {
+                self.context.ui.warn(format!(
                     "{origin} has not been committed yet, so no copy data will be stored for \
                      {shown}.\n"
                 ))?;
             }
             if !self.change.dirstate.is_tracked(to) {
-                self.change.add(self.session, &[to.to_vec()])?;
+                self.change.add(self.context, &[to.to_vec()])?;
             }
             return Ok(());
         }

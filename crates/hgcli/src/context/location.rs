@@ -1,4 +1,4 @@
-//! Where the repository is that a command works on.
+//! Which repository a command works on.
 
 use crate::ui::environment::Environment;
 use std::ffi::OsStr;
@@ -6,112 +6,112 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_config::hgrc::Files;
 
-/// Where the repository is, as far as the arguments and the folder tell.
+/// Where the repository is, as far as the arguments and the directory tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// At this folder, which has a `.hg`.
-    Found(PathBuf),
-    /// A bundle is looked at as a repository.
-    Bundle(BundlePlace),
-    /// `-R` names what is no repository.
-    NotThere(String),
-    /// Neither this folder nor one above it has a `.hg`.
-    Nowhere,
+pub enum RepoLocation {
+    /// At this directory, which has a `.hg`.
+    Directory(PathBuf),
+    /// A bundle, read as a repository.
+    Bundle(BundleLocation),
+    /// `-R` names something else.
+    Missing(String),
+    /// Neither this directory nor one above it has a `.hg`.
+    None,
 }
 
 /// A bundle, and the repository that it is laid over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BundlePlace {
+pub struct BundleLocation {
     /// The file, as it is shown.
     pub file: PathBuf,
-    /// The repository; `None` for an empty one that is nowhere.
+    /// The repository; `None` for an empty one in memory.
     pub over: Option<PathBuf>,
-    /// Where that one would be.
-    nowhere: PathBuf,
+    /// The directory that the empty one pretends to have.
+    empty_root: PathBuf,
 }
 
 /// How a bundle's address begins that may name the repository too.
 const BUNDLE: &[u8] = b"bundle:";
 
-impl Place {
-    /// The folder or bundle `named` by `-R`, or the nearest folder with a `.hg` from `cwd` upwards.
+impl RepoLocation {
+    /// The directory or bundle `named` by `-R`, or the nearest directory with a `.hg` from `cwd` upwards.
     /// A bundle is laid over `main`, or else over that.
-    pub fn find(named: Option<&[u8]>, cwd: &Path, main: Option<&Path>) -> Place {
+    pub fn find(named: Option<&[u8]>, cwd: &Path, main: Option<&Path>) -> RepoLocation {
         let Some(named) = named.filter(|path| !path.is_empty()) else {
             return match above(cwd) {
-                Some(folder) => Place::Found(folder),
-                None => Place::Nowhere,
+                Some(directory) => RepoLocation::Directory(directory),
+                None => RepoLocation::None,
             };
         };
         if let Some(address) = named.strip_prefix(BUNDLE) {
-            return Place::Bundle(BundlePlace::of_address(address, cwd, main));
+            return RepoLocation::Bundle(BundleLocation::of_address(address, cwd, main));
         }
         let path = cwd.join(Environment.expand(without_scheme(named)));
         match path.canonicalize() {
-            Ok(root) if root.join(".hg").is_dir() => Place::Found(root),
+            Ok(root) if root.join(".hg").is_dir() => RepoLocation::Directory(root),
             Ok(file) if file.is_file() => {
                 let typed = Environment.expand(without_scheme(named));
-                Place::Bundle(BundlePlace::new(typed, cwd, main))
+                RepoLocation::Bundle(BundleLocation::new(typed, cwd, main))
             }
-            _ => Place::NotThere(String::from_utf8_lossy(named).into_owned()),
+            _ => RepoLocation::Missing(String::from_utf8_lossy(named).into_owned()),
         }
     }
 
-    /// The folder, if there is a repository.
+    /// The directory, if there is a repository.
     pub fn root(&self) -> Option<&Path> {
         match self {
-            Place::Found(root) => Some(root),
-            Place::Bundle(bundle) => bundle.over.as_deref(),
-            Place::NotThere(_) | Place::Nowhere => None,
+            RepoLocation::Directory(root) => Some(root),
+            RepoLocation::Bundle(bundle) => bundle.over.as_deref(),
+            RepoLocation::Missing(_) | RepoLocation::None => None,
         }
     }
 }
 
-impl BundlePlace {
+impl BundleLocation {
     /// `REPOSITORY+FILE` or `FILE`.
-    fn of_address(address: &[u8], cwd: &Path, main: Option<&Path>) -> BundlePlace {
+    fn of_address(address: &[u8], cwd: &Path, main: Option<&Path>) -> BundleLocation {
         let address = without_slashes(address);
         let path = |bytes| Environment.expand(bytes);
         match address.iter().position(|byte| *byte == b'+') {
             Some(plus) => {
                 let root = cwd.join(path(&address[..plus])).canonicalize().ok();
-                BundlePlace {
+                BundleLocation {
                     file: path(&address[plus + 1..]),
                     over: root.filter(|root| root.join(".hg").is_dir()),
-                    nowhere: nowhere(),
+                    empty_root: empty_root(),
                 }
             }
-            None => BundlePlace::new(path(address), cwd, main),
+            None => BundleLocation::new(path(address), cwd, main),
         }
     }
 
-    fn new(file: PathBuf, cwd: &Path, main: Option<&Path>) -> BundlePlace {
+    fn new(file: PathBuf, cwd: &Path, main: Option<&Path>) -> BundleLocation {
         let over = match main {
             Some(main) => Some(main.to_owned()).filter(|root| root.join(".hg").is_dir()),
             None => above(cwd),
         };
-        BundlePlace {
+        BundleLocation {
             file,
             over,
-            nowhere: nowhere(),
+            empty_root: empty_root(),
         }
     }
 
-    /// The folder of the repository, which need not be there.
+    /// The directory of the repository, which need not be there.
     pub fn root(&self) -> &Path {
-        self.over.as_deref().unwrap_or(&self.nowhere)
+        self.over.as_deref().unwrap_or(&self.empty_root)
     }
 }
 
-/// Where an empty repository would be.
-fn nowhere() -> PathBuf {
+/// A directory that does not exist, for an empty repository.
+fn empty_root() -> PathBuf {
     let name = format!("varve-bundle-{}", std::process::id());
     std::env::temp_dir().join(name)
 }
 
 fn above(cwd: &Path) -> Option<PathBuf> {
-    let mut folders = cwd.ancestors();
-    let found = folders.find(|folder| folder.join(".hg").is_dir());
+    let mut directories = cwd.ancestors();
+    let found = directories.find(|directory| directory.join(".hg").is_dir());
     found.map(Path::to_owned)
 }
 

@@ -1,22 +1,22 @@
 //! Hooks around each command: `pre-NAME`, then `post-NAME` or `fail-NAME`.
 
-use super::{python, refused};
 use crate::arguments::Matches;
-use crate::arguments::command::{Command, Kind};
-use crate::context::Session;
+use crate::arguments::flag::Kind;
+use crate::context::{Command, Context};
+use crate::hooks::{python, refused};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::io::Write;
 use varve_repo::hooks::{HookArgs, Hooks};
 
 /// A command as hooks see it.
-pub struct Called<'a> {
+pub(crate) struct Called<'a> {
     /// Its name or that of the alias.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// All that was typed.
-    pub typed: &'a [Vec<u8>],
+    pub(crate) typed: &'a [Vec<u8>],
     /// What it takes; nothing if it is a line for the shell.
-    pub command: Option<(&'static Command, &'a Matches)>,
+    pub(crate) command: Option<(&'static Command, &'a Matches)>,
 }
 
 impl Called<'_> {
@@ -39,36 +39,36 @@ impl Called<'_> {
 }
 
 /// Runs a command between its hooks.
-pub fn around(
-    session: &mut Session,
+pub(crate) fn run_with_hooks(
+    context: &mut Context,
     called: &Called<'_>,
-    run: impl FnOnce(&mut Session) -> Result<u8, Abort>,
+    run: impl FnOnce(&mut Context) -> Result<u8, Abort>,
 ) -> Result<u8, Abort> {
     let kinds = ["pre", "post", "fail"].map(|when| format!("{when}-{}", called.name));
-    let hooks = session.hooks.clone();
+    let hooks = context.repo.hooks.clone();
     let listens = kinds.iter().any(|kind| hooks.has_hook(kind));
     let mut facts = HookArgs::new();
     if listens {
         facts = called.facts();
-        session.out.flush()?;
+        context.ui.out.flush()?;
         kinds
             .iter()
             .try_for_each(|kind| hooks.check(kind))
             .map_err(refused)?;
         hooks.run(&kinds[0], &facts, false).map_err(refused)?;
     }
-    let done = run(session);
-    session.after_locks()?;
-    let told = session.tell_traffic();
+    let done = run(context);
+    context.repo.run_queued_hooks(&mut context.ui)?;
+    let told = context.ui.print_traffic();
     let done = done.and_then(|code| told.map(|()| code));
     if listens {
-        session.out.flush()?;
+        context.ui.out.flush()?;
         match &done {
             Ok(code) => {
                 facts.insert("result", code.to_string().into_bytes());
-                hooks.tell(&kinds[1], &facts);
+                hooks.notify(&kinds[1], &facts);
             }
-            Err(_) => hooks.tell(&kinds[2], &facts),
+            Err(_) => hooks.notify(&kinds[2], &facts),
         }
     }
     done

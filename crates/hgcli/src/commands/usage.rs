@@ -1,6 +1,8 @@
 //! The lines that tell how a command is called.
 
-use crate::arguments::command::{Command, Flag, Kind};
+use crate::arguments::Flag;
+use crate::arguments::flag::Kind;
+use crate::context::Command;
 use std::fmt::Write;
 
 /// The usage that follows wrong arguments.

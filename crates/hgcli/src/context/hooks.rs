@@ -1,0 +1,95 @@
+//! The hooks of the call's repository.
+
+use crate::context::Repo;
+use crate::hooks::of_changes::{of_parents, of_short_parents};
+use crate::hooks::refused;
+use crate::ui::{Abort, Ui};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use varve_repo::Node;
+use varve_repo::hooks::{HookArgs, Hooks};
+
+impl Repo {
+    /// Refuses to run a command without the hooks that belong to it.
+    pub(crate) fn refuse_hooks(&self, command: &str, kinds: &[&'static str]) -> Result<(), Abort> {
+        match self.hooks.first_of(kinds) {
+            Some(script) => {
+                let name = String::from_utf8_lossy(&script.name);
+                Err(Abort::new(format!(
+                    "{command} does not run the hook {name}"
+                )))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Runs all further hooks in `directory`, whose repository this call has made.
+    pub(crate) fn move_hooks(&mut self, directory: &Path) {
+        self.hooks = Arc::new(self.hooks.in_directory(directory));
+    }
+
+    /// Runs the hooks of a kind before a step, which any of them may refuse.
+    pub(crate) fn run_hooks(
+        &self,
+        ui: &mut Ui,
+        kind: &'static str,
+        facts: &HookArgs,
+    ) -> Result<(), Abort> {
+        ui.out.flush()?;
+        self.hooks.run_now(kind, facts, false).map_err(refused)
+    }
+
+    /// Runs the hooks of a kind after a step.
+    pub(crate) fn notify_hooks(
+        &self,
+        ui: &mut Ui,
+        kind: &'static str,
+        facts: &HookArgs,
+    ) -> Result<(), Abort> {
+        ui.out.flush()?;
+        self.hooks.notify(kind, facts);
+        Ok(())
+    }
+
+    /// Runs the hooks that wait for the release of the locks.
+    pub(crate) fn run_queued_hooks(&self, ui: &mut Ui) -> Result<(), Abort> {
+        ui.out.flush()?;
+        self.hooks.run_queued();
+        Ok(())
+    }
+
+    /// Runs `precommit`, before a changeset of these parents.
+    pub(crate) fn before_commit(&self, ui: &mut Ui, parents: &[Node; 2]) -> Result<(), Abort> {
+        self.run_hooks(ui, "precommit", &of_parents(parents))
+    }
+
+    /// Queues `commit` for a new changeset.
+    pub(crate) fn after_commit(&self, node: &Node, parents: &[Node; 2]) {
+        let mut facts = of_parents(parents);
+        facts.insert("node", node.to_hex().to_vec());
+        self.hooks.run_later("commit", facts);
+    }
+
+    /// Runs `preupdate`, before the working copy gets these parents.
+    pub(crate) fn before_update(&self, ui: &mut Ui, parents: &[Node; 2]) -> Result<(), Abort> {
+        self.run_hooks(ui, "preupdate", &of_short_parents(parents))
+    }
+
+    /// Runs `update` with the new parents of the working copy and the number of unresolved files.
+    pub(crate) fn after_update(
+        &self,
+        ui: &mut Ui,
+        parents: &[Node; 2],
+        unresolved: usize,
+    ) -> Result<(), Abort> {
+        let mut facts = of_short_parents(parents);
+        facts.insert("error", unresolved.to_string().into_bytes());
+        self.notify_hooks(ui, "update", &facts)
+    }
+
+    /// Whether any hook runs before the working copy changes.
+    pub(crate) fn asks_before_update(&self) -> bool {
+        self.hooks.has_hook("preupdate")
+    }
+}

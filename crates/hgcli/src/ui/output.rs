@@ -1,0 +1,173 @@
+//! The terminal side of one command: what it prints, asks and shows while it works.
+
+use crate::ui::signals::Guard;
+use crate::ui::{Abort, encoding, environment, progress};
+use std::io::{self, BufWriter, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use varve_base::{Interrupt, Progress};
+use varve_config::hgrc::Hgrc;
+use varve_exchange::client::peer::{Remote, Traffic};
+use varve_repo::Node;
+
+/// Bytes of output that are collected before the system is called.
+const OUTPUT_BUFFER: usize = 64 << 10;
+/// Digits of a node that are shown.
+const SHORT: usize = 12;
+
+/// How much a command prints.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verbosity {
+    /// `-q`, unless `-v` or `--debug` is given too.
+    pub quiet: bool,
+    /// `-v` or `--debug`.
+    pub verbose: bool,
+    /// `--debug`.
+    pub debug: bool,
+}
+
+/// Output, prompts, progress and interruption of one command.
+pub struct Ui {
+    /// Results; everything else goes to standard error through [`Ui::warn`].
+    pub out: BufWriter<Box<dyn Write>>,
+    /// How much is printed.
+    pub verbosity: Verbosity,
+    /// Receives how far long steps are.
+    pub progress: Box<dyn Progress>,
+    /// Raised when the user wants the command to stop.
+    pub stop: Interrupt,
+    /// Decides how a signal may end the command.
+    pub guard: Guard,
+    /// How typed bytes that are not UTF-8 are handled.
+    pub encoding: encoding::Mode,
+    /// Set while hooks or programs may print too, so that their lines and these keep their order.
+    pub unbuffered: bool,
+    /// When the first file of a stream clone arrived.
+    pub transfer_began: Option<Instant>,
+    /// Counters of the HTTP connections of which nothing has been printed yet.
+    pub traffic: Vec<Traffic>,
+    /// The debugging trace of connections that is not printed yet.
+    peer_trace: Arc<Mutex<Vec<u8>>>,
+    /// Holds `[ui]`.
+    pub(crate) config: Arc<Hgrc>,
+}
+
+impl Default for Ui {
+    /// Writes to the standard output.
+    fn default() -> Ui {
+        Ui {
+            out: BufWriter::with_capacity(OUTPUT_BUFFER, Box::new(io::stdout())),
+            verbosity: Verbosity::default(),
+            progress: Box::new(progress::TerminalProgress::default()),
+            stop: Interrupt::default(),
+            guard: Guard::default(),
+            encoding: encoding::Mode::default(),
+            unbuffered: false,
+            transfer_began: None,
+            traffic: Vec::new(),
+            peer_trace: Arc::default(),
+            config: Arc::default(),
+        }
+    }
+}
+
+impl Ui {
+    /// Keeps what a connection traces with `--debug`; it is printed before the next output.
+    pub fn trace(&self, remote: &mut Remote) {
+        if self.verbosity.debug {
+            let trace = Arc::clone(&self.peer_trace);
+            remote.tell(Box::new(move |words| {
+                let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+                trace.extend_from_slice(words.as_bytes());
+            }));
+        }
+    }
+
+    /// Prints what connections have traced since the last output.
+    pub fn print_peer_trace(&mut self) -> io::Result<()> {
+        let mut trace = self
+            .peer_trace
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.out.write_all(&std::mem::take(&mut *trace))
+    }
+
+    /// Prints with `--verbose` how much went over HTTP since the last time.
+    pub fn print_traffic(&mut self) -> Result<(), Abort> {
+        let all = std::mem::take(&mut self.traffic);
+        if all.is_empty() {
+            return Ok(());
+        }
+        let sum = |count: fn(&Traffic) -> u64| all.iter().map(count).sum::<u64>();
+        let (requests, sent) = (sum(Traffic::requests), sum(Traffic::sent));
+        let received = sum(Traffic::received);
+        self.note(format!(
+            "(sent {requests} HTTP requests and {sent} bytes; received {received} bytes in responses)\n"
+        ))
+    }
+
+    /// Prints a result.
+    pub fn write(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        self.print_peer_trace()?;
+        self.out.write_all(bytes.as_ref())?;
+        if self.unbuffered {
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Prints unless `--quiet`.
+    pub fn status(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        match self.verbosity.quiet {
+            true => Ok(()),
+            false => self.write(bytes),
+        }
+    }
+
+    /// Prints with `--verbose`.
+    pub fn note(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        match self.verbosity.verbose {
+            true => self.write(bytes),
+            false => Ok(()),
+        }
+    }
+
+    /// Prints with `--debug`.
+    pub fn debug(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        match self.verbosity.debug {
+            true => self.write(bytes),
+            false => Ok(()),
+        }
+    }
+
+    /// Prints to standard error, behind all output so far.
+    pub fn warn(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
+        self.print_peer_trace()?;
+        self.out.flush()?;
+        // Nothing is left to do if even standard error is gone.
+        let _ = io::stderr().write_all(bytes.as_ref());
+        Ok(())
+    }
+
+    /// A node as it is shown: twelve digits, or all forty with `--debug`.
+    pub fn hex(&self, node: &Node) -> String {
+        let digits = node.to_hex();
+        let shown = match self.verbosity.debug {
+            true => &digits[..],
+            false => &digits[..SHORT],
+        };
+        String::from_utf8_lossy(shown).into_owned()
+    }
+
+    /// The program that edits messages.
+    pub fn editor(&self) -> Vec<u8> {
+        let configured = || self.config.get("ui", "editor").map(<[u8]>::to_vec);
+        let editor = environment::variable("HGEDITOR").or_else(configured);
+        editor.unwrap_or_else(|| b"vi".to_vec())
+    }
+}
+
+/// Twelve digits of a node.
+pub fn short_hex(node: &Node) -> String {
+    String::from_utf8_lossy(&node.to_hex()[..SHORT]).into_owned()
+}
