@@ -70,8 +70,7 @@ impl RevsetError {
 }
 
 impl From<SyntaxError> for RevsetError {
-    fn from(SyntaxError { message, at }: SyntaxError) -> RevsetError {
-        let hint = None;
+    fn from(SyntaxError { message, at, hint }: SyntaxError) -> RevsetError {
         RevsetError::Parse { message, at, hint }
     }
 }

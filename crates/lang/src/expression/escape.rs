@@ -24,7 +24,7 @@ pub fn unescape(text: &[u8]) -> Result<Vec<u8>, SyntaxError> {
 ///
 /// # Errors
 /// A malformed `\x`, with its position in `text`, or a backslash at the end.
-pub fn unescape_one(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, SyntaxError> {
+fn unescape_one(text: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, SyntaxError> {
     let Some(letter) = text.get(at + 1) else {
         return Err(SyntaxError::new("trailing \\ in string"));
     };

@@ -9,7 +9,7 @@ mod escape;
 mod parser;
 
 pub use cursor::Cursor;
-pub use escape::{unescape, unescape_one};
+pub use escape::unescape;
 pub use parser::{Grammar, Operator, Token, Tree, parse, parse_all};
 
 /// An error in the text of an expression, in Mercurial's words.
@@ -20,6 +20,8 @@ pub struct SyntaxError {
     pub message: String,
     /// Position in the text in bytes; `None` if the error concerns the text as a whole.
     pub at: Option<usize>,
+    /// Advice for the user.
+    pub hint: Option<String>,
 }
 
 impl SyntaxError {
@@ -28,14 +30,24 @@ impl SyntaxError {
         SyntaxError {
             message: message.into(),
             at: None,
+            hint: None,
         }
     }
 
     /// An error at a position.
     pub fn at(at: usize, message: impl Into<String>) -> SyntaxError {
         SyntaxError {
-            message: message.into(),
             at: Some(at),
+            ..SyntaxError::new(message)
+        }
+    }
+
+    /// The same error with advice.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> SyntaxError {
+        SyntaxError {
+            hint: Some(hint.into()),
+            ..self
         }
     }
 }

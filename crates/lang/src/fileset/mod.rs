@@ -31,11 +31,8 @@ impl FilesetError {
 }
 
 impl From<SyntaxError> for FilesetError {
-    fn from(SyntaxError { message, at }: SyntaxError) -> FilesetError {
-        FilesetError {
-            at,
-            ..FilesetError::new(message)
-        }
+    fn from(SyntaxError { message, at, hint }: SyntaxError) -> FilesetError {
+        FilesetError { message, at, hint }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::filters::filter;
 use super::functions;
+use super::grammar::Expr;
 use super::member::{OfMember, members};
-use super::parse::Expr;
 use super::source::Source;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
@@ -48,6 +48,12 @@ pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Ab
         Expr::Map(list, template) => map(list, template, keywords),
         Expr::Call(name, arguments) => functions::call(name, arguments, keywords),
         Expr::Named(..) => Err(parse_error("can't use a key-value pair in this context")),
+        Expr::List(_) => Err(parse_error("can't use a list in this context")),
+        Expr::Group(inner) => evaluate(inner, keywords),
+        Expr::Negate(operand) => {
+            let negative = number(operand, keywords)?.checked_neg();
+            Ok(Value::Int(negative.ok_or_else(too_large)?))
+        }
         Expr::Member(of, name) => member(of, name, keywords),
         Expr::Arithmetic(operator, left, right) => {
             let (left, right) = (number(left, keywords)?, number(right, keywords)?);
@@ -57,10 +63,13 @@ pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Ab
                 b'*' => left.checked_mul(right),
                 _ => floor_division(left, right)?.map(|(quotient, _)| quotient),
             };
-            let result = result.ok_or_else(|| parse_error("number is too large"))?;
-            Ok(Value::Int(result))
+            Ok(Value::Int(result.ok_or_else(too_large)?))
         }
     }
+}
+
+fn too_large() -> Abort {
+    parse_error("number is too large")
 }
 
 /// Quotient, rounded down, and what is left; `None` if it is too large.

@@ -4,8 +4,8 @@ use super::eval::{
     Keywords, date, described, evaluate, floor_division, incompatible, integer, is_true, item_name,
     number, parse_error, text,
 };
+use super::grammar::Expr;
 use super::member::members;
-use super::parse::Expr;
 use super::{fill, of_repository, search};
 use crate::render::formatter::Value;
 use crate::ui::{Abort, columns};

@@ -4,9 +4,9 @@ mod eval;
 mod fill;
 mod filters;
 mod functions;
+mod grammar;
 mod member;
 mod of_repository;
-mod parse;
 mod search;
 mod source;
 
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 /// A template that has been read.
 #[derive(Clone, Debug)]
-pub(crate) struct Template(parse::Expr);
+pub(crate) struct Template(grammar::Expr);
 
 impl Template {
     /// Reads a template.
@@ -28,7 +28,7 @@ impl Template {
     /// # Errors
     /// Where it does not follow the grammar.
     pub(crate) fn parse(text: &[u8]) -> Result<Template, Abort> {
-        parse::parse(text).map(Template)
+        grammar::parse(text).map(Template)
     }
 
     /// Names of the keywords in it.

@@ -2,7 +2,7 @@
 
 use super::eval::{Keywords, evaluate, integer, parse_error, text};
 use super::functions::ordered;
-use super::parse::Expr;
+use super::grammar::Expr;
 use super::source::Source;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
