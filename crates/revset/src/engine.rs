@@ -1,8 +1,8 @@
 //! Evaluation of queries over one view of a repository.
 
-use crate::bits::{self, Bits};
-use crate::set::{Set, Test};
-use crate::tree::{Expr, Infix, Postfix, Prefix, Range};
+use crate::bitset::{self, BitSet};
+use crate::set::{Predicate, Set};
+use crate::tree::{Expr, Infix, Postfix, Prefix, RangeKind};
 use crate::{Member, RevsetError, functions, parse};
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -12,38 +12,38 @@ use varve_repo::fileset::FileSource;
 use varve_repo::{Changeset, Node, RepoView, Rev};
 use varve_revlog::{Reader, Revlog};
 
-/// What a query is about.
+/// The repository and environment of a query.
 #[derive(Clone, Debug)]
-pub struct Context<'a> {
+pub struct QueryContext<'a> {
     /// The repository.
     pub view: &'a RepoView,
-    /// Parents of the working folder: none, one, or two in a merge.
+    /// Parents of the working copy: none, one, or two in a merge.
     pub parents: Vec<Rev>,
-    /// The repository's folder, absolute.
+    /// The repository's directory, absolute.
     pub root: PathBuf,
-    /// The folder that patterns count from, absolute.
+    /// The directory that patterns count from, absolute.
     pub cwd: PathBuf,
     /// The present.
     pub clock: Clock,
-    /// What filesets in patterns are about; without it they are refused.
+    /// The files that filesets in patterns are evaluated over; without it they are refused.
     pub files: Option<Arc<dyn FileSource>>,
 }
 
-/// Answers queries.
+/// Evaluates queries.
 pub struct Engine<'a> {
-    context: Context<'a>,
+    context: QueryContext<'a>,
     reader: RefCell<Reader<'a>>,
 }
 
 impl<'a> Engine<'a> {
-    /// Gets ready; reads nothing.
-    pub fn new(context: Context<'a>) -> Engine<'a> {
+    /// Reads nothing yet.
+    pub fn new(context: QueryContext<'a>) -> Engine<'a> {
         let reader = RefCell::new(context.view.changelog().reader());
         Engine { context, reader }
     }
 
-    /// What queries are about.
-    pub fn context(&self) -> &Context<'a> {
+    /// The context of all queries.
+    pub fn context(&self) -> &QueryContext<'a> {
         &self.context
     }
 
@@ -56,18 +56,18 @@ impl<'a> Engine<'a> {
         self.context.view.changelog()
     }
 
-    /// Answers one query.
+    /// Evaluates a query.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// [`RevsetError`].
     pub fn query(&self, query: &[u8]) -> Result<Set, RevsetError> {
         self.evaluate(&self.tree(query)?)
     }
 
-    /// Answers several queries, one after the other without repeating.
+    /// Evaluates several queries and chains their sets without duplicates.
     ///
     /// # Errors
-    /// What is wrong with one of them.
+    /// [`RevsetError`] of the first invalid query.
     pub fn queries(&self, queries: &[&[u8]]) -> Result<Set, RevsetError> {
         if let [one] = queries {
             return self.query(one);
@@ -76,10 +76,10 @@ impl<'a> Engine<'a> {
         Ok(Set::chain(sets?))
     }
 
-    /// The last member of a query's answer, for commands that want one changeset.
+    /// The last member of a query's set, for commands that work on one changeset.
     ///
     /// # Errors
-    /// [`RevsetError::Empty`], or what is wrong with the query.
+    /// [`RevsetError::Empty`], or an error in the query.
     pub fn single(&self, query: &[u8]) -> Result<Member, RevsetError> {
         self.query(query)?.last(self)?.ok_or(RevsetError::Empty)
     }
@@ -88,7 +88,7 @@ impl<'a> Engine<'a> {
         parse(query, &|name| self.context.view.lookup(name).is_ok())
     }
 
-    /// A member by its number, -1 for the null revision; `None` for what is not there or hidden.
+    /// A member by its number, -1 for the null revision; `None` for one that does not exist or is hidden.
     pub(crate) fn member(&self, number: i64) -> Option<Member> {
         if number == -1 {
             return Some(None);
@@ -103,14 +103,14 @@ impl<'a> Engine<'a> {
     }
 
     /// Visible changesets, ascending.
-    pub(crate) fn shown(&self, mut bits: Bits) -> Set {
+    pub(crate) fn shown(&self, mut bits: BitSet) -> Set {
         if self.view().hides_anything() {
             bits.retain(|rev| self.view().is_visible(rev));
         }
         Set::bits(bits)
     }
 
-    /// Gives a changeset's text, taken apart, to `read`.
+    /// Calls `read` with a parsed changeset.
     pub(crate) fn with_changeset<T>(
         &self,
         rev: Rev,
@@ -121,7 +121,7 @@ impl<'a> Engine<'a> {
         Ok(read(&self.view().parse_changeset(rev, text)?))
     }
 
-    /// The changeset that a name means.
+    /// The changeset with a name.
     pub(crate) fn named(&self, name: &[u8]) -> Result<Member, RevsetError> {
         let parents = &self.context.parents;
         match name {
@@ -134,10 +134,10 @@ impl<'a> Engine<'a> {
         self.changelog().rev(node)
     }
 
-    /// The answer to a query, or to a part of one, that is a tree already.
+    /// Evaluates a parsed query or a part of one.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// [`RevsetError`].
     pub fn evaluate(&self, expr: &Expr) -> Result<Set, RevsetError> {
         match expr {
             Expr::Symbol(name) | Expr::Text(name) => Ok(Set::list(vec![self.named(name)?])),
@@ -149,8 +149,8 @@ impl<'a> Engine<'a> {
             Expr::KeyValue(..) => Err(RevsetError::parse(
                 "can't use a key-value pair in this context",
             )),
-            Expr::Whole(Range::Numbers) => Ok(self.all()),
-            Expr::Whole(Range::Descent) => {
+            Expr::Whole(RangeKind::Numbers) => Ok(self.all()),
+            Expr::Whole(RangeKind::Descent) => {
                 Err(RevsetError::parse("can't use '::' in this context"))
             }
             Expr::Prefix(prefix, operand) => self.prefix(*prefix, operand),
@@ -165,7 +165,7 @@ impl<'a> Engine<'a> {
 
     fn prefix(&self, prefix: Prefix, operand: &Expr) -> Result<Set, RevsetError> {
         match prefix {
-            Prefix::Not => Ok(self.all().filter(Test::NotIn(self.evaluate(operand)?))),
+            Prefix::Not => Ok(self.all().filter(Predicate::NotIn(self.evaluate(operand)?))),
             Prefix::Minus => match operand {
                 Expr::Symbol(number) | Expr::Text(number) => {
                     let name = [b"-", &number[..]].concat();
@@ -173,11 +173,11 @@ impl<'a> Engine<'a> {
                 }
                 _ => Err(RevsetError::parse("can't negate that")),
             },
-            Prefix::Upto(Range::Numbers) => {
+            Prefix::Upto(RangeKind::Numbers) => {
                 let last = self.evaluate(operand)?.last(self)?;
                 Ok(last.map_or_else(Set::empty, |last| Set::span(0, number(last))))
             }
-            Prefix::Upto(Range::Descent) => self.ancestors_of(&self.evaluate(operand)?),
+            Prefix::Upto(RangeKind::Descent) => self.ancestors_of(&self.evaluate(operand)?),
         }
     }
 
@@ -186,8 +186,8 @@ impl<'a> Engine<'a> {
         match postfix {
             Postfix::Parent => self.nth_parents(&set, 1),
             Postfix::Only => self.only(&set, None),
-            Postfix::From(Range::Descent) => self.descendants(&set),
-            Postfix::From(Range::Numbers) => {
+            Postfix::From(RangeKind::Descent) => self.descendants(&set),
+            Postfix::From(RangeKind::Numbers) => {
                 let end = self.changelog().len() as i64 - 1;
                 let first = set.first(self)?;
                 Ok(first.map_or_else(Set::empty, |first| Set::span(number(first), end)))
@@ -197,12 +197,14 @@ impl<'a> Engine<'a> {
 
     fn infix(&self, infix: Infix, left: &Expr, right: &Expr) -> Result<Set, RevsetError> {
         match infix {
-            Infix::And => Ok(self.evaluate(left)?.filter(Test::In(self.evaluate(right)?))),
+            Infix::And => Ok(self
+                .evaluate(left)?
+                .filter(Predicate::In(self.evaluate(right)?))),
             Infix::Minus => Ok(self
                 .evaluate(left)?
-                .filter(Test::NotIn(self.evaluate(right)?))),
+                .filter(Predicate::NotIn(self.evaluate(right)?))),
             Infix::Only => self.only(&self.evaluate(left)?, Some(&self.evaluate(right)?)),
-            Infix::Between(Range::Numbers) => {
+            Infix::Between(RangeKind::Numbers) => {
                 let first = self.evaluate(left)?.first(self)?;
                 let last = self.evaluate(right)?.last(self)?;
                 let ends = first.zip(last);
@@ -210,7 +212,7 @@ impl<'a> Engine<'a> {
                     Set::span(number(first), number(last))
                 }))
             }
-            Infix::Between(Range::Descent) => {
+            Infix::Between(RangeKind::Descent) => {
                 let (from, to) = (self.evaluate(left)?, self.evaluate(right)?);
                 self.between(&from, &to)
             }
@@ -234,31 +236,31 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Everything that a set descends from, itself included; ascending.
+    /// Ancestors of a set, the set included; ascending.
     ///
     /// # Errors
     /// If the repository cannot be read.
     pub fn ancestors_of(&self, set: &Set) -> Result<Set, RevsetError> {
-        let of = Bits::clone(&*set.to_bits(self)?);
-        Ok(Set::bits(bits::ancestors(self.changelog(), of)))
+        let of = BitSet::clone(&*set.to_bits(self)?);
+        Ok(Set::bits(bitset::ancestors(self.changelog(), of)))
     }
 
     /// Those changesets of which `test` is true; ascending.
     pub fn where_text(&self, test: impl Fn(Rev, &Changeset<'_>) -> bool + 'static) -> Set {
         let test = move |rev: Rev, changeset: &Changeset<'_>| Ok(test(rev, changeset));
-        self.all().filter(Test::Text(Box::new(test)))
+        self.all().filter(Predicate::Text(Box::new(test)))
     }
 
     pub(crate) fn descendants(&self, set: &Set) -> Result<Set, RevsetError> {
-        let of = Bits::clone(&*set.to_bits(self)?);
-        Ok(self.shown(bits::descendants(self.changelog(), of)))
+        let of = BitSet::clone(&*set.to_bits(self)?);
+        Ok(self.shown(bitset::descendants(self.changelog(), of)))
     }
 
-    /// What descends from one set and is an ancestor of another.
+    /// Descendants of one set that are ancestors of another.
     fn between(&self, from: &Set, to: &Set) -> Result<Set, RevsetError> {
-        let from = Bits::clone(&*from.to_bits(self)?);
-        let upto = bits::ancestors(self.changelog(), Bits::clone(&*to.to_bits(self)?));
-        let mut found = bits::descendants(self.changelog(), from);
+        let from = BitSet::clone(&*from.to_bits(self)?);
+        let upto = bitset::ancestors(self.changelog(), BitSet::clone(&*to.to_bits(self)?));
+        let mut found = bitset::descendants(self.changelog(), from);
         found.retain(|rev| upto.contains(Some(rev)));
         Ok(self.shown(found))
     }
@@ -268,22 +270,22 @@ impl<'a> Engine<'a> {
         let changelog = self.changelog();
         let included = set.to_bits(self)?;
         let excluded = match without {
-            Some(without) => Bits::clone(&*without.to_bits(self)?),
+            Some(without) => BitSet::clone(&*without.to_bits(self)?),
             None => {
-                let below = bits::descendants(changelog, Bits::clone(&*included));
+                let below = bitset::descendants(changelog, BitSet::clone(&*included));
                 let heads = self.view().heads().into_iter();
                 let other = heads.filter(|head| !below.contains(Some(*head)));
-                Bits::of(other.map(Some))
+                BitSet::of(other.map(Some))
             }
         };
-        let mut found = bits::ancestors(changelog, Bits::clone(&*included));
-        let excluded = bits::ancestors(changelog, excluded);
+        let mut found = bitset::ancestors(changelog, BitSet::clone(&*included));
+        let excluded = bitset::ancestors(changelog, excluded);
         found.retain(|rev| !excluded.contains(Some(rev)));
         Ok(self.shown(found))
     }
 
     fn nth_parents(&self, set: &Set, nth: u8) -> Result<Set, RevsetError> {
-        let mut found = Bits::default();
+        let mut found = BitSet::default();
         for member in set.members(self) {
             let Some(rev) = member? else {
                 if nth < 2 {
@@ -304,7 +306,7 @@ impl<'a> Engine<'a> {
 
     /// So many steps along first parents; children, if negative.
     fn first_line(&self, set: &Set, steps: i64) -> Result<Set, RevsetError> {
-        let mut found = Bits::default();
+        let mut found = BitSet::default();
         for member in set.members(self) {
             let mut at = member?;
             for _ in 0..steps.max(0) {
@@ -313,7 +315,7 @@ impl<'a> Engine<'a> {
             }
             for _ in steps..0 {
                 let Some(rev) = at else { break };
-                let children = bits::children_from(self.changelog(), rev);
+                let children = bitset::children_from(self.changelog(), rev);
                 let shown = children[0]
                     .iter()
                     .filter(|rev| self.view().is_visible(**rev));

@@ -1,21 +1,21 @@
-//! What can be wrong with a query.
+//! Errors of queries.
 
 use varve_lang::date::DateError;
 use varve_lang::expression::SyntaxError;
 use varve_lang::patterns::PatternError;
 use varve_repo::{LookupError, RepoError};
 
-/// A query cannot be answered. The texts are Mercurial's.
+/// A query cannot be evaluated. The texts are Mercurial's.
 #[derive(Debug, thiserror::Error)]
 pub enum RevsetError {
     /// The query does not follow the grammar, or gives a function the wrong arguments.
     #[error("{message}")]
     Parse {
-        /// What is wrong.
+        /// The error.
         message: String,
         /// Where in the query, in bytes from its beginning.
         at: Option<usize>,
-        /// What may have been meant.
+        /// A suggestion.
         hint: Option<String>,
     },
     /// Something that the query names is not there.

@@ -1,6 +1,6 @@
 //! The history of files, along copies and renames.
 
-use crate::bits::Bits;
+use crate::bitset::BitSet;
 use crate::{Engine, Member, RevsetError, Set};
 use std::collections::{HashMap, HashSet};
 use varve_repo::{Ancestors, FileRevision, FileText, Node, RepoView, Rev, Revlog};
@@ -23,8 +23,8 @@ pub(crate) fn history(
     view: &RepoView,
     start: Member,
     files: Vec<(Vec<u8>, Node)>,
-) -> Result<Bits, RevsetError> {
-    let mut found = Bits::default();
+) -> Result<BitSet, RevsetError> {
+    let mut found = BitSet::default();
     let Some(start) = start else {
         return Ok(found);
     };

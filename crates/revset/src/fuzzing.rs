@@ -2,7 +2,7 @@
 
 use crate::parse;
 
-/// Never panics; what is parsed is printed, and parsed to the same tree again.
+/// Never panics; a parsed query is printed and parsed again to the same tree.
 pub fn query(data: &[u8]) {
     if !data.is_ascii() {
         let _ = parse(data, &|_| true);

@@ -1,7 +1,7 @@
 //! The operators of revsets and the nodes that they make.
 
 use crate::RevsetError;
-use crate::tree::{Expr, Infix, Postfix, Prefix, Range};
+use crate::tree::{Expr, Infix, Postfix, Prefix, RangeKind};
 use std::collections::VecDeque;
 use varve_lang::expression::{Cursor, Grammar, Operator, SyntaxError, Token, parse_all};
 
@@ -37,10 +37,10 @@ const SIGNS: &[&str] = &[
 /// Operators that are words.
 const WORDS: &[&str] = &["and", "or", "not"];
 
-fn range(operator: &str) -> Option<Range> {
+fn range(operator: &str) -> Option<RangeKind> {
     match operator {
-        ":" => Some(Range::Numbers),
-        "::" | ".." => Some(Range::Descent),
+        ":" => Some(RangeKind::Numbers),
+        "::" | ".." => Some(RangeKind::Descent),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 //! answer, a [`Set`], is ordered, and computed only as far as its reader goes: `tip` reads one
 //! changeset, and `limit(all(), 10)` ten.
 
-mod bits;
+mod bitset;
 mod engine;
 mod error;
 mod follow;
@@ -15,12 +15,12 @@ mod set;
 mod text;
 mod tree;
 
-pub use engine::{Context, Engine};
+pub use engine::{Engine, QueryContext};
 pub use error::RevsetError;
 pub use grammar::parse;
 pub use set::{Members, Set};
-pub use text::Matcher as TextMatcher;
-pub use tree::{Expr, Infix, Postfix, Prefix, Range};
+pub use text::TextMatcher;
+pub use tree::{Expr, Infix, Postfix, Prefix, RangeKind};
 
 /// A changeset, or the null revision.
 pub type Member = Option<varve_repo::Rev>;

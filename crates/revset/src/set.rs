@@ -1,24 +1,24 @@
-//! Ordered sets that are computed as far as somebody asks.
+//! Ordered sets that are computed lazily.
 
-use crate::bits::Bits;
+use crate::bitset::BitSet;
 use crate::{Engine, Member, RevsetError};
 use std::rc::Rc;
 use varve_repo::{Changeset, Rev};
 
-/// The answer to a query: members in an order, each once.
+/// The result of a query: members in an order, each once.
 #[derive(Clone)]
-pub struct Set(Kind);
+pub struct Set(SetKind);
 
 #[derive(Clone)]
-enum Kind {
+enum SetKind {
     /// All numbers from the first to the second, or the other way; -1 is the null revision.
     Span(i64, i64),
     /// Ascending, or descending.
-    Bits(Rc<Bits>, Order),
+    BitSet(Rc<BitSet>, Order),
     /// In this order.
-    List(Rc<[Member]>, Rc<Bits>),
+    List(Rc<[Member]>, Rc<BitSet>),
     /// Those of a set that pass.
-    Where(Rc<Set>, Rc<Test>),
+    Where(Rc<Set>, Rc<Predicate>),
     /// One after the other, without repeating.
     Chain(Rc<[Set]>),
 }
@@ -32,9 +32,9 @@ enum Order {
 type OfChangeset = dyn Fn(Rev, &Changeset<'_>) -> Result<bool, RevsetError>;
 type OfRev = dyn Fn(&Engine<'_>, Rev) -> Result<bool, RevsetError>;
 
-/// What is asked of one changeset.
-pub(crate) enum Test {
-    /// About what its text says.
+/// A predicate over changesets.
+pub(crate) enum Predicate {
+    /// Decided by the changeset's text.
     Text(Box<OfChangeset>),
     /// About its place in history.
     Rev(Box<OfRev>),
@@ -47,14 +47,14 @@ pub(crate) enum Test {
 /// The members of a set, one after the other.
 pub type Members<'e> = Box<dyn Iterator<Item = Result<Member, RevsetError>> + 'e>;
 
-impl Test {
+impl Predicate {
     fn passes(&self, engine: &Engine<'_>, member: Member) -> Result<bool, RevsetError> {
         match (self, member) {
-            (Test::In(set), _) => set.contains(engine, member),
-            (Test::NotIn(set), _) => Ok(!set.contains(engine, member)?),
+            (Predicate::In(set), _) => set.contains(engine, member),
+            (Predicate::NotIn(set), _) => Ok(!set.contains(engine, member)?),
             (_, None) => Ok(false),
-            (Test::Rev(test), Some(rev)) => test(engine, rev),
-            (Test::Text(test), Some(rev)) => {
+            (Predicate::Rev(test), Some(rev)) => test(engine, rev),
+            (Predicate::Text(test), Some(rev)) => {
                 engine.with_changeset(rev, |changeset| test(rev, changeset))?
             }
         }
@@ -68,43 +68,43 @@ impl Set {
 
     /// Numbers from the first to the second, in that order.
     pub(crate) fn span(first: i64, last: i64) -> Set {
-        Set(Kind::Span(first, last))
+        Set(SetKind::Span(first, last))
     }
 
-    pub(crate) fn bits(bits: Bits) -> Set {
-        Set(Kind::Bits(Rc::new(bits), Order::Ascending))
+    pub(crate) fn bits(bits: BitSet) -> Set {
+        Set(SetKind::BitSet(Rc::new(bits), Order::Ascending))
     }
 
     /// In this order; repeated members count where they come first.
     pub fn list(mut members: Vec<Member>) -> Set {
-        let mut bits = Bits::default();
+        let mut bits = BitSet::default();
         members.retain(|member| {
             let new = !bits.contains(*member);
             bits.insert(*member);
             new
         });
-        Set(Kind::List(members.into(), Rc::new(bits)))
+        Set(SetKind::List(members.into(), Rc::new(bits)))
     }
 
     /// One set after the other, without repeating.
     pub fn chain(sets: Vec<Set>) -> Set {
-        Set(Kind::Chain(sets.into()))
+        Set(SetKind::Chain(sets.into()))
     }
 
-    pub(crate) fn filter(self, test: Test) -> Set {
-        Set(Kind::Where(Rc::new(self), Rc::new(test)))
+    pub(crate) fn filter(self, test: Predicate) -> Set {
+        Set(SetKind::Where(Rc::new(self), Rc::new(test)))
     }
 
     /// Its members that belong to another set too.
     #[must_use]
     pub fn and(self, other: Set) -> Set {
-        self.filter(Test::In(other))
+        self.filter(Predicate::In(other))
     }
 
     /// Its members that do not belong to another set.
     #[must_use]
     pub fn without(self, other: Set) -> Set {
-        self.filter(Test::NotIn(other))
+        self.filter(Predicate::NotIn(other))
     }
 
     /// The opposite order.
@@ -113,18 +113,22 @@ impl Set {
     /// If the repository cannot be read.
     pub fn reversed(&self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
         Ok(match &self.0 {
-            Kind::Span(first, last) => Set(Kind::Span(*last, *first)),
-            Kind::Bits(bits, Order::Ascending) => Set(Kind::Bits(bits.clone(), Order::Descending)),
-            Kind::Bits(bits, Order::Descending) => Set(Kind::Bits(bits.clone(), Order::Ascending)),
-            Kind::List(members, bits) => {
+            SetKind::Span(first, last) => Set(SetKind::Span(*last, *first)),
+            SetKind::BitSet(bits, Order::Ascending) => {
+                Set(SetKind::BitSet(bits.clone(), Order::Descending))
+            }
+            SetKind::BitSet(bits, Order::Descending) => {
+                Set(SetKind::BitSet(bits.clone(), Order::Ascending))
+            }
+            SetKind::List(members, bits) => {
                 let members = members.iter().rev().copied().collect();
-                Set(Kind::List(members, bits.clone()))
+                Set(SetKind::List(members, bits.clone()))
             }
-            Kind::Where(set, test) => {
+            SetKind::Where(set, test) => {
                 let set = set.reversed(engine)?;
-                Set(Kind::Where(Rc::new(set), test.clone()))
+                Set(SetKind::Where(Rc::new(set), test.clone()))
             }
-            Kind::Chain(_) => {
+            SetKind::Chain(_) => {
                 let members: Result<Vec<Member>, _> = self.members(engine).collect();
                 Set::list(members?.into_iter().rev().collect())
             }
@@ -134,7 +138,7 @@ impl Set {
     /// Its members in their order, computed one after the other.
     pub fn members<'e>(&'e self, engine: &'e Engine<'_>) -> Members<'e> {
         match &self.0 {
-            Kind::Span(first, last) => {
+            SetKind::Span(first, last) => {
                 let shown = move |number: i64| engine.member(number).map(Ok);
                 if first <= last {
                     Box::new((*first..=*last).filter_map(shown))
@@ -142,10 +146,10 @@ impl Set {
                     Box::new((*last..=*first).rev().filter_map(shown))
                 }
             }
-            Kind::Bits(bits, Order::Ascending) => Box::new(bits.members().map(Ok)),
-            Kind::Bits(bits, Order::Descending) => Box::new(bits.members().rev().map(Ok)),
-            Kind::List(members, _) => Box::new(members.iter().copied().map(Ok)),
-            Kind::Where(set, test) => {
+            SetKind::BitSet(bits, Order::Ascending) => Box::new(bits.members().map(Ok)),
+            SetKind::BitSet(bits, Order::Descending) => Box::new(bits.members().rev().map(Ok)),
+            SetKind::List(members, _) => Box::new(members.iter().copied().map(Ok)),
+            SetKind::Where(set, test) => {
                 let passing = move |member: Result<Member, RevsetError>| {
                     let passes = member.and_then(|member| {
                         let passes = test.passes(engine, member)?;
@@ -155,8 +159,8 @@ impl Set {
                 };
                 Box::new(set.members(engine).filter_map(passing))
             }
-            Kind::Chain(sets) => {
-                let mut seen = Bits::default();
+            SetKind::Chain(sets) => {
+                let mut seen = BitSet::default();
                 let all = sets.iter().flat_map(move |set| set.members(engine));
                 Box::new(all.filter(move |member| match member {
                     Err(_) => true,
@@ -176,16 +180,16 @@ impl Set {
     /// If the repository cannot be read.
     pub fn contains(&self, engine: &Engine<'_>, member: Member) -> Result<bool, RevsetError> {
         match &self.0 {
-            Kind::Span(first, last) => {
+            SetKind::Span(first, last) => {
                 let number = member.map_or(-1, |rev| i64::from(rev.0));
                 let within = (*first.min(last)..=*first.max(last)).contains(&number);
                 Ok(within && engine.member(number).is_some())
             }
-            Kind::Bits(bits, _) | Kind::List(_, bits) => Ok(bits.contains(member)),
-            Kind::Where(set, test) => {
+            SetKind::BitSet(bits, _) | SetKind::List(_, bits) => Ok(bits.contains(member)),
+            SetKind::Where(set, test) => {
                 Ok(set.contains(engine, member)? && test.passes(engine, member)?)
             }
-            Kind::Chain(sets) => {
+            SetKind::Chain(sets) => {
                 for set in sets.iter() {
                     if set.contains(engine, member)? {
                         return Ok(true);
@@ -196,11 +200,11 @@ impl Set {
         }
     }
 
-    pub(crate) fn to_bits(&self, engine: &Engine<'_>) -> Result<Rc<Bits>, RevsetError> {
-        if let Kind::Bits(bits, _) | Kind::List(_, bits) = &self.0 {
+    pub(crate) fn to_bits(&self, engine: &Engine<'_>) -> Result<Rc<BitSet>, RevsetError> {
+        if let SetKind::BitSet(bits, _) | SetKind::List(_, bits) = &self.0 {
             return Ok(bits.clone());
         }
-        let mut bits = Bits::default();
+        let mut bits = BitSet::default();
         for member in self.members(engine) {
             bits.insert(member?);
         }
@@ -230,13 +234,15 @@ impl Set {
     /// If the repository cannot be read.
     pub fn ascending(self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
         Ok(match self.0 {
-            Kind::Span(first, last) => Set::span(first.min(last), first.max(last)),
-            Kind::Bits(bits, _) | Kind::List(_, bits) => Set(Kind::Bits(bits, Order::Ascending)),
-            Kind::Where(set, test) => {
-                let set = Rc::unwrap_or_clone(set).ascending(engine)?;
-                Set(Kind::Where(Rc::new(set), test))
+            SetKind::Span(first, last) => Set::span(first.min(last), first.max(last)),
+            SetKind::BitSet(bits, _) | SetKind::List(_, bits) => {
+                Set(SetKind::BitSet(bits, Order::Ascending))
             }
-            Kind::Chain(_) => Set(Kind::Bits(self.to_bits(engine)?, Order::Ascending)),
+            SetKind::Where(set, test) => {
+                let set = Rc::unwrap_or_clone(set).ascending(engine)?;
+                Set(SetKind::Where(Rc::new(set), test))
+            }
+            SetKind::Chain(_) => Set(SetKind::BitSet(self.to_bits(engine)?, Order::Ascending)),
         })
     }
 }

@@ -5,62 +5,62 @@ use regex::bytes::{Regex, RegexBuilder};
 
 /// A pattern.
 #[derive(Clone, Debug)]
-pub struct Matcher {
-    kind: Kind,
+pub struct TextMatcher {
+    kind: TextPattern,
     case_sensitive: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum TextPattern {
     Literal(Vec<u8>),
     Regex(Regex),
 }
 
-impl Matcher {
-    /// Reads a pattern; without a prefix it stands for itself.
+impl TextMatcher {
+    /// Parses a pattern; one without a prefix is literal.
     ///
     /// # Errors
-    /// If it is no regular expression where one is announced.
-    pub fn new(pattern: &[u8], case_sensitive: bool) -> Result<Matcher, RevsetError> {
+    /// An invalid regular expression behind `re:`.
+    pub fn new(pattern: &[u8], case_sensitive: bool) -> Result<TextMatcher, RevsetError> {
         let kind = if let Some(regex) = pattern.strip_prefix(b"re:") {
-            Kind::Regex(regex_of(regex, case_sensitive)?)
+            TextPattern::Regex(regex_of(regex, case_sensitive)?)
         } else {
             let literal = pattern.strip_prefix(b"literal:").unwrap_or(pattern);
-            Kind::Literal(if case_sensitive {
+            TextPattern::Literal(if case_sensitive {
                 literal.to_vec()
             } else {
                 lower(literal)
             })
         };
-        Ok(Matcher {
+        Ok(TextMatcher {
             kind,
             case_sensitive,
         })
     }
 
-    /// The text that stands for itself.
+    /// The literal text, if the pattern is one.
     pub fn literal(&self) -> Option<&[u8]> {
         match &self.kind {
-            Kind::Literal(text) => Some(text),
-            Kind::Regex(_) => None,
+            TextPattern::Literal(text) => Some(text),
+            TextPattern::Regex(_) => None,
         }
     }
 
-    /// Whether the text is what the pattern says, or has a match of the regular expression.
+    /// Whether the text equals the literal, or the regular expression matches in it.
     pub fn is_match(&self, text: &[u8]) -> bool {
         match &self.kind {
-            Kind::Literal(literal) if self.case_sensitive => literal == text,
-            Kind::Literal(literal) => *literal == lower(text),
-            Kind::Regex(regex) => regex.is_match(text),
+            TextPattern::Literal(literal) if self.case_sensitive => literal == text,
+            TextPattern::Literal(literal) => *literal == lower(text),
+            TextPattern::Regex(regex) => regex.is_match(text),
         }
     }
 
     /// Whether the pattern occurs in the text.
     pub fn is_in(&self, text: &[u8]) -> bool {
         match &self.kind {
-            Kind::Literal(literal) if self.case_sensitive => contains(text, literal),
-            Kind::Literal(literal) => contains(&lower(text), literal),
-            Kind::Regex(regex) => regex.is_match(text),
+            TextPattern::Literal(literal) if self.case_sensitive => contains(text, literal),
+            TextPattern::Literal(literal) => contains(&lower(text), literal),
+            TextPattern::Regex(regex) => regex.is_match(text),
         }
     }
 }
@@ -79,7 +79,7 @@ pub(crate) fn regex_of(pattern: &[u8], case_sensitive: bool) -> Result<Regex, Re
     built.map_err(|error| invalid(first_line(&error.to_string())))
 }
 
-/// The last line says what is wrong; those before it draw where.
+/// The last line is the message; those before it mark the position.
 fn first_line(error: &str) -> String {
     let line = error.lines().last().unwrap_or_default();
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
@@ -107,13 +107,13 @@ mod tests {
     #[test]
     fn patterns_match_as_announced() {
         let is_in = |pattern: &str, text: &str| {
-            let matcher = Matcher::new(pattern.as_bytes(), false).unwrap();
+            let matcher = TextMatcher::new(pattern.as_bytes(), false).unwrap();
             matcher.is_in(text.as_bytes())
         };
         assert!(is_in("ADA", "Ada Lovelace"));
         assert!(is_in("re:^ada", "Ada Lovelace"));
         assert!(!is_in("literal:re:ada", "Ada"));
         assert!(is_in("É", "caf\u{e9}"));
-        assert!(Matcher::new(b"re:(", false).is_err());
+        assert!(TextMatcher::new(b"re:(", false).is_err());
     }
 }

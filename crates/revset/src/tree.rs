@@ -1,4 +1,4 @@
-//! A query as a tree.
+//! The syntax tree of a query.
 
 use std::fmt;
 
@@ -16,20 +16,20 @@ pub enum Expr {
     /// `name=value`, an argument.
     KeyValue(Box<Expr>, Box<Expr>),
     /// `:` or `::` alone.
-    Whole(Range),
-    /// What stands before its operand.
+    Whole(RangeKind),
+    /// A prefix operator.
     Prefix(Prefix, Box<Expr>),
-    /// What stands behind its operand.
+    /// A postfix operator.
     Postfix(Postfix, Box<Expr>),
-    /// What stands between its operands.
+    /// An infix operator.
     Infix(Infix, Box<Expr>, Box<Expr>),
     /// Alternatives; at least two, and the first is none of this kind.
     Or(Vec<Expr>),
 }
 
-/// By number, or by descent.
+/// The two kinds of ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Range {
+pub enum RangeKind {
     /// `:`.
     Numbers,
     /// `::` or `..`.
@@ -40,7 +40,7 @@ pub enum Range {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// `:x` or `::x`.
-    Upto(Range),
+    Upto(RangeKind),
     /// `not x` or `!x`.
     Not,
     /// `-x`.
@@ -51,7 +51,7 @@ pub enum Prefix {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Postfix {
     /// `x:` or `x::`.
-    From(Range),
+    From(RangeKind),
     /// `x^`.
     Parent,
     /// `x%`.
@@ -62,7 +62,7 @@ pub enum Postfix {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Infix {
     /// `x:y` or `x::y`.
-    Between(Range),
+    Between(RangeKind),
     /// `x^n`.
     Parent,
     /// `x~n`.
@@ -90,16 +90,16 @@ impl Expr {
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for RangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Range::Numbers => ":",
-            Range::Descent => "::",
+            RangeKind::Numbers => ":",
+            RangeKind::Descent => "::",
         })
     }
 }
 
-/// Prints with all parentheses; what is printed is parsed to the same tree.
+/// Prints with all parentheses; the text is parsed to the same tree.
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,8 +121,8 @@ impl fmt::Display for Expr {
             Expr::Postfix(Postfix::Only, operand) => write!(f, "({operand}%)"),
             Expr::Infix(operator, left, right) => {
                 let operator = match operator {
-                    Infix::Between(Range::Numbers) => ":",
-                    Infix::Between(Range::Descent) => "::",
+                    Infix::Between(RangeKind::Numbers) => ":",
+                    Infix::Between(RangeKind::Descent) => "::",
                     Infix::Parent => "^",
                     Infix::Ancestor => "~",
                     Infix::And => " and ",

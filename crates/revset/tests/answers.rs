@@ -5,7 +5,7 @@ use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_lang::date::{Clock, Zone};
 use varve_repo::{RepoView, Repository, ViewFilter};
-use varve_revset::{Context, Engine, RevsetError};
+use varve_revset::{Engine, QueryContext, RevsetError};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos;
 
@@ -60,7 +60,7 @@ fn open(path: &Path) -> Arc<RepoView> {
 
 fn engine(view: &RepoView) -> Engine<'_> {
     let parents = view.working_parents().unwrap();
-    Engine::new(Context {
+    Engine::new(QueryContext {
         view,
         parents: parents
             .iter()
@@ -238,8 +238,8 @@ const QUERIES: &[&str] = &[
 
 #[test]
 fn queries_are_answered_as_hg_answers_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, hg) = (folder.path(), hg());
+    let directory = tempfile::tempdir().unwrap();
+    let (path, hg) = (directory.path(), hg());
     make(&hg, path);
     let view = open(path);
     let engine = engine(&view);
@@ -260,8 +260,8 @@ fn queries_are_answered_as_hg_answers_them() {
 
 #[test]
 fn wrong_queries_are_refused_in_hgs_words() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, hg) = (folder.path(), hg());
+    let directory = tempfile::tempdir().unwrap();
+    let (path, hg) = (directory.path(), hg());
     make(&hg, path);
     let view = open(path);
     let engine = engine(&view);

@@ -1,4 +1,4 @@
-//! What a path of the working copy leads through.
+//! Checks that paths stay inside of the working copy.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use varve_lang::patterns::{PathCheck, PatternError, check_components};
 
 /// Refuses paths that lead through a symbolic link or into another repository, so that nothing
-/// outside of the working copy is ever read or written. Remembers the folders it has seen.
+/// outside of the working copy is ever read or written. Caches the state of directories.
 #[derive(Debug)]
 pub struct PathAuditor {
     root: PathBuf,
-    seen: Mutex<HashMap<Vec<u8>, Folder>>,
+    seen: Mutex<HashMap<Vec<u8>, DirectoryState>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Folder {
+enum DirectoryState {
     Sound,
     Link,
     Repository,
@@ -31,18 +31,20 @@ impl PathAuditor {
         }
     }
 
-    fn folder(&self, folder: &[u8]) -> Folder {
+    fn directory(&self, directory: &[u8]) -> DirectoryState {
         let mut seen = self.seen.lock();
-        if let Some(known) = seen.get(folder) {
+        if let Some(known) = seen.get(directory) {
             return *known;
         }
-        let path = self.root.join(OsStr::from_bytes(folder));
+        let path = self.root.join(OsStr::from_bytes(directory));
         let found = match path.symlink_metadata() {
-            Ok(metadata) if metadata.is_symlink() => Folder::Link,
-            Ok(metadata) if metadata.is_dir() && path.join(".hg").is_dir() => Folder::Repository,
-            _ => Folder::Sound,
+            Ok(metadata) if metadata.is_symlink() => DirectoryState::Link,
+            Ok(metadata) if metadata.is_dir() && path.join(".hg").is_dir() => {
+                DirectoryState::Repository
+            }
+            _ => DirectoryState::Sound,
         };
-        seen.insert(folder.to_vec(), found);
+        seen.insert(directory.to_vec(), found);
         found
     }
 }
@@ -54,13 +56,13 @@ impl PathCheck for PathAuditor {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         for (at, _) in slashes {
             let above = &path[..at];
-            match self.folder(above) {
-                Folder::Sound => {}
-                Folder::Link => {
+            match self.directory(above) {
+                DirectoryState::Sound => {}
+                DirectoryState::Link => {
                     let (path, link) = (shown(path), shown(above));
                     return Err(PatternError::ThroughLink { path, link });
                 }
-                Folder::Repository => {
+                DirectoryState::Repository => {
                     let (path, nested) = (shown(path), shown(above));
                     return Err(PatternError::NestedRepository { path, nested });
                 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a working copy.
+//! Errors of the working copy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub enum WorkdirError {
         path: PathBuf,
         /// Where in it.
         offset: usize,
-        /// What is wrong.
+        /// The error.
         reason: &'static str,
     },
     /// The dirstate would not fit into its format.
@@ -44,7 +44,7 @@ pub enum WorkdirError {
     Ignore {
         /// The file.
         name: String,
-        /// What is wrong.
+        /// The error.
         error: PatternError,
     },
     /// Ignore files include each other without end.
@@ -56,17 +56,17 @@ pub enum WorkdirError {
     /// A path or pattern makes no sense.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A file stands where a folder must be.
+    /// A file occupies the path of a directory.
     #[error("Not a directory: '{path}'", path = path.display())]
     NotAFolder {
-        /// What was to be written.
+        /// The path to be written.
         path: PathBuf,
     },
-    /// A folder with files that are not tracked stands where a file must be.
-    #[error("Directory not empty: '{folder}'")]
+    /// A directory with untracked files occupies the path of a file.
+    #[error("Directory not empty: '{directory}'")]
     FolderInTheWay {
-        /// The folder.
-        folder: String,
+        /// The directory.
+        directory: String,
     },
     /// Files that are not tracked would be overwritten by others.
     #[error("untracked files in working directory differ from files in requested revision")]
@@ -80,7 +80,7 @@ pub enum WorkdirError {
     /// A merge must be committed or given up first.
     #[error("outstanding uncommitted merge")]
     UncommittedMerge,
-    /// Local changes would have to be merged with those of the target, and must not be.
+    /// LocalChanges changes would have to be merged with those of the target, and must not be.
     #[error("conflicting changes")]
     Conflicting,
     /// Conflicts would have to be settled by a tool, or as a setting says, that is not there.
@@ -95,9 +95,9 @@ pub enum WorkdirError {
     /// The system refused something about a file of the working copy.
     #[error("cannot {op} {path}: {source}", path = path.display())]
     Io {
-        /// What was being done.
+        /// The operation, such as `read`.
         op: &'static str,
-        /// To which file or folder.
+        /// To which file or directory.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -105,7 +105,7 @@ pub enum WorkdirError {
 }
 
 impl WorkdirError {
-    /// For `map_err`: what was being done to which file.
+    /// For `map_err`, with the operation and the file.
     pub fn io(op: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WorkdirError {
         let path = path.to_owned();
         move |source| WorkdirError::Io { op, path, source }

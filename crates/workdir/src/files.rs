@@ -1,7 +1,7 @@
 //! Files of the working copy: reading, writing and removing them, never through a symbolic link
 //! and never outside of the repository.
 
-use crate::{PathAuditor, Seen, WorkdirError};
+use crate::{PathAuditor, Stat, WorkdirError};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -11,11 +11,10 @@ use std::path::{Path, PathBuf};
 use varve_lang::patterns::PathCheck;
 use varve_repo::FileKind;
 
-/// What the user may do with a file that may be executed, and with another; the system takes away
-/// what the umask forbids.
+/// Modes of new files, executable and not; the system applies the umask.
 const MODE_EXECUTABLE: u32 = 0o777;
 const MODE_PLAIN: u32 = 0o666;
-/// Any of these makes a file executable; for the owner counts.
+/// Permissions to execute; only the owner's makes a tracked file executable.
 const EXECUTE_BITS: u32 = 0o111;
 const READ_BITS: u32 = 0o444;
 /// From a bit for reading to the one for executing.
@@ -45,15 +44,15 @@ impl WorkingFiles {
     /// Refuses a path that leads through a symbolic link, into another repository or into `.hg`.
     ///
     /// # Errors
-    /// What is wrong with it, in Mercurial's words.
+    /// [`WorkdirError::Path`], in Mercurial's words.
     pub fn audit(&self, file: &[u8]) -> Result<(), WorkdirError> {
         Ok(self.auditor.check(file)?)
     }
 
-    /// What stands at a path, without following a link; `None` for nothing.
+    /// Metadata of a path, without following a link; `None` if it does not exist.
     ///
     /// # Errors
-    /// What the system answers.
+    /// A failure of the file system.
     pub fn look(&self, file: &[u8]) -> Result<Option<Metadata>, WorkdirError> {
         let path = self.path(file);
         match fs::symlink_metadata(&path) {
@@ -63,20 +62,20 @@ impl WorkingFiles {
         }
     }
 
-    /// What a tracked file looks like: `None` if there is no file or link of this name.
+    /// The stat of a file or link; `None` if there is neither.
     ///
     /// # Errors
-    /// What the system answers.
-    pub fn seen(&self, file: &[u8]) -> Result<Option<Seen>, WorkdirError> {
+    /// A failure of the file system.
+    pub fn stat(&self, file: &[u8]) -> Result<Option<Stat>, WorkdirError> {
         let found = self.look(file)?;
         let is_tracked = |found: &Metadata| found.is_file() || found.is_symlink();
-        Ok(found.filter(is_tracked).map(|found| Seen::from(&found)))
+        Ok(found.filter(is_tracked).map(|found| Stat::from(&found)))
     }
 
     /// A file's content, or the target of a link.
     ///
     /// # Errors
-    /// What the system answers.
+    /// A failure of the file system.
     pub fn read(&self, file: &[u8]) -> Result<(Vec<u8>, FileKind), WorkdirError> {
         let path = self.path(file);
         let wrong = |error| WorkdirError::io("read", &path)(error);
@@ -88,26 +87,26 @@ impl WorkingFiles {
         Ok((fs::read(&path).map_err(wrong)?, kind_of(&found)))
     }
 
-    /// Makes the folders above a file.
+    /// Makes the directories above a file.
     ///
     /// # Errors
-    /// What the system answers.
-    pub fn make_folders(&self, file: &[u8]) -> Result<(), WorkdirError> {
+    /// A failure of the file system.
+    pub fn make_directories(&self, file: &[u8]) -> Result<(), WorkdirError> {
         let path = self.path(file);
         match path.parent() {
-            Some(folder) => {
-                fs::create_dir_all(folder).map_err(WorkdirError::io("make folder", folder))
+            Some(directory) => {
+                fs::create_dir_all(directory).map_err(WorkdirError::io("make directory", directory))
             }
             None => Ok(()),
         }
     }
 
-    /// Writes a file whole, or makes a link; tells what it looks like then. The path was audited
-    /// and its folder is there.
+    /// Writes a whole file, or makes a link, and returns its stat. The path was audited
+    /// and its directory is there.
     ///
     /// # Errors
-    /// What the system answers.
-    pub fn write(&self, file: &[u8], content: &[u8], kind: FileKind) -> Result<Seen, WorkdirError> {
+    /// A failure of the file system.
+    pub fn write(&self, file: &[u8], content: &[u8], kind: FileKind) -> Result<Stat, WorkdirError> {
         let path = self.path(file);
         let wrong = |error| WorkdirError::io("write", &path)(error);
         let found = self.look(file)?;
@@ -121,7 +120,7 @@ impl WorkingFiles {
         if kind == FileKind::Symlink {
             symlink(OsStr::from_bytes(content), &path).map_err(wrong)?;
             let found = fs::symlink_metadata(&path).map_err(wrong)?;
-            return Ok(Seen::from(&found));
+            return Ok(Stat::from(&found));
         }
         let mut options = OpenOptions::new();
         options.write(true);
@@ -141,13 +140,13 @@ impl WorkingFiles {
         if let Some(before) = keep {
             set_executable(&opened, before, kind).map_err(wrong)?;
         }
-        Ok(Seen::from(&opened.metadata().map_err(wrong)?))
+        Ok(Stat::from(&opened.metadata().map_err(wrong)?))
     }
 
     /// Lets a file be executed, or not.
     ///
     /// # Errors
-    /// What the system answers.
+    /// A failure of the file system.
     pub fn set_kind(&self, file: &[u8], kind: FileKind) -> Result<(), WorkdirError> {
         let path = self.path(file);
         let wrong = |error| WorkdirError::io("change the mode of", &path)(error);
@@ -156,11 +155,11 @@ impl WorkingFiles {
         set_executable(&opened, &before, kind).map_err(wrong)
     }
 
-    /// Removes a file if it is there, then the folders above it that became empty. Says whether
+    /// Removes a file if it is there, then the directories above it that became empty. Says whether
     /// it was there.
     ///
     /// # Errors
-    /// What the system answers.
+    /// A failure of the file system.
     pub fn remove(&self, file: &[u8]) -> Result<bool, WorkdirError> {
         let path = self.path(file);
         let was_there = match fs::remove_file(&path) {
@@ -168,9 +167,9 @@ impl WorkingFiles {
             Err(error) if is_missing(&error) => false,
             Err(error) => return Err(WorkdirError::io("remove", &path)(error)),
         };
-        for folder in folders_above(file).iter().rev() {
+        for directory in directories_above(file).iter().rev() {
             // The first one that is not empty ends it.
-            if fs::remove_dir(self.path(folder)).is_err() {
+            if fs::remove_dir(self.path(directory)).is_err() {
                 break;
             }
         }
@@ -180,9 +179,9 @@ impl WorkingFiles {
     /// Moves a file out of the way, to `backup`.
     ///
     /// # Errors
-    /// What the system answers.
+    /// A failure of the file system.
     pub fn keep_original(&self, file: &[u8], backup: &[u8]) -> Result<(), WorkdirError> {
-        self.make_folders(backup)?;
+        self.make_directories(backup)?;
         let path = self.path(file);
         fs::rename(&path, self.path(backup)).map_err(WorkdirError::io("rename", &path))
     }
@@ -196,7 +195,7 @@ pub enum Backups {
     /// Beside the file, with `.orig` behind its name.
     #[default]
     Beside,
-    /// Below a folder, which is itself below the root unless it is absolute.
+    /// Below a directory, which is itself below the root unless it is absolute.
     Below(PathBuf),
 }
 
@@ -206,12 +205,14 @@ impl Backups {
         match self {
             Backups::None => None,
             Backups::Beside => Some([file, b".orig"].concat()),
-            Backups::Below(folder) => Some([folder.as_os_str().as_bytes(), b"/", file].concat()),
+            Backups::Below(directory) => {
+                Some([directory.as_os_str().as_bytes(), b"/", file].concat())
+            }
         }
     }
 }
 
-/// What kind of tracked file this is.
+/// The kind of a tracked file.
 pub(crate) fn kind_of(found: &Metadata) -> FileKind {
     kind_of_mode(found.mode())
 }
@@ -230,7 +231,7 @@ pub(crate) fn kind_of_mode(mode: u32) -> FileKind {
     }
 }
 
-/// Who may read may also execute, or nobody may.
+/// Grants permission to execute wherever there is permission to read, or revokes all.
 fn set_executable(file: &File, before: &Metadata, kind: FileKind) -> io::Result<()> {
     if kind_of(before) == kind {
         return Ok(());
@@ -244,13 +245,13 @@ fn set_executable(file: &File, before: &Metadata, kind: FileKind) -> io::Result<
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// The folders that lead to a file, outermost first.
-pub(crate) fn folders_above(file: &[u8]) -> Vec<&[u8]> {
+/// The directories that lead to a file, outermost first.
+pub(crate) fn directories_above(file: &[u8]) -> Vec<&[u8]> {
     let slashes = file.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     slashes.map(|(at, _)| &file[..at]).collect()
 }
 
-/// Nothing of this name, or a file where a folder would have to be.
+/// Nothing of this name, or a file where a directory would have to be.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,7 +1,7 @@
-//! What filesets ask of the working folder and of changesets.
+//! The files of the working copy and of changesets, as filesets see them.
 
 use crate::{
-    Dirstate, Ignore, IgnoreFiles, Listing, Status, StatusRequest, WorkdirError, WorkingFiles,
+    Dirstate, Ignore, IgnoreFiles, Status, StatusLists, StatusRequest, WorkdirError, WorkingFiles,
     copies_between, merge_state, status_against, status_between, working_status,
 };
 use std::path::PathBuf;
@@ -11,45 +11,45 @@ use varve_lang::patterns::{Matcher, PathPredicate, PatternError};
 use varve_repo::fileset::{FileList, FileSource, Paths};
 use varve_repo::{FileKind, RepoView, Repository, Rev};
 
-/// A state of all files.
+/// The files that a fileset is evaluated over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilesAt {
-    /// The working folder.
+pub enum FilesetTarget {
+    /// Those of the working copy.
     Working,
-    /// A changeset, or the null revision.
+    /// Those of a changeset, or of the null revision.
     Rev(Option<Rev>),
 }
 
-/// The places that a query for changesets names.
-pub type Query = Box<dyn Fn(&[u8]) -> Result<Vec<FilesAt>, PatternError> + Send + Sync>;
+/// Evaluates a revset.
+pub type RevsetQuery = Box<dyn Fn(&[u8]) -> Result<Vec<FilesetTarget>, PatternError> + Send + Sync>;
 
-/// A repository whose files filesets are about.
-pub struct FilesetPlaces {
+/// A repository and the settings that filesets over its files need.
+pub struct FilesetContext {
     /// The repository.
     pub repository: Repository,
-    /// What it was when the command began.
+    /// The repository when the command began.
     pub view: Arc<RepoView>,
-    /// Files with patterns besides `.hgignore`.
+    /// Ignore files besides `.hgignore`.
     pub ignore_files: Vec<PathBuf>,
-    /// Answers queries.
-    pub query: Query,
-    /// Ends the work early.
+    /// Evaluates the revsets in `revs()` and `status()`.
+    pub query: RevsetQuery,
+    /// Interrupts long steps.
     pub stop: Interrupt,
 }
 
-/// The files of one place of a repository.
-pub struct FilesOf {
-    places: Arc<FilesetPlaces>,
-    at: FilesAt,
-    /// What lists are against, if not the first parent.
-    base: Option<FilesAt>,
+/// The files of one target.
+pub struct TargetFiles {
+    places: Arc<FilesetContext>,
+    at: FilesetTarget,
+    /// The base of the lists, if it is not the first parent.
+    base: Option<FilesetTarget>,
     status: OnceLock<Status>,
     manifest: OnceLock<Vec<u8>>,
 }
 
-impl std::fmt::Debug for FilesOf {
+impl std::fmt::Debug for TargetFiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FilesOf").field("at", &self.at).finish()
+        f.debug_struct("TargetFiles").field("at", &self.at).finish()
     }
 }
 
@@ -57,10 +57,10 @@ fn wrong(error: impl Into<WorkdirError>) -> PatternError {
     PatternError::Files(error.into().to_string())
 }
 
-impl FilesOf {
-    /// The files of a place; reads nothing yet.
-    pub fn new(places: Arc<FilesetPlaces>, at: FilesAt) -> FilesOf {
-        FilesOf {
+impl TargetFiles {
+    /// The files of `at`; nothing is read yet.
+    pub fn new(places: Arc<FilesetContext>, at: FilesetTarget) -> TargetFiles {
+        TargetFiles {
             places,
             at,
             base: None,
@@ -69,8 +69,8 @@ impl FilesOf {
         }
     }
 
-    fn other(&self, at: FilesAt) -> FilesOf {
-        FilesOf::new(self.places.clone(), at)
+    fn other(&self, at: FilesetTarget) -> TargetFiles {
+        TargetFiles::new(self.places.clone(), at)
     }
 
     fn status(&self) -> Result<&Status, PatternError> {
@@ -78,17 +78,19 @@ impl FilesOf {
             return Ok(status);
         }
         let status = match (self.at, self.base) {
-            (FilesAt::Working, None | Some(FilesAt::Rev(_))) => self.working_status()?,
-            (FilesAt::Rev(rev), base) => {
+            (FilesetTarget::Working, None | Some(FilesetTarget::Rev(_))) => {
+                self.working_status()?
+            }
+            (FilesetTarget::Rev(rev), base) => {
                 let view = &self.places.view;
                 let base = match base {
-                    Some(FilesAt::Rev(base)) => base,
+                    Some(FilesetTarget::Rev(base)) => base,
                     None => rev.and_then(|rev| view.changelog().parents(rev)[0]),
-                    Some(FilesAt::Working) => return Err(backwards()),
+                    Some(FilesetTarget::Working) => return Err(backwards()),
                 };
                 status_between(view, base, rev, &Matcher::everything(), true).map_err(wrong)?
             }
-            (FilesAt::Working, Some(FilesAt::Working)) => return Err(backwards()),
+            (FilesetTarget::Working, Some(FilesetTarget::Working)) => return Err(backwards()),
         };
         Ok(self.status.get_or_init(|| status))
     }
@@ -102,7 +104,7 @@ impl FilesOf {
             dirstate: &dirstate,
             matcher: &Matcher::everything(),
             ignore: &ignore,
-            listing: Listing {
+            listing: StatusLists {
                 unknown: true,
                 ignored: true,
                 clean: true,
@@ -111,7 +113,7 @@ impl FilesOf {
         };
         let status = working_status(&request).map_err(wrong)?.status;
         match self.base {
-            Some(FilesAt::Rev(base)) => {
+            Some(FilesetTarget::Rev(base)) => {
                 status_against(&request, &self.places.view, base, status).map_err(wrong)
             }
             _ => Ok(status),
@@ -125,7 +127,7 @@ impl FilesOf {
     }
 
     fn tracked(&self) -> Result<Paths, PatternError> {
-        let FilesAt::Rev(_) = self.at else {
+        let FilesetTarget::Rev(_) = self.at else {
             let dirstate = Dirstate::read(&self.places.repository).map_err(wrong)?;
             let tracked = dirstate.iter().filter(|(_, item)| item.is_tracked());
             return Ok(Arc::new(tracked.map(|(path, _)| path.to_vec()).collect()));
@@ -137,13 +139,13 @@ impl FilesOf {
 
     fn copied(&self) -> Result<Paths, PatternError> {
         match self.at {
-            FilesAt::Working => {
+            FilesetTarget::Working => {
                 let dirstate = Dirstate::read(&self.places.repository).map_err(wrong)?;
                 Ok(Arc::new(
                     dirstate.copies().map(|(path, _)| path.to_vec()).collect(),
                 ))
             }
-            FilesAt::Rev(rev) => {
+            FilesetTarget::Rev(rev) => {
                 let view = &self.places.view;
                 let parent = rev.and_then(|rev| view.changelog().parents(rev)[0]);
                 let copies = copies_between(view, parent, rev, self.status()?).map_err(wrong)?;
@@ -157,13 +159,13 @@ impl FilesOf {
             return Ok(text);
         }
         let text = match self.at {
-            FilesAt::Rev(rev) => self.places.view.manifest_text(rev).map_err(wrong)?,
-            FilesAt::Working => Vec::new(),
+            FilesetTarget::Rev(rev) => self.places.view.manifest_text(rev).map_err(wrong)?,
+            FilesetTarget::Working => Vec::new(),
         };
         Ok(self.manifest.get_or_init(|| text))
     }
 
-    /// A file of a changeset; what cannot be read is not there.
+    /// A file of a changeset; one that cannot be read counts as missing.
     fn stored(&self, path: &[u8]) -> Option<(Vec<u8>, FileKind)> {
         let view = &self.places.view;
         let entry = view.find_in_manifest(self.manifest().ok()?, path).ok()??;
@@ -176,10 +178,10 @@ impl FilesOf {
 }
 
 fn backwards() -> PatternError {
-    PatternError::Files("status() from the working folder is not supported".to_owned())
+    PatternError::Files("status() from the working directory is not supported".to_owned())
 }
 
-impl FileSource for FilesOf {
+impl FileSource for TargetFiles {
     fn list(&self, list: FileList) -> Result<Paths, PatternError> {
         let of = |paths: &Vec<Vec<u8>>| Ok(Arc::new(paths.iter().cloned().collect()));
         match list {
@@ -203,7 +205,7 @@ impl FileSource for FilesOf {
     }
 
     fn metadata(&self, path: &[u8]) -> Option<(u64, FileKind)> {
-        if let FilesAt::Rev(_) = self.at {
+        if let FilesetTarget::Rev(_) = self.at {
             let (content, kind) = self.stored(path)?;
             return Some((content.len() as u64, kind));
         }
@@ -221,8 +223,8 @@ impl FileSource for FilesOf {
 
     fn content(&self, path: &[u8]) -> Option<Vec<u8>> {
         match self.at {
-            FilesAt::Rev(_) => Some(self.stored(path)?.0),
-            FilesAt::Working => Some(self.on_disk().read(path).ok()?.0),
+            FilesetTarget::Rev(_) => Some(self.stored(path)?.0),
+            FilesetTarget::Working => Some(self.on_disk().read(path).ok()?.0),
         }
     }
 
@@ -232,7 +234,7 @@ impl FileSource for FilesOf {
     }
 
     fn at_rev(&self, rev: Option<Rev>) -> Arc<dyn FileSource> {
-        Arc::new(self.other(FilesAt::Rev(rev)))
+        Arc::new(self.other(FilesetTarget::Rev(rev)))
     }
 
     fn at_query(&self, query: &[u8]) -> Result<Vec<Arc<dyn FileSource>>, PatternError> {
@@ -249,7 +251,7 @@ impl FileSource for FilesOf {
         };
         let base = Some(single(base)?);
         let files = self.other(single(query)?);
-        Ok(Arc::new(FilesOf { base, ..files }))
+        Ok(Arc::new(TargetFiles { base, ..files }))
     }
 
     fn pattern_file(&self, name: &[u8]) -> Result<PathPredicate, PatternError> {

@@ -1,4 +1,4 @@
-//! Which files nobody wants to hear of: `.hgignore` and what the configuration adds.
+//! Ignored files: `.hgignore` and the files that the configuration adds.
 //!
 //! ```text
 //! # a comment; \# is the character
@@ -6,7 +6,7 @@
 //! *.o
 //! re:^build/               one line of another syntax
 //! include:other            lines of another file, by its name from the root
-//! subinclude:lib/.hgignore the same, for paths in the folder of that file
+//! subinclude:lib/.hgignore the same, for paths in the directory of that file
 //! ```
 
 use crate::WorkdirError;
@@ -23,14 +23,14 @@ const INCLUDE_DEPTH: u32 = 20;
 #[derive(Clone, Debug, Default)]
 pub struct Ignore {
     set: PatternSet,
-    /// For paths below a folder: the folder with its slash, and what is ignored in it.
+    /// Directories with their slash, and the patterns for paths below each.
     below: Vec<(Vec<u8>, Ignore)>,
 }
 
-/// An [`Ignore`] with the lines about what was skipped, as Mercurial has them.
+/// An [`Ignore`] with warnings about skipped lines, in Mercurial's words.
 #[derive(Clone, Debug, Default)]
 pub struct IgnoreFiles {
-    /// What is ignored.
+    /// The compiled patterns.
     pub ignore: Ignore,
     /// One line each, without its end.
     pub warnings: Vec<String>,
@@ -73,17 +73,17 @@ impl Ignore {
     /// Whether this path itself is ignored.
     pub fn matches(&self, path: &[u8]) -> bool {
         self.set.matches(path)
-            || self.below.iter().any(|(folder, ignore)| {
-                path.strip_prefix(&folder[..])
+            || self.below.iter().any(|(directory, ignore)| {
+                path.strip_prefix(&directory[..])
                     .is_some_and(|rest| ignore.matches(rest))
             })
     }
 
-    /// Whether this path or a folder above it is ignored.
+    /// Whether this path or a directory above it is ignored.
     pub fn matches_from_above(&self, path: &[u8]) -> bool {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         let mut above = slashes.map(|(at, _)| &path[..at]);
-        self.matches(path) || above.any(|folder| self.matches(folder))
+        self.matches(path) || above.any(|directory| self.matches(directory))
     }
 }
 
@@ -93,12 +93,12 @@ type Source = (String, Vec<Pattern>);
 struct Reader<'a> {
     root: &'a Path,
     sources: Vec<Source>,
-    /// Folder with slash and its reader, still to be compiled.
+    /// ParentDirectory with slash and its reader, still to be compiled.
     below: Vec<(Vec<u8>, Reader<'a>)>,
     warnings: Vec<String>,
 }
 
-/// What a word before a colon, or in a line `syntax:`, means for lines.
+/// The kind of pattern that a word before a colon, or in a line `syntax:`, selects.
 fn syntax(word: &[u8]) -> Option<PatternKind> {
     Some(match word {
         b"re" | b"regexp" | b"relre" => PatternKind::RelRe,
@@ -110,7 +110,7 @@ fn syntax(word: &[u8]) -> Option<PatternKind> {
     })
 }
 
-/// What is left of a line without its comment and the space behind it.
+/// A line without its comment and trailing space.
 fn without_comment(line: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len());
     let mut rest = line;
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a file; one that cannot be read is told and skipped.
+    /// Reads a file; one that cannot be read is skipped with a warning.
     fn file(&mut self, path: &Path, name: &str, depth: u32) -> Result<(), WorkdirError> {
         match std::fs::read(path) {
             Ok(text) => self.text(path, name, &text, depth),
@@ -207,9 +207,9 @@ impl<'a> Reader<'a> {
     }
 
     fn subinclude(&mut self, from: &Path, name: &[u8], depth: u32) -> Result<(), WorkdirError> {
-        let folder = from.parent().unwrap_or(self.root);
-        let path = folder.join(OsStr::from_bytes(name));
-        let inner = path.parent().unwrap_or(folder).to_owned();
+        let directory = from.parent().unwrap_or(self.root);
+        let path = directory.join(OsStr::from_bytes(name));
+        let inner = path.parent().unwrap_or(directory).to_owned();
         let Ok(text) = std::fs::read(&path) else {
             return Ok(());
         };
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
             }
         };
         let below = self.below.into_iter();
-        let below = below.map(|(folder, reader)| Ok((folder, reader.compile()?)));
+        let below = below.map(|(directory, reader)| Ok((directory, reader.compile()?)));
         let below = below.collect::<Result<_, WorkdirError>>()?;
         Ok(Ignore { set, below })
     }
@@ -276,13 +276,14 @@ mod tests {
     use super::*;
 
     fn ignored(text: &str, files: &[(&str, &str)]) -> Result<(String, Vec<String>), String> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("d")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("d")).unwrap();
         for (name, text) in files.iter().chain([&(".hgignore", text)]) {
-            std::fs::write(folder.path().join(name), text).unwrap();
+            std::fs::write(directory.path().join(name), text).unwrap();
         }
-        let own = |text: String| text.replace(folder.path().to_str().unwrap(), "/r");
-        let read = IgnoreFiles::read(folder.path(), &[]).map_err(|error| own(error.to_string()))?;
+        let own = |text: String| text.replace(directory.path().to_str().unwrap(), "/r");
+        let read =
+            IgnoreFiles::read(directory.path(), &[]).map_err(|error| own(error.to_string()))?;
         let paths = [
             "a.o",
             "d/b",

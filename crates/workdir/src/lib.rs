@@ -1,10 +1,11 @@
-//! The working copy of a Mercurial repository: which files are tracked and how they stand.
+//! The working copy of a Mercurial repository: tracked files, status, update, merge and commit.
 //!
 //! The dirstate is repository data and goes through the repository's storage; the files of the
 //! working copy itself have modes, links and times, and are handled with `std::fs`. A server has no
 //! use for any of this and must not import it.
 
 mod audit;
+mod branch_and_bookmark;
 mod commit;
 mod dirstate;
 mod error;
@@ -12,36 +13,36 @@ mod files;
 pub mod filesets;
 pub mod fuzzing;
 mod ignore;
-mod local;
-mod marks;
+mod local_state;
 mod merge;
 mod merge_state;
+mod rename_detection;
 mod revert;
-mod similar;
 mod status;
 mod tree;
 mod update;
 
 pub use audit::PathAuditor;
+pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
 pub use commit::{
-    AMEND, Amend, AmendPlace, Amended, CommitPlace, Marker, Words, amend, commit, message,
+    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, CommitContext, CommitMetadata,
+    amend, commit, message,
 };
-pub use dirstate::{Dirstate, Item, Match, Seen, State, Timestamp, Tracking};
+pub use dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
 pub use error::WorkdirError;
 pub use files::{Backups, WorkingFiles};
 pub use ignore::{Ignore, IgnoreFiles};
-pub use local::{Standing, standing};
-pub use marks::{active_bookmark, branch, set_active_bookmark, set_branch};
-pub use merge::{Chosen, Tool, ToolChoice};
+pub use local_state::{LocalState, local_state};
+pub use merge::{MergeOptions, MergeTool, ToolSelection};
 pub use merge_state::{clear_merge, has_unresolved, other_side, unresolved};
-pub use revert::{Action, RevertPlan, RevertStep, plan_revert, revert};
-pub use similar::{Candidate, Rename, renames};
+pub use rename_detection::{Rename, RenameCandidate, detect_renames};
+pub use revert::{RevertAction, RevertPlan, RevertStep, plan_revert, revert};
 pub use status::{
-    Listing, Status, StatusRequest, WorkingStatus, copies_against, copies_between, status_against,
-    status_between, working_status,
+    Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
+    status_against, status_between, working_status,
 };
-pub use tree::{Tracked, Tree};
+pub use tree::{Tree, TreeEntry};
 pub use update::{
-    Answer, Attendant, Local, News, Question, UpdateRequest, Updated, destination, is_interrupted,
-    update,
+    LocalChanges, Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest,
+    UpdateStats, destination, is_interrupted, update,
 };

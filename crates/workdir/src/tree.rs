@@ -3,8 +3,8 @@
 use crate::WorkdirError;
 use varve_repo::{FileKind, ManifestEntries, ManifestEntry, Node, RepoError, RepoView, Rev};
 
-/// A file of a changeset: revision of its history, and what kind of file it is.
-pub type Tracked = (Node, FileKind);
+/// A file of a changeset: its file revision and its kind.
+pub type TreeEntry = (Node, FileKind);
 
 /// The files of one changeset.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ impl<'a> Tree<'a> {
     /// Those of a changeset; none for the null revision.
     ///
     /// # Errors
-    /// What is damaged.
+    /// Damage in the repository.
     pub fn of(view: &'a RepoView, rev: Option<Rev>) -> Result<Self, WorkdirError> {
         let manifest = match rev {
             Some(rev) => view.with_changeset(rev, |changeset| changeset.manifest)?,
@@ -47,7 +47,7 @@ impl<'a> Tree<'a> {
     ///
     /// # Errors
     /// If the manifest is damaged.
-    pub fn get(&self, path: &[u8]) -> Result<Option<Tracked>, WorkdirError> {
+    pub fn get(&self, path: &[u8]) -> Result<Option<TreeEntry>, WorkdirError> {
         let found = ManifestEntries::find(&self.text, path).map_err(|fault| self.damaged(fault))?;
         Ok(found.map(|entry| (entry.node, entry.kind)))
     }
@@ -70,7 +70,7 @@ impl<'a> Tree<'a> {
     /// The content of a revision of a file.
     ///
     /// # Errors
-    /// What is damaged.
+    /// Damage in the repository.
     pub fn content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, WorkdirError> {
         Ok(self.view.file_content(path, node)?)
     }

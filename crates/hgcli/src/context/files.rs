@@ -9,7 +9,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use varve_config::hgrc;
 use varve_lang::patterns::Matcher;
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{Dirstate, Ignore, IgnoreFiles, PathAuditor};
 
 impl Repo {
@@ -22,7 +22,7 @@ impl Repo {
         let auditor = PathAuditor::new(self.root()?);
         let patterns = patterns.iter().filter(|pattern| !pattern.is_empty());
         let patterns: Vec<Vec<u8>> = patterns.cloned().collect();
-        self.matcher_with(matches, &patterns, &auditor, FilesAt::Working)
+        self.matcher_with(matches, &patterns, &auditor, FilesetTarget::Working)
     }
 
     /// What is ignored; says which files with patterns were skipped.

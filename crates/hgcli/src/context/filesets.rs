@@ -8,32 +8,32 @@ use std::sync::Arc;
 use varve_lang::fileset::FilesetError;
 use varve_lang::patterns::PatternError;
 use varve_repo::fileset::FileSource;
-use varve_revset::{Context, Engine, RevsetError};
-use varve_workdir::filesets::{FilesAt, FilesOf, FilesetPlaces, Query};
+use varve_revset::{Engine, QueryContext, RevsetError};
+use varve_workdir::filesets::{FilesetContext, FilesetTarget, RevsetQuery, TargetFiles};
 
 impl Repo {
     /// The files of a place; nothing is read before a fileset asks.
-    pub fn files_of(&mut self, at: FilesAt) -> Result<Arc<dyn FileSource>, Abort> {
-        let places = FilesetPlaces {
+    pub fn files_of(&mut self, at: FilesetTarget) -> Result<Arc<dyn FileSource>, Abort> {
+        let places = FilesetContext {
             repository: self.repository()?,
             view: self.view()?,
             ignore_files: self.ignore_files()?,
             query: self.fileset_query()?,
             stop: self.stop.clone(),
         };
-        Ok(Arc::new(FilesOf::new(Arc::new(places), at)))
+        Ok(Arc::new(TargetFiles::new(Arc::new(places), at)))
     }
 
     /// Answers the queries for changesets in `revs()` and `status()`.
-    fn fileset_query(&mut self) -> Result<Query, Abort> {
+    fn fileset_query(&mut self) -> Result<RevsetQuery, Abort> {
         let view = self.view()?;
         let parents = self.working_parents()?;
         let (root, cwd) = (self.root()?.to_owned(), self.cwd.clone());
         Ok(Box::new(move |query| {
             if query.trim_ascii() == b"wdir()" {
-                return Ok(vec![FilesAt::Working]);
+                return Ok(vec![FilesetTarget::Working]);
             }
-            let engine = Engine::new(Context {
+            let engine = Engine::new(QueryContext {
                 view: &view,
                 parents: parents.clone(),
                 root: root.clone(),
@@ -44,7 +44,7 @@ impl Repo {
             let set = engine.query(query).map_err(|error| wrong(error, query))?;
             let places = set.members(&engine).map(|member| {
                 let member = member.map_err(|error| wrong(error, query))?;
-                Ok(FilesAt::Rev(member))
+                Ok(FilesetTarget::Rev(member))
             });
             places.collect()
         }))

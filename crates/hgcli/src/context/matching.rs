@@ -10,7 +10,7 @@ use varve_lang::patterns::{
 };
 use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{ManifestEntry, Node, RepoView};
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 
 impl From<PatternError> for Abort {
     fn from(error: PatternError) -> Abort {
@@ -34,11 +34,16 @@ fn asks_files(pattern: &[u8]) -> bool {
 impl Repo {
     /// What the arguments, `-I` and `-X` match among the files of a changeset.
     pub fn matcher(&mut self, matches: &Matches) -> Result<Matcher, Abort> {
-        self.matcher_with(matches, matches.arguments(), &NameCheck, FilesAt::Working)
+        self.matcher_with(
+            matches,
+            matches.arguments(),
+            &NameCheck,
+            FilesetTarget::Working,
+        )
     }
 
     /// The same with filesets about the files of `at`.
-    pub fn matcher_at(&mut self, matches: &Matches, at: FilesAt) -> Result<Matcher, Abort> {
+    pub fn matcher_at(&mut self, matches: &Matches, at: FilesetTarget) -> Result<Matcher, Abort> {
         self.matcher_with(matches, matches.arguments(), &NameCheck, at)
     }
 
@@ -48,7 +53,7 @@ impl Repo {
         matches: &Matches,
         patterns: &[Vec<u8>],
         audit: &dyn PathCheck,
-        at: FilesAt,
+        at: FilesetTarget,
     ) -> Result<Matcher, Abort> {
         let owned = |name| {
             matches

@@ -5,19 +5,19 @@ use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui};
 use varve_lang::date::{Date, DateRange};
 use varve_repo::{LookupError, RepoView, Rev};
-use varve_revset::{Context, Engine, RevsetError, Set};
-use varve_workdir::filesets::FilesAt;
+use varve_revset::{Engine, QueryContext, RevsetError, Set};
+use varve_workdir::filesets::FilesetTarget;
 
 impl Repo {
     /// What answers queries about `view`, in this folder and at this time.
     pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
-        Ok(Engine::new(Context {
+        Ok(Engine::new(QueryContext {
             view,
             parents: self.working_parents()?,
             root: self.root()?.to_owned(),
             cwd: self.cwd.clone(),
             clock: clock(),
-            files: Some(self.files_of(FilesAt::Working)?),
+            files: Some(self.files_of(FilesetTarget::Working)?),
         }))
     }
 

@@ -6,7 +6,7 @@ use crate::ui::{Abort, Ui, short_hex};
 use varve_base::storage::read_if_there;
 use varve_lang::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, Node, RepoError, Rev};
-use varve_workdir::{Dirstate, IgnoreFiles, Listing, Status, StatusRequest, working_status};
+use varve_workdir::{Dirstate, IgnoreFiles, Status, StatusLists, StatusRequest, working_status};
 
 impl Repo {
     /// Parents of the working copy that are in the repository; none for the null revision.
@@ -80,11 +80,11 @@ impl Repo {
 
     /// Tracked files that are not as in the first parent.
     pub fn working_changes(&mut self) -> Result<Status, Abort> {
-        self.working_status(Listing::default())
+        self.working_status(StatusLists::default())
     }
 
     /// The same with what else `listing` asks for.
-    pub fn working_status(&mut self, listing: Listing) -> Result<Status, Abort> {
+    pub fn working_status(&mut self, listing: StatusLists) -> Result<Status, Abort> {
         let repository = self.repository()?;
         let dirstate = Dirstate::read(&repository)?;
         let files = IgnoreFiles::read(repository.root(), &[])?;

@@ -1,14 +1,14 @@
-//! What changesets say: user, description, date, extras.
+//! Functions over the metadata of changesets: user, description, date, extras.
 
 use super::arguments;
-use crate::text::{Matcher, contains, lower, regex_of};
+use crate::text::{TextMatcher, contains, lower, regex_of};
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
 use varve_lang::date::DateRange;
 
 pub(super) fn user(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "author requires a string")?;
-    let matcher = Matcher::new(pattern, false)?;
+    let matcher = TextMatcher::new(pattern, false)?;
     Ok(engine.where_text(move |_, changeset| matcher.is_in(changeset.user)))
 }
 
@@ -18,7 +18,7 @@ pub(super) fn description(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "desc requires a string")?;
-    let matcher = Matcher::new(pattern, false)?;
+    let matcher = TextMatcher::new(pattern, false)?;
     Ok(engine.where_text(move |_, changeset| matcher.is_in(changeset.description)))
 }
 
@@ -73,7 +73,9 @@ pub(super) fn extra(
     let value = value
         .map(|value| arguments::word(value, wrong))
         .transpose()?;
-    let matcher = value.map(|value| Matcher::new(value, true)).transpose()?;
+    let matcher = value
+        .map(|value| TextMatcher::new(value, true))
+        .transpose()?;
     Ok(engine.where_text(move |_, changeset| {
         let mut extras = changeset.extras();
         let found = extras.find(|(key, _)| key.as_ref() == label);

@@ -1,7 +1,7 @@
-//! Files that changesets touch or have.
+//! FilePattern that changesets touch or have.
 
 use super::arguments;
-use crate::set::Test;
+use crate::set::Predicate;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set, follow};
 use std::borrow::Cow;
@@ -9,38 +9,38 @@ use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, Patte
 use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{Changeset, Rev};
 
-/// A pattern that means the same in all changesets, or a fileset, which each answers for itself.
-enum Files {
+/// A pattern that is the same for all changesets, or a fileset, which is evaluated in each.
+enum FilePattern {
     Same(Box<Matcher>),
     Each(Vec<u8>, PatternKind),
 }
 
-impl Files {
+impl FilePattern {
     fn new(
         engine: &Engine<'_>,
         pattern: &[u8],
         default: PatternKind,
-    ) -> Result<Files, RevsetError> {
-        // What is wrong with a fileset is told at once.
+    ) -> Result<FilePattern, RevsetError> {
+        // An error in a fileset is reported before any changeset is read.
         let matcher = matcher(engine, pattern, default, None)?;
         Ok(match Pattern::parse(pattern, default).kind {
-            PatternKind::Set => Files::Each(pattern.to_vec(), default),
-            _ => Files::Same(Box::new(matcher)),
+            PatternKind::Set => FilePattern::Each(pattern.to_vec(), default),
+            _ => FilePattern::Same(Box::new(matcher)),
         })
     }
 
-    /// What matches in a changeset.
+    /// The matcher for a changeset.
     fn of(&self, engine: &Engine<'_>, rev: Rev) -> Result<Cow<'_, Matcher>, RevsetError> {
         Ok(match self {
-            Files::Same(matcher) => Cow::Borrowed(matcher),
-            Files::Each(pattern, default) => {
+            FilePattern::Same(matcher) => Cow::Borrowed(matcher),
+            FilePattern::Each(pattern, default) => {
                 Cow::Owned(matcher(engine, pattern, *default, Some(rev))?)
             }
         })
     }
 }
 
-/// What a pattern matches; a fileset is about the null revision or `rev`.
+/// Compiles a pattern; a fileset is evaluated over the files of `rev`.
 fn matcher(
     engine: &Engine<'_>,
     pattern: &[u8],
@@ -65,30 +65,30 @@ fn matcher(
 /// Changesets whose list of files has one that matches.
 pub(super) fn file(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "file requires a pattern")?;
-    let files = Files::new(engine, pattern, PatternKind::Glob)?;
-    let Files::Same(matcher) = files else {
+    let files = FilePattern::new(engine, pattern, PatternKind::Glob)?;
+    let FilePattern::Same(matcher) = files else {
         let test = move |engine: &Engine<'_>, rev: Rev| {
             let matcher = files.of(engine, rev)?;
             engine.with_changeset(rev, |changeset| {
                 changeset.files().any(|file| matcher.matches(file))
             })
         };
-        return Ok(engine.all().filter(Test::Rev(Box::new(test))));
+        return Ok(engine.all().filter(Predicate::Rev(Box::new(test))));
     };
     let test = move |_: Rev, changeset: &Changeset<'_>| {
         Ok(changeset.files().any(|file| matcher.matches(file)))
     };
-    Ok(engine.all().filter(Test::Text(Box::new(test))))
+    Ok(engine.all().filter(Predicate::Text(Box::new(test))))
 }
 
-/// `adds`, `modifies` and `removes`: what became of a file that matches, against the first parent.
+/// `adds`, `modifies` and `removes`: changesets that changed a matching file so, against the first parent.
 pub(super) fn touched(
     engine: &Engine<'_>,
     name: &str,
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, &format!("{name} requires a pattern"))?;
-    let patterns = Files::new(engine, pattern, PatternKind::Glob)?;
+    let patterns = FilePattern::new(engine, pattern, PatternKind::Glob)?;
     let wanted = match name {
         "adds" => (false, true),
         "removes" => (true, false),
@@ -117,7 +117,7 @@ pub(super) fn touched(
         }
         Ok(false)
     };
-    Ok(engine.all().filter(Test::Rev(Box::new(test))))
+    Ok(engine.all().filter(Predicate::Rev(Box::new(test))))
 }
 
 /// Changesets whose manifest has a file that matches.
@@ -127,10 +127,10 @@ pub(super) fn contains(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let pattern = arguments::string(arguments, "contains requires a pattern")?;
-    let files = Files::new(engine, pattern, PatternKind::RelPath)?;
-    // A name without a kind is one file, and never a folder.
+    let files = FilePattern::new(engine, pattern, PatternKind::RelPath)?;
+    // A name without a kind is one file, and never a directory.
     let exact = match &files {
-        Files::Same(matcher) if !matcher.is_wild() => matcher.named().first().cloned(),
+        FilePattern::Same(matcher) if !matcher.is_wild() => matcher.named().first().cloned(),
         _ => None,
     };
     let test = move |engine: &Engine<'_>, rev: Rev| {
@@ -147,10 +147,10 @@ pub(super) fn contains(
         }
         Ok(false)
     };
-    Ok(engine.all().filter(Test::Rev(Box::new(test))))
+    Ok(engine.all().filter(Predicate::Rev(Box::new(test))))
 }
 
-/// The history of the working folder's parent, or of one file in it, along its copies.
+/// The history of the working copy's parent, or of one file in it, along its copies.
 pub(super) fn follow(
     engine: &Engine<'_>,
     name: &str,

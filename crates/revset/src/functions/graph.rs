@@ -1,8 +1,8 @@
 //! Lines of descent.
 
 use super::arguments;
-use crate::bits::{self, Bits};
-use crate::set::Test;
+use crate::bitset::{self, BitSet};
+use crate::set::Predicate;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set};
 use varve_repo::Rev;
@@ -45,8 +45,12 @@ pub(super) fn ancestors(
         return engine.ancestors_of(&set);
     };
     let changelog = engine.changelog();
-    let next = |rev| bits::parents(changelog, rev).collect();
-    Ok(Set::bits(bits::within(&*set.to_bits(engine)?, steps, next)))
+    let next = |rev| bitset::parents(changelog, rev).collect();
+    Ok(Set::bits(bitset::within(
+        &*set.to_bits(engine)?,
+        steps,
+        next,
+    )))
 }
 
 /// A second argument without a key is the depth.
@@ -77,9 +81,9 @@ pub(super) fn descendants(
     let Some(first) = of.first() else {
         return Ok(Set::empty());
     };
-    let children = bits::children_from(engine.changelog(), first);
+    let children = bitset::children_from(engine.changelog(), first);
     let next = |rev: Rev| children[rev.index() - first.index()].clone();
-    Ok(engine.shown(bits::within(&of, steps, next)))
+    Ok(engine.shown(bitset::within(&of, steps, next)))
 }
 
 pub(super) fn children(
@@ -101,10 +105,10 @@ pub(super) fn children(
                 .any(|parent| of.contains(Some(parent)))
     };
     let revs = changelog.revs().skip(first.map_or(usize::MAX, Rev::index));
-    Ok(engine.shown(Bits::of(revs.filter(is_child).map(Some))))
+    Ok(engine.shown(BitSet::of(revs.filter(is_child).map(Some))))
 }
 
-/// What the function's set is, or else the working folder's parents, by `parents_of`.
+/// Parents, by `parents_of`, of the function's set, or else of the working copy.
 fn parents_of(
     engine: &Engine<'_>,
     arguments: &[Expr],
@@ -113,10 +117,10 @@ fn parents_of(
     if arguments.is_empty() {
         let parents = &engine.context().parents;
         let wanted = parents.iter().take(which.end).skip(which.start);
-        return Ok(Set::bits(Bits::of(wanted.map(|rev| Some(*rev)))));
+        return Ok(Set::bits(BitSet::of(wanted.map(|rev| Some(*rev)))));
     }
     let set = arguments::set(engine, arguments)?;
-    let mut found = Bits::default();
+    let mut found = BitSet::default();
     for member in set.members(engine) {
         if let Some(rev) = member? {
             let parents = engine.changelog().parents(rev);
@@ -152,20 +156,20 @@ pub(super) fn second_parents(
 }
 
 pub(super) fn heads(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
-    let mut found = Bits::clone(&*arguments::set(engine, arguments)?.to_bits(engine)?);
+    let mut found = BitSet::clone(&*arguments::set(engine, arguments)?.to_bits(engine)?);
     found.forget_null();
     let members: Vec<Rev> = found.revs().collect();
     for rev in members {
-        bits::parents(engine.changelog(), rev).for_each(|parent| found.remove(parent));
+        bitset::parents(engine.changelog(), rev).for_each(|parent| found.remove(parent));
     }
     Ok(Set::bits(found))
 }
 
 pub(super) fn roots(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let set = arguments::set(engine, arguments)?.to_bits(engine)?;
-    let mut found = Bits::clone(&*set);
+    let mut found = BitSet::clone(&*set);
     let changelog = engine.changelog();
-    found.retain(|rev| !bits::parents(changelog, rev).any(|parent| set.contains(Some(parent))));
+    found.retain(|rev| !bitset::parents(changelog, rev).any(|parent| set.contains(Some(parent))));
     Ok(Set::bits(found))
 }
 
@@ -176,7 +180,7 @@ pub(super) fn merge(
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
     let is_merge = |engine: &Engine<'_>, rev: Rev| Ok(engine.changelog().parents(rev)[1].is_some());
-    Ok(engine.all().filter(Test::Rev(Box::new(is_merge))))
+    Ok(engine.all().filter(Predicate::Rev(Box::new(is_merge))))
 }
 
 pub(super) fn branchpoint(
@@ -185,10 +189,10 @@ pub(super) fn branchpoint(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
-    let children = bits::children_from(engine.changelog(), Rev(0));
+    let children = bitset::children_from(engine.changelog(), Rev(0));
     let shown = |rev: &&Rev| engine.view().is_visible(**rev);
     let several = |rev: &Rev| children[rev.index()].iter().filter(shown).count() > 1;
-    let found = Bits::of(engine.changelog().revs().filter(several).map(Some));
+    let found = BitSet::of(engine.changelog().revs().filter(several).map(Some));
     Ok(engine.shown(found))
 }
 
@@ -227,12 +231,12 @@ pub(super) fn ancestor(
 /// Of several greatest common ancestors the one with the least node, as in Mercurial.
 fn common_ancestor(engine: &Engine<'_>, a: Member, b: Member) -> Member {
     let changelog = engine.changelog();
-    let mut common = bits::ancestors(changelog, Bits::of([Some(a?)]));
-    let other = bits::ancestors(changelog, Bits::of([Some(b?)]));
+    let mut common = bitset::ancestors(changelog, BitSet::of([Some(a?)]));
+    let other = bitset::ancestors(changelog, BitSet::of([Some(b?)]));
     common.retain(|rev| other.contains(Some(rev)));
     let mut heads = common.clone();
     for rev in common.revs() {
-        bits::parents(changelog, rev).for_each(|parent| heads.remove(parent));
+        bitset::parents(changelog, rev).for_each(|parent| heads.remove(parent));
     }
     heads.revs().min_by_key(|rev| changelog.node(*rev).0)
 }

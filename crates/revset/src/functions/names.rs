@@ -1,9 +1,9 @@
 //! Names that changesets have: branches, bookmarks, tags, phases, nodes, numbers.
 
 use super::arguments;
-use crate::bits::Bits;
-use crate::set::Test;
-use crate::text::Matcher;
+use crate::bitset::BitSet;
+use crate::set::Predicate;
+use crate::text::TextMatcher;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ pub(super) fn phase(
     };
     let has_phase =
         move |engine: &Engine<'_>, rev: Rev| Ok(engine.view().phases().of(rev) == wanted);
-    Ok(engine.all().filter(Test::Rev(Box::new(has_phase))))
+    Ok(engine.all().filter(Predicate::Rev(Box::new(has_phase))))
 }
 
 pub(super) fn head(
@@ -33,14 +33,14 @@ pub(super) fn head(
     arguments::none(name, arguments)?;
     let branches = engine.view().branchmap()?.values();
     let heads = branches.flat_map(|branch| branch.heads.iter());
-    Ok(Set::bits(Bits::of(heads.map(|rev| Some(*rev)))))
+    Ok(Set::bits(BitSet::of(heads.map(|rev| Some(*rev)))))
 }
 
 /// Changesets of branches that have the name, or that a set's members are on.
 pub(super) fn branch(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let names: BTreeSet<Vec<u8>> = match arguments {
         [Expr::Symbol(pattern) | Expr::Text(pattern)] => {
-            let matcher = Matcher::new(pattern, true)?;
+            let matcher = TextMatcher::new(pattern, true)?;
             let branches = engine.view().branchmap()?.keys();
             let found = branches.filter(|name| matcher.is_match(name));
             let found: BTreeSet<Vec<u8>> = found.cloned().collect();
@@ -59,7 +59,7 @@ pub(super) fn branch(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result
     let test = move |_: Rev, changeset: &varve_repo::Changeset<'_>| {
         Ok(names.contains(changeset.branch().as_ref()))
     };
-    Ok(engine.all().filter(Test::Text(Box::new(test))))
+    Ok(engine.all().filter(Predicate::Text(Box::new(test))))
 }
 
 fn branches_of(engine: &Engine<'_>, arguments: &[Expr]) -> Result<BTreeSet<Vec<u8>>, RevsetError> {
@@ -81,23 +81,23 @@ fn matching(
     names: &BTreeMap<Vec<u8>, Node>,
     pattern: &[u8],
 ) -> Result<Set, RevsetError> {
-    let matcher = Matcher::new(pattern, true)?;
+    let matcher = TextMatcher::new(pattern, true)?;
     if let Some(name) = matcher.literal() {
         let Some(node) = names.get(name) else {
             let name = String::from_utf8_lossy(name);
             let message = format!("{kind} '{name}' does not exist");
             return Err(RevsetError::Missing(message));
         };
-        return Ok(Set::bits(Bits::of([engine.member_of(node)])));
+        return Ok(Set::bits(BitSet::of([engine.member_of(node)])));
     }
     let found = names.iter().filter(|(name, _)| matcher.is_match(name));
     let found = found.map(|(_, node)| engine.member_of(node));
-    Ok(Set::bits(Bits::of(found)))
+    Ok(Set::bits(BitSet::of(found)))
 }
 
 fn all_of(engine: &Engine<'_>, names: &BTreeMap<Vec<u8>, Node>) -> Set {
     let members = names.values().map(|node| engine.member_of(node));
-    Set::bits(Bits::of(members.filter(Option::is_some)))
+    Set::bits(BitSet::of(members.filter(Option::is_some)))
 }
 
 pub(super) fn bookmark(
@@ -143,7 +143,7 @@ pub(super) fn named(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<
     };
     let wrong = "the argument to named must be a string";
     let pattern = arguments::word(argument, wrong)?;
-    let matcher = Matcher::new(pattern, true)?;
+    let matcher = TextMatcher::new(pattern, true)?;
     let is_asked = |namespace: &str| matcher.is_match(namespace.as_bytes());
     let mut sets = Vec::new();
     if is_asked("bookmarks") {
@@ -155,7 +155,7 @@ pub(super) fn named(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<
     if is_asked("branches") {
         let branches = engine.view().branchmap()?.values();
         let tips = branches.filter_map(varve_repo::BranchHeads::tip).map(Some);
-        sets.push(Set::bits(Bits::of(tips)));
+        sets.push(Set::bits(BitSet::of(tips)));
     }
     if sets.is_empty() && matcher.literal().is_some() {
         let pattern = String::from_utf8_lossy(pattern);

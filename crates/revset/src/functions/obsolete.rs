@@ -1,14 +1,14 @@
-//! Changesets that were rewritten, and what that means for others.
+//! Obsolete changesets, their successors, and instabilities.
 
 use super::arguments;
-use crate::bits::Bits;
+use crate::bitset::BitSet;
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
 use std::collections::BTreeSet;
 use varve_repo::Rev;
 
 fn shown(engine: &Engine<'_>, revs: impl IntoIterator<Item = Rev>) -> Set {
-    engine.shown(Bits::of(revs.into_iter().map(Some)))
+    engine.shown(BitSet::of(revs.into_iter().map(Some)))
 }
 
 /// `obsolete()`, and the kinds of instability.
@@ -45,7 +45,7 @@ pub(super) fn extinct(
     arguments::none(name, arguments)?;
     let obsolete = engine.view().obsolete()?;
     let Some(first) = obsolete.first().copied() else {
-        return Ok(Set::bits(Bits::default()));
+        return Ok(Set::bits(BitSet::default()));
     };
     let changelog = engine.changelog();
     let mut kept = BTreeSet::new();
@@ -69,7 +69,7 @@ pub(super) fn hidden(
     Ok(shown(engine, engine.view().hidden_changesets()?))
 }
 
-/// Changesets and all that stand in their place.
+/// Changesets and their successors.
 pub(super) fn successors(
     engine: &Engine<'_>,
     _: &str,

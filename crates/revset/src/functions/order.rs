@@ -1,4 +1,4 @@
-//! Order and number: `reverse`, `sort`, `first`, `last`, `min`, `max`, and what is all or present.
+//! Order and number: `reverse`, `sort`, `first`, `last`, `min`, `max`, `all`, `present`.
 
 use super::arguments;
 use crate::tree::{Expr, Prefix};
@@ -76,9 +76,9 @@ pub(super) fn last(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<S
     take(&reversed, engine, 0, wanted)?.reversed(engine)
 }
 
-/// What changesets can be sorted by.
+/// A key that changesets are sorted by.
 #[derive(Clone, Copy)]
-enum Key {
+enum SortKey {
     Rev,
     Branch,
     Description,
@@ -87,7 +87,7 @@ enum Key {
     Node,
 }
 
-fn keys(spec: &[u8]) -> Result<Vec<(Key, bool)>, RevsetError> {
+fn keys(spec: &[u8]) -> Result<Vec<(SortKey, bool)>, RevsetError> {
     let words = spec.split(u8::is_ascii_whitespace);
     let words = words.filter(|word| !word.is_empty());
     let key = |word: &[u8]| {
@@ -96,12 +96,12 @@ fn keys(spec: &[u8]) -> Result<Vec<(Key, bool)>, RevsetError> {
             None => (word, false),
         };
         let key = match name {
-            b"rev" => Key::Rev,
-            b"branch" => Key::Branch,
-            b"desc" => Key::Description,
-            b"user" | b"author" => Key::User,
-            b"date" => Key::Date,
-            b"node" => Key::Node,
+            b"rev" => SortKey::Rev,
+            b"branch" => SortKey::Branch,
+            b"desc" => SortKey::Description,
+            b"user" | b"author" => SortKey::User,
+            b"date" => SortKey::Date,
+            b"node" => SortKey::Node,
             _ => {
                 let word = String::from_utf8_lossy(word);
                 return Err(RevsetError::parse(format!("unknown sort key '{word}'")));
@@ -130,14 +130,14 @@ pub(super) fn sort(
     let set = engine.evaluate(set)?;
     match keys[..] {
         [] => Ok(set),
-        [(Key::Rev, false)] => set.ascending(engine),
-        [(Key::Rev, true)] => set.ascending(engine)?.reversed(engine),
+        [(SortKey::Rev, false)] => set.ascending(engine),
+        [(SortKey::Rev, true)] => set.ascending(engine)?.reversed(engine),
         _ => by_keys(engine, &set, &keys),
     }
 }
 
 /// One value of each sort key; numbers are kept as bytes that sort alike.
-fn by_keys(engine: &Engine<'_>, set: &Set, keys: &[(Key, bool)]) -> Result<Set, RevsetError> {
+fn by_keys(engine: &Engine<'_>, set: &Set, keys: &[(SortKey, bool)]) -> Result<Set, RevsetError> {
     let mut rows: Vec<(Vec<Vec<u8>>, Member)> = Vec::new();
     for member in set.members(engine) {
         let member = member?;
@@ -162,24 +162,24 @@ fn by_keys(engine: &Engine<'_>, set: &Set, keys: &[(Key, bool)]) -> Result<Set, 
     ))
 }
 
-fn value(engine: &Engine<'_>, key: Key, member: Member) -> Result<Vec<u8>, RevsetError> {
+fn value(engine: &Engine<'_>, key: SortKey, member: Member) -> Result<Vec<u8>, RevsetError> {
     let sortable = |number: i64| (number ^ i64::MIN).to_be_bytes().to_vec();
     let Some(rev) = member else {
         return Ok(match key {
-            Key::Rev => sortable(-1),
-            Key::Branch => b"default".to_vec(),
-            Key::Date => sortable(0),
-            Key::Node => vec![0; 20],
-            Key::Description | Key::User => Vec::new(),
+            SortKey::Rev => sortable(-1),
+            SortKey::Branch => b"default".to_vec(),
+            SortKey::Date => sortable(0),
+            SortKey::Node => vec![0; 20],
+            SortKey::Description | SortKey::User => Vec::new(),
         });
     };
     match key {
-        Key::Rev => Ok(sortable(i64::from(rev.0))),
-        Key::Node => Ok(engine.changelog().node(rev).0.to_vec()),
+        SortKey::Rev => Ok(sortable(i64::from(rev.0))),
+        SortKey::Node => Ok(engine.changelog().node(rev).0.to_vec()),
         _ => engine.with_changeset(rev, |changeset| match key {
-            Key::Branch => changeset.branch().into_owned(),
-            Key::Description => changeset.description.to_vec(),
-            Key::Date => sortable(changeset.time),
+            SortKey::Branch => changeset.branch().into_owned(),
+            SortKey::Description => changeset.description.to_vec(),
+            SortKey::Date => sortable(changeset.time),
             _ => changeset.user.to_vec(),
         }),
     }

@@ -73,11 +73,11 @@ fn tree() -> impl Strategy<Value = Expr> {
             .prop_filter("a symbol", |text| is_plain_symbol(text.as_bytes()))
             .prop_map(|text| Expr::Symbol(text.into_bytes())),
         proptest::collection::vec(any::<u8>(), 0..4).prop_map(Expr::Text),
-        Just(Expr::Whole(Range::Descent)),
+        Just(Expr::Whole(RangeKind::Descent)),
     ];
     leaf.prop_recursive(5, 40, 3, |inner| {
         let boxed = inner.clone().prop_map(Box::new);
-        let range = prop_oneof![Just(Range::Numbers), Just(Range::Descent)];
+        let range = prop_oneof![Just(RangeKind::Numbers), Just(RangeKind::Descent)];
         let prefix = prop_oneof![
             Just(Prefix::Not),
             Just(Prefix::Minus),

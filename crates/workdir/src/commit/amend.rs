@@ -1,6 +1,6 @@
-//! A changeset in the place of the working copy's parent, with what has changed since.
+//! Amending: a changeset that replaces the working copy's parent, with the changes since.
 
-use super::{Reading, Words, note_committed};
+use super::{CommitMetadata, Reading, note_committed};
 use crate::{Dirstate, Status, Tree, WorkdirError, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
@@ -13,9 +13,9 @@ use varve_repo::{
 /// Name of the transaction in which changesets are amended.
 pub const AMEND: &str = "amend";
 
-/// Where an amendment goes to.
+/// The repository and batch of an amendment.
 #[derive(Debug)]
-pub struct AmendPlace<'a> {
+pub struct AmendContext<'a> {
     /// The repository.
     pub repository: &'a Repository,
     /// Nothing is in it yet; of the name [`AMEND`].
@@ -24,37 +24,36 @@ pub struct AmendPlace<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// What is amended.
+/// The changeset to amend.
 #[derive(Clone, Copy, Debug)]
-pub struct Amend<'a> {
+pub struct AmendRequest<'a> {
     /// The repository as it is, hidden changesets included.
     pub view: &'a RepoView,
     /// The only parent of the working copy.
     pub old: Rev,
-    /// Facts of the marker that makes the old changeset obsolete, by what of its content has
-    /// changed; `None` for no marker.
-    pub marker: Option<&'a Marker<'a>>,
+    /// The obsolescence marker of the old changeset; `None` writes none.
+    pub marker: Option<&'a AmendMarker<'a>>,
 }
 
-/// Of the marker that an amendment leaves.
+/// Metadata of the obsolescence marker that an amendment writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Marker<'a> {
-    /// When.
+pub struct AmendMarker<'a> {
+    /// Seconds since 1970 and seconds west of UTC.
     pub date: (i64, i32),
-    /// Who.
+    /// Name of the committer, usually with a mail address.
     pub user: &'a [u8],
-    /// Which words of the changeset have changed, as bits; [`Marker::CONTENT`] is added.
+    /// Bits of the changed metadata; [`AmendMarker::CONTENT`] is added.
     pub effects: u32,
 }
 
-impl Marker<'_> {
-    /// The bit of changed files.
+impl AmendMarker<'_> {
+    /// Bit that says that files changed.
     pub const CONTENT: u32 = 8;
 }
 
-/// What an amendment has made.
+/// The result of an amendment.
 #[derive(Debug)]
-pub struct Amended {
+pub struct AmendResult {
     /// The new changeset.
     pub node: Node,
     /// The store's lock, still held; `None` if nothing had to be written.
@@ -75,12 +74,12 @@ enum Source {
 /// # Errors
 /// As of [`super::commit`].
 pub fn amend(
-    place: AmendPlace<'_>,
+    place: AmendContext<'_>,
     dirstate: &mut Dirstate,
     status: &Status,
-    words: &Words<'_>,
-    what: &Amend<'_>,
-) -> Result<Amended, WorkdirError> {
+    words: &CommitMetadata<'_>,
+    what: &AmendRequest<'_>,
+) -> Result<AmendResult, WorkdirError> {
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
     let old = Old::read(what, status)?;
@@ -113,7 +112,7 @@ pub fn amend(
     }
     if let Some(marker) = what.marker {
         let changed = !batch.same_files(&node, &old.node)?;
-        let effects = marker.effects | if changed { Marker::CONTENT } else { 0 };
+        let effects = marker.effects | if changed { AmendMarker::CONTENT } else { 0 };
         batch.transaction().add_marker(&NewMarker {
             old: old.node,
             new: node,
@@ -142,7 +141,7 @@ pub fn amend(
     note_committed(dirstate, &reading.seen, status, boundary);
     dirstate.set_parents([node, Node::NULL]);
     dirstate.write(repository)?;
-    Ok(Amended { node, lock })
+    Ok(AmendResult { node, lock })
 }
 
 /// The changeset that is amended.
@@ -161,7 +160,7 @@ struct Old<'a> {
 }
 
 impl<'a> Old<'a> {
-    fn read(what: &Amend<'a>, status: &Status) -> Result<Self, WorkdirError> {
+    fn read(what: &AmendRequest<'a>, status: &Status) -> Result<Self, WorkdirError> {
         let (view, rev) = (what.view, what.old);
         let parents = view.changelog().parents(rev);
         let named = view.with_changeset(rev, |changeset| {
@@ -182,7 +181,7 @@ impl<'a> Old<'a> {
         })
     }
 
-    /// What differs from the first parent, or may: where it is taken from; `None` is removed.
+    /// Files that differ from the first parent, or may, with their source; `None` is removed.
     fn files(&self, status: &Status) -> Result<BTreeMap<Vec<u8>, Option<Source>>, WorkdirError> {
         let all = Matcher::everything();
         let before = status_between(self.view, self.first_parent, Some(self.rev), &all, false)?;
@@ -220,7 +219,7 @@ impl<'a> Old<'a> {
             Source::Working => dirstate.copy_source(path),
             Source::Old(..) => None,
         };
-        // What the old changeset copied may have been copied on.
+        // A copy in the old changeset may have been copied again.
         let near = copied.unwrap_or(path);
         let from = self.old_copy_source(near)?;
         let from = from.or_else(|| copied.map(<[u8]>::to_vec));
@@ -230,7 +229,7 @@ impl<'a> Old<'a> {
         }
     }
 
-    /// What the old changeset itself says of a file.
+    /// The copy source that the old changeset recorded for a file.
     fn old_copy_source(&self, path: &[u8]) -> Result<Option<Vec<u8>>, WorkdirError> {
         let there = self.tree.get(path)?.filter(|_| self.named.contains(path));
         let Some((node, _)) = there else {
@@ -241,7 +240,7 @@ impl<'a> Old<'a> {
             return Ok(None);
         }
         let filelog = self.view.filelog(path)?;
-        // What was copied has no first parent.
+        // A copied file has no first parent.
         let rev = filelog.rev(&node);
         let rev = rev.filter(|rev| filelog.parents(*rev)[0].is_none());
         let Some(rev) = rev else {

@@ -1,4 +1,4 @@
-//! Descriptions: tidying them up, and what an editor is given.
+//! Descriptions of changesets, and the text that an editor shows.
 
 use crate::Status;
 
@@ -16,7 +16,7 @@ pub fn tidy(text: &[u8]) -> Vec<u8> {
     lines[first..=last.unwrap_or(first)].join(&b'\n')
 }
 
-/// What the user left of a text without the notes.
+/// The edited text without the notes.
 pub fn without_notes(text: &[u8]) -> Vec<u8> {
     let lines = text.split_inclusive(|byte| *byte == b'\n');
     lines
@@ -26,9 +26,9 @@ pub fn without_notes(text: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// What an editor shows of a commit besides its description.
+/// The notes that an editor shows below the description.
 #[derive(Clone, Copy, Debug)]
-pub struct Notes<'a> {
+pub struct EditorNotes<'a> {
     /// Who.
     pub user: &'a [u8],
     /// The branch of the changeset.
@@ -42,7 +42,7 @@ pub struct Notes<'a> {
 }
 
 /// The text that an editor is given.
-pub fn with_notes(description: &[u8], notes: &Notes<'_>) -> Vec<u8> {
+pub fn with_notes(description: &[u8], notes: &EditorNotes<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     if !description.is_empty() {
         out.extend_from_slice(description);
@@ -98,7 +98,7 @@ mod tests {
             added: vec![b"new".to_vec()],
             ..Status::default()
         };
-        let notes = Notes {
+        let notes = EditorNotes {
             user: b"me",
             branch: b"default",
             is_merge: false,

@@ -3,11 +3,11 @@
 mod amend;
 pub mod message;
 
-pub use amend::{AMEND, Amend, AmendPlace, Amended, Marker, amend};
+pub use amend::{AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, amend};
 
-use crate::marks;
+use crate::branch_and_bookmark;
 use crate::{
-    Dirstate, PathAuditor, Seen, Status, Timestamp, Tracking, WorkdirError, WorkingFiles,
+    Dirstate, PathAuditor, Stat, Status, Timestamp, Tracking, WorkdirError, WorkingFiles,
     clear_merge,
 };
 use varve_base::Interrupt;
@@ -17,26 +17,26 @@ use varve_repo::{
     Repository, WriteOptions,
 };
 
-/// What the user says of a changeset.
+/// The metadata of a new changeset.
 #[derive(Clone, Copy, Debug)]
-pub struct Words<'a> {
-    /// Who.
+pub struct CommitMetadata<'a> {
+    /// Name of the committer, usually with a mail address.
     pub user: &'a [u8],
     /// Seconds since 1970 and seconds west of UTC.
     pub date: (i64, i32),
     /// The named branch.
     pub branch: &'a [u8],
-    /// Further facts.
+    /// Extra keys and values.
     pub extras: &'a [(&'a [u8], &'a [u8])],
-    /// What was done, tidied up by [`message::tidy`].
+    /// The description, as [`message::tidy`] returns it.
     pub description: &'a [u8],
-    /// Of the new changeset, unless its parents have a higher one.
+    /// The least phase; a higher one of the parents wins.
     pub phase: Phase,
 }
 
-/// Where and with whose leave a commit is made.
+/// The repository, locks and options of a commit.
 #[derive(Debug)]
-pub struct CommitPlace<'a> {
+pub struct CommitContext<'a> {
     /// The repository; the caller holds the lock of its working copy.
     pub repository: &'a Repository,
     /// The lock of its store.
@@ -49,16 +49,16 @@ pub struct CommitPlace<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// Commits what `status` says was changed, and makes the new changeset the parent of the working
+/// Commits the changes in `status` and makes the new changeset the parent of the working
 /// copy. The active bookmark goes along if it was at a parent.
 ///
 /// # Errors
-/// What cannot be read or written; the store and the dirstate are then as before.
+/// A failure to read or write; the store and the dirstate are then unchanged.
 pub fn commit(
-    place: CommitPlace<'_>,
+    place: CommitContext<'_>,
     dirstate: &mut Dirstate,
     status: &Status,
-    words: &Words<'_>,
+    words: &CommitMetadata<'_>,
 ) -> Result<Node, WorkdirError> {
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
@@ -110,12 +110,12 @@ fn is_in_parents(dirstate: &Dirstate, path: &[u8]) -> bool {
     })
 }
 
-/// Reads files of the working copy, one at a time, and remembers what they looked like before.
+/// Reads files of the working copy, one at a time, and keeps the stat from before each read.
 struct Reading<'a> {
     working: WorkingFiles,
     auditor: PathAuditor,
     stop: &'a Interrupt,
-    seen: Vec<(Vec<u8>, Seen)>,
+    seen: Vec<(Vec<u8>, Stat)>,
 }
 
 impl<'a> Reading<'a> {
@@ -132,14 +132,14 @@ impl<'a> Reading<'a> {
         self.stop.check()?;
         self.auditor.check(path)?;
         let missing = || WorkdirError::Vanished(String::from_utf8_lossy(path).into_owned());
-        let seen = self.working.seen(path)?.ok_or_else(missing)?;
+        let seen = self.working.stat(path)?.ok_or_else(missing)?;
         self.seen.push((path.to_vec(), seen));
         self.working.read(path)
     }
 }
 
-impl Words<'_> {
-    /// A changeset with these words, whose files are told otherwise.
+impl CommitMetadata<'_> {
+    /// A changeset with this metadata, still without files.
     fn changeset(&self, parents: [Node; 2]) -> NewChangeset<'_> {
         NewChangeset {
             parents,
@@ -161,7 +161,7 @@ fn move_bookmark(
     parents: [Node; 2],
     node: Node,
 ) -> Result<(), WorkdirError> {
-    let Some(active) = marks::active_bookmark(repository)? else {
+    let Some(active) = branch_and_bookmark::active_bookmark(repository)? else {
         return Ok(());
     };
     let mut bookmarks = batch.bookmarks().clone();
@@ -176,7 +176,7 @@ fn move_bookmark(
 
 fn note_committed(
     dirstate: &mut Dirstate,
-    seen: &[(Vec<u8>, Seen)],
+    seen: &[(Vec<u8>, Stat)],
     status: &Status,
     boundary: Timestamp,
 ) {
@@ -186,7 +186,7 @@ fn note_committed(
     for path in &status.removed {
         dirstate.forget(path);
     }
-    // What is left of a merge is as in the only parent now.
+    // After a merge the remaining files are as in the only parent.
     let merged: Vec<Vec<u8>> = dirstate
         .iter()
         .filter(|(_, item)| item.tracking().p2_info)

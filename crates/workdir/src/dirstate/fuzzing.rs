@@ -1,8 +1,8 @@
-//! What must hold for any bytes in the place of a dirstate.
+//! Promises for any bytes in place of a dirstate.
 
 use super::{Parents, Table, v1, v2, v2_write};
 
-/// Never panics; what is read is read again from what is written, in both formats.
+/// Never panics; a dirstate that is read is written and read again as the same, in both formats.
 pub fn dirstate_v1(data: &[u8]) {
     if let Ok((parents, table)) = v1::parse(data.to_vec()) {
         if !data.is_empty() {
@@ -31,9 +31,9 @@ pub fn dirstate_v2(data: &[u8]) {
 type Fact = (Vec<u8>, super::Tracking, Option<Vec<u8>>);
 
 fn facts(table: &Table) -> Vec<Fact> {
-    let entries = table.iter().map(|(path, item)| {
+    let entries = table.iter().map(|(path, entry)| {
         let source = table.copies.get(path).filter(|source| !source.is_empty());
-        (path.to_vec(), item.tracking(), source.cloned())
+        (path.to_vec(), entry.tracking(), source.cloned())
     });
     entries.collect()
 }

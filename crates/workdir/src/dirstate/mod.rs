@@ -1,11 +1,11 @@
-//! The dirstate: the parents of the working copy, and each tracked file with what it looked like
-//! when it was last known to be clean.
+//! The dirstate: the parents of the working copy, and each tracked file with its stat from when it
+//! was last known to be clean.
 //!
-//! It is read whole and written whole, beside the old one and then renamed over it. Who writes it
-//! holds the lock of the working copy and has read it under that lock.
+//! It is read whole and written whole, beside the old one and then renamed over it. A writer
+//! holds the lock of the working copy and has read the dirstate under that lock.
 
+mod entry;
 pub mod fuzzing;
-mod item;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ mod v1;
 mod v2;
 mod v2_write;
 
-pub use item::{Item, Match, Seen, State, Timestamp, Tracking};
+pub use entry::{DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
 
 use crate::WorkdirError;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ impl Dirstate {
     /// Reads `.hg/dirstate`; without one, nothing is tracked and there are no parents.
     ///
     /// # Errors
-    /// [`WorkdirError::DamagedDirstate`], or what the storage answers.
+    /// [`WorkdirError::DamagedDirstate`], or a failure of the storage.
     pub fn read(repository: &Repository) -> Result<Dirstate, WorkdirError> {
         let path = path(repository);
         let parsed = if is_v2(repository) {
@@ -89,37 +89,40 @@ impl Dirstate {
     }
 
     /// The entry of one file.
-    pub fn get(&self, path: &[u8]) -> Option<Item> {
+    pub fn get(&self, path: &[u8]) -> Option<DirstateEntry> {
         self.table.get(path)
     }
 
     /// Whether a file will be in the next commit.
     pub fn is_tracked(&self, path: &[u8]) -> bool {
-        self.get(path).is_some_and(|item| item.is_tracked())
+        self.get(path).is_some_and(|entry| entry.is_tracked())
     }
 
     /// All entries, sorted bytewise by path.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Item)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], DirstateEntry)> {
         self.table.iter()
     }
 
     /// There are not more entries than this.
-    pub(crate) fn most(&self) -> usize {
-        self.table.most()
+    pub(crate) fn max_len(&self) -> usize {
+        self.table.max_len()
     }
 
-    /// The entries in a folder and below, sorted bytewise; of the root folder, which is named by an
+    /// The entries in a directory and below, sorted bytewise; of the root directory, which is named by an
     /// empty path, all.
-    pub fn below<'a>(&'a self, folder: &[u8]) -> impl Iterator<Item = (&'a [u8], Item)> {
-        let mut prefix = folder.to_vec();
-        if !folder.is_empty() {
+    pub fn below<'a>(
+        &'a self,
+        directory: &[u8],
+    ) -> impl Iterator<Item = (&'a [u8], DirstateEntry)> {
+        let mut prefix = directory.to_vec();
+        if !directory.is_empty() {
             prefix.push(b'/');
         }
         let entries = self.table.iter_from(&prefix);
         entries.take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
-    /// What a file will be recorded as copied from.
+    /// The source that a file will be recorded as copied from.
     pub fn copy_source(&self, path: &[u8]) -> Option<&[u8]> {
         self.table.copies.get(path).map(Vec::as_slice)
     }
@@ -142,65 +145,64 @@ impl Dirstate {
     /// Tracks a file, as `add` does. One that was removed comes back as it was; its content must be
     /// looked at again.
     pub fn add(&mut self, path: &[u8]) {
-        let mut item = self.get(path).unwrap_or_default();
-        if !item.tracking.working {
-            item.tracking.working = true;
-            item.forget_seen();
-            self.set(path, item);
+        let mut entry = self.get(path).unwrap_or_default();
+        if !entry.tracking.working {
+            entry.tracking.working = true;
+            entry.clear_stat();
+            self.set(path, entry);
         }
     }
 
-    /// Stops tracking a file, as `remove` and `forget` do. What the parents do not have leaves no
+    /// Stops tracking a file, as `remove` and `forget` do. A file that no parent has leaves no
     /// entry.
     pub fn remove(&mut self, path: &[u8]) {
-        let Some(mut item) = self.get(path) else {
+        let Some(mut entry) = self.get(path) else {
             return;
         };
-        item.tracking.working = false;
-        item.forget_seen();
+        entry.tracking.working = false;
+        entry.clear_stat();
         self.copy(path, None);
-        self.set(path, item);
+        self.set(path, entry);
     }
 
     /// Drops the entry of a file that neither the working copy nor a parent has.
     pub fn forget(&mut self, path: &[u8]) {
         self.copy(path, None);
-        self.set(path, Item::default());
+        self.set(path, DirstateEntry::default());
     }
 
-    /// Keeps what a file looks like that is as in the first parent. `boundary` is
+    /// Records the stat of a file that is as in the first parent. `boundary` is
     /// [`Dirstate::clock`] from before it was read or after it was written.
-    pub fn set_clean(&mut self, path: &[u8], seen: &Seen, boundary: Timestamp) {
-        let mut item = Item::of(Tracking {
+    pub fn set_clean(&mut self, path: &[u8], seen: &Stat, boundary: Timestamp) {
+        let mut entry = DirstateEntry::of(Tracking {
             working: true,
             p1: true,
             p2_info: false,
         });
-        item.set_seen(seen, boundary);
+        entry.set_stat(seen, boundary);
         self.copy(path, None);
-        self.set(path, item);
+        self.set(path, entry);
     }
 
-    /// Makes the next status read a file, whatever it looks like.
+    /// Makes the next status read a file, whatever its stat.
     pub fn set_possibly_dirty(&mut self, path: &[u8]) {
-        if let Some(mut item) = self.get(path) {
-            item.forget_mtime();
-            self.set(path, item);
+        if let Some(mut entry) = self.get(path) {
+            entry.clear_mtime();
+            self.set(path, entry);
         }
     }
 
-    /// Says where a file is tracked, as an update, a merge or a commit does; nothing is known about
-    /// what it looks like.
+    /// Says where a file is tracked, as an update, a merge or a commit does; its stat becomes unknown.
     pub fn set_tracking(&mut self, path: &[u8], tracking: Tracking) {
-        self.set(path, Item::of(tracking));
+        self.set(path, DirstateEntry::of(tracking));
     }
 
-    fn set(&mut self, path: &[u8], item: Item) {
+    fn set(&mut self, path: &[u8], entry: DirstateEntry) {
         let before = self.table.get(path).unwrap_or_default();
-        if before != item {
+        if before != entry {
             self.changed = true;
-            self.tracked_changed |= before.is_tracked() != item.is_tracked();
-            self.table.set(path, item);
+            self.tracked_changed |= before.is_tracked() != entry.is_tracked();
+            self.table.set(path, entry);
         }
     }
 
@@ -215,11 +217,11 @@ impl Dirstate {
         self.changed
     }
 
-    /// Whether the file is still what was read here, so that what was learnt without the lock may
+    /// Whether the file is unchanged since it was read, so that results from without the lock may
     /// be written.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// A failure of the storage.
     pub fn is_current(&self, repository: &Repository) -> Result<bool, WorkdirError> {
         let now = Dirstate::read(repository)?;
         Ok(now.parents == self.parents && now.table.text() == self.table.text())
@@ -243,14 +245,14 @@ impl Dirstate {
     /// Writes the file if anything changed. The caller holds the lock of the working copy.
     ///
     /// # Errors
-    /// [`WorkdirError::TooLarge`], or what the storage answers; the old file is then untouched.
+    /// [`WorkdirError::TooLarge`], or a failure of the storage; the old file is then untouched.
     pub fn write(&mut self, repository: &Repository) -> Result<(), WorkdirError> {
         if !self.changed {
             return Ok(());
         }
         let storage = repository.storage().as_ref();
         let path = path(repository);
-        // The hint comes first: who sees it changed reads the dirstate, at worst in vain.
+        // The hint comes first: a reader that sees it changed reads the dirstate, at worst in vain.
         if self.tracked_changed && repository.requirements().has("dirstate-tracked-key-v1") {
             let hint = format!("1\n{}\n", random_name::<16>()?);
             let beside = path.with_file_name("dirstate-tracked-hint");
@@ -350,8 +352,8 @@ fn fresh(storage: &dyn Storage, path: &Path) -> Result<Arc<dyn StorageFile>, Wor
     }
 }
 
-/// Writes a file beside the old one and renames it. Nothing is synced: a power cut may cost what
-/// the dirstate remembers, never what was committed, and Mercurial does not wait for it either.
+/// Writes a file beside the old one and renames it. Nothing is synced, as in Mercurial: a power cut may
+/// cost the dirstate, never a commit.
 pub(crate) fn replace(
     storage: &dyn Storage,
     path: &Path,

@@ -1,10 +1,10 @@
 //! The entries of a dirstate, sorted by path.
 //!
-//! What was read stays as one block of bytes with a sorted list of small records pointing into it;
-//! what came since stands beside it. So a large dirstate is read without an allocation per file,
+//! The file stays as one block of bytes with a sorted list of small records pointing into it; later
+//! entries are kept in a map. So a large dirstate is read without an allocation per file,
 //! and adding many files costs no moving.
 
-use super::item::Item;
+use super::entry::DirstateEntry;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(super) struct Record {
     pub start: u32,
     pub len: u32,
-    pub item: Item,
+    pub entry: DirstateEntry,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Table {
     /// Sorted by path, each path once. Items that are nowhere tracked count as absent.
     records: Vec<Record>,
     /// Paths that are not in `records`.
-    newer: BTreeMap<Vec<u8>, Item>,
+    newer: BTreeMap<Vec<u8>, DirstateEntry>,
     pub copies: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
@@ -61,20 +61,20 @@ impl Table {
             .binary_search_by(|record| self.path(record).cmp(path))
     }
 
-    pub fn get(&self, path: &[u8]) -> Option<Item> {
-        let item = match self.find(path) {
-            Ok(at) => self.records[at].item,
+    pub fn get(&self, path: &[u8]) -> Option<DirstateEntry> {
+        let entry = match self.find(path) {
+            Ok(at) => self.records[at].entry,
             Err(_) => *self.newer.get(path)?,
         };
-        item.is_anywhere().then_some(item)
+        entry.exists().then_some(entry)
     }
 
-    /// An item that is nowhere tracked removes the entry.
-    pub fn set(&mut self, path: &[u8], item: Item) {
+    /// An entry that is nowhere tracked removes the entry.
+    pub fn set(&mut self, path: &[u8], entry: DirstateEntry) {
         match self.find(path) {
-            Ok(at) => self.records[at].item = item,
-            Err(_) if item.is_anywhere() => {
-                self.newer.insert(path.to_vec(), item);
+            Ok(at) => self.records[at].entry = entry,
+            Err(_) if entry.exists() => {
+                self.newer.insert(path.to_vec(), entry);
             }
             Err(_) => {
                 self.newer.remove(path);
@@ -89,12 +89,12 @@ impl Table {
     }
 
     /// There are not more entries than this.
-    pub fn most(&self) -> usize {
+    pub fn max_len(&self) -> usize {
         self.records.len() + self.newer.len()
     }
 
     /// All entries, sorted bytewise.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Item)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], DirstateEntry)> {
         self.iter_from(b"")
     }
 
@@ -102,15 +102,15 @@ impl Table {
     pub fn iter_from<'a>(
         &'a self,
         first: &[u8],
-    ) -> impl Iterator<Item = (&'a [u8], Item)> + use<'a> {
+    ) -> impl Iterator<Item = (&'a [u8], DirstateEntry)> + use<'a> {
         let start = self.find(first).unwrap_or_else(|at| at);
         let old = self.records[start..].iter();
         let mut old = old
-            .map(|record| (self.path(record), record.item))
-            .filter(|(_, item)| item.is_anywhere())
+            .map(|record| (self.path(record), record.entry))
+            .filter(|(_, entry)| entry.exists())
             .peekable();
         let newer = self.newer.range(first.to_vec()..);
-        let mut newer = newer.map(|(path, item)| (&path[..], *item)).peekable();
+        let mut newer = newer.map(|(path, entry)| (&path[..], *entry)).peekable();
         std::iter::from_fn(move || match (old.peek(), newer.peek()) {
             (Some((a, _)), Some((b, _))) if b < a => newer.next(),
             (None, _) => newer.next(),

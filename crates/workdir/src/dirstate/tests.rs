@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use varve_base::DiskStorage;
 
-/// What `hg` left after a commit of `a`, `d/b`, `d/e/x` (executable) and `l` (a link) and then
+/// Written by `hg` after a commit of `a`, `d/b`, `d/e/x` (executable) and `l` (a link) and then
 /// `add n`, `remove d/b`, `copy a c`, `rename d/e/x d/y`, in each of the formats.
 const V1: &[u8] = include_bytes!("../../tests/golden/dirstate-v1");
 const V2_DOCKET: &[u8] = include_bytes!("../../tests/golden/dirstate-v2-docket");
@@ -20,20 +20,20 @@ fn golden_v2() -> (Parents, Table) {
 
 /// One line per entry, as `hg debugstate` has them.
 fn lines(table: &Table) -> Vec<String> {
-    let entries = table.iter().map(|(path, item)| {
-        let letter = match item.state() {
-            State::Normal => 'n',
-            State::Added => 'a',
-            State::Removed => 'r',
-            State::Merged => 'm',
+    let entries = table.iter().map(|(path, entry)| {
+        let letter = match entry.state() {
+            EntryState::Normal => 'n',
+            EntryState::Added => 'a',
+            EntryState::Removed => 'r',
+            EntryState::Merged => 'm',
         };
-        let known = if item.has_mtime { "set" } else { "unset" };
+        let known = if entry.has_mtime { "set" } else { "unset" };
         let path = String::from_utf8_lossy(path).into_owned();
         let from = table.copies.get(path.as_bytes()).cloned();
         let from = String::from_utf8(from.unwrap_or_default()).unwrap();
         format!(
             "{letter} {:o} {} {known} {path} {from}",
-            item.mode, item.size
+            entry.mode, entry.size
         )
     });
     entries.collect()
@@ -106,23 +106,23 @@ fn a_tree_that_contains_itself_is_refused() {
 }
 
 fn repository(requires: &str) -> (tempfile::TempDir, Repository) {
-    let folder = tempfile::tempdir().unwrap();
-    let storage = Arc::new(DiskStorage::new(folder.path()));
+    let directory = tempfile::tempdir().unwrap();
+    let storage = Arc::new(DiskStorage::new(directory.path()));
     Repository::create(storage.clone(), Path::new("")).unwrap();
-    let path = folder.path().join(".hg/requires");
+    let path = directory.path().join(".hg/requires");
     std::fs::write(path, format!("share-safe\n{requires}")).unwrap();
     let repository = Repository::open(storage, Path::new("")).unwrap();
-    (folder, repository)
+    (directory, repository)
 }
 
 #[test]
 fn changes_are_read_back_in_every_format() {
     for requires in ["", "dirstate-v2\n", "dirstate-tracked-key-v1\n"] {
-        let (folder, repository) = repository(requires);
+        let (directory, repository) = repository(requires);
         let mut state = Dirstate::read(&repository).unwrap();
         assert_eq!(state.iter().count(), 0);
         let clock = Dirstate::clock(&repository).unwrap();
-        let seen = Seen {
+        let seen = Stat {
             mode: 0o100_755,
             size: 3,
             mtime: Timestamp {
@@ -145,12 +145,12 @@ fn changes_are_read_back_in_every_format() {
         let letters = |state: &Dirstate| {
             let entries = state
                 .iter()
-                .map(|(path, item)| (path.to_vec(), item.state()));
+                .map(|(path, entry)| (path.to_vec(), entry.state()));
             entries.collect::<Vec<_>>()
         };
         assert_eq!(letters(&again), letters(&state));
         assert_eq!(letters(&again).len(), 5);
-        assert_eq!(again.get(b"a").unwrap().compare(&seen), Match::Same);
+        assert_eq!(again.get(b"a").unwrap().compare(&seen), StatMatch::Same);
         assert_eq!(again.copy_source(b"new"), Some(&b"a"[..]));
         let below: Vec<_> = again.below(b"d").map(|(path, _)| path.to_vec()).collect();
         assert_eq!(below, [b"d/e/f"]);
@@ -158,9 +158,9 @@ fn changes_are_read_back_in_every_format() {
         again.remove(b"new");
         again.add(b"b");
         again.write(&repository).unwrap();
-        assert_eq!(again.get(b"b").unwrap().compare(&seen), Match::Unsure);
+        assert_eq!(again.get(b"b").unwrap().compare(&seen), StatMatch::Unsure);
         assert!(!state.is_current(&repository).unwrap());
-        let names = std::fs::read_dir(folder.path().join(".hg")).unwrap();
+        let names = std::fs::read_dir(directory.path().join(".hg")).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let count = names.filter(|name| name.contains("dirstate")).count();
         assert_eq!(count, 1 + usize::from(!requires.is_empty()), "{requires}");
@@ -174,17 +174,17 @@ proptest! {
         first in proptest::collection::btree_set("[a-c/.]{1,4}", 0..20),
         changes in proptest::collection::vec(("[a-c/.]{1,4}", any::<bool>()), 0..20),
     ) {
-        let on = Item::of(Tracking { working: true, ..Tracking::default() });
+        let on = DirstateEntry::of(Tracking { working: true, ..Tracking::default() });
         let mut text = Vec::new();
         let records = first.iter().rev().map(|path| {
             let start = text.len() as u32;
             text.extend_from_slice(path.as_bytes());
-            table::Record { start, len: path.len() as u32, item: on }
+            table::Record { start, len: path.len() as u32, entry: on }
         }).collect();
         let mut table = Table::new(text, records, BTreeMap::new());
         let mut model = first;
         for (path, there) in changes {
-            table.set(path.as_bytes(), if there { on } else { Item::default() });
+            table.set(path.as_bytes(), if there { on } else { DirstateEntry::default() });
             if there { model.insert(path); } else { model.remove(&path); }
         }
         prop_assert!(table.iter().map(|entry| entry.0).eq(model.iter().map(String::as_bytes)));

@@ -17,7 +17,7 @@
 //! A size of -1 means unknown (or, of a removed file, merged before), one of -2 that the file came
 //! from the second parent. A time of -1 means unknown.
 
-use super::item::{Item, MASK_31, State, Tracking};
+use super::entry::{DirstateEntry, EntryState, MASK_31, Tracking};
 use super::table::{Record, Table};
 use super::{Damage, Parents, node_at};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub(super) fn parse(text: Vec<u8>) -> Result<(Parents, Table), Damage> {
         let len = number(head, at::LEN) as usize;
         let name = text.get(start..).and_then(|rest| rest.get(..len));
         let name = name.ok_or(Damage(place, "the last entry is cut off"))?;
-        let item = item(head).ok_or(Damage(place, "an unknown state"))?;
+        let entry = entry(head).ok_or(Damage(place, "an unknown state"))?;
         let zero = name.iter().position(|byte| *byte == 0);
         if let Some(zero) = zero {
             copies.insert(name[..zero].to_vec(), name[zero + 1..].to_vec());
@@ -61,7 +61,7 @@ pub(super) fn parse(text: Vec<u8>) -> Result<(Parents, Table), Damage> {
         records.push(Record {
             start: u32::try_from(start).map_err(|_| too_long)?,
             len: zero.unwrap_or(len) as u32,
-            item,
+            entry,
         });
         place = start + len;
     }
@@ -74,11 +74,11 @@ fn number(head: &[u8; at::PATH], place: usize) -> u32 {
         .map_or(0, |b| u32::from_be_bytes(*b))
 }
 
-fn item(head: &[u8; at::PATH]) -> Option<Item> {
+fn entry(head: &[u8; at::PATH]) -> Option<DirstateEntry> {
     let size = number(head, at::SIZE) as i32;
     let mtime = number(head, at::MTIME) as i32;
     let tracked = |working, p1, p2_info| {
-        Item::of(Tracking {
+        DirstateEntry::of(Tracking {
             working,
             p1,
             p2_info,
@@ -94,7 +94,7 @@ fn item(head: &[u8; at::PATH]) -> Option<Item> {
         (b'n', UNKNOWN) => tracked(true, true, false),
         (b'n', _) => {
             let has_mtime = mtime != UNKNOWN;
-            Item {
+            DirstateEntry {
                 has_size: true,
                 has_mtime,
                 mode: number(head, at::MODE) as u16,
@@ -113,10 +113,10 @@ pub(super) fn encode(parents: &Parents, table: &Table) -> Option<Vec<u8>> {
     parents
         .iter()
         .for_each(|node| out.extend_from_slice(&node.0));
-    for (path, item) in table.iter() {
+    for (path, entry) in table.iter() {
         let source = table.copies.get(path);
         let len = path.len() + source.map_or(0, |source| 1 + source.len());
-        let (state, mode, size, mtime) = fields(&item);
+        let (state, mode, size, mtime) = fields(&entry);
         out.push(state);
         out.extend_from_slice(&mode.to_be_bytes());
         out.extend_from_slice(&size.to_be_bytes());
@@ -131,21 +131,21 @@ pub(super) fn encode(parents: &Parents, table: &Table) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn fields(item: &Item) -> (u8, u32, i32, i32) {
-    let Tracking { p1, p2_info, .. } = item.tracking;
-    match item.state() {
-        State::Merged => (b'm', 0, FROM_P2, UNKNOWN),
-        State::Added => (b'a', 0, UNKNOWN, UNKNOWN),
-        State::Removed if p1 && p2_info => (b'r', 0, UNKNOWN, 0),
-        State::Removed if p2_info => (b'r', 0, FROM_P2, 0),
-        State::Removed => (b'r', 0, 0, 0),
-        State::Normal if p2_info => (b'n', 0, FROM_P2, UNKNOWN),
-        State::Normal if !item.has_size => (b'n', 0, UNKNOWN, UNKNOWN),
-        State::Normal => {
+fn fields(entry: &DirstateEntry) -> (u8, u32, i32, i32) {
+    let Tracking { p1, p2_info, .. } = entry.tracking;
+    match entry.state() {
+        EntryState::Merged => (b'm', 0, FROM_P2, UNKNOWN),
+        EntryState::Added => (b'a', 0, UNKNOWN, UNKNOWN),
+        EntryState::Removed if p1 && p2_info => (b'r', 0, UNKNOWN, 0),
+        EntryState::Removed if p2_info => (b'r', 0, FROM_P2, 0),
+        EntryState::Removed => (b'r', 0, 0, 0),
+        EntryState::Normal if p2_info => (b'n', 0, FROM_P2, UNKNOWN),
+        EntryState::Normal if !entry.has_size => (b'n', 0, UNKNOWN, UNKNOWN),
+        EntryState::Normal => {
             // Only whole seconds are kept, so a time that is good only to the nanosecond is not.
-            let known = item.has_mtime && !item.second_ambiguous;
-            let mtime = if known { item.seconds as i32 } else { UNKNOWN };
-            (b'n', u32::from(item.mode), item.size as i32, mtime)
+            let known = entry.has_mtime && !entry.second_ambiguous;
+            let mtime = if known { entry.seconds as i32 } else { UNKNOWN };
+            (b'n', u32::from(entry.mode), entry.size as i32, mtime)
         }
     }
 }

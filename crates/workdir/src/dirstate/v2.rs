@@ -15,7 +15,7 @@
 //!      | u32   | many  | u32    | u32   | u32   |        | patterns, or 0  |
 //!      +-------+-------+--------+-------+-------+--------+-----------------+
 //!
-//! .hg/dirstate.ID, the data: paths, and nodes of 44 bytes; siblings stand together, sorted:
+//! .hg/dirstate.ID, the data: paths, and nodes of 44 bytes; siblings are adjacent and sorted:
 //! byte 0      4      6       8      12     14       18       22     26       30    32    36   40
 //!      +------+------+-------+------+------+--------+--------+------+--------+-----+-----+----+----+
 //!      | path | its  | base  | copy | its  | first  | how    | files| tracked|flags| size| s  | ns |
@@ -23,7 +23,7 @@
 //!      +------+------+-------+------+------+--------+--------+------+--------+-----+-----+----+----+
 //! ```
 
-use super::item::{Item, MASK_31, Tracking};
+use super::entry::{DirstateEntry, MASK_31, Tracking};
 use super::table::{Record, Table};
 use super::{Damage, Parents, node_at};
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ pub(super) mod flag {
     pub const DIRECTORY: u16 = 1 << 13;
 }
 
-/// What `.hg/dirstate` says.
+/// The content of `.hg/dirstate`.
 #[derive(Debug)]
 pub(super) struct Docket {
     pub parents: Parents,
@@ -140,7 +140,7 @@ pub(super) fn parse(docket: &Docket, mut data: Vec<u8>) -> Result<Table, Damage>
             if read.child_count > 0 {
                 groups.push((read.children as usize, read.child_count as usize));
             }
-            if !read.item.is_anywhere() {
+            if !read.entry.exists() {
                 continue;
             }
             let outside = Damage(start, "a path outside of the file");
@@ -154,7 +154,7 @@ pub(super) fn parse(docket: &Docket, mut data: Vec<u8>) -> Result<Table, Damage>
             records.push(Record {
                 start,
                 len,
-                item: read.item,
+                entry: read.entry,
             });
         }
     }
@@ -170,19 +170,19 @@ struct Node {
     copy: (u32, u16),
     children: u32,
     child_count: u32,
-    item: Item,
+    entry: DirstateEntry,
 }
 
 impl Node {
     fn read(bytes: &[u8]) -> Option<Node> {
         let flags = short_number(bytes, node::FLAGS)?;
-        let mut item = item(flags);
-        if item.has_size {
-            item.size = number(bytes, node::SIZE)? & MASK_31;
+        let mut entry = entry(flags);
+        if entry.has_size {
+            entry.size = number(bytes, node::SIZE)? & MASK_31;
         }
-        if item.has_mtime {
-            item.seconds = number(bytes, node::SECONDS)? & MASK_31;
-            item.nanos = number(bytes, node::NANOS)?;
+        if entry.has_mtime {
+            entry.seconds = number(bytes, node::SECONDS)? & MASK_31;
+            entry.nanos = number(bytes, node::NANOS)?;
         }
         Some(Node {
             path: (
@@ -195,50 +195,50 @@ impl Node {
             ),
             children: number(bytes, node::CHILDREN)?,
             child_count: number(bytes, node::CHILD_COUNT)?,
-            item,
+            entry,
         })
     }
 }
 
-fn item(flags: u16) -> Item {
+fn entry(flags: u16) -> DirstateEntry {
     let has = |bit| flags & bit != 0;
     let tracking = Tracking {
         working: has(flag::WORKING),
         p1: has(flag::P1),
         p2_info: has(flag::P2_INFO),
     };
-    let mut item = Item::of(tracking);
-    // The time of a folder, or of a file known to be modified, says nothing about a clean file.
-    let sound = item.is_anywhere() && !has(flag::IS_MODIFIED);
-    item.has_size = sound && has(flag::HAS_SIZE);
-    item.has_mtime = item.has_size && has(flag::HAS_MTIME);
-    item.second_ambiguous = item.has_mtime && has(flag::SECOND_AMBIGUOUS);
-    if item.has_size {
-        item.mode = match (has(flag::LINK), has(flag::EXECUTABLE)) {
+    let mut entry = DirstateEntry::of(tracking);
+    // The time of a directory, or of a file known to be modified, says nothing about a clean file.
+    let sound = entry.exists() && !has(flag::IS_MODIFIED);
+    entry.has_size = sound && has(flag::HAS_SIZE);
+    entry.has_mtime = entry.has_size && has(flag::HAS_MTIME);
+    entry.second_ambiguous = entry.has_mtime && has(flag::SECOND_AMBIGUOUS);
+    if entry.has_size {
+        entry.mode = match (has(flag::LINK), has(flag::EXECUTABLE)) {
             (true, _) => 0o120_777,
             (false, true) => 0o100_755,
             (false, false) => 0o100_644,
         };
     }
-    item
+    entry
 }
 
-/// The opposite of [`item`].
-pub(super) fn flags(item: &Item) -> u16 {
+/// The opposite of [`entry`].
+pub(super) fn flags(entry: &DirstateEntry) -> u16 {
     let Tracking {
         working,
         p1,
         p2_info,
-    } = item.tracking;
+    } = entry.tracking;
     [
         (working, flag::WORKING),
         (p1, flag::P1),
         (p2_info, flag::P2_INFO),
-        (item.has_size && item.is_executable(), flag::EXECUTABLE),
-        (item.has_size && item.is_link(), flag::LINK),
-        (item.has_size, flag::HAS_SIZE),
-        (item.has_mtime, flag::HAS_MTIME),
-        (item.second_ambiguous, flag::SECOND_AMBIGUOUS),
+        (entry.has_size && entry.is_executable(), flag::EXECUTABLE),
+        (entry.has_size && entry.is_link(), flag::LINK),
+        (entry.has_size, flag::HAS_SIZE),
+        (entry.has_mtime, flag::HAS_MTIME),
+        (entry.second_ambiguous, flag::SECOND_AMBIGUOUS),
     ]
     .into_iter()
     .filter(|(set, _)| *set)

@@ -4,24 +4,24 @@
 //! short write, nothing in it is ever unused, and a reader of the old one is not disturbed.
 
 use super::Parents;
-use super::item::Item;
+use super::entry::DirstateEntry;
 use super::table::Table;
 use super::v2::{MAGIC, at, flag, flags, node};
 
-/// What both files get.
+/// The content of both files.
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub docket: Vec<u8>,
     pub data: Vec<u8>,
 }
 
-/// One folder or file of the tree.
+/// One directory or file of the tree.
 struct Child<'a> {
     path: &'a [u8],
-    /// Where the folder's children are in the data; none for a file.
+    /// Where the directory's children are in the data; none for a file.
     children: (usize, usize),
     counts: Counts,
-    item: Option<Item>,
+    entry: Option<DirstateEntry>,
     source: Option<&'a [u8]>,
 }
 
@@ -31,7 +31,7 @@ struct Counts {
     tracked: u32,
 }
 
-/// A folder whose children are being collected.
+/// A directory whose children are being collected.
 struct Open<'a> {
     path: &'a [u8],
     children: Vec<Child<'a>>,
@@ -45,7 +45,7 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// Whether `path` lies in this folder.
+    /// Whether `path` lies in this directory.
     fn holds(&self, path: &[u8]) -> bool {
         self.path.is_empty()
             || (path.starts_with(self.path) && path.get(self.path.len()) == Some(&b'/'))
@@ -55,10 +55,10 @@ impl<'a> Open<'a> {
 /// `None` if a path or the whole is too long for its number.
 pub(super) fn encode(parents: &Parents, table: &Table, id: &[u8]) -> Option<Encoded> {
     let mut data = Vec::with_capacity(table.text().len() + 1024);
-    // From the root down to the folder of the entry before.
+    // From the root down to the directory of the entry before.
     let mut open = vec![Open::new(b"")];
     let mut files = 0_u32;
-    for (path, item) in table.iter() {
+    for (path, entry) in table.iter() {
         files += 1;
         while open.len() > 1 && !open[open.len() - 1].holds(path) {
             close(&mut open, &mut data)?;
@@ -70,12 +70,12 @@ pub(super) fn encode(parents: &Parents, table: &Table, id: &[u8]) -> Option<Enco
             open.push(Open::new(&path[..skip + place]));
         }
         let source = table.copies.get(path).map(Vec::as_slice);
-        let folder = open.last_mut()?;
-        folder.children.push(Child {
+        let directory = open.last_mut()?;
+        directory.children.push(Child {
             path,
             children: (0, 0),
             counts: Counts::default(),
-            item: Some(item),
+            entry: Some(entry),
             source,
         });
     }
@@ -99,25 +99,25 @@ pub(super) fn encode(parents: &Parents, table: &Table, id: &[u8]) -> Option<Enco
     })
 }
 
-/// Writes the children of the innermost folder and makes it a child of the one above.
+/// Writes the children of the innermost directory and makes it a child of the one above.
 fn close(open: &mut Vec<Open<'_>>, data: &mut Vec<u8>) -> Option<()> {
-    let folder = open.pop()?;
+    let directory = open.pop()?;
     let mut counts = Counts::default();
-    for child in &folder.children {
-        counts.files += child.counts.files + u32::from(child.item.is_some());
-        let tracked = child.item.is_some_and(|item| item.is_tracked());
+    for child in &directory.children {
+        counts.files += child.counts.files + u32::from(child.entry.is_some());
+        let tracked = child.entry.is_some_and(|entry| entry.is_tracked());
         counts.tracked += child.counts.tracked + u32::from(tracked);
     }
-    let place = push_nodes(folder.children, data)?;
+    let place = push_nodes(directory.children, data)?;
     let above = &mut open.last_mut()?.children;
-    // A removed file may have the path of a folder that came in its place: one node is both.
-    match above.iter_mut().rfind(|child| child.path == folder.path) {
+    // A removed file may have the path of a directory that came in its place: one node is both.
+    match above.iter_mut().rfind(|child| child.path == directory.path) {
         Some(same) => (same.children, same.counts) = (place, counts),
         None => above.push(Child {
-            path: folder.path,
+            path: directory.path,
             children: place,
             counts,
-            item: None,
+            entry: None,
             source: None,
         }),
     }
@@ -137,14 +137,14 @@ fn push_nodes(mut children: Vec<Child<'_>>, data: &mut Vec<u8>) -> Option<(usize
 }
 
 fn push_node(child: &Child<'_>, data: &mut Vec<u8>, nodes: &mut Vec<u8>) -> Option<()> {
-    let item = child.item.unwrap_or_default();
+    let entry = child.entry.unwrap_or_default();
     let slash = child.path.iter().rposition(|byte| *byte == b'/');
     let base = slash.map_or(0, |slash| slash + 1);
     let path = push_path(child.path, data)?;
     let copy = child
         .source
         .map_or(Some((0, 0)), |source| push_path(source, data))?;
-    let folder = if child.item.is_none() {
+    let directory = if child.entry.is_none() {
         flag::DIRECTORY
     } else {
         0
@@ -160,16 +160,16 @@ fn push_node(child: &Child<'_>, data: &mut Vec<u8>, nodes: &mut Vec<u8>) -> Opti
     long(node::CHILD_COUNT, u32::try_from(count).ok()?);
     long(node::FILES_BELOW, child.counts.files);
     long(node::TRACKED_BELOW, child.counts.tracked);
-    long(node::SIZE, item.size);
-    long(node::SECONDS, item.seconds);
-    long(node::NANOS, item.nanos);
+    long(node::SIZE, entry.size);
+    long(node::SECONDS, entry.seconds);
+    long(node::NANOS, entry.nanos);
     let mut short = |place: usize, number: u16| {
         bytes[place..place + 2].copy_from_slice(&number.to_be_bytes());
     };
     short(node::PATH_LEN, path.1);
     short(node::BASE, u16::try_from(base).ok()?);
     short(node::COPY_LEN, copy.1);
-    short(node::FLAGS, flags(&item) | folder);
+    short(node::FLAGS, flags(&entry) | directory);
     nodes.extend_from_slice(&bytes);
     Some(())
 }
@@ -192,7 +192,7 @@ fn docket(parents: &Parents, tree: [usize; 4], used: usize, id: &[u8]) -> Option
     for number in tree {
         out.extend_from_slice(&u32::try_from(number).ok()?.to_be_bytes());
     }
-    // Nothing is unused, and the patterns that were last looked at are nobody's business here.
+    // Nothing is unused, and no hash of ignore patterns is recorded.
     out.resize(at::USED, 0);
     out.extend_from_slice(&u32::try_from(used).ok()?.to_be_bytes());
     out.push(u8::try_from(id.len()).ok()?);

@@ -1,9 +1,9 @@
-//! Merging one file: which tool does it, what comes out, and which mode the file gets.
+//! Merging one file: the choice of the tool, the merged text and the mode.
 
-mod markers;
+mod conflict_markers;
 mod tool;
 
-pub use tool::{Chosen, Tool, ToolChoice};
+pub use tool::{MergeOptions, MergeTool, ToolSelection};
 
 use varve_repo::FileKind;
 
@@ -20,25 +20,25 @@ impl Version {
     }
 }
 
-/// What Mercurial takes for no text.
+/// Whether Mercurial takes a content for binary.
 pub(crate) fn is_binary(content: &[u8]) -> bool {
     content.contains(&0)
 }
 
-/// What the merge of three texts is.
+/// The merge of three texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Merged {
     pub content: Vec<u8>,
-    /// Whether there are conflicts that a person has to look at.
+    /// Whether conflicts remain.
     pub conflicts: bool,
 }
 
-/// Merges three texts; `tool` says what stands where they conflict.
-pub(crate) fn merge_texts(tool: Tool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
-    markers::merge(tool, base, ours, theirs)
+/// Merges three texts; `tool` selects the text in place of a conflict.
+pub(crate) fn merge_texts(tool: MergeTool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
+    conflict_markers::merge(tool, base, ours, theirs)
 }
 
-/// The mode of a merged file, and whether that could not be told because there is no `base`.
+/// The mode of a merged file, and whether it is ambiguous because there is no `base`.
 pub(crate) fn merge_kinds(
     base: Option<FileKind>,
     ours: FileKind,

@@ -1,13 +1,13 @@
-//! What merges a file when both sides have changed it.
+//! Tools that merge a file that both sides have changed.
 
 use crate::Backups;
 
 /// A way to merge that needs no other program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tool {
-    /// Conflicts stand in the file, both sides of each.
+pub enum MergeTool {
+    /// Writes both sides of each conflict into the file.
     Merge,
-    /// The same with what both sides had before.
+    /// The same with the common base of both sides.
     Merge3,
     /// Where there is a conflict, our side.
     MergeLocal,
@@ -25,30 +25,30 @@ pub enum Tool {
     Fail,
     /// Unless it merges without conflict, all three versions are put beside the file.
     Dump,
-    /// As [`Tool::Dump`], without trying.
+    /// As [`MergeTool::Dump`], without trying.
     ForceDump,
     /// The user says whose file it is.
     Prompt,
 }
 
-const NAMES: &[(&str, Tool)] = &[
-    ("merge", Tool::Merge),
-    ("merge3", Tool::Merge3),
-    ("merge-local", Tool::MergeLocal),
-    ("merge-other", Tool::MergeOther),
-    ("union", Tool::Union),
-    ("union-other-first", Tool::UnionOtherFirst),
-    ("local", Tool::Local),
-    ("other", Tool::Other),
-    ("fail", Tool::Fail),
-    ("dump", Tool::Dump),
-    ("forcedump", Tool::ForceDump),
-    ("prompt", Tool::Prompt),
+const NAMES: &[(&str, MergeTool)] = &[
+    ("merge", MergeTool::Merge),
+    ("merge3", MergeTool::Merge3),
+    ("merge-local", MergeTool::MergeLocal),
+    ("merge-other", MergeTool::MergeOther),
+    ("union", MergeTool::Union),
+    ("union-other-first", MergeTool::UnionOtherFirst),
+    ("local", MergeTool::Local),
+    ("other", MergeTool::Other),
+    ("fail", MergeTool::Fail),
+    ("dump", MergeTool::Dump),
+    ("forcedump", MergeTool::ForceDump),
+    ("prompt", MergeTool::Prompt),
 ];
 
-impl Tool {
+impl MergeTool {
     /// The tool called `:NAME` or `internal:NAME`.
-    pub fn named(name: &[u8]) -> Option<Tool> {
+    pub fn named(name: &[u8]) -> Option<MergeTool> {
         let name = name
             .strip_prefix(b":")
             .or_else(|| name.strip_prefix(b"internal:"))?;
@@ -66,29 +66,38 @@ impl Tool {
     pub(crate) fn takes_deleted(self) -> bool {
         matches!(
             self,
-            Tool::Local | Tool::Other | Tool::Prompt | Tool::Fail | Tool::Dump | Tool::ForceDump
+            MergeTool::Local
+                | MergeTool::Other
+                | MergeTool::Prompt
+                | MergeTool::Fail
+                | MergeTool::Dump
+                | MergeTool::ForceDump
         )
     }
 
-    /// Whether it looks into the files and merges their lines.
+    /// Whether the tool merges line by line.
     pub(crate) fn merges_lines(self) -> bool {
         !matches!(
             self,
-            Tool::Local | Tool::Other | Tool::Fail | Tool::ForceDump | Tool::Prompt
+            MergeTool::Local
+                | MergeTool::Other
+                | MergeTool::Fail
+                | MergeTool::ForceDump
+                | MergeTool::Prompt
         )
     }
 }
 
-/// Who has chosen the tool.
+/// The tool and the origin of the choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Chosen {
-    /// Nobody: files of lines are merged, about others the user is asked.
+pub enum ToolSelection {
+    /// None is configured: text files are merged, for others the user decides.
     #[default]
     Default,
-    /// The call, for all files.
-    Forced(Tool),
-    /// The configuration, for files of lines.
-    Configured(Tool),
+    /// Given by the caller, for all files.
+    Forced(MergeTool),
+    /// Configured, for text files.
+    Configured(MergeTool),
     /// A program or setting that is not supported, by its name; files that merge without it are
     /// merged.
     Unsupported(String),
@@ -96,9 +105,9 @@ pub enum Chosen {
 
 /// How files are merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolChoice {
-    /// What merges.
-    pub chosen: Chosen,
+pub struct MergeOptions {
+    /// The tool.
+    pub chosen: ToolSelection,
     /// Where files are kept as they were before a merge with conflicts.
     pub backups: Backups,
 }

@@ -1,7 +1,7 @@
-//! What Mercurial keeps of a merge that is under way, in `.hg/merge`.
+//! The state of a merge in progress, in `.hg/merge`.
 //!
 //! `state2` is a list of [records](record); `state` has the same for programs of before 2011, with
-//! less. Beside them lies what each file was before, under the hash of its name.
+//! less. Beside them is the earlier content of each file, under the hash of its path.
 //!
 //! | type | content |
 //! | --- | --- |
@@ -10,9 +10,9 @@
 //! | `C` | the same for a file that one side has deleted |
 //! | `P`, `D` | other conflicts, which begin with name and state too |
 //! | `f` | further facts about a file |
-//! | `l` | what the three sides are called |
+//! | `l` | labels of the three sides |
 //!
-//! Fields end with a zero byte, the last one without. State `u` is unresolved, so is `pu` for a
+//! Fields end with a zero byte, the last one without. EntryState `u` is unresolved, so is `pu` for a
 //! conflict of paths; `r` is resolved.
 
 mod record;
@@ -26,16 +26,16 @@ use std::path::PathBuf;
 use varve_base::storage::read_if_there;
 use varve_repo::{Node, Repository};
 
-fn folder(repository: &Repository) -> PathBuf {
+fn directory(repository: &Repository) -> PathBuf {
     repository.root().join(".hg/merge")
 }
 
 /// How many files of a merge that is under way wait for the user.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn unresolved(repository: &Repository) -> Result<usize, WorkdirError> {
-    let path = folder(repository).join("state2");
+    let path = directory(repository).join("state2");
     let bytes = read_if_there(repository.storage().as_ref(), &path)?;
     Ok(count_unresolved(&bytes.unwrap_or_default()))
 }
@@ -43,17 +43,17 @@ pub fn unresolved(repository: &Repository) -> Result<usize, WorkdirError> {
 /// Whether a merge is under way that left conflicts.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn has_unresolved(repository: &Repository) -> Result<bool, WorkdirError> {
     Ok(unresolved(repository)? > 0)
 }
 
-/// What a merge that is under way brings in.
+/// The changeset that a merge in progress brings in.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn other_side(repository: &Repository) -> Result<Option<Node>, WorkdirError> {
-    let path = folder(repository).join("state2");
+    let path = directory(repository).join("state2");
     let bytes = read_if_there(repository.storage().as_ref(), &path)?.unwrap_or_default();
     let mut others = Records::new(&bytes).filter(|(kind, _)| *kind == b'O');
     let other = others.next().and_then(|(_, content)| content);
@@ -62,18 +62,18 @@ pub fn other_side(repository: &Repository) -> Result<Option<Node>, WorkdirError>
 
 /// Whether a merge is recorded.
 pub(crate) fn is_there(repository: &Repository) -> bool {
-    folder(repository).join("state2").exists()
+    directory(repository).join("state2").exists()
 }
 
 /// Forgets the merge, once it is committed or given up.
 ///
 /// # Errors
-/// What the system answers.
+/// A failure of the file system.
 pub fn clear_merge(repository: &Repository) -> Result<(), WorkdirError> {
-    let folder = folder(repository);
-    match std::fs::remove_dir_all(&folder) {
+    let directory = directory(repository);
+    match std::fs::remove_dir_all(&directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(WorkdirError::io("remove", &folder)(error))
+            Err(WorkdirError::io("remove", &directory)(error))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! Writing the state of a merge, so that Mercurial's `resolve` can go on from it.
 
-use super::{folder, record};
+use super::{directory, record};
 use crate::WorkdirError;
 use crate::dirstate::replace;
 use sha1::{Digest, Sha1};
@@ -50,7 +50,7 @@ impl FileState {
         self.ours.is_none() || self.theirs.is_none()
     }
 
-    /// The fields of a record; old programs are not told their revision.
+    /// The fields of a record; old programs get no revision.
     fn fields(&self, with_their_node: bool) -> Vec<u8> {
         let node = |side: &Option<Present>| side.as_ref().map_or(Node::NULL, |side| side.node);
         let name = |side: &Option<Present>| {
@@ -80,19 +80,19 @@ impl FileState {
 }
 
 impl MergeState {
-    /// Keeps what a file is before the merge.
+    /// Saves a file's content from before the merge.
     pub(crate) fn keep(
         repository: &Repository,
         path: &[u8],
         content: &[u8],
     ) -> Result<(), WorkdirError> {
-        let place = make_folder(repository)?.join(key(Some(path)));
+        let place = make_directory(repository)?.join(key(Some(path)));
         std::fs::write(&place, content).map_err(WorkdirError::io("write", &place))
     }
 
     /// Writes both lists.
     pub(crate) fn write(&self, repository: &Repository) -> Result<(), WorkdirError> {
-        let place = make_folder(repository)?;
+        let place = make_directory(repository)?;
         let storage = repository.storage().as_ref();
         replace(storage, &place.join("state"), &self.old())?;
         replace(storage, &place.join("state2"), &self.records())
@@ -143,8 +143,8 @@ impl MergeState {
     }
 }
 
-fn make_folder(repository: &Repository) -> Result<PathBuf, WorkdirError> {
-    let folder = folder(repository);
-    std::fs::create_dir_all(&folder).map_err(WorkdirError::io("make folder", &folder))?;
-    Ok(folder)
+fn make_directory(repository: &Repository) -> Result<PathBuf, WorkdirError> {
+    let directory = directory(repository);
+    std::fs::create_dir_all(&directory).map_err(WorkdirError::io("make directory", &directory))?;
+    Ok(directory)
 }

@@ -1,5 +1,5 @@
 //! Giving files back the content that they have in a changeset. The parents of the working copy
-//! stay, so that what comes from another changeset shows as a change.
+//! stay, so that content of another changeset shows as a change.
 
 mod plan;
 
@@ -8,12 +8,12 @@ use varve_base::Interrupt;
 use varve_lang::patterns::PathCheck;
 use varve_repo::{RepoView, Repository};
 
-pub use plan::{Action, RevertPlan, RevertStep, plan_revert};
+pub use plan::{RevertAction, RevertPlan, RevertStep, plan_revert};
 
-/// Does what was planned. Files that lose content are kept as `backups` says. The caller holds the lock of the working copy, and writes the dirstate.
+/// Applies a plan. Files that lose content are backed up as `backups` says. The caller holds the lock of the working copy, and writes the dirstate.
 ///
 /// # Errors
-/// What cannot be read or written.
+/// A failure to read or write.
 pub fn revert(
     repository: &Repository,
     view: &RepoView,
@@ -27,7 +27,7 @@ pub fn revert(
     let mut written = Vec::new();
     for step in &plan.steps {
         stop.check()?;
-        // A link that was removed may have stood where a folder is now.
+        // A link that was removed may have stood where a directory is now.
         PathAuditor::new(repository.root()).check(&step.path)?;
         if step.loses_content
             && files.look(&step.path)?.is_some()
@@ -35,7 +35,7 @@ pub fn revert(
         {
             files.keep_original(&step.path, &place)?;
         }
-        if step.action == Action::Forget {
+        if step.action == RevertAction::Forget {
             dirstate.remove(&step.path);
             continue;
         }
@@ -45,7 +45,7 @@ pub fn revert(
             continue;
         };
         let content = view.file_content(&step.path, &node)?;
-        files.make_folders(&step.path)?;
+        files.make_directories(&step.path)?;
         let seen = files.write(&step.path, &content, kind)?;
         dirstate.add(&step.path);
         let is_clean = parent.get(&step.path)? == step.target;

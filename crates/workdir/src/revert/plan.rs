@@ -1,14 +1,14 @@
-//! What a revert has to do.
+//! The plan of a revert.
 
-use crate::tree::{Tracked, Tree};
+use crate::tree::{Tree, TreeEntry};
 use crate::update::differences;
 use crate::{Dirstate, Status, WorkdirError, WorkingFiles};
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
 
-/// What happens to a file, in the order in which it is done.
+/// A change to a file; variants are in the order in which they are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
+pub enum RevertAction {
     /// No longer tracked; it stays on the disk.
     Forget,
     /// No longer tracked, and taken away.
@@ -24,24 +24,24 @@ pub enum Action {
 /// One file of a revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevertStep {
-    /// What happens.
-    pub action: Action,
+    /// The change.
+    pub action: RevertAction,
     /// To which file.
     pub path: Vec<u8>,
     /// The file as it will be.
-    pub(super) target: Option<Tracked>,
+    pub(super) target: Option<TreeEntry>,
     /// Whether something on the disk is in no changeset that the user has named.
     pub loses_content: bool,
 }
 
-/// All that a revert does.
+/// The changes of a revert.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RevertPlan {
     /// In the order in which they are done.
     pub steps: Vec<RevertStep>,
 }
 
-/// How a file stands before.
+/// State of a file before the revert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Clean,
@@ -56,7 +56,7 @@ enum Before {
 /// working copy against `from`, its first parent.
 ///
 /// # Errors
-/// What is damaged.
+/// Damage in the repository.
 pub fn plan_revert(
     dirstate: &Dirstate,
     (from, to): (&Tree<'_>, &Tree<'_>),
@@ -64,7 +64,7 @@ pub fn plan_revert(
     files: &WorkingFiles,
     matcher: &Matcher,
 ) -> Result<RevertPlan, WorkdirError> {
-    let mut standing: BTreeMap<&[u8], Before> = BTreeMap::new();
+    let mut local_state: BTreeMap<&[u8], Before> = BTreeMap::new();
     let differing = differences(from, to)?;
     for (path, ..) in differing.iter().filter(|(path, ..)| matcher.matches(path)) {
         let before = if dirstate.is_tracked(path) {
@@ -72,7 +72,7 @@ pub fn plan_revert(
         } else {
             Before::Unknown
         };
-        standing.insert(path, before);
+        local_state.insert(path, before);
     }
     for (before, list) in [
         (Before::Modified, &status.modified),
@@ -80,10 +80,10 @@ pub fn plan_revert(
         (Before::Removed, &status.removed),
         (Before::Missing, &status.deleted),
     ] {
-        standing.extend(list.iter().map(|path| (&path[..], before)));
+        local_state.extend(list.iter().map(|path| (&path[..], before)));
     }
     let mut steps = Vec::new();
-    for (path, before) in standing {
+    for (path, before) in local_state {
         steps.extend(step(path, before, to, files)?);
     }
     steps.sort_by_key(|step| step.action);
@@ -98,27 +98,27 @@ fn step(
 ) -> Result<Option<RevertStep>, WorkdirError> {
     let target = to.get(path)?;
     let action = match (before, target.is_some()) {
-        (Before::Added, false) => Action::Forget,
-        (Before::Clean | Before::Modified | Before::Missing, false) => Action::Remove,
+        (Before::Added, false) => RevertAction::Forget,
+        (Before::Clean | Before::Modified | Before::Missing, false) => RevertAction::Remove,
         (Before::Removed | Before::Unknown, false) => return Ok(None),
-        (Before::Removed, true) => Action::Undelete,
-        (Before::Unknown, true) => Action::Add,
-        (_, true) => Action::Revert,
+        (Before::Removed, true) => RevertAction::Undelete,
+        (Before::Unknown, true) => RevertAction::Add,
+        (_, true) => RevertAction::Revert,
     };
     let differs = match target {
-        Some((node, kind)) if files.seen(path)?.is_some() => {
+        Some((node, kind)) if files.stat(path)?.is_some() => {
             let (content, there) = files.read(path)?;
             there != kind || content != to.content(path, &node)?
         }
         _ => true,
     };
-    if action == Action::Revert && !differs {
+    if action == RevertAction::Revert && !differs {
         return Ok(None);
     }
     Ok(Some(RevertStep {
         action,
         path: path.to_vec(),
         target,
-        loses_content: differs && before != Before::Clean && action != Action::Forget,
+        loses_content: differs && before != Before::Clean && action != RevertAction::Forget,
     }))
 }

@@ -2,7 +2,7 @@
 
 use super::{on_disk, threads};
 use crate::WorkdirError;
-use crate::dirstate::Seen;
+use crate::dirstate::Stat;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +30,7 @@ impl<'a> Baseline<'a> {
     /// For each file whether it is as in the changeset.
     pub(super) fn compare_all(
         &self,
-        files: &[(Vec<u8>, Seen)],
+        files: &[(Vec<u8>, Stat)],
         stop: &Interrupt,
     ) -> Result<Vec<bool>, WorkdirError> {
         let next = AtomicUsize::new(0);
@@ -60,7 +60,7 @@ impl<'a> Baseline<'a> {
         })
     }
 
-    pub(super) fn is_same(&self, path: &[u8], seen: &Seen) -> Result<bool, WorkdirError> {
+    pub(super) fn is_same(&self, path: &[u8], seen: &Stat) -> Result<bool, WorkdirError> {
         let entry = self.view.find_in_manifest(self.manifest, path)?;
         let Some(entry) = entry else {
             return Ok(false);
@@ -74,8 +74,8 @@ impl<'a> Baseline<'a> {
         self.is_content(path, &entry.node, &content)
     }
 
-    /// Compares without putting the old text together, where its node tells enough: it is the hash
-    /// of the text with the parents. Only text with metadata, or that looks like it, is read.
+    /// Compares without reconstructing the old text, where its node is enough: it is the hash of the
+    /// text with the parents. Only text with metadata, or that begins like it, is read.
     fn is_content(&self, path: &[u8], node: &Node, content: &[u8]) -> Result<bool, WorkdirError> {
         let filelog = self.view.filelog(path)?;
         let rev = filelog.rev(node).ok_or_else(|| RepoError::MissingNode {
@@ -98,7 +98,7 @@ impl<'a> Baseline<'a> {
         Ok(FileText::parse(&text).content == content)
     }
 
-    /// What a file or link says now; `None` if it has gone meanwhile.
+    /// The present content of a file or link; `None` if it no longer exists.
     fn content(&self, path: &[u8], kind: FileKind) -> Result<Option<Vec<u8>>, WorkdirError> {
         let path = on_disk(self.root, path);
         let content = match kind {
@@ -115,8 +115,8 @@ impl<'a> Baseline<'a> {
     }
 }
 
-/// The kind of file that the file system tells of.
-fn kind_of(seen: &Seen) -> FileKind {
+/// The kind of a file by its stat.
+fn kind_of(seen: &Stat) -> FileKind {
     match seen.mode & 0o170_000 {
         0o120_000 => FileKind::Symlink,
         _ if seen.mode & 0o100 != 0 => FileKind::Executable,

@@ -1,17 +1,17 @@
-//! How the working copy differs from its first parent.
+//! Differences between the working copy and its first parent.
 //!
-//! Most files are known from their size and time alone. What those leave open is read and compared,
-//! and what turns out to be clean is remembered, so that the next status need not read it again.
+//! For most files size and time decide. The others are read and compared, and the stats of those
+//! that are clean are written to the dirstate, so that the next status need not read them again.
 
 mod compare;
-mod listing;
+mod directory;
 mod revisions;
 #[cfg(test)]
 mod tests;
 mod tracked;
 mod walk;
 
-use crate::dirstate::{Dirstate, Item, Match, Seen, State, Timestamp};
+use crate::dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp};
 use crate::{Ignore, WorkdirError};
 use compare::Baseline;
 pub use revisions::{copies_against, copies_between, status_against, status_between};
@@ -20,44 +20,44 @@ use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, RepoError, Repository, ViewFilter};
 
-/// Which files are listed besides those that changed.
+/// The lists that a status has besides those of changed files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
+pub struct StatusLists {
     /// Not tracked and not ignored.
     pub unknown: bool,
     /// Not tracked and ignored.
     pub ignored: bool,
-    /// Tracked and as in the first parent.
+    /// TreeEntry and as in the first parent.
     pub clean: bool,
 }
 
-/// What a status looks at.
+/// The input of a status.
 #[derive(Clone, Copy)]
 pub struct StatusRequest<'a> {
     /// The repository; its root is the working copy.
     pub repository: &'a Repository,
-    /// As read from it.
+    /// The dirstate of that repository.
     pub dirstate: &'a Dirstate,
     /// Only these files.
     pub matcher: &'a Matcher,
-    /// What is ignored.
+    /// The ignore patterns.
     pub ignore: &'a Ignore,
-    /// What is listed.
-    pub listing: Listing,
-    /// Ends the work early.
+    /// The wanted lists.
+    pub listing: StatusLists,
+    /// Interrupts the walk.
     pub stop: &'a Interrupt,
 }
 
-/// Paths by what became of them, each list sorted bytewise.
+/// Paths by state, each list sorted bytewise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Other content or flags than in the first parent.
+    /// Content or flags differ from the first parent.
     pub modified: Vec<Vec<u8>>,
-    /// Tracked since the first parent.
+    /// TreeEntry since the first parent.
     pub added: Vec<Vec<u8>>,
     /// Not tracked any more.
     pub removed: Vec<Vec<u8>>,
-    /// Tracked, but not there.
+    /// TreeEntry, but not there.
     pub deleted: Vec<Vec<u8>>,
     /// Not tracked.
     pub unknown: Vec<Vec<u8>>,
@@ -67,35 +67,42 @@ pub struct Status {
     pub clean: Vec<Vec<u8>>,
 }
 
-/// A [`Status`] and what was learnt on the way.
+/// A [`Status`], with stats that can be written to the dirstate.
 #[derive(Clone, Debug, Default)]
 pub struct WorkingStatus {
     /// The lists.
     pub status: Status,
-    learnt: Vec<(Vec<u8>, Seen)>,
+    learnt: Vec<(Vec<u8>, Stat)>,
     boundary: Timestamp,
 }
 
-/// What one thread has found.
+/// The result of one thread.
 #[derive(Default)]
-struct Found {
+struct PartialStatus {
     status: Status,
-    unsure: Vec<(Vec<u8>, Seen)>,
+    unsure: Vec<(Vec<u8>, Stat)>,
 }
 
-impl Found {
-    /// Sorts in a tracked or removed file; `seen` is what stands there, if it is a file or link.
-    fn tracked(&mut self, path: &[u8], item: &Item, copied: bool, seen: Option<Seen>, clean: bool) {
+impl PartialStatus {
+    /// Adds a tracked or removed file to its list; `seen` is its stat, if it is a file or link.
+    fn tracked(
+        &mut self,
+        path: &[u8],
+        item: &DirstateEntry,
+        copied: bool,
+        seen: Option<Stat>,
+        clean: bool,
+    ) {
         let list = match (item.state(), seen) {
-            (State::Removed, _) => &mut self.status.removed,
+            (EntryState::Removed, _) => &mut self.status.removed,
             (_, None) => &mut self.status.deleted,
-            (State::Added, _) => &mut self.status.added,
+            (EntryState::Added, _) => &mut self.status.added,
             (_, Some(_)) if copied => &mut self.status.modified,
             (_, Some(seen)) => match item.compare(&seen) {
-                Match::Different => &mut self.status.modified,
-                Match::Same if clean => &mut self.status.clean,
-                Match::Same => return,
-                Match::Unsure => {
+                StatMatch::Different => &mut self.status.modified,
+                StatMatch::Same if clean => &mut self.status.clean,
+                StatMatch::Same => return,
+                StatMatch::Unsure => {
                     self.unsure.push((path.to_vec(), seen));
                     return;
                 }
@@ -104,7 +111,7 @@ impl Found {
         list.push(path.to_vec());
     }
 
-    fn append(&mut self, mut other: Found) {
+    fn append(&mut self, mut other: PartialStatus) {
         self.unsure.append(&mut other.unsure);
         let theirs = other.status.lists_mut();
         for (ours, theirs) in self.status.lists_mut().into_iter().zip(theirs) {
@@ -134,21 +141,21 @@ impl Status {
     }
 }
 
-/// An entry of the dirstate as the threads see it.
+/// An entry of the dirstate with its path.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
+struct EntryRef<'a> {
     path: &'a [u8],
-    item: Item,
+    item: DirstateEntry,
 }
 
 /// The working copy against its first parent.
 ///
 /// # Errors
-/// What cannot be read, or an interruption.
+/// A failure to read, or an interruption.
 pub fn working_status(request: &StatusRequest<'_>) -> Result<WorkingStatus, WorkdirError> {
-    let mut entries = Vec::with_capacity(request.dirstate.most());
+    let mut entries = Vec::with_capacity(request.dirstate.max_len());
     let all = request.dirstate.iter();
-    entries.extend(all.map(|(path, item)| Entry { path, item }));
+    entries.extend(all.map(|(path, item)| EntryRef { path, item }));
     let listing = request.listing;
     let mut found = if listing.unknown || listing.ignored {
         walk::walk(request, &entries)?
@@ -189,11 +196,11 @@ pub fn working_status(request: &StatusRequest<'_>) -> Result<WorkingStatus, Work
 }
 
 impl WorkingStatus {
-    /// Writes what was learnt into the dirstate, unless somebody holds the lock or has changed it
-    /// meanwhile: then the next status learns it again.
+    /// Writes the stats of clean files to the dirstate, unless the lock is held or the dirstate has
+    /// changed meanwhile: then the next status reads these files again.
     ///
     /// # Errors
-    /// What the storage answers besides that.
+    /// Any other failure of the storage.
     pub fn remember(&self, request: &StatusRequest<'_>) -> Result<(), WorkdirError> {
         let useful = self
             .learnt
@@ -204,7 +211,7 @@ impl WorkingStatus {
         }
         let lock = match request.repository.try_lock(LockKind::WorkingCopy) {
             Ok(lock) => lock,
-            // Held by somebody, or the repository may only be read.
+            // The lock is held, or the repository is read-only.
             Err(RepoError::LockHeld { .. } | RepoError::Storage(_)) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -217,7 +224,7 @@ impl WorkingStatus {
         Ok(())
     }
 
-    /// Puts what was learnt into the dirstate that was looked at.
+    /// Records the stats of clean files in the dirstate that the status used.
     pub fn teach(&self, dirstate: &mut Dirstate) {
         for (path, seen) in &self.learnt {
             dirstate.set_clean(path, seen, self.boundary);
@@ -225,7 +232,7 @@ impl WorkingStatus {
     }
 }
 
-/// Threads that a walk is worth.
+/// Most threads of a walk.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |count| count.get().min(8))
 }

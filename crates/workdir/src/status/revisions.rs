@@ -1,7 +1,7 @@
 //! Status against any changeset, and between two.
 
 use super::compare::Baseline;
-use super::listing::Onlooker;
+use super::directory::StatWalker;
 use super::{Status, StatusRequest};
 use crate::WorkdirError;
 use crate::dirstate::Dirstate;
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileText, ManifestEntry, Node, RepoError, RepoView, Rev};
 
-/// What changed from changeset `old` to changeset `new`; `None` is the null changeset.
+/// The changes from changeset `old` to changeset `new`; `None` is the null changeset.
 ///
 /// # Errors
-/// What is damaged.
+/// Damage in the repository.
 pub fn status_between(
     view: &RepoView,
     old: Option<Rev>,
@@ -49,11 +49,11 @@ pub fn status_between(
     Ok(status)
 }
 
-/// What changed from changeset `old` to the working copy. `working` has all lists that `request`
+/// The changes from changeset `old` to the working copy. `working` has all lists that `request`
 /// asks for; the result has them against `old`.
 ///
 /// # Errors
-/// What cannot be read.
+/// A failure to read the repository or the working copy.
 pub fn status_against(
     request: &StatusRequest<'_>,
     view: &RepoView,
@@ -68,7 +68,7 @@ pub fn status_against(
         list.binary_search_by(|known| known.as_slice().cmp(path))
             .is_ok()
     };
-    let mut onlooker = Onlooker::new(request.repository.root())?;
+    let mut walker = StatWalker::new(request.repository.root())?;
     let mut status = Status::default();
     let tracked = dirstate.iter().filter(|(_, item)| item.is_tracked());
     let tracked = tracked.map(|(path, _)| Ok(path));
@@ -92,7 +92,7 @@ pub fn status_against(
                 (Some(before), Some(_)) => {
                     let changed = has(&working.modified, path) || has(&working.added, path);
                     let same = if changed {
-                        match onlooker.see(path) {
+                        match walker.see(path) {
                             Some(seen) => baseline.is_same(path, &seen)?,
                             None => false,
                         }
@@ -171,7 +171,7 @@ const STEPS: usize = 100_000;
 /// destination and source, which `old` has. On the way back in history that is where they went.
 ///
 /// # Errors
-/// What is damaged.
+/// Damage in the repository.
 pub fn copies_between(
     view: &RepoView,
     old: Option<Rev>,
@@ -201,7 +201,7 @@ pub fn copies_between(
 /// The same up to the working copy.
 ///
 /// # Errors
-/// What is damaged.
+/// Damage in the repository.
 pub fn copies_against(
     dirstate: &Dirstate,
     view: &RepoView,
@@ -240,7 +240,7 @@ fn origin(
         let Some(rev) = filelog.rev(&node) else {
             return Ok(None);
         };
-        // What was copied stands in the text, and there is no first parent then.
+        // A copy's source is in the text, and there is no first parent then.
         if let [Some(parent), _] = filelog.parents(rev) {
             node = filelog.node(parent);
             continue;

@@ -8,19 +8,19 @@ use varve_base::DiskStorage;
 
 /// A working copy with an empty history.
 fn working_copy() -> (TempDir, Repository) {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let storage = Arc::new(DiskStorage::new(""));
-    let repository = Repository::create(storage, folder.path()).unwrap();
-    (folder, repository)
+    let repository = Repository::create(storage, directory.path()).unwrap();
+    (directory, repository)
 }
 
-const ALL: Listing = Listing {
+const ALL: StatusLists = StatusLists {
     unknown: true,
     ignored: true,
     clean: true,
 };
 
-fn status(repository: &Repository, dirstate: &Dirstate, listing: Listing) -> WorkingStatus {
+fn status(repository: &Repository, dirstate: &Dirstate, listing: StatusLists) -> WorkingStatus {
     let files = IgnoreFiles::read(repository.root(), &[]).unwrap();
     let request = StatusRequest {
         repository,
@@ -39,9 +39,9 @@ fn names(paths: &[Vec<u8>]) -> String {
 }
 
 #[test]
-fn files_folders_links_and_other_repositories_are_told_apart() {
-    let (folder, repository) = working_copy();
-    let at = |path: &str| folder.path().join(path);
+fn files_directories_links_and_other_repositories_are_told_apart() {
+    let (directory, repository) = working_copy();
+    let at = |path: &str| directory.path().join(path);
     for below in ["d/e", "ignored/deep", "nested/.hg", "taken", "x"] {
         std::fs::create_dir_all(at(below)).unwrap();
     }
@@ -64,18 +64,18 @@ fn files_folders_links_and_other_repositories_are_told_apart() {
         seconds: i64::MAX,
         nanos: 0,
     };
-    let seen = |path: &str| Seen::from(&at(path).symlink_metadata().unwrap());
+    let seen = |path: &str| Stat::from(&at(path).symlink_metadata().unwrap());
     dirstate.set_clean(b"a", &seen("a"), clock);
     dirstate.set_clean(
         b"d/b",
-        &Seen {
+        &Stat {
             size: 9,
             ..seen("d/b")
         },
         clock,
     );
     dirstate.set_clean(b"d.c", &seen("d.c"), clock);
-    let other = Seen {
+    let other = Stat {
         size: 9,
         ..seen("a")
     };
@@ -93,18 +93,18 @@ fn files_folders_links_and_other_repositories_are_told_apart() {
     assert_eq!(names(&found.deleted), "a/b gone link/b nested/n taken z/z");
     assert_eq!(names(&found.unknown), ".hgignore link taken/t x/.hg");
     assert_eq!(names(&found.ignored), "ignored/deep/i");
-    let tracked = status(&repository, &dirstate, Listing::default()).status;
-    // Where only tracked files are asked for, nobody looks at the folders above them; nor does hg.
+    let tracked = status(&repository, &dirstate, StatusLists::default()).status;
+    // Where only tracked files are asked for, the directories above them are not checked; nor does hg.
     assert_eq!(names(&tracked.modified), "d/b link/b nested/n");
     assert!(tracked.unknown.is_empty() && tracked.clean.is_empty());
 }
 
 #[test]
 fn only_what_matches_is_walked() {
-    let (folder, repository) = working_copy();
-    std::fs::create_dir_all(folder.path().join("d/e")).unwrap();
+    let (directory, repository) = working_copy();
+    std::fs::create_dir_all(directory.path().join("d/e")).unwrap();
     for file in ["a", "d/b", "d/e/f"] {
-        std::fs::write(folder.path().join(file), "text").unwrap();
+        std::fs::write(directory.path().join(file), "text").unwrap();
     }
     let mut dirstate = Dirstate::read(&repository).unwrap();
     dirstate.add(b"d/b");
@@ -137,10 +137,10 @@ proptest! {
         files in proptest::collection::btree_set("[a-c]{1,2}(/[a-c.]x){0,2}", 0..12),
         tracked in proptest::collection::btree_set("[a-c]{1,2}(/[a-c.]x){0,2}", 0..12),
     ) {
-        let (folder, repository) = working_copy();
+        let (directory, repository) = working_copy();
         let mut there = BTreeMap::new();
         for file in &files {
-            let path = folder.path().join(file);
+            let path = directory.path().join(file);
             let made = std::fs::create_dir_all(path.parent().unwrap());
             if made.is_ok() && std::fs::write(&path, "x").is_ok() {
                 there.insert(file.clone(), ());

@@ -1,7 +1,7 @@
-//! Looking at tracked files only: no folder needs to be read.
+//! Looking at tracked files only: no directory needs to be read.
 
-use super::listing::Onlooker;
-use super::{Entry, Found, StatusRequest, threads};
+use super::directory::StatWalker;
+use super::{EntryRef, PartialStatus, StatusRequest, threads};
 use crate::WorkdirError;
 
 /// Fewer files than this are not worth another thread.
@@ -9,10 +9,10 @@ const PER_THREAD: usize = 500;
 
 pub(super) fn look_at(
     request: &StatusRequest<'_>,
-    entries: &[Entry<'_>],
-) -> Result<Found, WorkdirError> {
+    entries: &[EntryRef<'_>],
+) -> Result<PartialStatus, WorkdirError> {
     let threads = threads().min(entries.len() / PER_THREAD).max(1);
-    let mut found = Found::default();
+    let mut found = PartialStatus::default();
     if threads == 1 {
         look_at_some(request, entries, &mut found)?;
         return Ok(found);
@@ -21,7 +21,7 @@ pub(super) fn look_at(
     std::thread::scope(|scope| {
         let share = |entries| {
             scope.spawn(move || {
-                let mut found = Found::default();
+                let mut found = PartialStatus::default();
                 look_at_some(request, entries, &mut found).map(|()| found)
             })
         };
@@ -35,17 +35,17 @@ pub(super) fn look_at(
 
 fn look_at_some(
     request: &StatusRequest<'_>,
-    entries: &[Entry<'_>],
-    found: &mut Found,
+    entries: &[EntryRef<'_>],
+    found: &mut PartialStatus,
 ) -> Result<(), WorkdirError> {
     let everything = request.matcher.is_everything();
-    let mut onlooker = Onlooker::new(request.repository.root())?;
-    for Entry { path, item } in entries {
+    let mut walker = StatWalker::new(request.repository.root())?;
+    for EntryRef { path, item } in entries {
         if !everything && !request.matcher.matches(path) {
             continue;
         }
         request.stop.check()?;
-        let seen = onlooker.see(path);
+        let seen = walker.see(path);
         let copied = request.dirstate.copy_source(path).is_some();
         found.tracked(path, item, copied, seen, request.listing.clean);
     }

@@ -1,20 +1,20 @@
-//! Walking the folders of the working copy beside the sorted entries of the dirstate.
+//! Walking the directories of the working copy beside the sorted entries of the dirstate.
 //!
-//! A folder is one task for whichever thread is free. Its tracked files and folders are a run of
+//! A directory is one task for whichever thread is free. Its tracked files and directories are a run of
 //! the dirstate's entries, so that both lists are compared name by name and nothing is looked up.
 
-use super::listing::{Listing, Name};
-use super::{Entry, Found, StatusRequest, on_disk, threads};
+use super::directory::{Name, OpenDirectory};
+use super::{EntryRef, PartialStatus, StatusRequest, on_disk, threads};
 use crate::WorkdirError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::thread::ScopedJoinHandle;
 
-/// One folder to be read.
+/// One directory to be read.
 struct Task<'a> {
     /// Its path with a slash behind, or nothing for the root.
     prefix: Vec<u8>,
     /// The entries below it.
-    entries: &'a [Entry<'a>],
+    entries: &'a [EntryRef<'a>],
     /// Whether all that is not tracked in it is ignored.
     ignored: bool,
 }
@@ -39,8 +39,8 @@ struct Walk<'a> {
 /// Walks everything below the root.
 pub(super) fn walk(
     request: &StatusRequest<'_>,
-    entries: &[Entry<'_>],
-) -> Result<Found, WorkdirError> {
+    entries: &[EntryRef<'_>],
+) -> Result<PartialStatus, WorkdirError> {
     let root = Task {
         prefix: Vec::new(),
         entries,
@@ -73,7 +73,7 @@ pub(super) fn walk(
     })
 }
 
-/// What a thread gives; its panic becomes ours.
+/// The result of a thread; its panic is propagated.
 pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, WorkdirError> {
     thread
         .join()
@@ -86,12 +86,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes tasks until all are done.
-    fn work(&self) -> Result<Found, WorkdirError> {
-        let mut found = Found::default();
+    fn work(&self) -> Result<PartialStatus, WorkdirError> {
+        let mut found = PartialStatus::default();
         let mut further = Vec::new();
         let mut task = self.next(0);
-        while let Some(folder) = task {
-            let done = self.folder(&folder, &mut found, &mut further);
+        while let Some(directory) = task {
+            let done = self.directory(&directory, &mut found, &mut further);
             let mut queue = self.queue();
             queue.open += further.len();
             queue.tasks.append(&mut further);
@@ -123,11 +123,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Compares one folder with its entries.
-    fn folder(
+    /// Compares one directory with its entries.
+    fn directory(
         &self,
         task: &Task<'a>,
-        found: &mut Found,
+        found: &mut PartialStatus,
         further: &mut Vec<Task<'a>>,
     ) -> Result<(), WorkdirError> {
         self.request.stop.check()?;
@@ -167,12 +167,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What is in a folder. Nothing if the folder is another repository or cannot be read.
+    /// The names in a directory; none if it is another repository or cannot be read.
     fn list(&self, task: &Task<'_>) -> Result<Option<Listed>, WorkdirError> {
         let is_root = task.prefix.is_empty();
         let path = on_disk(self.request.repository.root(), &task.prefix);
         let wrong = |error: rustix::io::Errno| WorkdirError::io("list", &path)(error.into());
-        let mut listing = match Listing::open(&path) {
+        let mut listing = match OpenDirectory::open(&path) {
             Ok(listing) => listing,
             Err(error) if is_root => return Err(wrong(error)),
             Err(_) => return Ok(None),
@@ -187,8 +187,8 @@ impl<'a> Walk<'a> {
         Ok(Some((listing, names)))
     }
 
-    /// The task for a folder below, if there can be anything of interest in it.
-    fn enter(&self, task: &Task<'a>, name: &Name, below: &'a [Entry<'a>]) -> Option<Task<'a>> {
+    /// The task for a directory below, if there can be anything of interest in it.
+    fn enter(&self, task: &Task<'a>, name: &Name, below: &'a [EntryRef<'a>]) -> Option<Task<'a>> {
         let request = self.request;
         let mut path = [&task.prefix[..], &name.bytes].concat();
         if !self.everything && !request.matcher.may_match_below(&path) {
@@ -206,13 +206,13 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn missing(&self, child: &Child<'_>, found: &mut Found) {
+    fn missing(&self, child: &Child<'_>, found: &mut PartialStatus) {
         for entry in child.file.into_iter().chain(child.below) {
             self.tracked(entry, None, found);
         }
     }
 
-    fn tracked(&self, entry: &Entry<'_>, seen: Option<super::Seen>, found: &mut Found) {
+    fn tracked(&self, entry: &EntryRef<'_>, seen: Option<super::Stat>, found: &mut PartialStatus) {
         if self.everything || self.request.matcher.matches(entry.path) {
             let copied = self.request.dirstate.copy_source(entry.path).is_some();
             found.tracked(
@@ -225,7 +225,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn untracked(&self, task: &Task<'_>, name: &Name, found: &mut Found) {
+    fn untracked(&self, task: &Task<'_>, name: &Name, found: &mut PartialStatus) {
         let request = self.request;
         if !(name.kind.is_file() || name.kind.is_symlink()) {
             return;
@@ -244,18 +244,18 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// An open folder and what is in it.
-type Listed = (Listing, Vec<Name>);
+/// An open directory and its names.
+type Listed = (OpenDirectory, Vec<Name>);
 
-/// One name that the dirstate has in a folder: a file, a folder, or a removed file and a folder
+/// One name that the dirstate has in a directory: a file, a directory, or a removed file and a directory
 /// that took its place.
 struct Child<'a> {
     name: &'a [u8],
-    file: Option<&'a Entry<'a>>,
-    below: &'a [Entry<'a>],
+    file: Option<&'a EntryRef<'a>>,
+    below: &'a [EntryRef<'a>],
 }
 
-/// What the dirstate has directly in a folder, sorted by name.
+/// The entries of the dirstate directly in a directory, sorted by name.
 fn children<'a>(task: &Task<'a>) -> Vec<Child<'a>> {
     let mut found: Vec<Child<'a>> = Vec::new();
     let mut rest = task.entries;
@@ -271,8 +271,8 @@ fn children<'a>(task: &Task<'a>) -> Vec<Child<'a>> {
             });
             continue;
         };
-        let folder = &entry.path[..=task.prefix.len() + slash];
-        let count = rest.partition_point(|entry| entry.path.starts_with(folder));
+        let directory = &entry.path[..=task.prefix.len() + slash];
+        let count = rest.partition_point(|entry| entry.path.starts_with(directory));
         let (below, behind) = rest.split_at(count);
         rest = behind;
         found.push(Child {
@@ -282,12 +282,12 @@ fn children<'a>(task: &Task<'a>) -> Vec<Child<'a>> {
         });
     }
     found.sort_by(|a, b| a.name.cmp(b.name));
-    found.dedup_by(|folder, file| {
-        let same = folder.name == file.name;
+    found.dedup_by(|directory, file| {
+        let same = directory.name == file.name;
         if same {
-            file.file = file.file.or(folder.file);
+            file.file = file.file.or(directory.file);
             if file.below.is_empty() {
-                file.below = folder.below;
+                file.below = directory.below;
             }
         }
         same

@@ -1,8 +1,8 @@
-//! Doing what an update has planned, with all cores.
+//! Applying the plan of an update, on all cores.
 
 use super::plan::{Plan, Step};
-use crate::tree::Tracked;
-use crate::{Seen, WorkdirError, WorkingFiles};
+use crate::tree::TreeEntry;
+use crate::{Stat, WorkdirError, WorkingFiles};
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,18 +17,18 @@ const SHARE: usize = 32;
 const FEW: usize = 64;
 const MOST_THREADS: usize = 8;
 
-/// Files that were written and what they look like.
-pub(crate) type Written<'a> = Vec<(&'a [u8], Seen)>;
+/// Written files with their stat.
+pub(crate) type Written<'a> = Vec<(&'a [u8], Stat)>;
 
-/// Removes and writes files. What fails leaves the dirstate as it is, so that the next look at
-/// the working copy finds what was done until then.
+/// Removes and writes files. After a failure the dirstate is unchanged, so that the next status
+/// finds the changes made until then.
 pub(crate) fn apply<'a>(
     plan: &'a Plan,
     view: &RepoView,
     root: &Path,
     (progress, stop): (&dyn Progress, &Interrupt),
 ) -> Result<Written<'a>, WorkdirError> {
-    let writes: Vec<(&[u8], Tracked)> = plan
+    let writes: Vec<(&[u8], TreeEntry)> = plan
         .steps
         .iter()
         .filter_map(|(path, step)| match step {
@@ -47,21 +47,21 @@ pub(crate) fn apply<'a>(
         }
         progress.advance(1);
     }
-    // What stood in the way is gone, so that folders are looked at anew.
+    // Obstacles are gone, so that the auditor must check directories again.
     let files = WorkingFiles::new(root);
     let mut last: &[u8] = b"";
     for (path, _) in &writes {
-        let folder = path
+        let directory = path
             .rsplitn(2, |byte| *byte == b'/')
             .nth(1)
             .unwrap_or_default();
-        if folder != last {
+        if directory != last {
             files.audit(path)?;
-            files.make_folders(path)?;
-            last = folder;
+            files.make_directories(path)?;
+            last = directory;
         }
         if files.look(path)?.is_some_and(|found| found.is_dir()) {
-            clear_folder(&files, path)?;
+            clear_directory(&files, path)?;
         }
     }
     let written = write_all(&writes, view, &files, (progress, stop))?;
@@ -69,20 +69,20 @@ pub(crate) fn apply<'a>(
     Ok(written)
 }
 
-/// Takes away a folder without files in it.
-fn clear_folder(files: &WorkingFiles, folder: &[u8]) -> Result<(), WorkdirError> {
-    let path = files.path(folder);
+/// Takes away a directory without files in it.
+fn clear_directory(files: &WorkingFiles, directory: &[u8]) -> Result<(), WorkdirError> {
+    let path = files.path(directory);
     let wrong = |error| WorkdirError::io("remove", &path)(error);
     for entry in std::fs::read_dir(&path).map_err(wrong)? {
         let name = entry.map_err(wrong)?.file_name();
         let name = std::os::unix::ffi::OsStrExt::as_bytes(&*name);
-        clear_folder(files, &[folder, b"/", name].concat())?;
+        clear_directory(files, &[directory, b"/", name].concat())?;
     }
     std::fs::remove_dir(&path).map_err(wrong)
 }
 
 fn write_all<'a>(
-    writes: &[(&'a [u8], Tracked)],
+    writes: &[(&'a [u8], TreeEntry)],
     view: &RepoView,
     files: &WorkingFiles,
     (progress, stop): (&dyn Progress, &Interrupt),

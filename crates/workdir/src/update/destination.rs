@@ -8,7 +8,7 @@ use varve_repo::{BranchHeads, DEFAULT_BRANCH, RepoView, Rev};
 /// of what the descendants go through; else a closed head; else `from` itself.
 ///
 /// # Errors
-/// What is damaged.
+/// Damage in the repository.
 pub fn destination(
     view: &RepoView,
     branch: &[u8],

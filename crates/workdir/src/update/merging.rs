@@ -2,14 +2,14 @@
 
 use super::outcome::{End, Outcome, state};
 use super::plan::{MergeFile, Plan, Step};
-use super::{Answer, Attendant, News, Note, Question, UpdateRequest};
+use super::{Note, Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest};
 use crate::merge::{Merged, Version, is_binary, merge_kinds, merge_texts};
 use crate::merge_state::MergeState;
-use crate::tree::Tracked;
-use crate::{Chosen, Seen, Tool, Tree, WorkdirError, WorkingFiles};
+use crate::tree::TreeEntry;
+use crate::{MergeTool, Stat, ToolSelection, Tree, WorkdirError, WorkingFiles};
 use varve_repo::{FileKind, Node};
 
-/// A file to be merged and what we have of it.
+/// A file to be merged and its content in the working copy.
 type Prepared = (MergeFile, Option<Version>);
 
 pub(super) struct Merger<'a, 'b> {
@@ -17,16 +17,16 @@ pub(super) struct Merger<'a, 'b> {
     to: &'a Tree<'a>,
     files: WorkingFiles,
     prepared: Vec<Prepared>,
-    attendant: &'b mut dyn Attendant,
+    observer: &'b mut dyn UpdateObserver,
 }
 
 impl<'a, 'b> Merger<'a, 'b> {
-    /// Reads our side of all files, before any is written; refuses what cannot be merged.
+    /// Reads our side of all files, before any is written; refuses files that cannot be merged.
     pub(super) fn prepare(
         request: &'a UpdateRequest<'a>,
         to: &'a Tree<'a>,
         plan: &Plan,
-        attendant: &'b mut dyn Attendant,
+        observer: &'b mut dyn UpdateObserver,
     ) -> Result<Self, WorkdirError> {
         let files = WorkingFiles::new(request.repository.root());
         let mut prepared = Vec::new();
@@ -45,9 +45,9 @@ impl<'a, 'b> Merger<'a, 'b> {
             to,
             files,
             prepared,
-            attendant,
+            observer,
         };
-        if let Chosen::Unsupported(name) = &request.tool.chosen {
+        if let ToolSelection::Unsupported(name) = &request.tool.chosen {
             merger.refuse_conflicts(name)?;
         }
         Ok(merger)
@@ -63,7 +63,7 @@ impl<'a, 'b> Merger<'a, 'b> {
             let by_lines = !needs_prompt(&base, ours, &theirs);
             let conflicts = || {
                 let base = base.as_ref().map_or(&b""[..], |base| &base.content);
-                merge_texts(Tool::Merge, base, &ours.content, &theirs.content).conflicts
+                merge_texts(MergeTool::Merge, base, &ours.content, &theirs.content).conflicts
             };
             if ours.content != theirs.content && (!by_lines || conflicts()) {
                 return Err(WorkdirError::UnsupportedTool(name.to_owned()));
@@ -72,22 +72,22 @@ impl<'a, 'b> Merger<'a, 'b> {
         Ok(())
     }
 
-    /// Tells what will be done.
+    /// Reports the plan to the observer.
     pub(super) fn tell(&mut self, plan: &Plan) {
-        self.attendant.hear(&News::Planned);
+        self.observer.on_event(&UpdateEvent::Planned);
         for note in &plan.notes {
             let news = match note {
-                Note::Twice(source, names) => News::RenamedTwice { source, names },
-                Note::Deleted(source, names) => News::RenamedAndDeleted { source, names },
+                Note::Twice(source, names) => UpdateEvent::RenamedTwice { source, names },
+                Note::Deleted(source, names) => UpdateEvent::RenamedAndDeleted { source, names },
             };
-            self.attendant.hear(&news);
+            self.observer.on_event(&news);
         }
         for (path, _) in plan.steps.iter().filter(|(_, step)| **step == Step::Remove) {
-            self.attendant.hear(&News::Removing(path));
+            self.observer.on_event(&UpdateEvent::Removing(path));
         }
         for (path, step) in &plan.steps {
             if let Step::Write(_) = step {
-                self.attendant.hear(&News::Getting(path));
+                self.observer.on_event(&UpdateEvent::Getting(path));
             }
         }
     }
@@ -149,7 +149,7 @@ impl<'a, 'b> Merger<'a, 'b> {
                 clean = (theirs.as_ref() == Some(result)).then_some(seen);
             }
             Some(result) if theirs.as_ref() == Some(result) => {
-                clean = self.files.seen(&file.dest)?;
+                clean = self.files.stat(&file.dest)?;
             }
             _ => {}
         }
@@ -161,13 +161,16 @@ impl<'a, 'b> Merger<'a, 'b> {
         })
     }
 
-    fn write(&self, path: &[u8], version: &Version) -> Result<Seen, WorkdirError> {
+    fn write(&self, path: &[u8], version: &Version) -> Result<Stat, WorkdirError> {
         self.files.audit(path)?;
-        self.files.make_folders(path)?;
+        self.files.make_directories(path)?;
         self.files.write(path, &version.content, version.kind)
     }
 
-    fn version(&self, side: &Option<(Vec<u8>, Tracked)>) -> Result<Option<Version>, WorkdirError> {
+    fn version(
+        &self,
+        side: &Option<(Vec<u8>, TreeEntry)>,
+    ) -> Result<Option<Version>, WorkdirError> {
         let Some((path, (node, kind))) = side else {
             return Ok(None);
         };
@@ -194,23 +197,25 @@ impl<'a, 'b> Merger<'a, 'b> {
         theirs: &Option<Version>,
     ) -> (End, Option<Version>) {
         let tool = match self.request.tool.chosen {
-            Chosen::Forced(tool) if tool.takes_deleted() => tool,
-            _ => Tool::Prompt,
+            ToolSelection::Forced(tool) if tool.takes_deleted() => tool,
+            _ => MergeTool::Prompt,
         };
         let answer = match tool {
-            Tool::Local => Answer::Ours,
-            Tool::Other => Answer::Theirs,
-            Tool::Prompt if ours.is_some() => {
-                self.attendant.decide(&Question::DeletedThere(&file.dest))
-            }
-            Tool::Prompt => self.attendant.decide(&Question::DeletedHere(&file.dest)),
-            _ => Answer::Unresolved,
+            MergeTool::Local => Resolution::Ours,
+            MergeTool::Other => Resolution::Theirs,
+            MergeTool::Prompt if ours.is_some() => self
+                .observer
+                .decide(&UpdateQuestion::DeletedThere(&file.dest)),
+            MergeTool::Prompt => self
+                .observer
+                .decide(&UpdateQuestion::DeletedHere(&file.dest)),
+            _ => Resolution::Unresolved,
         };
         let (end, side) = match answer {
-            Answer::Ours => (End::Resolved, ours),
-            Answer::Theirs => (End::Resolved, theirs),
+            Resolution::Ours => (End::Resolved, ours),
+            Resolution::Theirs => (End::Resolved, theirs),
             // What is there stays for the user to decide about.
-            Answer::Unresolved => (End::Unresolved, if ours.is_some() { ours } else { theirs }),
+            Resolution::Unresolved => (End::Unresolved, if ours.is_some() { ours } else { theirs }),
         };
         match side {
             Some(version) => (end, Some(version.clone())),
@@ -229,7 +234,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         let (kind, is_unclear) = merge_kinds(base_kind, ours.kind, theirs.kind);
         let has_link = ours.is_link() || theirs.is_link();
         if is_unclear && !has_link {
-            self.attendant.hear(&News::KeepsMode(&file.dest));
+            self.observer.on_event(&UpdateEvent::KeepsMode(&file.dest));
         }
         let with_kind = |content: &[u8]| Version {
             content: content.to_vec(),
@@ -247,19 +252,19 @@ impl<'a, 'b> Merger<'a, 'b> {
             }
         };
         let answer = match tool {
-            Tool::Local => Answer::Ours,
-            Tool::Other => Answer::Theirs,
-            Tool::Fail => Answer::Unresolved,
-            Tool::Prompt => self.attendant.decide(&Question::WhoseFile(&file.dest)),
+            MergeTool::Local => Resolution::Ours,
+            MergeTool::Other => Resolution::Theirs,
+            MergeTool::Fail => Resolution::Unresolved,
+            MergeTool::Prompt => self.observer.decide(&UpdateQuestion::WhoseFile(&file.dest)),
             _ => {
                 let (content, resolved) = self.merge_lines(tool, file, &base, ours, theirs)?;
                 return Ok((end(resolved), Some(with_kind(&content))));
             }
         };
         Ok(match answer {
-            Answer::Theirs => (End::Resolved, Some(theirs.clone())),
-            Answer::Ours => (End::Resolved, Some(with_kind(&ours.content))),
-            Answer::Unresolved => (End::Unresolved, Some(with_kind(&ours.content))),
+            Resolution::Theirs => (End::Resolved, Some(theirs.clone())),
+            Resolution::Ours => (End::Resolved, Some(with_kind(&ours.content))),
+            Resolution::Unresolved => (End::Unresolved, Some(with_kind(&ours.content))),
         })
     }
 
@@ -270,27 +275,28 @@ impl<'a, 'b> Merger<'a, 'b> {
         base: &Option<Version>,
         ours: &Version,
         theirs: &Version,
-    ) -> Tool {
+    ) -> MergeTool {
         let prompts = needs_prompt(base, ours, theirs);
         let default = match &self.request.tool.chosen {
-            Chosen::Forced(tool) => return *tool,
-            Chosen::Configured(tool) if !prompts => return *tool,
-            Chosen::Configured(tool) => {
+            ToolSelection::Forced(tool) => return *tool,
+            ToolSelection::Configured(tool) if !prompts => return *tool,
+            ToolSelection::Configured(tool) => {
                 let is_link = ours.is_link() || theirs.is_link();
                 let what = if is_link { "symlink" } else { "binary" };
                 let (tool, path) = (&tool.name()[..], &file.dest[..]);
-                self.attendant.hear(&News::ToolCannot { tool, path, what });
-                Tool::Prompt
+                self.observer
+                    .on_event(&UpdateEvent::ToolCannot { tool, path, what });
+                MergeTool::Prompt
             }
-            Chosen::Default => {
-                self.attendant.hear(&News::NoToolConfigured);
-                Tool::Merge
+            ToolSelection::Default => {
+                self.observer.on_event(&UpdateEvent::NoToolConfigured);
+                MergeTool::Merge
             }
-            Chosen::Unsupported(_) => Tool::Merge,
+            ToolSelection::Unsupported(_) => MergeTool::Merge,
         };
         if prompts {
-            self.attendant.hear(&News::NoTool(&file.dest));
-            return Tool::Prompt;
+            self.observer.on_event(&UpdateEvent::NoTool(&file.dest));
+            return MergeTool::Prompt;
         }
         default
     }
@@ -298,14 +304,14 @@ impl<'a, 'b> Merger<'a, 'b> {
     /// The merged content, and whether nothing is left to do.
     fn merge_lines(
         &mut self,
-        tool: Tool,
+        tool: MergeTool,
         file: &MergeFile,
         base: &Option<Version>,
         ours: &Version,
         theirs: &Version,
     ) -> Result<(Vec<u8>, bool), WorkdirError> {
         let name = |path: Option<&Vec<u8>>| path.unwrap_or(&file.dest).clone();
-        self.attendant.hear(&News::Merging {
+        self.observer.on_event(&UpdateEvent::Merging {
             ours: &name(file.ours.as_ref()),
             theirs: &name(file.theirs.as_ref().map(|(path, _)| path)),
             dest: &file.dest,
@@ -314,19 +320,20 @@ impl<'a, 'b> Merger<'a, 'b> {
         let no_lines = needs_prompt(base, ours, theirs);
         let leaves_markers = matches!(
             tool,
-            Tool::Merge | Tool::Merge3 | Tool::Union | Tool::UnionOtherFirst
+            MergeTool::Merge | MergeTool::Merge3 | MergeTool::Union | MergeTool::UnionOtherFirst
         );
         let before = base.as_ref().map_or(&b""[..], |base| &base.content);
-        if no_lines && tool.merges_lines() && tool != Tool::Dump {
+        if no_lines && tool.merges_lines() && tool != MergeTool::Dump {
             if is_link {
                 let (tool, path) = (&tool.name()[..], &file.dest[..]);
-                self.attendant.hear(&News::IsLink { tool, path });
+                self.observer.on_event(&UpdateEvent::IsLink { tool, path });
             } else {
-                self.attendant.hear(&News::LooksBinary(&file.dest));
+                self.observer
+                    .on_event(&UpdateEvent::LooksBinary(&file.dest));
                 self.back_up(&file.dest, ours)?;
             }
             if leaves_markers {
-                self.attendant.hear(&News::Conflicts(&file.dest));
+                self.observer.on_event(&UpdateEvent::Conflicts(&file.dest));
             }
             return Ok((ours.content.clone(), false));
         }
@@ -341,11 +348,11 @@ impl<'a, 'b> Merger<'a, 'b> {
             }) => Ok((content, true)),
             merged => {
                 self.back_up(&file.dest, ours)?;
-                if matches!(tool, Tool::Dump | Tool::ForceDump) {
+                if matches!(tool, MergeTool::Dump | MergeTool::ForceDump) {
                     self.dump(&file.dest, before, ours, theirs)?;
                     return Ok((ours.content.clone(), false));
                 }
-                self.attendant.hear(&News::Conflicts(&file.dest));
+                self.observer.on_event(&UpdateEvent::Conflicts(&file.dest));
                 Ok((merged.map_or_else(Vec::new, |merged| merged.content), false))
             }
         }
@@ -354,7 +361,7 @@ impl<'a, 'b> Merger<'a, 'b> {
     /// Keeps the file as it was for the user.
     fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
         if let Some(place) = self.request.tool.backups.place(path) {
-            self.files.make_folders(&place)?;
+            self.files.make_directories(&place)?;
             self.files.write(&place, &ours.content, ours.kind)?;
         }
         Ok(())

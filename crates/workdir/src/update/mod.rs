@@ -1,23 +1,23 @@
 //! Making the working copy that of another changeset.
 //!
-//! What is in the way is found before anything is touched. Then files are written and removed as in
-//! the target, and those that both sides have changed are merged; what they were is kept in the
-//! state of the merge. The dirstate is written last: after an interruption it still tells of the
-//! old changeset, and the next status shows what was done. The note `.hg/updatestate` says to
+//! Obstacles are found before anything is changed. Then files are written and removed as in the
+//! target, and those that both sides changed are merged; their earlier content is kept in the merge
+//! state. The dirstate is written last: after an interruption it still describes the old
+//! changeset, and the next status shows the finished part. The note `.hg/updatestate` says to
 //! Mercurial and to us that this has happened.
 
 mod apply;
-mod attend;
 mod destination;
-mod folders;
+mod directories;
 mod merging;
+mod observer;
 mod outcome;
 mod plan;
 mod renames;
 
 use crate::dirstate::replace;
 use crate::merge_state::clear_merge;
-use crate::{Dirstate, ToolChoice, Tracking, Tree, WorkdirError, WorkingFiles};
+use crate::{Dirstate, MergeOptions, Tracking, Tree, WorkdirError, WorkingFiles};
 use merging::Merger;
 use outcome::Outcome;
 use plan::{Plan, Planner, Step};
@@ -27,14 +27,14 @@ use std::path::PathBuf;
 use varve_base::{Interrupt, Progress};
 use varve_repo::{Node, RepoView, Repository, Rev};
 
-pub use attend::{Answer, Attendant, News, Question};
 pub use destination::destination;
-pub use plan::Local;
+pub use observer::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion};
+pub use plan::LocalChanges;
 pub(crate) use plan::differences;
 
 /// How many files an update has changed in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Updated {
+pub struct UpdateStats {
     /// Files that are now as in the target, and were not.
     pub updated: usize,
     /// Files whose changes here and there are now together.
@@ -50,15 +50,15 @@ pub struct Updated {
 pub struct UpdateRequest<'a> {
     /// The repository; the caller holds the lock of its working copy.
     pub repository: &'a Repository,
-    /// What it holds.
+    /// Its dirstate.
     pub view: &'a RepoView,
     /// The changeset; `None` is the null revision.
     pub target: Option<Rev>,
-    /// What becomes of local changes.
-    pub local: Local,
-    /// What merges files.
-    pub tool: &'a ToolChoice,
-    /// Where long steps tell how far they are.
+    /// The treatment of local changes.
+    pub local: LocalChanges,
+    /// The merge tool.
+    pub tool: &'a MergeOptions,
+    /// Receives the progress of long steps.
     pub progress: &'a dyn Progress,
     /// Ends the work early.
     pub stop: &'a Interrupt,
@@ -68,20 +68,20 @@ pub struct UpdateRequest<'a> {
 /// under the lock.
 ///
 /// # Errors
-/// What stands in the way; nothing has been touched then. What the system answers.
+/// An obstacle, before anything is changed, or a failure of the file system.
 pub fn update(
     request: &UpdateRequest<'_>,
     dirstate: &mut Dirstate,
-    attendant: &mut dyn Attendant,
-) -> Result<Updated, WorkdirError> {
+    observer: &mut dyn UpdateObserver,
+) -> Result<UpdateStats, WorkdirError> {
     let UpdateRequest {
         repository, view, ..
     } = *request;
     let [p1, p2] = dirstate.parents();
-    if !p2.is_null() && request.local == Local::Refuse {
+    if !p2.is_null() && request.local == LocalChanges::Refuse {
         return Err(WorkdirError::UncommittedChanges);
     }
-    if !p2.is_null() && request.local != Local::Discard {
+    if !p2.is_null() && request.local != LocalChanges::Discard {
         return Err(WorkdirError::UncommittedMerge);
     }
     let old = view.changelog().rev(&p1);
@@ -102,10 +102,10 @@ pub fn update(
     }
     .plan()?;
     let node = view.changelog().node_or_null(request.target);
-    if node == p1 && request.local != Local::Discard {
-        return Ok(Updated::default());
+    if node == p1 && request.local != LocalChanges::Discard {
+        return Ok(UpdateStats::default());
     }
-    let mut merger = Merger::prepare(request, &to, &plan, attendant)?;
+    let mut merger = Merger::prepare(request, &to, &plan, observer)?;
     merger.tell(&plan);
     let touches = |step: &Step| matches!(step, Step::Write(_) | Step::Remove | Step::Mode(_));
     if plan.steps.values().any(touches) || !plan.merges.is_empty() {
@@ -131,12 +131,12 @@ pub fn update(
     Ok(count(&plan, &outcomes))
 }
 
-fn count(plan: &Plan, outcomes: &[Outcome]) -> Updated {
+fn count(plan: &Plan, outcomes: &[Outcome]) -> UpdateStats {
     let steps = |wanted: fn(&Step) -> bool| plan.steps.values().filter(|step| wanted(step)).count();
-    let mut counts = Updated {
+    let mut counts = UpdateStats {
         updated: steps(|step| matches!(step, Step::Write(_) | Step::Mode(_))),
         removed: steps(|step| matches!(step, Step::Remove)),
-        ..Updated::default()
+        ..UpdateStats::default()
     };
     for outcome in outcomes {
         outcome.count(&mut counts);
@@ -171,7 +171,7 @@ fn note_entries(plan: &Plan, dirstate: &mut Dirstate) {
     }
 }
 
-/// Tracked, in the parent, and to be looked at again.
+/// TreeEntry, in the parent, and to be looked at again.
 fn note_possibly_dirty(dirstate: &mut Dirstate, path: &[u8]) {
     dirstate.copy(path, None);
     dirstate.set_tracking(
@@ -184,7 +184,7 @@ fn note_possibly_dirty(dirstate: &mut Dirstate, path: &[u8]) {
     );
 }
 
-/// A copy of what the target does not have is a new file.
+/// A copy whose source is not in the target becomes a new file.
 fn forget_copies(dirstate: &mut Dirstate, to: &Tree<'_>) -> Result<(), WorkdirError> {
     let mut gone = Vec::new();
     for (path, source) in dirstate.copies() {
@@ -220,7 +220,7 @@ fn note_end(repository: &Repository) -> Result<(), WorkdirError> {
 /// Whether an update was interrupted.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn is_interrupted(repository: &Repository) -> Result<bool, WorkdirError> {
     Ok(repository.storage().kind(&note(repository))?.is_some())
 }

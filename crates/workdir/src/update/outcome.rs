@@ -1,10 +1,10 @@
-//! How the merge of one file has ended, and what that means for the dirstate and for later.
+//! Results of merging one file, and their entries in the dirstate and the merge state.
 
 use super::plan::MergeFile;
-use super::{Updated, note_possibly_dirty};
+use super::{UpdateStats, note_possibly_dirty};
 use crate::merge_state::{FileState, Present};
-use crate::tree::Tracked;
-use crate::{Dirstate, Seen, Timestamp, Tracking};
+use crate::tree::TreeEntry;
+use crate::{Dirstate, Stat, Timestamp, Tracking};
 use varve_repo::FileKind;
 
 /// How a merge has ended.
@@ -14,7 +14,7 @@ pub(super) enum End {
     Same,
     /// Nothing is left to do.
     Resolved,
-    /// The user has to look at it.
+    /// There are unresolved conflicts.
     Unresolved,
     /// The file is gone.
     Deleted,
@@ -24,14 +24,14 @@ pub(super) enum End {
 pub(super) struct Outcome {
     pub(super) file: MergeFile,
     pub(super) end: End,
-    /// What it looks like, if it is as in the target.
-    pub(super) clean: Option<Seen>,
+    /// Its stat, if the file is as in the target.
+    pub(super) clean: Option<Stat>,
     /// Whether the target has it under this name.
     pub(super) in_target: bool,
 }
 
 impl Outcome {
-    pub(super) fn count(&self, counts: &mut Updated) {
+    pub(super) fn count(&self, counts: &mut UpdateStats) {
         match self.end {
             End::Same => counts.updated += 1,
             End::Unresolved => counts.unresolved += 1,
@@ -67,9 +67,9 @@ impl Outcome {
     }
 }
 
-/// What is kept of it for `resolve`; `kind` is our mode.
+/// The record for `resolve`; `kind` is our mode.
 pub(super) fn state(outcome: &Outcome, kind: FileKind) -> FileState {
-    let side = |side: &Option<(Vec<u8>, Tracked)>| {
+    let side = |side: &Option<(Vec<u8>, TreeEntry)>| {
         let side = side.as_ref();
         side.map(|(path, (node, _))| Present {
             path: path.clone(),

@@ -1,11 +1,11 @@
-//! What an update has to do, decided before anything is touched.
+//! The plan of an update, made before anything is changed.
 
-use super::folders;
+use super::directories;
 use super::renames::{Note, Renames};
 use crate::files::{kind_of, shown};
-use crate::tree::{Tracked, Tree};
+use crate::tree::{Tree, TreeEntry};
 use crate::{
-    Dirstate, Ignore, Listing, Standing, Status, StatusRequest, WorkdirError, WorkingFiles,
+    Dirstate, Ignore, LocalState, Status, StatusLists, StatusRequest, WorkdirError, WorkingFiles,
     working_status,
 };
 use std::cmp::Ordering;
@@ -14,11 +14,11 @@ use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Repository, Rev};
 
-/// What happens to one file.
+/// The change to one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Written as in the target.
-    Write(Tracked),
+    Write(TreeEntry),
     /// Gets the mode that it has in the target; its content is changed only here.
     Mode(FileKind),
     /// Taken away.
@@ -36,22 +36,22 @@ pub(crate) struct MergeFile {
     pub dest: Vec<u8>,
     /// Our name of it, unless it was deleted here.
     pub ours: Option<Vec<u8>>,
-    /// What it was in the first parent, if it was there.
-    pub base: Option<(Vec<u8>, Tracked)>,
-    /// What it is in the target, unless it was deleted there.
-    pub theirs: Option<(Vec<u8>, Tracked)>,
+    /// The file in the first parent, if it has one.
+    pub base: Option<(Vec<u8>, TreeEntry)>,
+    /// The file in the target, unless it was deleted there.
+    pub theirs: Option<(Vec<u8>, TreeEntry)>,
     /// Whether our name goes.
     pub moves: bool,
 }
 
-/// All that an update does.
+/// The changes of an update.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Steps by path.
     pub steps: BTreeMap<Vec<u8>, Step>,
     /// In the order in which they are merged.
     pub merges: Vec<MergeFile>,
-    /// What the user is told.
+    /// Remarks for the user.
     pub notes: Vec<Note>,
 }
 
@@ -74,9 +74,9 @@ impl Plan {
     }
 }
 
-/// What becomes of local changes.
+/// The treatment of local changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Local {
+pub enum LocalChanges {
     /// They are merged if one of both changesets follows from the other; else the update is
     /// refused.
     #[default]
@@ -101,21 +101,21 @@ pub(crate) struct Planner<'a> {
     pub old: Option<Rev>,
     pub new: Option<Rev>,
     pub files: &'a WorkingFiles,
-    pub local: Local,
+    pub local: LocalChanges,
     /// Whether one of the two changesets descends from the other.
     pub is_linear: bool,
-    /// How the tracked files stand that are not clean.
-    pub standings: HashMap<Vec<u8>, Standing>,
+    /// States of the tracked files that are not clean.
+    pub standings: HashMap<Vec<u8>, LocalState>,
 }
 
 impl Planner<'_> {
     pub fn plan(mut self) -> Result<Plan, WorkdirError> {
         let mut plan = Plan::default();
         let is_dirty = self.look_at_all(&mut plan)?;
-        if self.old == self.new && self.local != Local::Discard {
+        if self.old == self.new && self.local != LocalChanges::Discard {
             return Ok(plan);
         }
-        let follows = is_dirty && self.local != Local::Discard && self.new.is_some();
+        let follows = is_dirty && self.local != LocalChanges::Discard && self.new.is_some();
         let renames = match follows {
             true => Renames::find(&self)?,
             false => Renames::default(),
@@ -140,11 +140,11 @@ impl Planner<'_> {
         if !colliding.is_empty() {
             return Err(WorkdirError::UntrackedDiffer(colliding));
         }
-        if self.local == Local::KeepApart && !plan.merges.is_empty() {
+        if self.local == LocalChanges::KeepApart && !plan.merges.is_empty() {
             return Err(WorkdirError::Conflicting);
         }
         plan.merges.sort_by(|a, b| a.order().cmp(&b.order()));
-        folders::check(self.files, &plan)?;
+        directories::check(self.files, &plan)?;
         Ok(plan)
     }
 
@@ -155,14 +155,16 @@ impl Planner<'_> {
             dirstate: self.dirstate,
             matcher: &Matcher::everything(),
             ignore: &Ignore::default(),
-            listing: Listing::default(),
+            listing: StatusLists::default(),
             stop: self.stop,
         })?
         .status;
         let is_dirty = !status.is_unchanged();
         match self.local {
-            Local::Keep if is_dirty && !self.is_linear => return Err(WorkdirError::NotLinear),
-            Local::Refuse if is_dirty => return Err(WorkdirError::UncommittedChanges),
+            LocalChanges::Keep if is_dirty && !self.is_linear => {
+                return Err(WorkdirError::NotLinear);
+            }
+            LocalChanges::Refuse if is_dirty => return Err(WorkdirError::UncommittedChanges),
             _ => {}
         }
         let Status {
@@ -172,72 +174,75 @@ impl Planner<'_> {
             deleted,
             ..
         } = status;
-        for (standing, list) in [
-            (Standing::Modified, modified),
-            (Standing::Added, added),
-            (Standing::Removed, removed),
-            (Standing::Missing, deleted),
+        for (local_state, list) in [
+            (LocalState::Modified, modified),
+            (LocalState::Added, added),
+            (LocalState::Removed, removed),
+            (LocalState::Missing, deleted),
         ] {
             for path in list {
-                if self.local == Local::Discard {
-                    self.discard(&path, standing, plan)?;
+                if self.local == LocalChanges::Discard {
+                    self.discard(&path, local_state, plan)?;
                 }
-                self.standings.insert(path, standing);
+                self.standings.insert(path, local_state);
             }
         }
         Ok(is_dirty)
     }
 
-    /// What `--clean` does with a file that is not clean.
+    /// Plans to discard the changes of a file, for `--clean`.
     fn discard(
         &self,
         path: &[u8],
-        standing: Standing,
+        local_state: LocalState,
         plan: &mut Plan,
     ) -> Result<(), WorkdirError> {
-        let step = match (standing, self.to.get(path)?) {
+        let step = match (local_state, self.to.get(path)?) {
             (_, Some(tracked)) => Step::Write(tracked),
-            (Standing::Added | Standing::Removed | Standing::Unknown, None) => Step::Forget,
+            (LocalState::Added | LocalState::Removed | LocalState::Unknown, None) => Step::Forget,
             (_, None) => Step::Remove,
         };
         plan.steps.insert(path.to_vec(), step);
         Ok(())
     }
 
-    /// How a file stands; those that are not in the dirstate are unknown.
-    pub(super) fn standing(&self, path: &[u8]) -> Standing {
+    /// State of a file; one without an entry in the dirstate is unknown.
+    pub(super) fn local_state(&self, path: &[u8]) -> LocalState {
         match self.standings.get(path) {
-            Some(standing) => *standing,
-            None if self.dirstate.is_tracked(path) => Standing::Clean,
-            None => Standing::Unknown,
+            Some(local_state) => *local_state,
+            None if self.dirstate.is_tracked(path) => LocalState::Clean,
+            None => LocalState::Unknown,
         }
     }
 
     /// Whether a file is tracked and there.
     pub(super) fn is_here(&self, path: &[u8]) -> bool {
         matches!(
-            self.standing(path),
-            Standing::Clean | Standing::Modified | Standing::Added
+            self.local_state(path),
+            LocalState::Clean | LocalState::Modified | LocalState::Added
         )
     }
 
     /// Whether a file of the first parent is no longer here.
     pub(super) fn is_gone(&self, path: &[u8]) -> bool {
-        matches!(self.standing(path), Standing::Removed | Standing::Missing)
+        matches!(
+            self.local_state(path),
+            LocalState::Removed | LocalState::Missing
+        )
     }
 
     /// New files that went away again are not tracked any more.
     fn forget_missing(&self, plan: &mut Plan) -> Result<(), WorkdirError> {
-        for (path, standing) in &self.standings {
+        for (path, local_state) in &self.standings {
             let is_new = self.from.get(path)?.is_none() && self.to.get(path)?.is_none();
-            if *standing == Standing::Missing && is_new {
+            if *local_state == LocalState::Missing && is_new {
                 plan.steps.insert(path.clone(), Step::Forget);
             }
         }
         Ok(())
     }
 
-    /// New names of merged files at which something else stands that is not tracked.
+    /// New paths of merged files that an untracked file occupies.
     fn check_new_names(&self, plan: &Plan) -> Result<Vec<String>, WorkdirError> {
         let mut colliding = Vec::new();
         for merge in &plan.merges {
@@ -251,37 +256,37 @@ impl Planner<'_> {
         Ok(colliding)
     }
 
-    /// What happens to a file that the two changesets have in different forms.
+    /// Plans a file that differs between the two changesets.
     fn step(
         &self,
         path: &[u8],
-        old: Option<Tracked>,
-        new: Option<Tracked>,
+        old: Option<TreeEntry>,
+        new: Option<TreeEntry>,
     ) -> Result<Decision, WorkdirError> {
-        Ok(match (self.standing(path), old, new) {
-            (Standing::Clean, Some(old), Some(new)) if is_mode_only(old, new) => {
+        Ok(match (self.local_state(path), old, new) {
+            (LocalState::Clean, Some(old), Some(new)) if is_mode_only(old, new) => {
                 Decision::Do(Step::Mode(new.1))
             }
-            (Standing::Clean, _, Some(new)) => Decision::Do(Step::Write(new)),
-            (Standing::Clean, _, None) => Decision::Do(Step::Remove),
-            (Standing::Removed | Standing::Missing, _, None) => Decision::Do(Step::Forget),
-            (Standing::Added | Standing::Unknown, _, None) => Decision::Nothing,
-            (Standing::Unknown, _, Some(new))
-            | (Standing::Removed | Standing::Missing, None, Some(new)) => {
+            (LocalState::Clean, _, Some(new)) => Decision::Do(Step::Write(new)),
+            (LocalState::Clean, _, None) => Decision::Do(Step::Remove),
+            (LocalState::Removed | LocalState::Missing, _, None) => Decision::Do(Step::Forget),
+            (LocalState::Added | LocalState::Unknown, _, None) => Decision::Nothing,
+            (LocalState::Unknown, _, Some(new))
+            | (LocalState::Removed | LocalState::Missing, None, Some(new)) => {
                 self.collision(path, new)?
             }
             // Removed here, and there only its mode or its history differs.
-            (Standing::Removed | Standing::Missing, Some(old), Some(new))
+            (LocalState::Removed | LocalState::Missing, Some(old), Some(new))
                 if old.0 == new.0
                     || self.from.content(path, &old.0)? == self.to.content(path, &new.0)? =>
             {
                 Decision::Do(Step::StayRemoved)
             }
-            (Standing::Modified, Some(old), Some(new)) if old.0 == new.0 => {
+            (LocalState::Modified, Some(old), Some(new)) if old.0 == new.0 => {
                 self.mode_only(path, old, new)?
             }
-            (Standing::Modified, Some(old), None)
-                if self.local != Local::KeepApart && self.is_same_content(path, old)? =>
+            (LocalState::Modified, Some(old), None)
+                if self.local != LocalChanges::KeepApart && self.is_same_content(path, old)? =>
             {
                 Decision::Do(Step::Remove)
             }
@@ -290,7 +295,7 @@ impl Planner<'_> {
     }
 
     /// Whether a file that is modified differs in its mode only.
-    fn is_same_content(&self, path: &[u8], (node, _): Tracked) -> Result<bool, WorkdirError> {
+    fn is_same_content(&self, path: &[u8], (node, _): TreeEntry) -> Result<bool, WorkdirError> {
         Ok(self.files.read(path)?.0 == self.from.content(path, &node)?)
     }
 
@@ -298,8 +303,8 @@ impl Planner<'_> {
     fn mode_only(
         &self,
         path: &[u8],
-        (_, old): Tracked,
-        (_, new): Tracked,
+        (_, old): TreeEntry,
+        (_, new): TreeEntry,
     ) -> Result<Decision, WorkdirError> {
         let here = self.files.look(path)?.map(|found| kind_of(&found));
         Ok(match here {
@@ -314,10 +319,10 @@ impl Planner<'_> {
     fn merge(
         &self,
         path: &[u8],
-        (old, new): (Option<Tracked>, Option<Tracked>),
+        (old, new): (Option<TreeEntry>, Option<TreeEntry>),
         renames: &Renames,
     ) -> Result<MergeFile, WorkdirError> {
-        let named = |tracked: Option<Tracked>| tracked.map(|tracked| (path.to_vec(), tracked));
+        let named = |tracked: Option<TreeEntry>| tracked.map(|tracked| (path.to_vec(), tracked));
         let mut base = named(old);
         if base.is_none()
             && let Some(source) = renames.source_of_both(path)
@@ -335,8 +340,8 @@ impl Planner<'_> {
     }
 
     /// A file of the target that is on the disk and not tracked.
-    fn collision(&self, path: &[u8], new: Tracked) -> Result<Decision, WorkdirError> {
-        if self.files.seen(path)?.is_none() || self.local == Local::Discard {
+    fn collision(&self, path: &[u8], new: TreeEntry) -> Result<Decision, WorkdirError> {
+        if self.files.stat(path)?.is_none() || self.local == LocalChanges::Discard {
             return Ok(Decision::Do(Step::Write(new)));
         }
         let (content, there) = self.files.read(path)?;
@@ -351,12 +356,12 @@ impl Planner<'_> {
 }
 
 /// Whether two revisions of a file differ in whether it may be executed, and in nothing else.
-fn is_mode_only(old: Tracked, new: Tracked) -> bool {
+fn is_mode_only(old: TreeEntry, new: TreeEntry) -> bool {
     old.0 == new.0 && old.1 != FileKind::Symlink && new.1 != FileKind::Symlink
 }
 
 impl MergeFile {
-    /// What was deleted there comes first, then what was deleted here.
+    /// Files deleted in the target come first, then those deleted here.
     fn order(&self) -> (bool, bool, &[u8]) {
         let (here, there) = (self.ours.is_some(), self.theirs.is_some());
         (there, here, &self.dest)
@@ -370,7 +375,7 @@ enum Decision {
     Merges,
 }
 
-type Difference<'a> = (&'a [u8], Option<Tracked>, Option<Tracked>);
+type Difference<'a> = (&'a [u8], Option<TreeEntry>, Option<TreeEntry>);
 
 /// Files that differ between two changesets, in one pass over both manifests.
 pub(crate) fn differences<'a>(

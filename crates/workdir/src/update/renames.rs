@@ -1,20 +1,20 @@
 //! Files that either side calls by another name than the first parent does.
 
 use super::plan::{MergeFile, Plan, Planner};
-use crate::tree::Tracked;
-use crate::{Standing, WorkdirError, copies_between, status_between};
+use crate::tree::TreeEntry;
+use crate::{LocalState, WorkdirError, copies_between, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_lang::patterns::Matcher;
 
 /// New name and name in the first parent.
 type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Something about renames that the user should look at.
+/// A remark about renames for the user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Note {
     /// Both sides renamed a file, to names that differ.
     Twice(Vec<u8>, Vec<Vec<u8>>),
-    /// One side renamed what the other deleted.
+    /// One side renamed a file that the other deleted.
     Deleted(Vec<u8>, Vec<Vec<u8>>),
 }
 
@@ -30,7 +30,8 @@ impl Renames {
         let (from, to) = (planner.from, planner.to);
         let mut ours = Copies::new();
         for (path, source) in planner.dirstate.copies() {
-            let is_new = planner.standing(path) == Standing::Added && from.get(path)?.is_none();
+            let is_new =
+                planner.local_state(path) == LocalState::Added && from.get(path)?.is_none();
             if is_new && from.get(source)?.is_some() {
                 ours.insert(path.to_vec(), source.to_vec());
             }
@@ -51,7 +52,7 @@ impl Renames {
         })
     }
 
-    /// What a file that both sides have made new was in the first parent.
+    /// Source in the first parent of a file that both sides added.
     pub(super) fn source_of_both(&self, path: &[u8]) -> Option<&[u8]> {
         let source = self.ours.get(path).or_else(|| self.theirs.get(path));
         source.map(Vec::as_slice)
@@ -115,7 +116,7 @@ impl Renames {
         let (Some(old), Some(new)) = (planner.from.get(source)?, planner.to.get(path)?) else {
             return Ok(());
         };
-        if !is_new_here || planner.standing(source) != Standing::Modified {
+        if !is_new_here || planner.local_state(source) != LocalState::Modified {
             return Ok(());
         }
         let moves = planner.to.get(source)?.is_none();
@@ -123,7 +124,7 @@ impl Renames {
         if moves {
             done.insert(source.clone());
         }
-        let side = |path: &Vec<u8>, tracked: Tracked| Some((path.clone(), tracked));
+        let side = |path: &Vec<u8>, tracked: TreeEntry| Some((path.clone(), tracked));
         plan.merges.push(MergeFile {
             dest: path.clone(),
             ours: Some(source.clone()),
@@ -134,7 +135,7 @@ impl Renames {
         Ok(())
     }
 
-    /// Files that nobody has under their old name any more, and that have several new ones.
+    /// Files that neither side has under the old path and that have several new ones.
     fn note(&self, planner: &Planner<'_>, plan: &mut Plan) -> Result<(), WorkdirError> {
         let mut names: BTreeMap<&[u8], [BTreeSet<&[u8]>; 2]> = BTreeMap::new();
         for (side, copies) in [&self.ours, &self.theirs].into_iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::ui::short_hex;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use varve_repo::{RepoView, Rev};
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -44,7 +44,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .repo
         .revision(&mut context.ui, matches.value("rev"))?;
     let view = context.repo.view()?;
-    let matcher = context.repo.matcher_at(matches, FilesAt::Rev(rev))?;
+    let matcher = context.repo.matcher_at(matches, FilesetTarget::Rev(rev))?;
     let text = view.manifest_text(rev)?;
     let node = view.changelog().node_or_null(rev);
     let entries = matching::files_of(&view, &text, &matcher, |name| {

@@ -13,7 +13,7 @@ use std::path::Path;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
 use varve_workdir::Dirstate;
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -68,8 +68,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("diff.merge is not supported during a merge"));
     }
     let at = match sides.1 {
-        Side::Rev(rev) => FilesAt::Rev(rev),
-        Side::Working => FilesAt::Working,
+        Side::Rev(rev) => FilesetTarget::Rev(rev),
+        Side::Working => FilesetTarget::Working,
     };
     let mut matcher = context.repo.matcher_at(matches, at)?;
     if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use varve_repo::{FileKind, Rev};
 use varve_workdir::Dirstate;
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -49,9 +49,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         Some(rev) => Some(context.repo.revision(&mut context.ui, Some(rev))?),
         None => None,
     };
-    let matcher = context
-        .repo
-        .matcher_at(matches, rev.map_or(FilesAt::Working, FilesAt::Rev))?;
+    let matcher = context.repo.matcher_at(
+        matches,
+        rev.map_or(FilesetTarget::Working, FilesetTarget::Rev),
+    )?;
     let details = context.ui.verbosity.verbose || matches.value("template").is_some();
     let listed = match rev {
         Some(rev) => of_changeset(context, rev, &matcher, details)?,

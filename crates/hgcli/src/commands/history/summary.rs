@@ -6,7 +6,7 @@ use crate::context::{Category, Command};
 use crate::render::changesets::Names;
 use crate::ui::Abort;
 use varve_repo::{Instabilities, Phase, RepoView, Rev};
-use varve_workdir::{Dirstate, Listing, Status};
+use varve_workdir::{Dirstate, Status, StatusLists};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -134,9 +134,9 @@ type Counts = Vec<(usize, &'static str)>;
 /// How many files there are of each kind, in the order of the line, and whether a commit would
 /// have any of them.
 fn counted(context: &mut Context) -> Result<(Counts, bool), Abort> {
-    let listing = Listing {
+    let listing = StatusLists {
         unknown: true,
-        ..Listing::default()
+        ..StatusLists::default()
     };
     let status = context.repo.working_status(listing)?;
     let dirstate = Dirstate::read(&context.repo.repository()?)?;

@@ -8,7 +8,7 @@ use crate::context::{Category, Command};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
-use varve_workdir::{Candidate, Rename, WorkingFiles, renames};
+use varve_workdir::{Rename, RenameCandidate, WorkingFiles, detect_renames};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -175,16 +175,16 @@ fn find_renames(
     for path in gone {
         if let Some(entry) = view.find_in_manifest(&text, path)? {
             let (path, content) = (path.clone(), view.file_content(path, &entry.node)?);
-            removed.push(Candidate { path, content });
+            removed.push(RenameCandidate { path, content });
         }
     }
     let working = WorkingFiles::new(change.repository.root());
     let mut added = Vec::new();
     for path in came {
         let (path, (content, _)) = (path.clone(), working.read(path)?);
-        added.push(Candidate { path, content });
+        added.push(RenameCandidate { path, content });
     }
     removed.sort_by(|a, b| a.path.cmp(&b.path));
     added.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(renames(&removed, &added, least))
+    Ok(detect_renames(&removed, &added, least))
 }

@@ -5,7 +5,10 @@ use crate::context::{Config, Context};
 use crate::ui::{Abort, environment};
 use std::io::{self, BufRead, IsTerminal, Write};
 use varve_config::hgrc::Files;
-use varve_workdir::{Answer, Attendant, Backups, Chosen, News, Question, Tool, ToolChoice};
+use varve_workdir::{
+    Backups, MergeOptions, MergeTool, Resolution, ToolSelection, UpdateEvent, UpdateObserver,
+    UpdateQuestion,
+};
 
 /// Tells and asks in a context's name.
 pub(crate) struct Watcher<'s> {
@@ -38,24 +41,26 @@ impl<'s> Watcher<'s> {
         }
     }
 
-    fn print(&mut self, news: &News<'_>) -> Result<(), Abort> {
+    fn print(&mut self, news: &UpdateEvent<'_>) -> Result<(), Abort> {
         let context = &mut *self.context;
         let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
         match news {
-            News::Planned => context.ui.note("resolving manifests\n"),
-            News::Removing(path) => context.ui.note(line(&[b"removing ", path])),
-            News::Getting(path) => context.ui.note(line(&[b"getting ", path])),
-            News::Moving { from, to } => context.ui.note(line(&[b"moving ", from, b" to ", to])),
-            News::RenamedTwice { source, names } => {
+            UpdateEvent::Planned => context.ui.note("resolving manifests\n"),
+            UpdateEvent::Removing(path) => context.ui.note(line(&[b"removing ", path])),
+            UpdateEvent::Getting(path) => context.ui.note(line(&[b"getting ", path])),
+            UpdateEvent::Moving { from, to } => {
+                context.ui.note(line(&[b"moving ", from, b" to ", to]))
+            }
+            UpdateEvent::RenamedTwice { source, names } => {
                 let what = b" was renamed multiple times to:\n";
                 context.ui.warn(possible_conflict(source, what, names))
             }
-            News::RenamedAndDeleted { source, names } => {
+            UpdateEvent::RenamedAndDeleted { source, names } => {
                 let what = b" was deleted and renamed to:\n";
                 context.ui.warn(possible_conflict(source, what, names))
             }
-            News::NoToolConfigured => context.ui.note("couldn't find merge tool hgmerge\n"),
-            News::ToolCannot { tool, path, what } => context.ui.warn(line(&[
+            UpdateEvent::NoToolConfigured => context.ui.note("couldn't find merge tool hgmerge\n"),
+            UpdateEvent::ToolCannot { tool, path, what } => context.ui.warn(line(&[
                 b"tool ",
                 tool.as_bytes(),
                 b" (for pattern ",
@@ -63,32 +68,32 @@ impl<'s> Watcher<'s> {
                 b") can't handle ",
                 what.as_bytes(),
             ])),
-            News::NoTool(path) => context.ui.warn(line(&[b"no tool found to merge ", path])),
-            News::Merging { ours, theirs, dest } if ours == theirs && ours == dest => {
+            UpdateEvent::NoTool(path) => context.ui.warn(line(&[b"no tool found to merge ", path])),
+            UpdateEvent::Merging { ours, theirs, dest } if ours == theirs && ours == dest => {
                 context.ui.status(line(&[b"merging ", ours]))
             }
-            News::Merging { ours, theirs, dest } => {
+            UpdateEvent::Merging { ours, theirs, dest } => {
                 context
                     .ui
                     .status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
             }
-            News::LooksBinary(path) => {
+            UpdateEvent::LooksBinary(path) => {
                 context
                     .ui
                     .warn(line(&[b"warning: ", path, b" looks like a binary file."]))
             }
-            News::IsLink { tool, path } => context.ui.warn(line(&[
+            UpdateEvent::IsLink { tool, path } => context.ui.warn(line(&[
                 b"warning: internal ",
                 tool.as_bytes(),
                 b" cannot merge symlinks for ",
                 path,
             ])),
-            News::KeepsMode(path) => context.ui.warn(line(&[
+            UpdateEvent::KeepsMode(path) => context.ui.warn(line(&[
                 b"warning: cannot merge flags for ",
                 path,
                 b" without common ancestor - keeping local flags",
             ])),
-            News::Conflicts(path) => context.ui.warn(line(&[
+            UpdateEvent::Conflicts(path) => context.ui.warn(line(&[
                 b"warning: conflicts while merging ",
                 path,
                 b"! (edit, then use 'hg resolve --mark')",
@@ -96,22 +101,22 @@ impl<'s> Watcher<'s> {
         }
     }
 
-    fn ask(&mut self, text: &[u8], answers: &[(u8, Answer)]) -> Result<Answer, Abort> {
+    fn ask(&mut self, text: &[u8], answers: &[(u8, Resolution)]) -> Result<Resolution, Abort> {
         loop {
             self.context.ui.write(text)?;
             if !self.interactive {
                 self.context.ui.write("u\n")?;
-                return Ok(Answer::Unresolved);
+                return Ok(Resolution::Unresolved);
             }
             self.context.ui.out.flush()?;
             let mut typed = String::new();
             if io::stdin().lock().read_line(&mut typed)? == 0 {
                 self.context.ui.write("\n")?;
-                return Ok(Answer::Unresolved);
+                return Ok(Resolution::Unresolved);
             }
             let letter = typed.trim().to_ascii_lowercase();
             if letter.is_empty() || letter == "u" {
-                return Ok(Answer::Unresolved);
+                return Ok(Resolution::Unresolved);
             }
             let known = answers
                 .iter()
@@ -132,32 +137,32 @@ fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-impl Attendant for Watcher<'_> {
-    fn hear(&mut self, news: &News<'_>) {
+impl UpdateObserver for Watcher<'_> {
+    fn on_event(&mut self, news: &UpdateEvent<'_>) {
         let printed = self.print(news);
         self.keep(printed);
     }
 
-    fn decide(&mut self, question: &Question<'_>) -> Answer {
+    fn decide(&mut self, question: &UpdateQuestion<'_>) -> Resolution {
         let (path, rest, answers) = match question {
-            Question::DeletedThere(path) => (
+            UpdateQuestion::DeletedThere(path) => (
                 path,
                 "' was deleted in other [destination] but was modified in local [working copy].\n\
                  You can use (c)hanged version, (d)elete, or leave (u)nresolved.\n",
-                [(b'c', Answer::Ours), (b'd', Answer::Theirs)],
+                [(b'c', Resolution::Ours), (b'd', Resolution::Theirs)],
             ),
-            Question::DeletedHere(path) => (
+            UpdateQuestion::DeletedHere(path) => (
                 path,
                 "' was deleted in local [working copy] but was modified in other [destination].\n\
                  You can use (c)hanged version, leave (d)eleted, or leave (u)nresolved.\n",
-                [(b'c', Answer::Theirs), (b'd', Answer::Ours)],
+                [(b'c', Resolution::Theirs), (b'd', Resolution::Ours)],
             ),
-            Question::WhoseFile(path) => (
+            UpdateQuestion::WhoseFile(path) => (
                 path,
                 "' needs to be resolved.\n\
                  You can keep (l)ocal [working copy], take (o)ther [destination], or leave \
                  (u)nresolved.\n",
-                [(b'l', Answer::Ours), (b'o', Answer::Theirs)],
+                [(b'l', Resolution::Ours), (b'o', Resolution::Theirs)],
             ),
         };
         let what = b"What do you want to do? ";
@@ -166,15 +171,15 @@ impl Attendant for Watcher<'_> {
             Ok(answer) => answer,
             Err(abort) => {
                 self.keep(Err(abort));
-                Answer::Unresolved
+                Resolution::Unresolved
             }
         }
     }
 }
 
 /// What merges files: the call's tool, or that of the environment or the configuration.
-pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> ToolChoice {
-    ToolChoice {
+pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> MergeOptions {
+    MergeOptions {
         chosen: chosen_tool(config, tool),
         backups: backup_directory(config),
     }
@@ -189,29 +194,31 @@ pub(crate) fn backup_directory(config: &Config) -> Backups {
     }
 }
 
-fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> Chosen {
+fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> ToolSelection {
     let program = |name: &[u8]| {
         let name = String::from_utf8_lossy(name);
-        Chosen::Unsupported(format!("merge tool '{name}'"))
+        ToolSelection::Unsupported(format!("merge tool '{name}'"))
     };
     let variable = environment::variable("HGMERGE").filter(|tool| !tool.is_empty());
     if let Some(name) = tool.or(variable.as_deref()).filter(|name| !name.is_empty()) {
-        return Tool::named(name).map_or_else(|| program(name), Chosen::Forced);
+        return MergeTool::named(name).map_or_else(|| program(name), ToolSelection::Forced);
     }
     for section in ["merge-patterns", "merge-tools"] {
         if !config.section(section).is_empty() {
-            return Chosen::Unsupported(format!("configuration section '{section}'"));
+            return ToolSelection::Unsupported(format!("configuration section '{section}'"));
         }
     }
     let markers = config.text("ui", "mergemarkers");
     if markers.is_some_and(|markers| markers.eq_ignore_ascii_case("detailed")) {
-        return Chosen::Unsupported("ui.mergemarkers=detailed".to_owned());
+        return ToolSelection::Unsupported("ui.mergemarkers=detailed".to_owned());
     }
     let configured = config.get("ui", "merge").filter(|name| !name.is_empty());
     match configured {
-        Some(name) => Tool::named(name).map_or_else(|| program(name), Chosen::Configured),
+        Some(name) => {
+            MergeTool::named(name).map_or_else(|| program(name), ToolSelection::Configured)
+        }
         None if is_on_path("hgmerge") => program(b"hgmerge"),
-        None => Chosen::Default,
+        None => ToolSelection::Default,
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, LockKind, Repository};
-use varve_workdir::{Dirstate, Listing, State, Status, StatusRequest, working_status};
+use varve_workdir::{Dirstate, EntryState, Status, StatusLists, StatusRequest, working_status};
 
 /// Files from this size on are warned about, unless `ui.large-file-limit` says otherwise.
 const LARGE: u64 = 10 << 20;
@@ -64,7 +64,7 @@ impl Change {
             dirstate: &self.dirstate,
             matcher,
             ignore: &ignore,
-            listing: Listing {
+            listing: StatusLists {
                 unknown,
                 ignored: false,
                 clean: true,
@@ -141,7 +141,7 @@ impl Change {
     /// Whether the file is in a parent and still tracked.
     pub(crate) fn is_committed(&self, file: &[u8]) -> bool {
         let item = self.dirstate.get(file);
-        item.is_some_and(|item| matches!(item.state(), State::Normal | State::Merged))
+        item.is_some_and(|item| matches!(item.state(), EntryState::Normal | EntryState::Merged))
     }
 }
 

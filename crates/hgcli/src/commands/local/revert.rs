@@ -7,10 +7,10 @@ use crate::context::{Category, Command};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, Repository, Rev};
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    Action, Backups, Dirstate, Ignore, Listing, PathAuditor, RevertPlan, Status, StatusRequest,
-    Tree, WorkingFiles, plan_revert, working_status,
+    Backups, Dirstate, Ignore, PathAuditor, RevertAction, RevertPlan, Status, StatusLists,
+    StatusRequest, Tree, WorkingFiles, plan_revert, working_status,
 };
 
 /// See [`Command`].
@@ -68,16 +68,18 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         && matches.list("include").is_empty()
         && matches.list("exclude").is_empty();
     let auditor = PathAuditor::new(repository.root());
-    let matcher =
-        context
-            .repo
-            .matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let matcher = context.repo.matcher_with(
+        matches,
+        matches.arguments(),
+        &auditor,
+        FilesetTarget::Working,
+    )?;
     let status = working_status(&StatusRequest {
         repository: &repository,
         dirstate: &dirstate,
         matcher: &matcher,
         ignore: &Ignore::default(),
-        listing: Listing::default(),
+        listing: StatusLists::default(),
         stop: &context.ui.stop,
     })?
     .status;
@@ -159,11 +161,11 @@ fn tell(
             continue;
         }
         let verb = match step.action {
-            Action::Forget => "forgetting ",
-            Action::Remove => "removing ",
-            Action::Revert => "reverting ",
-            Action::Add => "adding ",
-            Action::Undelete => "undeleting ",
+            RevertAction::Forget => "forgetting ",
+            RevertAction::Remove => "removing ",
+            RevertAction::Revert => "reverting ",
+            RevertAction::Add => "adding ",
+            RevertAction::Undelete => "undeleting ",
         };
         let shown = context.repo.display_path(&step.path)?;
         context

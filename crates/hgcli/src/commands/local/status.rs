@@ -7,9 +7,9 @@ use crate::render::Formatter;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_repo::Rev;
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    Dirstate, Listing, Status, StatusRequest, copies_against, copies_between, status_against,
+    Dirstate, Status, StatusLists, StatusRequest, copies_against, copies_between, status_against,
     status_between, working_status,
 };
 
@@ -90,14 +90,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context.ui.guard.writes();
     let shown = shown(context, matches);
     let has = |letter| shown.contains(&letter);
-    let listing = Listing {
+    let listing = StatusLists {
         unknown: has('?'),
         ignored: has('I'),
         clean: has('C'),
     };
     let patterns = matches.arguments();
     let matcher = match sides {
-        Sides::Between(_, new) => context.repo.matcher_at(matches, FilesAt::Rev(new))?,
+        Sides::Between(_, new) => context.repo.matcher_at(matches, FilesetTarget::Rev(new))?,
         _ => context.repo.working_matcher(matches, patterns)?,
     };
     let always = context.config.boolean("ui", "statuscopies", false)?;

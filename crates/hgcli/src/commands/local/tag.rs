@@ -9,7 +9,7 @@ use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_repo::hooks::HookArgs;
 use varve_repo::{LockKind, Node, Phase, Repository};
-use varve_workdir::{CommitPlace, Dirstate, Status, Tree, Words, WorkingFiles, message};
+use varve_workdir::{CommitContext, CommitMetadata, Dirstate, Status, Tree, WorkingFiles, message};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -230,11 +230,11 @@ fn write_tags(
     let view = repository.view_for(varve_repo::ViewFilter::Unfiltered)?;
     let parent = Tree::of(&view, view.changelog().rev(&dirstate.parents()[0]))?;
     let files = WorkingFiles::new(repository.root());
-    let standing = varve_workdir::standing(TAGS, dirstate, &parent, &files)?;
+    let standing = varve_workdir::local_state(TAGS, dirstate, &parent, &files)?;
     let is_there = files.look(TAGS)?.is_some();
     match standing {
-        varve_workdir::Standing::Clean => {}
-        varve_workdir::Standing::Unknown if !is_there => {}
+        varve_workdir::LocalState::Clean => {}
+        varve_workdir::LocalState::Unknown if !is_there => {}
         _ => {
             return Err(Abort::new("working copy of .hgtags is changed")
                 .hint("please commit .hgtags manually"));
@@ -276,14 +276,14 @@ fn commit(
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     // Somebody may have committed before.
     context.repo.refresh();
-    let place = CommitPlace {
+    let place = CommitContext {
         repository,
         lock,
         seen: &*context.repo.view()?,
         options: words::write_options(context, repository)?,
         stop: &context.ui.stop.clone(),
     };
-    let words = Words {
+    let words = CommitMetadata {
         user: &user,
         date,
         branch: &branch,
@@ -292,7 +292,7 @@ fn commit(
         phase,
     };
     let (user, description) = words::texts(context, &words)?;
-    let words = Words {
+    let words = CommitMetadata {
         user: &user,
         description: &description,
         ..words

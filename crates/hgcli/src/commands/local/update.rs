@@ -9,7 +9,7 @@ use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev, ViewFilter};
-use varve_workdir::{Dirstate, Local, UpdateRequest, Updated, WorkdirError};
+use varve_workdir::{Dirstate, LocalChanges, UpdateRequest, UpdateStats, WorkdirError};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -27,7 +27,7 @@ pub(crate) const COMMAND: Command = Command {
     summary: "update working directory (or switch revisions)",
     help: "Makes the files of the working folder those of REV. Without REV that is the newest \
            changeset of the current branch that follows the present one.\n\n\
-           Local changes are merged with those of REV if either changeset follows from the other; \
+           LocalChanges changes are merged with those of REV if either changeset follows from the other; \
            else nothing is done, unless -m asks for it. With -C they are given up, with -c any \
            local change ends the command. commands.update.check says what happens without these \
            options: abort, none, linear or noconflict.\n\n\
@@ -127,21 +127,21 @@ fn hidden_words(context: &mut Context, target: Option<Rev>) -> Result<String, Ab
 }
 
 /// What becomes of local changes.
-fn local(context: &Context, matches: &Matches) -> Local {
+fn local(context: &Context, matches: &Matches) -> LocalChanges {
     if matches.flag("clean") {
-        return Local::Discard;
+        return LocalChanges::Discard;
     }
     if matches.flag("check") {
-        return Local::Refuse;
+        return LocalChanges::Refuse;
     }
     if matches.flag("merge") {
-        return Local::Merge;
+        return LocalChanges::Merge;
     }
     match context.config.get("commands", "update.check") {
-        Some(b"abort") => Local::Refuse,
-        Some(b"none") => Local::Merge,
-        Some(b"noconflict") => Local::KeepApart,
-        _ => Local::Keep,
+        Some(b"abort") => LocalChanges::Refuse,
+        Some(b"none") => LocalChanges::Merge,
+        Some(b"noconflict") => LocalChanges::KeepApart,
+        _ => LocalChanges::Keep,
     }
 }
 
@@ -204,17 +204,17 @@ fn go(
     matches: &Matches,
     repository: &Repository,
     target: &Target,
-    local: Local,
-) -> Result<Updated, Abort> {
+    local: LocalChanges,
+) -> Result<UpdateStats, Abort> {
     let view = context.repo.view()?;
-    if local != Local::Discard && varve_workdir::has_unresolved(repository)? {
-        if local == Local::Refuse && !context.repo.working_changes()?.is_unchanged() {
+    if local != LocalChanges::Discard && varve_workdir::has_unresolved(repository)? {
+        if local == LocalChanges::Refuse && !context.repo.working_changes()?.is_unchanged() {
             return Err(WorkdirError::UncommittedChanges.into());
         }
         return Err(Abort::new("outstanding merge conflicts").hint("use 'hg resolve' to resolve"));
     }
     let mut dirstate = Dirstate::read(repository)?;
-    if local == Local::Refuse && context.repo.asks_before_update() {
+    if local == LocalChanges::Refuse && context.repo.asks_before_update() {
         let found = context.repo.working_changes()?;
         let lists = [
             &found.modified,
@@ -254,8 +254,8 @@ pub(crate) fn go_to(
     (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
     target: Option<Rev>,
-    local: Local,
-) -> Result<Updated, Abort> {
+    local: LocalChanges,
+) -> Result<UpdateStats, Abort> {
     let tool = attend::tool_choice(&context.config, matches.value("tool"));
     let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
     let stop = context.ui.stop.clone();
@@ -287,8 +287,8 @@ pub(crate) fn go_to(
 const UNRESOLVED: u8 = 1;
 
 /// Tells what an update did; gives the code to end with.
-pub(crate) fn report(context: &mut Context, updated: &Updated) -> Result<u8, Abort> {
-    let Updated {
+pub(crate) fn report(context: &mut Context, updated: &UpdateStats) -> Result<u8, Abort> {
+    let UpdateStats {
         updated,
         merged,
         removed,

@@ -7,7 +7,7 @@ use crate::ui::Abort;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_repo::{LockKind, ManifestEntries, Node, RepoView, VerifyEvent, VerifyReport};
-use varve_workdir::{Dirstate, State};
+use varve_workdir::{Dirstate, EntryState};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -135,15 +135,15 @@ fn check_dirstate(context: &mut Context) -> Result<usize, Abort> {
     for (path, item) in dirstate.iter() {
         let in_first = first.contains(path);
         let problem = match item.state() {
-            State::Added if in_first => "marked as added, but also in manifest1".to_owned(),
-            State::Merged if !in_first && !second.contains(path) => {
+            EntryState::Added if in_first => "marked as added, but also in manifest1".to_owned(),
+            EntryState::Merged if !in_first && !second.contains(path) => {
                 "marked as modified, but not in either manifest".to_owned()
             }
-            State::Added | State::Merged => continue,
-            State::Normal | State::Removed if item.tracking().p1 && !in_first => {
+            EntryState::Added | EntryState::Merged => continue,
+            EntryState::Normal | EntryState::Removed if item.tracking().p1 && !in_first => {
                 format!("marked as tracked in p1 ({short}) but not in manifest1")
             }
-            State::Normal | State::Removed => continue,
+            EntryState::Normal | EntryState::Removed => continue,
         };
         problems.push([path, b" ", problem.as_bytes()].concat());
     }

@@ -10,7 +10,7 @@ use crate::render::templates::{Keywords, Source};
 use crate::ui::{Abort, clock};
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::{LookupError, Node, Rev};
-use varve_revset::{Context, Engine};
+use varve_revset::{Engine, QueryContext};
 
 /// Digits of nodes in the headers of differences.
 const DIGITS: usize = 12;
@@ -35,7 +35,7 @@ impl OfChangeset<'_> {
     }
 
     fn engine(&self) -> Engine<'_> {
-        Engine::new(Context {
+        Engine::new(QueryContext {
             view: &self.printer.view,
             parents: self.printer.working.clone(),
             root: self.printer.view.root().to_owned(),

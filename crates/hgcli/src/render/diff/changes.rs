@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Node, ReaderState, RepoView, Rev};
 use varve_workdir::{
-    Dirstate, Ignore, Listing, Status, StatusRequest, WorkingFiles, copies_against, copies_between,
-    working_status,
+    Dirstate, Ignore, Status, StatusLists, StatusRequest, WorkingFiles, copies_against,
+    copies_between, working_status,
 };
 
 /// A state of all files.
@@ -165,7 +165,7 @@ pub(crate) fn with_working(
         dirstate: &dirstate,
         matcher,
         ignore: &Ignore::default(),
-        listing: Listing::default(),
+        listing: StatusLists::default(),
         stop: &context.ui.stop,
     })?
     .status;

@@ -22,7 +22,7 @@ use varve_repo::{
     CloneCounts, DEFAULT_BRANCH, Evolution, LockKind, Node, RepoView, Repository, Rev, ViewFilter,
     WriteOptions,
 };
-use varve_workdir::{Dirstate, Local};
+use varve_workdir::{Dirstate, LocalChanges};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -479,7 +479,7 @@ fn check_out(
         (target, &view),
         &mut dirstate,
         rev,
-        Local::Keep,
+        LocalChanges::Keep,
     )?;
     varve_workdir::set_branch(target, &branch)?;
     if let Some(name) = &bookmark {

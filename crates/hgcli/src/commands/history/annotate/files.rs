@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{AnnotateStart, Node, RepoView, Rev, StoredFile};
-use varve_workdir::{Dirstate, Listing, StatusRequest, WorkingFiles, working_status};
+use varve_workdir::{Dirstate, StatusLists, StatusRequest, WorkingFiles, working_status};
 
 /// Where the files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) fn listed(
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
     match place {
         Place::Stored(rev) => {
-            let at = varve_workdir::filesets::FilesAt::Rev(rev);
+            let at = varve_workdir::filesets::FilesetTarget::Rev(rev);
             let matcher = context.repo.matcher_at(matches, at)?;
             stored(context, rev, &matcher)
         }
@@ -90,7 +90,7 @@ fn working(context: &mut Context, matcher: &Matcher) -> Result<Vec<File>, Abort>
     let repository = context.repo.repository()?;
     let dirstate = Dirstate::read(&repository)?;
     let ignore = context.repo.ignore(&mut context.ui)?;
-    let listing = Listing {
+    let listing = StatusLists {
         unknown: true,
         clean: true,
         ignored: false,

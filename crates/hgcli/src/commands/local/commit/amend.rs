@@ -10,9 +10,10 @@ use std::sync::Arc;
 use varve_exchange::generate::SectionSizes;
 use varve_repo::Evolution;
 use varve_repo::{CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, ViewFilter};
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    AMEND, Amend, AmendPlace, Amended, Dirstate, Marker, PathAuditor, Status, Tree, Words, message,
+    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, CommitMetadata, Dirstate,
+    PathAuditor, Status, Tree, message,
 };
 
 /// Extra fact that names the amended changeset.
@@ -77,10 +78,12 @@ pub(super) fn run(
     let batch = repository.begin_named(lock, options, AMEND)?;
     words::check(matches)?;
     let auditor = PathAuditor::new(context.repo.root()?);
-    let matcher =
-        context
-            .repo
-            .matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let matcher = context.repo.matcher_with(
+        matches,
+        matches.arguments(),
+        &auditor,
+        FilesetTarget::Working,
+    )?;
     let status = look(context, matches, (&repository, &matcher), &mut dirstate)?;
     let Some(new) = New::of(context, matches, (&before, &old), &status)? else {
         dirstate.write(&repository)?;
@@ -136,7 +139,7 @@ impl Amendment<'_> {
         let extras = new.extras.iter();
         let extras: Vec<(&[u8], &[u8])> =
             extras.map(|(key, value)| (&key[..], &value[..])).collect();
-        let words = Words {
+        let words = CommitMetadata {
             user: &new.user,
             date: new.date,
             branch: &self.before.branch,
@@ -153,17 +156,17 @@ impl Amendment<'_> {
             }
             None => Vec::new(),
         };
-        let marker = Marker {
+        let marker = AmendMarker {
             date: words::default_date(context)?,
             user: &author,
             effects: new.effects(old, &self.before.branch),
         };
-        let place = AmendPlace {
+        let place = AmendContext {
             repository,
             batch,
             stop: &context.ui.stop,
         };
-        let what = Amend {
+        let what = AmendRequest {
             view: &*repository.view_for(ViewFilter::Unfiltered)?,
             old: old.rev,
             marker: self.markers.then_some(&marker),
@@ -293,7 +296,7 @@ impl New {
         } else {
             Status::default()
         };
-        let notes = message::Notes {
+        let notes = message::EditorNotes {
             user: &user,
             branch: &before.branch,
             is_merge: before.view().changelog().parents(old.rev)[1].is_some(),
@@ -429,7 +432,7 @@ fn strip(
     context: &mut Context,
     repository: &Repository,
     old: &Old,
-    made: Amended,
+    made: AmendResult,
 ) -> Result<(), Abort> {
     let lock: Lock = match made.lock {
         Some(lock) => lock,

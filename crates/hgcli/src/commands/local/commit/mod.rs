@@ -12,10 +12,10 @@ use crate::ui::Abort;
 use before::Before;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, LockKind, Node, Repository};
-use varve_workdir::filesets::FilesAt;
+use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    CommitPlace, Dirstate, Ignore, Listing, PathAuditor, Status, StatusRequest, Words, message,
-    working_status,
+    CommitContext, CommitMetadata, Dirstate, Ignore, PathAuditor, Status, StatusLists,
+    StatusRequest, message, working_status,
 };
 
 /// See [`Command`].
@@ -128,7 +128,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return nothing_changed(context, &status);
     }
     let user = words::user(context, matches)?;
-    let notes = message::Notes {
+    let notes = message::EditorNotes {
         user: &user,
         branch: &before.branch,
         is_merge: before.is_merge(),
@@ -137,7 +137,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let edited = typed.is_none() || matches.flag("edit");
     let description = words::description(context, matches, typed, &notes)?;
-    let words = Words {
+    let words = CommitMetadata {
         user: &user,
         date,
         branch: &before.branch,
@@ -168,7 +168,7 @@ fn make(
     lock: Lock,
     (before, dirstate): (&Before, &mut Dirstate),
     status: &Status,
-    words: &Words<'_>,
+    words: &CommitMetadata<'_>,
 ) -> Result<Node, Abort> {
     let repository = &context.repo.repository()?;
     context
@@ -176,12 +176,12 @@ fn make(
         .before_commit(&mut context.ui, &dirstate.parents())?;
     tell_files(context, status)?;
     let (user, description) = words::texts(context, words)?;
-    let words = &Words {
+    let words = &CommitMetadata {
         user: &user,
         description: &description,
         ..*words
     };
-    let place = CommitPlace {
+    let place = CommitContext {
         repository,
         lock,
         seen: before.view(),
@@ -202,10 +202,12 @@ fn changes(
         before.check_close(matches)?;
     }
     let auditor = PathAuditor::new(context.repo.root()?);
-    let matcher =
-        context
-            .repo
-            .matcher_with(matches, matches.arguments(), &auditor, FilesAt::Working)?;
+    let matcher = context.repo.matcher_with(
+        matches,
+        matches.arguments(),
+        &auditor,
+        FilesetTarget::Working,
+    )?;
     if before.is_merge() && !matcher.is_everything() {
         let message = "cannot partially commit a merge (do not specify files or patterns)";
         return Err(Abort::new(message));
@@ -245,9 +247,9 @@ fn look(
         dirstate,
         matcher,
         ignore: &ignore,
-        listing: Listing {
+        listing: StatusLists {
             unknown: adds,
-            ..Listing::default()
+            ..StatusLists::default()
         },
         stop: &context.ui.stop,
     })?;

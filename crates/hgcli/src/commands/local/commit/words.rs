@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use varve_lang::date;
 use varve_repo::{Phase, Repository, WriteOptions};
-use varve_workdir::{Words, message};
+use varve_workdir::{CommitMetadata, message};
 
 /// `-m`.
 pub(crate) const MESSAGE: Flag = Flag::value('m', "message", "TEXT", "the description");
@@ -118,7 +118,7 @@ pub(crate) fn description(
     context: &mut Context,
     matches: &Matches,
     typed: Option<Vec<u8>>,
-    notes: &message::Notes<'_>,
+    notes: &message::EditorNotes<'_>,
 ) -> Result<Vec<u8>, Abort> {
     let text = Text {
         edits: typed.is_none() || matches.flag("edit"),
@@ -139,7 +139,7 @@ pub(crate) struct Text {
 pub(crate) fn edited(
     context: &mut Context,
     text: Text,
-    notes: &message::Notes<'_>,
+    notes: &message::EditorNotes<'_>,
 ) -> Result<Vec<u8>, Abort> {
     let text = match text.edits {
         false => text.typed,
@@ -182,7 +182,10 @@ pub(crate) fn new_phase(context: &Context) -> Result<Phase, Abort> {
 
 /// User and description as the repository holds them. Mercurial finds out in the transaction what
 /// is no text, and says that it has undone that.
-pub(crate) fn texts(context: &mut Context, words: &Words<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
+pub(crate) fn texts(
+    context: &mut Context,
+    words: &CommitMetadata<'_>,
+) -> Result<(Vec<u8>, Vec<u8>), Abort> {
     let user = context.ui.decode(words.user);
     let texts = user.and_then(|user| {
         let description = message::tidy(&context.ui.decode(words.description)?);

@@ -313,7 +313,7 @@ impl Copying<'_> {
             return Ok(());
         }
         let item = dirstate.get(&origin);
-        let only_added = item.is_some_and(|item| item.state() == varve_workdir::State::Added);
+        let only_added = item.is_some_and(|item| item.state() == varve_workdir::EntryState::Added);
         if only_added && origin == from {
             let (origin, shown) = (self.shown(&origin)?, self.shown(to)?);
             if !self.context.ui.verbosity.quiet {

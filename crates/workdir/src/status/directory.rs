@@ -1,37 +1,37 @@
-//! What is in one folder, and how its files look, asked of the open folder: a path from the root
-//! would be looked up again for every name.
+//! Names and stats of one directory, relative to the open directory: a path from the root would be
+//! resolved again for every name.
 
-use super::Seen;
+use super::Stat;
 use crate::WorkdirError;
 use crate::dirstate::Timestamp;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat as RawStat, openat, statat};
 use rustix::io::Result;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// An open folder.
-pub(super) struct Listing {
-    folder: Dir,
+/// An open directory.
+pub(super) struct OpenDirectory {
+    directory: Dir,
 }
 
-/// One name in a folder.
+/// One name in a directory.
 pub(super) struct Name {
     pub(super) bytes: Vec<u8>,
     pub(super) kind: FileType,
 }
 
-impl Listing {
-    /// Opens a folder.
-    pub(super) fn open(path: &Path) -> Result<Listing> {
+impl OpenDirectory {
+    /// Opens a directory.
+    pub(super) fn open(path: &Path) -> Result<OpenDirectory> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = Dir::new(openat(CWD, path, flags, Mode::empty())?)?;
-        Ok(Listing { folder })
+        let directory = Dir::new(openat(CWD, path, flags, Mode::empty())?)?;
+        Ok(OpenDirectory { directory })
     }
 
     /// Reads everything in it but itself and its parent, sorted by name.
     pub(super) fn read(&mut self) -> Result<Vec<Name>> {
         let mut names = Vec::new();
-        while let Some(entry) = self.folder.read() {
+        while let Some(entry) = self.directory.read() {
             let entry = entry?;
             let bytes = entry.file_name().to_bytes();
             if bytes == b"." || bytes == b".." {
@@ -39,7 +39,7 @@ impl Listing {
             }
             let mut kind = entry.file_type();
             if kind == FileType::Unknown {
-                // Some file systems only tell when asked.
+                // Some file systems give the type only by `stat`.
                 let Some(stat) = self.stat(bytes) else {
                     continue; // Gone meanwhile.
                 };
@@ -54,46 +54,46 @@ impl Listing {
         Ok(names)
     }
 
-    fn stat(&self, name: &[u8]) -> Option<Stat> {
-        stat(self.folder.fd().ok()?, name)
+    fn stat(&self, name: &[u8]) -> Option<RawStat> {
+        stat(self.directory.fd().ok()?, name)
     }
 
-    /// How a file or link looks; nothing if it is neither, or gone meanwhile.
-    pub(super) fn see(&self, name: &[u8]) -> Option<Seen> {
+    /// The stat of a file or link; `None` if it is neither, or no longer exists.
+    pub(super) fn see(&self, name: &[u8]) -> Option<Stat> {
         seen(&self.stat(name)?)
     }
 }
 
-/// Looks at files whose paths come in order: the folders on the way to the last one stay open.
-pub(super) struct Onlooker {
+/// Stats files in the order of their paths; the directories above the last one stay open.
+pub(super) struct StatWalker {
     root: OwnedFd,
-    /// Folders below the root, each below the one before.
-    open: Vec<Folder>,
+    /// Directories below the root, each below the one before.
+    open: Vec<ParentDirectory>,
 }
 
-struct Folder {
+struct ParentDirectory {
     /// From the root on, with a slash behind.
     path: Vec<u8>,
-    /// Nothing if there is no such folder.
-    folder: Option<OwnedFd>,
+    /// Nothing if there is no such directory.
+    directory: Option<OwnedFd>,
 }
 
-impl Onlooker {
-    /// Looks at what is below `root`.
+impl StatWalker {
+    /// A walker over the files below `root`.
     ///
     /// # Errors
-    /// If there is no such folder.
-    pub(super) fn new(root: &Path) -> std::result::Result<Onlooker, WorkdirError> {
+    /// If there is no such directory.
+    pub(super) fn new(root: &Path) -> std::result::Result<StatWalker, WorkdirError> {
         let opened = openat(CWD, root, ON_THE_WAY, Mode::empty());
-        Ok(Onlooker {
+        Ok(StatWalker {
             root: opened.map_err(|errno| WorkdirError::io("open", root)(errno.into()))?,
             open: Vec::new(),
         })
     }
 
-    /// How the file or link with this path below the root looks; nothing if it is neither. Anything
-    /// that keeps it from being seen makes it missing.
-    pub(super) fn see(&mut self, path: &[u8]) -> Option<Seen> {
+    /// The stat of the file or link with this path below the root; `None` if it is neither. One that
+    /// cannot be reached counts as missing.
+    pub(super) fn see(&mut self, path: &[u8]) -> Option<Stat> {
         while self
             .open
             .pop_if(|last| !path.starts_with(&last.path))
@@ -102,42 +102,42 @@ impl Onlooker {
         let name = path.iter().rposition(|&byte| byte == b'/');
         let name = name.map_or(0, |slash| slash + 1);
         if name > self.depth() && self.open.len() < MOST_OPEN {
-            let folder = self.nearest().and_then(|nearest| {
+            let directory = self.nearest().and_then(|nearest| {
                 let further = &path[self.depth()..name];
                 openat(nearest, further, ON_THE_WAY, Mode::empty()).ok()
             });
             let path = path[..name].to_vec();
-            self.open.push(Folder { path, folder });
+            self.open.push(ParentDirectory { path, directory });
         }
         seen(&stat(self.nearest()?, &path[self.depth()..])?)
     }
 
-    /// How many bytes of the path lead to the innermost open folder.
+    /// How many bytes of the path lead to the innermost open directory.
     fn depth(&self) -> usize {
         self.open.last().map_or(0, |last| last.path.len())
     }
 
     fn nearest(&self) -> Option<&OwnedFd> {
         match self.open.last() {
-            Some(last) => last.folder.as_ref(),
+            Some(last) => last.directory.as_ref(),
             None => Some(&self.root),
         }
     }
 }
 
-/// Folders that one onlooker has open, at most.
+/// Most directories that one walker has open.
 const MOST_OPEN: usize = 32;
 
-/// Folders that are passed through need not be readable.
+/// Directories that are passed through need not be readable.
 const ON_THE_WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-fn stat(folder: impl AsFd, name: &[u8]) -> Option<Stat> {
-    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+fn stat(directory: impl AsFd, name: &[u8]) -> Option<RawStat> {
+    statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()
 }
 
-fn seen(stat: &Stat) -> Option<Seen> {
+fn seen(stat: &RawStat) -> Option<Stat> {
     let kind = FileType::from_raw_mode(stat.st_mode);
-    (kind.is_file() || kind.is_symlink()).then(|| Seen {
+    (kind.is_file() || kind.is_symlink()).then(|| Stat {
         mode: stat.st_mode,
         size: u64::try_from(stat.st_size).unwrap_or(0),
         mtime: Timestamp {

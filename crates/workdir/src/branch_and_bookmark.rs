@@ -1,5 +1,4 @@
-//! What `.hg` keeps of the working copy besides the dirstate: the branch of the next commit and
-//! the bookmark that moves with it.
+//! The branch of the next commit, `.hg/branch`, and the active bookmark, `.hg/bookmarks.current`.
 
 use crate::WorkdirError;
 use crate::dirstate::replace;
@@ -13,7 +12,7 @@ const ACTIVE: &str = "bookmarks.current";
 /// The branch of the next commit.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn branch(repository: &Repository) -> Result<Vec<u8>, WorkdirError> {
     let text = small_file(repository, BRANCH)?;
     Ok(match text.trim_ascii() {
@@ -25,7 +24,7 @@ pub fn branch(repository: &Repository) -> Result<Vec<u8>, WorkdirError> {
 /// Sets the branch of the next commit. The caller holds the lock of the working copy.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn set_branch(repository: &Repository, name: &[u8]) -> Result<(), WorkdirError> {
     if branch(repository)? == name {
         return Ok(());
@@ -38,7 +37,7 @@ pub fn set_branch(repository: &Repository, name: &[u8]) -> Result<(), WorkdirErr
 /// The bookmark that moves with the next commit, as it was set; it may be gone.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn active_bookmark(repository: &Repository) -> Result<Option<Vec<u8>>, WorkdirError> {
     let text = small_file(repository, ACTIVE)?;
     let name = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -49,7 +48,7 @@ pub fn active_bookmark(repository: &Repository) -> Result<Option<Vec<u8>>, Workd
 /// copy.
 ///
 /// # Errors
-/// What the storage answers.
+/// A failure of the storage.
 pub fn set_active_bookmark(
     repository: &Repository,
     name: Option<&[u8]>,

@@ -1,6 +1,6 @@
 //! The text of a merge: clear lines as they are, conflicts as the tool writes them.
 
-use super::{Merged, Tool};
+use super::{MergeTool, Merged};
 use varve_delta::Piece;
 
 const OURS: &[u8] = b"<<<<<<< working copy";
@@ -15,7 +15,7 @@ struct Sides<'t> {
     theirs: &'t [u8],
 }
 
-pub(super) fn merge(tool: Tool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
+pub(super) fn merge(tool: MergeTool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
     let newline = newline_of(ours);
     let (mut content, mut conflicts) = (Vec::new(), false);
     for piece in varve_delta::merge(base, ours, theirs) {
@@ -30,15 +30,15 @@ pub(super) fn merge(tool: Tool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merg
     Merged { content, conflicts }
 }
 
-/// Whether the user has to look at it.
-fn push_conflict(tool: Tool, sides: &Sides<'_>, newline: &[u8], out: &mut Vec<u8>) -> bool {
+/// Whether the conflict remains.
+fn push_conflict(tool: MergeTool, sides: &Sides<'_>, newline: &[u8], out: &mut Vec<u8>) -> bool {
     let Sides { base, ours, theirs } = sides;
     match tool {
-        Tool::MergeLocal => out.extend_from_slice(ours),
-        Tool::MergeOther => out.extend_from_slice(theirs),
-        Tool::Union => out.extend([*ours, theirs].concat()),
-        Tool::UnionOtherFirst => out.extend([*theirs, ours].concat()),
-        Tool::Merge3 => {
+        MergeTool::MergeLocal => out.extend_from_slice(ours),
+        MergeTool::MergeOther => out.extend_from_slice(theirs),
+        MergeTool::Union => out.extend([*ours, theirs].concat()),
+        MergeTool::UnionOtherFirst => out.extend([*theirs, ours].concat()),
+        MergeTool::Merge3 => {
             let parts = [
                 OURS, newline, ours, BASE, newline, base, BETWEEN, newline, theirs, THEIRS, newline,
             ];

@@ -1,38 +1,38 @@
-//! What an update tells and asks while it runs.
+//! Events and questions of a running update.
 
-/// Something the user may want to know.
+/// Progress of an update that may be shown to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News<'a> {
-    /// What is to be done has been found out.
+pub enum UpdateEvent<'a> {
+    /// The plan is complete.
     Planned,
-    /// A file goes.
+    /// A file is about to be removed.
     Removing(&'a [u8]),
-    /// A file is written as in the target.
+    /// A file is about to be written as in the target.
     Getting(&'a [u8]),
-    /// A file of a renamed folder goes along.
+    /// A file moves because its directory was renamed.
     Moving {
-        /// Where it was.
+        /// The old path.
         from: &'a [u8],
-        /// Where it will be.
+        /// The new path.
         to: &'a [u8],
     },
-    /// Both sides gave a file other names.
+    /// Both sides renamed a file differently.
     RenamedTwice {
-        /// Its name before.
+        /// The old path.
         source: &'a [u8],
-        /// All its names, sorted.
+        /// The new paths, sorted.
         names: &'a [Vec<u8>],
     },
     /// One side removed a file and the other renamed it.
     RenamedAndDeleted {
-        /// Its name before.
+        /// The old path.
         source: &'a [u8],
         /// The new names, sorted.
         names: &'a [Vec<u8>],
     },
     /// No tool is configured; the default ones are next.
     NoToolConfigured,
-    /// The configured tool, by its name, cannot merge what the file is.
+    /// The configured tool cannot merge this kind of file.
     ToolCannot {
         /// The tool.
         tool: &'a str,
@@ -41,35 +41,35 @@ pub enum News<'a> {
         /// `binary` or `symlink`.
         what: &'static str,
     },
-    /// Nothing merges such a file.
+    /// No tool can merge the file.
     NoTool(&'a [u8]),
     /// A file is merged line by line.
     Merging {
-        /// Our name of it.
+        /// The path in the working copy.
         ours: &'a [u8],
-        /// Their name of it.
+        /// The path in the target.
         theirs: &'a [u8],
-        /// What it will be called.
+        /// The path of the result.
         dest: &'a [u8],
     },
-    /// A file that a tool should merge by lines has none.
+    /// A binary file was to be merged line by line.
     LooksBinary(&'a [u8]),
-    /// A link that a tool should merge by lines.
+    /// A symbolic link was to be merged line by line.
     IsLink {
         /// The tool.
         tool: &'a str,
         /// The link.
         path: &'a [u8],
     },
-    /// Both sides gave a new file other modes.
+    /// Both sides added the file with different modes.
     KeepsMode(&'a [u8]),
     /// A file is left with conflicts in it.
     Conflicts(&'a [u8]),
 }
 
-/// What cannot be decided without the user.
+/// A conflict that the user decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question<'a> {
+pub enum UpdateQuestion<'a> {
     /// The target deleted a file that was changed here.
     DeletedThere(&'a [u8]),
     /// The target changed a file that was deleted here.
@@ -78,21 +78,21 @@ pub enum Question<'a> {
     WhoseFile(&'a [u8]),
 }
 
-/// Whose side a [`Question`] is decided for.
+/// The answer to an [`UpdateQuestion`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// As it is in the working copy.
+pub enum Resolution {
+    /// The file of the working copy.
     Ours,
-    /// As it is in the target.
+    /// The file of the target.
     Theirs,
-    /// Later.
+    /// The conflict stays unresolved.
     Unresolved,
 }
 
-/// Who watches an update.
-pub trait Attendant {
-    /// Hears what happens.
-    fn hear(&mut self, news: &News<'_>);
-    /// Decides.
-    fn decide(&mut self, question: &Question<'_>) -> Answer;
+/// Receives the events of an update and answers its questions.
+pub trait UpdateObserver {
+    /// Receives an event.
+    fn on_event(&mut self, news: &UpdateEvent<'_>);
+    /// Answers a question.
+    fn decide(&mut self, question: &UpdateQuestion<'_>) -> Resolution;
 }

@@ -4,18 +4,18 @@ use crate::Member;
 use varve_repo::Rev;
 use varve_revlog::Revlog;
 
-/// Any changesets, and maybe the null revision.
+/// A set of changesets and perhaps the null revision, one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bits {
+pub(crate) struct BitSet {
     words: Vec<u64>,
     null: bool,
 }
 
 const WIDTH: usize = u64::BITS as usize;
 
-impl Bits {
-    pub fn of(members: impl IntoIterator<Item = Member>) -> Bits {
-        let mut bits = Bits::default();
+impl BitSet {
+    pub fn of(members: impl IntoIterator<Item = Member>) -> BitSet {
+        let mut bits = BitSet::default();
         for member in members {
             bits.insert(member);
         }
@@ -75,7 +75,7 @@ impl Bits {
         self.revs().next_back()
     }
 
-    /// Keeps what `keep` approves.
+    /// Keeps the members for which `keep` holds.
     pub fn retain(&mut self, keep: impl Fn(Rev) -> bool) {
         for (number, word) in self.words.iter_mut().enumerate() {
             let mut left = *word;
@@ -95,7 +95,7 @@ pub(crate) fn parents(changelog: &Revlog, rev: Rev) -> impl Iterator<Item = Rev>
 }
 
 /// Everything that `of` descends from, itself included.
-pub(crate) fn ancestors(changelog: &Revlog, mut of: Bits) -> Bits {
+pub(crate) fn ancestors(changelog: &Revlog, mut of: BitSet) -> BitSet {
     let Some(newest) = of.last() else {
         return of;
     };
@@ -110,7 +110,7 @@ pub(crate) fn ancestors(changelog: &Revlog, mut of: Bits) -> Bits {
 }
 
 /// Everything that descends from `of`, itself included; all there is, if the null revision is in it.
-pub(crate) fn descendants(changelog: &Revlog, mut of: Bits) -> Bits {
+pub(crate) fn descendants(changelog: &Revlog, mut of: BitSet) -> BitSet {
     let all = of.null;
     let oldest = if all { Some(Rev(0)) } else { of.first() };
     let Some(oldest) = oldest else {
@@ -125,9 +125,13 @@ pub(crate) fn descendants(changelog: &Revlog, mut of: Bits) -> Bits {
 }
 
 /// Those within so many steps along `next`, from `from` to `to` steps.
-pub(crate) fn within(start: &Bits, (from, to): (u32, u32), next: impl Fn(Rev) -> Vec<Rev>) -> Bits {
-    let mut found = Bits::default();
-    let mut seen = Bits::default();
+pub(crate) fn within(
+    start: &BitSet,
+    (from, to): (u32, u32),
+    next: impl Fn(Rev) -> Vec<Rev>,
+) -> BitSet {
+    let mut found = BitSet::default();
+    let mut seen = BitSet::default();
     let mut edge: Vec<Rev> = start.revs().collect();
     for step in 0..=to {
         let mut further = Vec::new();
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn members_come_in_order() {
-        let bits = Bits::of([Some(Rev(70)), None, Some(Rev(3))]);
+        let bits = BitSet::of([Some(Rev(70)), None, Some(Rev(3))]);
         let members: Vec<_> = bits.members().collect();
         assert_eq!(members, [None, Some(Rev(3)), Some(Rev(70))]);
         assert_eq!((bits.first(), bits.last()), (Some(Rev(3)), Some(Rev(70))));

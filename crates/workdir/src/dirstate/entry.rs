@@ -1,4 +1,4 @@
-//! What the dirstate knows of one file.
+//! One entry of the dirstate.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Timestamp {
     /// Negative before 1970.
     pub seconds: i64,
-    /// Below one billion; 0 where the file system does not tell.
+    /// Below one billion; 0 where the file system has none.
     pub nanos: u32,
 }
 
@@ -25,9 +25,9 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// What the file system tells about a file, as far as the dirstate keeps it.
+/// The part of a file's `stat` that the dirstate keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Stat {
     /// Type and permissions, as the system has them.
     pub mode: u32,
     /// Length in bytes.
@@ -36,9 +36,9 @@ pub struct Seen {
     pub mtime: Timestamp,
 }
 
-impl From<&Metadata> for Seen {
-    fn from(metadata: &Metadata) -> Seen {
-        Seen {
+impl From<&Metadata> for Stat {
+    fn from(metadata: &Metadata) -> Stat {
+        Stat {
             mode: metadata.mode(),
             size: metadata.len(),
             mtime: Timestamp {
@@ -60,12 +60,12 @@ pub struct Tracking {
     pub p2_info: bool,
 }
 
-/// The letter that the dirstate has for a file.
+/// The state of an entry, a letter in the first format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum EntryState {
     /// In the first parent, or taken from the second.
     Normal,
-    /// Tracked since the last commit.
+    /// TreeEntry since the last commit.
     Added,
     /// No longer tracked.
     Removed,
@@ -73,14 +73,14 @@ pub enum State {
     Merged,
 }
 
-/// What a look at the file system tells about a tracked file, without reading it.
+/// A comparison of a tracked file with its entry, without reading the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Match {
+pub enum StatMatch {
     /// As it was when it was last known to be clean.
     Same,
     /// Certainly not as in the first parent.
     Different,
-    /// Only its content can tell.
+    /// Only a comparison of the content decides.
     Unsure,
 }
 
@@ -91,9 +91,9 @@ const EXECUTABLE: u32 = 0o100;
 const FILE_TYPE: u32 = 0o170_000;
 const LINK_TYPE: u32 = 0o120_000;
 
-/// What the dirstate knows of one file.
+/// The entry of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Item {
+pub struct DirstateEntry {
     pub(super) tracking: Tracking,
     pub(super) has_size: bool,
     pub(super) has_mtime: bool,
@@ -105,12 +105,12 @@ pub struct Item {
     pub(super) nanos: u32,
 }
 
-impl Item {
+impl DirstateEntry {
     /// A file of which nothing but this is known.
-    pub fn of(tracking: Tracking) -> Item {
-        Item {
+    pub fn of(tracking: Tracking) -> DirstateEntry {
+        DirstateEntry {
             tracking,
-            ..Item::default()
+            ..DirstateEntry::default()
         }
     }
 
@@ -120,7 +120,7 @@ impl Item {
     }
 
     /// Whether the dirstate has an entry for it at all.
-    pub(super) fn is_anywhere(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         self.tracking.working || self.tracking.p1 || self.tracking.p2_info
     }
 
@@ -130,27 +130,27 @@ impl Item {
     }
 
     /// The letter.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> EntryState {
         match self.tracking {
-            Tracking { working: false, .. } => State::Removed,
+            Tracking { working: false, .. } => EntryState::Removed,
             Tracking {
                 p1: true,
                 p2_info: true,
                 ..
-            } => State::Merged,
+            } => EntryState::Merged,
             Tracking {
                 p1: false,
                 p2_info: false,
                 ..
-            } => State::Added,
-            _ => State::Normal,
+            } => EntryState::Added,
+            _ => EntryState::Normal,
         }
     }
 
-    /// Keeps what a clean file looks like. Its time counts only if it lies before `boundary`, a
+    /// Records the stat of a clean file. Its time counts only if it lies before `boundary`, a
     /// time of the same file system from before the file was read: a later change could otherwise
     /// leave the same time.
-    pub(super) fn set_seen(&mut self, seen: &Seen, boundary: Timestamp) {
+    pub(super) fn set_stat(&mut self, seen: &Stat, boundary: Timestamp) {
         self.has_size = true;
         self.mode = seen.mode as u16;
         self.size = low_31(seen.size);
@@ -159,17 +159,17 @@ impl Item {
         self.seconds = low_31(seen.mtime.seconds as u64);
         self.nanos = seen.mtime.nanos;
         if !self.has_mtime {
-            self.forget_mtime();
+            self.clear_mtime();
         }
     }
 
-    pub(super) fn forget_mtime(&mut self) {
+    pub(super) fn clear_mtime(&mut self) {
         (self.has_mtime, self.second_ambiguous) = (false, false);
         (self.seconds, self.nanos) = (0, 0);
     }
 
-    pub(super) fn forget_seen(&mut self) {
-        *self = Item::of(self.tracking);
+    pub(super) fn clear_stat(&mut self) {
+        *self = DirstateEntry::of(self.tracking);
     }
 
     pub(super) fn is_link(&self) -> bool {
@@ -180,25 +180,25 @@ impl Item {
         u32::from(self.mode) & EXECUTABLE != 0
     }
 
-    /// Compares a tracked file with what the file system tells of it.
-    pub fn compare(&self, seen: &Seen) -> Match {
+    /// Compares the entry of a tracked file with the file's stat.
+    pub fn compare(&self, seen: &Stat) -> StatMatch {
         if self.tracking.p2_info {
-            return Match::Different;
+            return StatMatch::Different;
         }
         if !self.has_size {
-            return Match::Unsure;
+            return StatMatch::Unsure;
         }
         let size_differs = self.size != low_31(seen.size);
         if size_differs || (u32::from(self.mode) ^ seen.mode) & EXECUTABLE != 0 {
-            return Match::Different;
+            return StatMatch::Different;
         }
         if (u32::from(self.mode) ^ seen.mode) & FILE_TYPE != 0 {
-            return Match::Unsure;
+            return StatMatch::Unsure;
         }
         if self.has_mtime && self.is_time(seen.mtime) {
-            return Match::Same;
+            return StatMatch::Same;
         }
-        Match::Unsure
+        StatMatch::Unsure
     }
 
     /// Equal as far as both are known: nanoseconds of zero say nothing.
@@ -225,52 +225,56 @@ mod tests {
         Timestamp { seconds, nanos }
     }
 
-    fn clean(mtime: Timestamp, boundary: Timestamp) -> (Item, Seen) {
-        let mut item = Item::of(Tracking {
+    fn clean(mtime: Timestamp, boundary: Timestamp) -> (DirstateEntry, Stat) {
+        let mut entry = DirstateEntry::of(Tracking {
             working: true,
             p1: true,
             p2_info: false,
         });
-        let seen = Seen {
+        let seen = Stat {
             mode: 0o100_644,
             size: 5 << 31 | 7,
             mtime,
         };
-        item.set_seen(&seen, boundary);
-        (item, seen)
+        entry.set_stat(&seen, boundary);
+        (entry, seen)
     }
 
     #[test]
     fn a_time_counts_only_if_later_changes_must_get_another() {
-        let (item, seen) = clean(at(10, 5), at(11, 0));
-        assert_eq!(item.compare(&seen), Match::Same);
-        assert!(!item.second_ambiguous);
+        let (entry, seen) = clean(at(10, 5), at(11, 0));
+        assert_eq!(entry.compare(&seen), StatMatch::Same);
+        assert!(!entry.second_ambiguous);
         for boundary in [at(10, 5), at(10, 4), at(9, 9)] {
-            let (item, seen) = clean(at(10, 5), boundary);
-            assert_eq!(item.compare(&seen), Match::Unsure, "{boundary:?}");
+            let (entry, seen) = clean(at(10, 5), boundary);
+            assert_eq!(entry.compare(&seen), StatMatch::Unsure, "{boundary:?}");
         }
-        let (item, mut seen) = clean(at(10, 5), at(10, 6));
-        assert!(item.second_ambiguous);
-        assert_eq!(item.compare(&seen), Match::Same);
+        let (entry, mut seen) = clean(at(10, 5), at(10, 6));
+        assert!(entry.second_ambiguous);
+        assert_eq!(entry.compare(&seen), StatMatch::Same);
         seen.mtime.nanos = 0;
-        assert_eq!(item.compare(&seen), Match::Unsure);
+        assert_eq!(entry.compare(&seen), StatMatch::Unsure);
     }
 
     #[test]
     fn what_differs_is_told_from_what_is_unsure() {
-        let (item, seen) = clean(at(10, 5), at(12, 0));
-        let changed = |change: fn(&mut Seen)| {
+        let (entry, seen) = clean(at(10, 5), at(12, 0));
+        let changed = |change: fn(&mut Stat)| {
             let mut seen = seen;
             change(&mut seen);
-            item.compare(&seen)
+            entry.compare(&seen)
         };
-        assert_eq!(changed(|seen| seen.size = 7), Match::Same, "modulo 2^31");
-        assert_eq!(changed(|seen| seen.size = 8), Match::Different);
-        assert_eq!(changed(|seen| seen.mode = 0o100_755), Match::Different);
-        assert_eq!(changed(|seen| seen.mode = 0o120_644), Match::Unsure);
-        assert_eq!(changed(|seen| seen.mode = 0o100_600), Match::Same);
-        assert_eq!(changed(|seen| seen.mtime.seconds = 9), Match::Unsure);
-        assert_eq!(changed(|seen| seen.mtime.nanos = 6), Match::Unsure);
-        assert_eq!(changed(|seen| seen.mtime.nanos = 0), Match::Same);
+        assert_eq!(
+            changed(|seen| seen.size = 7),
+            StatMatch::Same,
+            "modulo 2^31"
+        );
+        assert_eq!(changed(|seen| seen.size = 8), StatMatch::Different);
+        assert_eq!(changed(|seen| seen.mode = 0o100_755), StatMatch::Different);
+        assert_eq!(changed(|seen| seen.mode = 0o120_644), StatMatch::Unsure);
+        assert_eq!(changed(|seen| seen.mode = 0o100_600), StatMatch::Same);
+        assert_eq!(changed(|seen| seen.mtime.seconds = 9), StatMatch::Unsure);
+        assert_eq!(changed(|seen| seen.mtime.nanos = 6), StatMatch::Unsure);
+        assert_eq!(changed(|seen| seen.mtime.nanos = 0), StatMatch::Same);
     }
 }

@@ -1,27 +1,27 @@
-//! What stands where an update would write, and which files lead through what.
+//! Checks that directories and files do not collide with the files that an update writes.
 
 use super::plan::Plan;
-use crate::files::{folders_above, shown};
+use crate::files::{directories_above, shown};
 use crate::{WorkdirError, WorkingFiles};
 use std::collections::{BTreeMap, HashSet};
 
-/// What happens to a path: whether it is written, or else removed.
+/// Changed paths; `true` if the path is written, `false` if it is removed.
 type Touched<'p> = BTreeMap<&'p [u8], bool>;
 
-/// Refuses to write below what is no folder, unless the plan removes it; into what is not this
-/// repository; and over a folder that will not be empty.
+/// Refuses to write below what is no directory, unless the plan removes it; into what is not this
+/// repository; and over a directory that will not be empty.
 pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirError> {
     let touched = plan.touched();
     let goes = |path: &[u8]| touched.get(path) == Some(&false);
     let mut seen: HashSet<&[u8]> = HashSet::new();
     for (path, is_written) in &touched {
         let mut link_goes = false;
-        for folder in folders_above(path) {
-            link_goes |= goes(folder);
-            if !is_written || !seen.insert(folder) || link_goes {
+        for directory in directories_above(path) {
+            link_goes |= goes(directory);
+            if !is_written || !seen.insert(directory) || link_goes {
                 continue;
             }
-            if let Some(found) = files.look(folder)?
+            if let Some(found) = files.look(directory)?
                 && found.is_file()
             {
                 return Err(WorkdirError::NotAFolder {
@@ -39,23 +39,28 @@ pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirErro
     Ok(())
 }
 
-/// Everything in a folder must be a file that the plan removes.
+/// Everything in a directory must be a file that the plan removes.
 fn check_goes_away(
     files: &WorkingFiles,
-    folder: &[u8],
+    directory: &[u8],
     touched: &Touched<'_>,
 ) -> Result<(), WorkdirError> {
-    let path = files.path(folder);
+    let path = files.path(directory);
     let wrong = |error| WorkdirError::io("list", &path)(error);
     for entry in std::fs::read_dir(&path).map_err(wrong)? {
         let name = entry.map_err(wrong)?.file_name();
-        let inside = [folder, b"/", std::os::unix::ffi::OsStrExt::as_bytes(&*name)].concat();
+        let inside = [
+            directory,
+            b"/",
+            std::os::unix::ffi::OsStrExt::as_bytes(&*name),
+        ]
+        .concat();
         let found = files.look(&inside)?;
         if found.is_some_and(|found| found.is_dir()) {
             check_goes_away(files, &inside, touched)?;
         } else if touched.get(&inside[..]) != Some(&false) {
             return Err(WorkdirError::FolderInTheWay {
-                folder: shown(folder),
+                directory: shown(directory),
             });
         }
     }

@@ -4,14 +4,14 @@ use varve_delta::{Grain, Hunks, diff};
 
 /// A file with its content.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct RenameCandidate {
     /// Its path.
     pub path: Vec<u8>,
     /// Its content.
     pub content: Vec<u8>,
 }
 
-/// A guess.
+/// A file that was probably renamed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rename {
     /// The removed file.
@@ -24,11 +24,15 @@ pub struct Rename {
 
 /// For each added file the removed one that it is most like, the first of several, if their score reaches `least`; those
 /// with the same content come first. Empty files are like nothing.
-pub fn renames(removed: &[Candidate], added: &[Candidate], least: f64) -> Vec<Rename> {
-    let filled = |files: &'_ &Candidate| !files.content.is_empty();
-    let removed: Vec<&Candidate> = removed.iter().filter(filled).collect();
-    let added: Vec<&Candidate> = added.iter().filter(filled).collect();
-    let rename = |from: &Candidate, to: &Candidate, score| Rename {
+pub fn detect_renames(
+    removed: &[RenameCandidate],
+    added: &[RenameCandidate],
+    least: f64,
+) -> Vec<Rename> {
+    let filled = |files: &'_ &RenameCandidate| !files.content.is_empty();
+    let removed: Vec<&RenameCandidate> = removed.iter().filter(filled).collect();
+    let added: Vec<&RenameCandidate> = added.iter().filter(filled).collect();
+    let rename = |from: &RenameCandidate, to: &RenameCandidate, score| Rename {
         from: from.path.clone(),
         to: to.path.clone(),
         score,
@@ -84,9 +88,9 @@ fn score(old: &[u8], new: &[u8]) -> f64 {
 mod tests {
     use super::*;
 
-    fn numbers(path: &str, last: u32, more: &str) -> Candidate {
+    fn numbers(path: &str, last: u32, more: &str) -> RenameCandidate {
         let lines: String = (1..=last).map(|number| format!("{number}\n")).collect();
-        Candidate {
+        RenameCandidate {
             path: path.into(),
             content: (lines + more).into_bytes(),
         }
@@ -101,16 +105,19 @@ mod tests {
             numbers("c", 30, ""),
             numbers("d", 30, "x\n"),
         ];
-        let found = renames(std::slice::from_ref(&a), &added, 0.5);
+        let found = detect_renames(std::slice::from_ref(&a), &added, 0.5);
         let shown = found.iter().map(|rename| {
             let path = String::from_utf8_lossy(&rename.to).into_owned();
             format!("{path} {:.0}", (rename.score * 100.0).floor())
         });
         assert_eq!(shown.collect::<Vec<_>>(), ["c 100", "b 77", "d 98"]);
-        assert_eq!(renames(std::slice::from_ref(&a), &added, 1.0).len(), 1);
-        assert_eq!(renames(&[a], &added, 0.98).len(), 2);
+        assert_eq!(
+            detect_renames(std::slice::from_ref(&a), &added, 1.0).len(),
+            1
+        );
+        assert_eq!(detect_renames(&[a], &added, 0.98).len(), 2);
         let empty = [numbers("e", 0, "")];
-        assert!(renames(&empty, &empty, 0.1).is_empty());
+        assert!(detect_renames(&empty, &empty, 0.1).is_empty());
     }
 
     #[test]
@@ -120,7 +127,7 @@ mod tests {
             numbers("b", 20, ""),
             numbers("c", 5, ""),
         ];
-        let found = renames(&removed, &[numbers("d", 21, "")], 0.1);
+        let found = detect_renames(&removed, &[numbers("d", 21, "")], 0.1);
         assert_eq!((found.len(), &found[0].from[..]), (1, &b"b"[..]));
     }
 }
