@@ -93,7 +93,7 @@ impl Grammar for RevsetGrammar<'_> {
         if let Some(sign) = self.cursor.operator(SIGNS) {
             return Ok((at, Token::Operator(sign)));
         }
-        if let Some(text) = self.cursor.string()? {
+        if let Some((at, text)) = self.cursor.string()? {
             return Ok((at, Token::operand("string", Expr::Text(text))));
         }
         if begins_symbol(byte) {

@@ -80,7 +80,7 @@ pub enum WorkdirError {
     /// A merge must be committed or given up first.
     #[error("outstanding uncommitted merge")]
     UncommittedMerge,
-    /// LocalChanges changes would have to be merged with those of the target, and must not be.
+    /// Local changes would have to be merged with those of the target, and must not be.
     #[error("conflicting changes")]
     Conflicting,
     /// Conflicts would have to be settled by a tool, or as a setting says, that is not there.

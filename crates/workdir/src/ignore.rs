@@ -93,7 +93,7 @@ type Source = (String, Vec<Pattern>);
 struct Reader<'a> {
     root: &'a Path,
     sources: Vec<Source>,
-    /// ParentDirectory with slash and its reader, still to be compiled.
+    /// Directories with their slash and readers, still to be compiled.
     below: Vec<(Vec<u8>, Reader<'a>)>,
     warnings: Vec<String>,
 }

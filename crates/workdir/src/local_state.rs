@@ -10,11 +10,11 @@ pub enum LocalState {
     Clean,
     /// Different, or changed by a merge.
     Modified,
-    /// TreeEntry, and not in the first parent.
+    /// Tracked, and not in the first parent.
     Added,
     /// No longer tracked.
     Removed,
-    /// TreeEntry, and not on the disk.
+    /// Tracked, and not on the disk.
     Missing,
     /// Not tracked, and not in the first parent.
     Unknown,

@@ -1,4 +1,4 @@
-//! Which removed files became which added ones, judged by their content.
+//! Detection of renames by content.
 
 use varve_delta::{Grain, Hunks, diff};
 
@@ -18,12 +18,12 @@ pub struct Rename {
     pub from: Vec<u8>,
     /// The added file.
     pub to: Vec<u8>,
-    /// How alike both are: 1 for the same.
+    /// Similarity from 0 to 1; 1 for the same content.
     pub score: f64,
 }
 
-/// For each added file the removed one that it is most like, the first of several, if their score reaches `least`; those
-/// with the same content come first. Empty files are like nothing.
+/// For each added file the most similar removed one, the first of several, if their score reaches `least`; those
+/// with the same content come first. Empty files are never matched.
 pub fn detect_renames(
     removed: &[RenameCandidate],
     added: &[RenameCandidate],

@@ -63,12 +63,13 @@ impl<'t> Cursor<'t> {
         Some(found)
     }
 
-    /// Reads a string in single or double quotation marks; `None` if none begins here. Escapes are
-    /// decoded, but for a raw string, which has an `r` before it.
+    /// Reads a string in single or double quotation marks, with the position behind the first mark,
+    /// where Mercurial places errors; `None` if none begins here. Escapes are decoded, but for a raw
+    /// string, which has an `r` before it.
     ///
     /// # Errors
     /// The string has no end, or a malformed escape.
-    pub fn string(&mut self) -> Result<Option<Vec<u8>>, SyntaxError> {
+    pub fn string(&mut self) -> Result<Option<(usize, Vec<u8>)>, SyntaxError> {
         let is_raw = match self.rest() {
             [b'"' | b'\'', ..] => false,
             [b'r', b'"' | b'\'', ..] => true,
@@ -87,11 +88,12 @@ impl<'t> Cursor<'t> {
         }
         self.at = end + 1;
         let text = &self.text[start..end];
-        Ok(Some(if is_raw {
+        let text = if is_raw {
             text.to_vec()
         } else {
             unescape(text)?
-        }))
+        };
+        Ok(Some((start, text)))
     }
 }
 
@@ -102,7 +104,7 @@ mod tests {
     fn string(text: &str) -> Result<Option<(Vec<u8>, usize)>, SyntaxError> {
         let mut cursor = Cursor::new(text.as_bytes());
         let found = cursor.string()?;
-        Ok(found.map(|text| (text, cursor.position())))
+        Ok(found.map(|(_, text)| (text, cursor.position())))
     }
 
     #[test]

@@ -51,3 +51,6 @@ impl SyntaxError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

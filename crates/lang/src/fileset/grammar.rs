@@ -59,7 +59,7 @@ impl Grammar for FilesetGrammar<'_> {
         if self.cursor.peek().is_none() {
             return Ok((at, Token::End));
         }
-        if let Some(text) = self.cursor.string()? {
+        if let Some((at, text)) = self.cursor.string()? {
             return Ok((at, Token::operand("string", Expr::Text(text))));
         }
         let rest = self.cursor.rest();

@@ -149,7 +149,7 @@ fn names_strings_and_operators_are_told_apart() {
     assert_eq!(names("not x/y"), ["0not", "4x/y", "7end"]);
     assert_eq!(
         names(r#"'\x41\n' r"\x""#),
-        [r#"0"A\x0a""#, r#"9"\x5cx""#, "14end"]
+        [r#"1"A\x0a""#, r#"11"\x5cx""#, "14end"]
     );
     assert_eq!(names("::."), ["0::", "2.", "3end"]);
 }
@@ -159,6 +159,7 @@ fn names_strings_and_operators_are_told_apart() {
 fn the_first_error_is_reported() {
     for (query, at, message) in [
         ("a b $", Some(2), "invalid token"),
+        ("a r'b'", Some(4), "invalid token"),
         ("a $", Some(2), "syntax error in revset 'a $'"),
         ("a not b", Some(2), "not an infix: not"),
         ("a or or b", Some(5), "not a prefix: or"),

@@ -29,7 +29,7 @@ pub fn without_notes(text: &[u8]) -> Vec<u8> {
 /// The notes that an editor shows below the description.
 #[derive(Clone, Copy, Debug)]
 pub struct EditorNotes<'a> {
-    /// Who.
+    /// Name of the committer.
     pub user: &'a [u8],
     /// The branch of the changeset.
     pub branch: &'a [u8],
@@ -37,7 +37,7 @@ pub struct EditorNotes<'a> {
     pub is_merge: bool,
     /// The bookmark that goes along.
     pub bookmark: Option<&'a [u8]>,
-    /// The files.
+    /// The changed files.
     pub status: &'a Status,
 }
 

@@ -65,7 +65,7 @@ pub struct Tracking {
 pub enum EntryState {
     /// In the first parent, or taken from the second.
     Normal,
-    /// TreeEntry since the last commit.
+    /// Tracked since the last commit.
     Added,
     /// No longer tracked.
     Removed,

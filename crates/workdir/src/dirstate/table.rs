@@ -18,7 +18,7 @@ pub(super) struct Record {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     text: Vec<u8>,
-    /// Sorted by path, each path once. Items that are nowhere tracked count as absent.
+    /// Sorted by path, each path once. Entries without tracking count as absent.
     records: Vec<Record>,
     /// Paths that are not in `records`.
     newer: BTreeMap<Vec<u8>, DirstateEntry>,
@@ -69,7 +69,7 @@ impl Table {
         entry.exists().then_some(entry)
     }
 
-    /// An entry that is nowhere tracked removes the entry.
+    /// An empty entry removes the path.
     pub fn set(&mut self, path: &[u8], entry: DirstateEntry) {
         match self.find(path) {
             Ok(at) => self.records[at].entry = entry,

@@ -12,7 +12,7 @@
 //! | `f` | further facts about a file |
 //! | `l` | labels of the three sides |
 //!
-//! Fields end with a zero byte, the last one without. EntryState `u` is unresolved, so is `pu` for a
+//! Fields end with a zero byte, the last one without. State `u` is unresolved, so is `pu` for a
 //! conflict of paths; `r` is resolved.
 
 mod record;

@@ -10,7 +10,8 @@ use varve_repo::{RepoView, Repository};
 
 pub use plan::{RevertAction, RevertPlan, RevertStep, plan_revert};
 
-/// Applies a plan. Files that lose content are backed up as `backups` says. The caller holds the lock of the working copy, and writes the dirstate.
+/// Applies a plan. Files that lose content are backed up as `backups` says. The caller holds the lock
+/// of the working copy, and writes the dirstate.
 ///
 /// # Errors
 /// A failure to read or write.

@@ -27,7 +27,7 @@ pub struct StatusLists {
     pub unknown: bool,
     /// Not tracked and ignored.
     pub ignored: bool,
-    /// TreeEntry and as in the first parent.
+    /// Tracked and as in the first parent.
     pub clean: bool,
 }
 
@@ -53,11 +53,11 @@ pub struct StatusRequest<'a> {
 pub struct Status {
     /// Content or flags differ from the first parent.
     pub modified: Vec<Vec<u8>>,
-    /// TreeEntry since the first parent.
+    /// Tracked since the first parent.
     pub added: Vec<Vec<u8>>,
     /// Not tracked any more.
     pub removed: Vec<Vec<u8>>,
-    /// TreeEntry, but not there.
+    /// Tracked, but not there.
     pub deleted: Vec<Vec<u8>>,
     /// Not tracked.
     pub unknown: Vec<Vec<u8>>,

@@ -98,7 +98,7 @@ pub fn update(
         files: &files,
         local: request.local,
         is_linear: is_linear(view, old, request.target),
-        standings: HashMap::new(),
+        local_states: HashMap::new(),
     }
     .plan()?;
     let node = view.changelog().node_or_null(request.target);
@@ -171,7 +171,7 @@ fn note_entries(plan: &Plan, dirstate: &mut Dirstate) {
     }
 }
 
-/// TreeEntry, in the parent, and to be looked at again.
+/// Tracked, in the parent, and to be looked at again.
 fn note_possibly_dirty(dirstate: &mut Dirstate, path: &[u8]) {
     dirstate.copy(path, None);
     dirstate.set_tracking(

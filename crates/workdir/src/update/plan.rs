@@ -105,7 +105,7 @@ pub(crate) struct Planner<'a> {
     /// Whether one of the two changesets descends from the other.
     pub is_linear: bool,
     /// States of the tracked files that are not clean.
-    pub standings: HashMap<Vec<u8>, LocalState>,
+    pub local_states: HashMap<Vec<u8>, LocalState>,
 }
 
 impl Planner<'_> {
@@ -184,7 +184,7 @@ impl Planner<'_> {
                 if self.local == LocalChanges::Discard {
                     self.discard(&path, local_state, plan)?;
                 }
-                self.standings.insert(path, local_state);
+                self.local_states.insert(path, local_state);
             }
         }
         Ok(is_dirty)
@@ -208,7 +208,7 @@ impl Planner<'_> {
 
     /// State of a file; one without an entry in the dirstate is unknown.
     pub(super) fn local_state(&self, path: &[u8]) -> LocalState {
-        match self.standings.get(path) {
+        match self.local_states.get(path) {
             Some(local_state) => *local_state,
             None if self.dirstate.is_tracked(path) => LocalState::Clean,
             None => LocalState::Unknown,
@@ -233,7 +233,7 @@ impl Planner<'_> {
 
     /// New files that went away again are not tracked any more.
     fn forget_missing(&self, plan: &mut Plan) -> Result<(), WorkdirError> {
-        for (path, local_state) in &self.standings {
+        for (path, local_state) in &self.local_states {
             let is_new = self.from.get(path)?.is_none() && self.to.get(path)?.is_none();
             if *local_state == LocalState::Missing && is_new {
                 plan.steps.insert(path.clone(), Step::Forget);

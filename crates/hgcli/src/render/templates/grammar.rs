@@ -129,7 +129,10 @@ pub(super) fn parse(text: &[u8]) -> Result<Expr, Abort> {
     let parsed = template(&mut Cursor::new(text), None, 0);
     parsed.map(|tree| tree.root).map_err(|error| {
         let shown = String::from_utf8_lossy(text).replace('\n', "\\n");
-        let mark = |at| format!("{shown}\n{}^ here", " ".repeat(at + 1));
+        let mark = |at: usize| {
+            let line_breaks = text[..at].iter().filter(|byte| **byte == b'\n').count();
+            format!("{shown}\n{}^ here", " ".repeat(at + line_breaks + 1))
+        };
         Abort::Parse {
             hint: error.hint.or(error.at.map(mark)),
             message: error.message,
@@ -262,9 +265,9 @@ impl Grammar for TemplateGrammar<'_, '_> {
             self.cursor.advance(1);
             let tree = template(self.cursor, Some(byte), depth + 1)?;
             let kind = tree.root.kind();
-            return Ok((at, Token::Operand { tree, kind }));
+            return Ok((at + 1, Token::Operand { tree, kind }));
         }
-        if let Some(raw) = self.cursor.string()? {
+        if let Some((at, raw)) = self.cursor.string()? {
             return Ok((at, Token::operand("string", Expr::Text(raw))));
         }
         if byte.is_ascii_digit() {

@@ -45,6 +45,7 @@ fn depth_is_bounded_but_alternatives_are_not() {
 fn the_first_error_is_reported() {
     for (text, at, message) in [
         ("a b $", Some(2), "invalid token"),
+        ("a 'b'", Some(3), "invalid token"),
         ("a $x", Some(2), "syntax error"),
         ("a not b", Some(2), "not an infix: not"),
         ("not", Some(3), "not a prefix: end"),
