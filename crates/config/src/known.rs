@@ -118,6 +118,20 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "staleness",
         ],
     ),
+    (
+        "log",
+        &[
+            "level",
+            "level.auth",
+            "level.couch",
+            "level.hg",
+            "level.http",
+            "level.runtime",
+            "level.site",
+            "format",
+            "file",
+        ],
+    ),
     ("compaction", &["share", "in_place_from"]),
     ("storage", &["revlog.zlib.level", "revlog.zstd.level"]),
     (

@@ -1,6 +1,8 @@
 //! What a server needs to know, typed and checked as a whole before anything starts.
 
-use crate::{ConfigError, Functions, Ini, Ken, Setting, Smoosh, functions, ken, known, smoosh};
+use crate::{
+    ConfigError, Functions, Ini, Ken, Log, Setting, Smoosh, functions, ken, known, log, smoosh,
+};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -47,6 +49,8 @@ pub struct Settings {
     pub ken: Ken,
     /// What functions in JavaScript may use.
     pub functions: Functions,
+    /// `[log]`.
+    pub log: Log,
     /// `[fabric] request_timeout`: how long a query waits for its index; default 60 s, `None` for ever.
     pub request_timeout: Option<Duration>,
     /// `[compaction]`: how databases are compacted.
@@ -177,6 +181,7 @@ impl Settings {
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
             functions: functions::read(ini)?,
+            log: log::read(ini)?,
             request_timeout: or(
                 ini.get("fabric", "request_timeout"),
                 timeout,

@@ -42,6 +42,14 @@ pub enum ServerError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The log could not be opened.
+    #[error("cannot open the log {file}: {source}", file = file.display())]
+    Log {
+        /// The file.
+        file: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// The system gives no random bytes for passwords and keys.
     #[error("the system gives no random bytes: {source}")]
     Random {

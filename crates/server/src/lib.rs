@@ -28,6 +28,6 @@ pub use couch::CouchContext;
 pub use directory::ServedDirectory;
 pub use error::ServerError;
 pub use hg::{LoneConfig, LoneRepository};
-pub use http::{AccessLog, Answer, Failure, Request};
-pub use runtime::{Registry, Report, RunningTask, Tasks};
+pub use http::{AccessLogOutput, Answer, Failure, Request};
+pub use runtime::{LogOutput, Registry, RunningTask, Tasks};
 pub use site::{ServeOptions, Served, Server, raise_file_limit};

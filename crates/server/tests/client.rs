@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
-use varve_server::{Report, ServeOptions, Served, Server};
+use varve_server::{LogOutput, ServeOptions, Served, Server};
 
 /// One admin, whose password is quickly checked; indexes wait until somebody asks.
 const SETTINGS: &str =
@@ -14,6 +14,26 @@ const SETTINGS: &str =
 
 /// The admin's basic login.
 pub const ADMIN: (&str, &str) = ("authorization", "Basic YWRtOnBhc3M=");
+
+/// Keeps the lines of a log.
+#[derive(Debug)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        eprint!("{text}");
+        for line in text.lines() {
+            let message = line.strip_prefix("varve: ").unwrap_or(line);
+            self.0.lock().unwrap().push(message.to_owned());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
 
 /// A server on a free port; stops when dropped.
 pub struct Running {
@@ -60,10 +80,7 @@ impl Running {
             prefix: String::new(),
             certificate: None,
             access: None,
-            report: Report::new(move |line| {
-                eprintln!("{line}");
-                lines.lock().unwrap().push(line.to_owned());
-            }),
+            log: LogOutput::Writer(Box::new(Lines(lines))),
         };
         let server = Server::bind(options).unwrap();
         let address = server.address();

@@ -6,7 +6,8 @@ use crate::couch::database::files as databases;
 use crate::couch::users::UserDirectory;
 use crate::couch::{AutoIndexer, Compactor, Databases};
 use crate::directory::{DATABASES, ServedDirectory};
-use crate::runtime::{Executor, Report, ServerContext};
+use crate::runtime::log::Log;
+use crate::runtime::{Executor, ServerContext};
 use crate::{Failure, ServerError, Tasks};
 use rustix::process::{Resource, getrlimit};
 use std::panic::{self, AssertUnwindSafe};
@@ -72,7 +73,6 @@ impl CouchContext {
     pub(crate) fn new(
         folder: ServedDirectory,
         server: Arc<ServerContext>,
-        report: &Report,
     ) -> Result<CouchContext, ServerError> {
         // More than can be addressed is as good as no bound.
         let cache_size = usize::try_from(folder.settings.cache_size).unwrap_or(usize::MAX);
@@ -95,7 +95,7 @@ impl CouchContext {
         };
         let storage = Arc::clone(&folder.storage);
         let most_open = most_open(&folder.settings);
-        let databases = Databases::new(storage, options, most_open, report.clone());
+        let databases = Databases::new(storage, options, most_open, server.log.clone());
         let databases = databases.map_err(|source| ServerError::Random { source })?;
         let databases = Arc::new(databases);
         let reads = &server.executor.reads;
@@ -177,7 +177,7 @@ impl CouchContext {
     }
 
     /// State that every server has, whatever it serves.
-    pub(crate) fn server(&self) -> &ServerContext {
+    pub(crate) fn server(&self) -> &Arc<ServerContext> {
         &self.server
     }
 
@@ -191,9 +191,9 @@ impl CouchContext {
         self.server.stopping()
     }
 
-    /// Tells the operator what went wrong.
-    pub(crate) fn report(&self, line: &str) {
-        self.server.report(line);
+    /// Where faults are written.
+    pub(crate) fn log(&self) -> &Log {
+        &self.server.log
     }
 
     /// Ends what works in the background.

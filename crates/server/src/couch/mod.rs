@@ -31,6 +31,7 @@ use crate::http::blocking;
 use crate::http::range;
 use crate::{Answer, Failure, Request, UserContext};
 pub(crate) use admin::compaction::Compactor;
+pub(crate) use admin::is_about_the_server;
 use call::Call;
 pub(crate) use changes::db_updates::route as db_updates;
 pub(crate) use changes::sequence::parse_since;

@@ -208,9 +208,12 @@ fn run(repos: &Arc<RepoRegistry>) {
             // Whoever makes them looks at what is there now, or soon.
             Ok(()) | Err(OpenError::Exchange(ExchangeError::BeingBundled)) => {}
             Err(_) if repos.scheduler.stop.is_raised() => {}
-            Err(error) => repos
-                .server()
-                .report(&format!("clone bundles of {}: {error}", job.found.name)),
+            Err(error) => {
+                let name = &job.found.name;
+                repos.server().log.scope(|| {
+                    tracing::error!(repository = name, "clone bundles of {name}: {error}")
+                });
+            }
         }
     }
 }

@@ -127,9 +127,9 @@ fn answer(
     if (asked.writes() || asked.command == "capabilities")
         && let Err(error) = clone_bundles::consider(repos, &found, &repository.repository, &config)
     {
-        repos
-            .server()
-            .report(&format!("clone bundles of {}: {error}", found.name));
+        let name = &found.name;
+        let log = &repos.server().log;
+        log.scope(|| tracing::error!(repository = name, "clone bundles of {name}: {error}"));
     }
     Ok(answered.unwrap_or_else(|error| refuse(&error.to_string())))
 }
@@ -220,7 +220,10 @@ fn reporter(
 ) -> impl Fn(&ExchangeError) + Send + Sync + use<> {
     let repos = Arc::clone(repos);
     let asked = format!("{} {}", request.method, request.raw_path);
-    move |error| repos.server().report(&format!("{asked}: {error}"))
+    move |error| {
+        let log = &repos.server().log;
+        log.scope(|| tracing::error!("{asked}: {error}"));
+    }
 }
 
 fn stream(

@@ -111,7 +111,7 @@ impl RepoRegistry {
     }
 
     /// What every server has.
-    pub(crate) fn server(&self) -> &ServerContext {
+    pub(crate) fn server(&self) -> &Arc<ServerContext> {
         &self.server
     }
 

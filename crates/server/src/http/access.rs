@@ -7,9 +7,11 @@
 //! own, so that no request waits for a disk or a pipe. If so many wait that no more may, lines are
 //! lost, and their number is told when there is room again.
 
-use crate::{Report, ServerError};
+use crate::ServerError;
+use crate::runtime::log::Log;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
+use std::fmt;
 use std::io::Write;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,9 +26,23 @@ const WAITING: usize = 10_000;
 /// Lines that wait are written together up to so many bytes.
 const TOGETHER: usize = 64 << 10;
 
-/// Where requests are noted.
+/// Where the lines of an access log go.
+pub struct AccessLogOutput {
+    /// Gets whole lines, many at a time.
+    pub out: Box<dyn Write + Send>,
+    /// The zone of the times.
+    pub zone: Zone,
+}
+
+impl fmt::Debug for AccessLogOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccessLogOutput")
+    }
+}
+
+/// One line for each answered request.
 #[derive(Debug)]
-pub struct AccessLog {
+pub(crate) struct AccessLog {
     sender: SyncSender<Note>,
     lost: Arc<AtomicU64>,
     zone: Zone,
@@ -75,21 +91,19 @@ fn extras(headers: &HeaderMap) -> String {
 }
 
 impl AccessLog {
-    /// Writes to `out`, with times as clocks in `zone` show them; what goes wrong is told to
-    /// `report`.
+    /// Starts the writer; its own faults go to `log`.
     ///
     /// # Errors
     /// [`ServerError::Threads`].
-    pub fn start(
-        out: impl Write + Send + 'static,
-        zone: Zone,
-        report: Report,
+    pub(crate) fn start(
+        AccessLogOutput { out, zone }: AccessLogOutput,
+        log: Log,
     ) -> Result<AccessLog, ServerError> {
         let (sender, receiver) = sync_channel(WAITING);
         let lost = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&lost);
         let writer = std::thread::Builder::new().name("access log".to_owned());
-        let writer = writer.spawn(move || write(&receiver, out, &counted, &report));
+        let writer = writer.spawn(move || write(&receiver, out, &counted, &log));
         let writer = writer.map_err(|source| ServerError::Threads { source })?;
         Ok(AccessLog {
             sender,
@@ -131,7 +145,7 @@ impl AccessLog {
 }
 
 /// Writes lines until the end, or until nothing can be written any more.
-fn write(receiver: &Receiver<Note>, mut out: impl Write, lost: &AtomicU64, report: &Report) {
+fn write(receiver: &Receiver<Note>, mut out: impl Write, lost: &AtomicU64, log: &Log) {
     while let Ok(Note::Line(mut lines)) = receiver.recv() {
         let mut ended = false;
         while lines.len() < TOGETHER && !ended {
@@ -142,12 +156,12 @@ fn write(receiver: &Receiver<Note>, mut out: impl Write, lost: &AtomicU64, repor
             }
         }
         if let Err(error) = out.write_all(&lines).and_then(|()| out.flush()) {
-            report.tell(&format!("the access log ends here: {error}"));
+            log.scope(|| tracing::error!("the access log ends here: {error}"));
             return;
         }
         let missing = lost.swap(0, Ordering::Relaxed);
         if missing > 0 {
-            report.tell(&format!("{missing} lines of the access log are lost"));
+            log.scope(|| tracing::warn!("{missing} lines of the access log are lost"));
         }
         if ended {
             return;
@@ -158,6 +172,10 @@ fn write(receiver: &Receiver<Note>, mut out: impl Write, lost: &AtomicU64, repor
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::LogOutput;
+    use std::io;
+    use std::path::Path;
+    use std::sync::mpsc::Sender;
 
     /// Hands on what is written, whenever the other side takes it.
     struct Slow(SyncSender<Vec<u8>>);
@@ -184,11 +202,32 @@ mod tests {
         Asked::of("::1".parse().unwrap(), &request)
     }
 
+    /// Sends each line of a log.
+    #[derive(Debug)]
+    struct Lines(Sender<String>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // The test may have seen enough.
+            let _ = self.0.send(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn access_log(out: Slow, zone: Zone, faults: LogOutput) -> AccessLog {
+        let log = Log::open(&varve_config::Log::default(), Path::new(""), faults).unwrap();
+        let out = Box::new(out);
+        AccessLog::start(AccessLogOutput { out, zone }, log).unwrap()
+    }
+
     #[test]
     fn a_line_has_what_mercurial_writes() {
         let (sender, receiver) = sync_channel(1);
-        let log = AccessLog::start(Slow(sender), Zone::fixed_east(3600), Report::new(|_| {}));
-        let log = log.unwrap();
+        let log = access_log(Slow(sender), Zone::fixed_east(3600), LogOutput::Stderr);
         log.note(&asked(), StatusCode::NOT_FOUND);
         let line = String::from_utf8(receiver.recv().unwrap()).unwrap();
         let (begin, rest) = line.split_once('[').unwrap();
@@ -204,18 +243,16 @@ mod tests {
     fn nobody_waits_for_a_slow_disk_and_what_is_lost_is_told() {
         let (sender, receiver) = sync_channel(0);
         let (told, hears) = std::sync::mpsc::channel();
-        let report = Report::new(move |line| {
-            // Nobody may listen any more.
-            let _ = told.send(line.to_owned());
-        });
-        let log = AccessLog::start(Slow(sender), Zone::default(), report).unwrap();
+        let faults = LogOutput::Writer(Box::new(Lines(told)));
+        let log = access_log(Slow(sender), Zone::default(), faults);
         for _ in 0..2 * WAITING {
             log.note(&asked(), StatusCode::OK);
         }
         let reader = std::thread::spawn(move || receiver.iter().map(|lines| lines.len()).sum());
         let told = hears.recv().unwrap();
+        let told = told.strip_prefix("varve: ").unwrap();
         let (lost, words) = told.split_once(' ').unwrap();
-        assert_eq!(words, "lines of the access log are lost");
+        assert_eq!(words, "lines of the access log are lost\n");
         log.end();
         drop(log);
         let written: usize = reader.join().unwrap();

@@ -10,6 +10,9 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     /// A user, and how they proved it.
     type Login: Send;
 
+    /// The name of a user who has logged in.
+    fn user_name(login: &Self::Login) -> Option<&str>;
+
     /// Finds the user of a request.
     ///
     /// # Errors
@@ -25,11 +28,25 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     /// Answers a request; failures are answers too.
     fn answer(&self, request: Request, login: Self::Login) -> impl Future<Output = Answer> + Send;
 
+    /// The database or repository that a path is about, for logs and metrics.
+    fn subject<'p>(&self, path: &'p str) -> Subject<'p>;
+
     /// Whether answers carry the headers that CouchDB's clients know.
     fn answers_as_couchdb(&self) -> bool;
 
     /// Ends feeds and background work.
     fn stop(&self);
+}
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject<'p> {
+    /// A database, by its name as it stands in the path.
+    Database(&'p str),
+    /// A repository, by the path below `/hg/`, which may go on behind the repository's name.
+    Repository(&'p str),
+    /// The server itself.
+    Server,
 }
 
 /// How the body of a request is read, and its most bytes.

@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::http::access::Asked;
 use crate::http::body::BodyReceiver;
 use crate::http::handler::{BodyPlan, Handler, HttpContext};
+use crate::http::observe::Observed;
 use crate::http::quotes::{QuoteStream, Quoted};
 use crate::http::sendfile;
 use crate::http::sendfile::{FileQueue, SendfileStream};
@@ -24,6 +25,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tracing::Instrument;
+use tracing::instrument::WithSubscriber;
 
 /// A client has this long to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
@@ -89,7 +92,9 @@ fn connect(
         files: files.clone(),
         is_encrypted,
     };
+    let open = context.server.metrics.count_connection();
     tokio::spawn(async move {
+        let _open = open;
         if let Some(tls) = tls {
             let greeting = tls.acceptor().accept(stream);
             // Whoever does not trust the certificate leaves here, which concerns nobody else.
@@ -132,7 +137,10 @@ async fn converse(
         && (error.is_user() || sendfile::is_cut(&error))
     {
         let cause = error.source().map(ToString::to_string);
-        server.report(&format!("an answer was cut: {}", cause.unwrap_or_default()));
+        let cause = cause.unwrap_or_default();
+        server
+            .log
+            .scope(|| tracing::error!("an answer was cut: {cause}"));
     }
 }
 
@@ -145,13 +153,21 @@ async fn handle<H: Handler>(
     let log = context.access.as_ref();
     let noted = log.map(|log| (log, Asked::of(way.peer, &request)));
     let request_id = context.server.next_request_id();
+    let path = request.uri().path().to_owned();
+    let head = (request.method(), path.as_str());
+    let observed = Observed::begin(&context.server, &request_id, head, &handler.subject(&path));
     let begun = Instant::now();
     let taken = take_in((&handler, &context), &way, request).await;
     let body_time = begun.elapsed();
     let mut answer = match taken {
         Ok((request, login)) => {
             let upload = request.upload.clone();
-            let answer = handler.answer(request, login).await;
+            observed.record_user(H::user_name(&login));
+            let answering = handler.answer(request, login);
+            let answering = answering.instrument(observed.span.clone());
+            let answer = answering
+                .with_subscriber(context.server.log.dispatch())
+                .await;
             if let Some(upload) = upload {
                 upload.discard().await;
             }
@@ -163,6 +179,7 @@ async fn handle<H: Handler>(
         answer.set_header("x-couch-request-id", &request_id);
         answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
     }
+    observed.end(&context.server, answer.status);
     if let Some((log, asked)) = noted {
         log.note(&asked, answer.status);
     }

@@ -9,6 +9,7 @@ pub(crate) mod handler;
 mod intake;
 mod listener;
 mod mount;
+mod observe;
 mod quotes;
 pub(crate) mod range;
 mod request;
@@ -17,7 +18,8 @@ mod tls;
 mod upload;
 mod work;
 
-pub use access::AccessLog;
+pub(crate) use access::AccessLog;
+pub use access::AccessLogOutput;
 pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodyError, BodySender, BodyWriter, STREAM_BUFFER};
 pub use failure::{Failure, FailureKind};

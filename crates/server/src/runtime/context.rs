@@ -2,33 +2,11 @@
 
 use crate::Tasks;
 use crate::runtime::Executor;
-use std::fmt;
-use std::sync::Arc;
+use crate::runtime::log::Log;
+use crate::runtime::metrics::Metrics;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 use varve_base::Interrupt;
-
-/// Is told what went wrong with a request through no fault of its client's, one line each.
-#[derive(Clone)]
-pub struct Report(Arc<dyn Fn(&str) + Send + Sync>);
-
-impl Report {
-    /// Hands each line to `tell`.
-    pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Report {
-        Report(Arc::new(tell))
-    }
-
-    /// Tells one line.
-    pub fn tell(&self, line: &str) {
-        (self.0)(line);
-    }
-}
-
-impl fmt::Debug for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Report")
-    }
-}
 
 /// This server's name where CouchDB's answers name a node of a cluster.
 pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
@@ -42,18 +20,21 @@ pub(crate) struct ServerContext {
     pub(crate) tasks: Tasks,
     /// Raised when work that still runs has no more time.
     pub(crate) hurry: Interrupt,
-    report: Report,
+    /// Where faults and requests are written.
+    pub(crate) log: Log,
+    pub(crate) metrics: Metrics,
     stopping: watch::Sender<bool>,
     requests: AtomicU64,
 }
 
 impl ServerContext {
-    pub(crate) fn new(executor: Executor, report: Report) -> ServerContext {
+    pub(crate) fn new(executor: Executor, log: Log) -> ServerContext {
         ServerContext {
             executor,
             tasks: Tasks::default(),
             hurry: Interrupt::default(),
-            report,
+            log,
+            metrics: Metrics::default(),
             stopping: watch::Sender::new(false),
             requests: AtomicU64::new(0),
         }
@@ -62,11 +43,6 @@ impl ServerContext {
     /// Becomes `true` when the server stops: feeds then end.
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
-    }
-
-    /// Tells the operator what went wrong.
-    pub(crate) fn report(&self, line: &str) {
-        self.report.tell(line);
     }
 
     pub(crate) fn stop(&self) {

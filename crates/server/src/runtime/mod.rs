@@ -5,12 +5,14 @@ mod context;
 pub(crate) mod dirty;
 #[allow(dead_code, reason = "bodies of answers follow")]
 mod executor;
+pub(crate) mod log;
+pub(crate) mod metrics;
 mod registry;
 mod tasks;
 pub(crate) mod throttle;
 
-pub use context::Report;
 pub(crate) use context::{NODE_NAME, ServerContext};
 pub(crate) use executor::{Executor, Pool, STACK};
+pub use log::LogOutput;
 pub use registry::Registry;
 pub use tasks::{RunningTask, Tasks};

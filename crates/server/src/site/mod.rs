@@ -7,7 +7,7 @@ pub use server::{ServeOptions, Served, Server, raise_file_limit};
 
 use crate::auth::Login;
 use crate::hg::RepoRegistry;
-use crate::http::handler::{BodyPlan, Handler};
+use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::ServerContext;
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
 use hyper::header::HeaderMap;
@@ -46,7 +46,7 @@ impl Site {
     }
 
     /// State that every server has, whatever it serves.
-    pub(crate) fn server(&self) -> &ServerContext {
+    pub(crate) fn server(&self) -> &Arc<ServerContext> {
         match self {
             Site::Directory(halves) => halves.couch.server(),
             Site::Repository(repos) => repos.server(),
@@ -76,6 +76,21 @@ impl Handler for Site {
         match self {
             Site::Directory(halves) => halves.couch.auth.login(headers).await,
             Site::Repository(_) => Ok(Login::default()),
+        }
+    }
+
+    fn user_name(login: &Login) -> Option<&str> {
+        login.user.name.as_deref()
+    }
+
+    fn subject<'p>(&self, path: &'p str) -> Subject<'p> {
+        let path = path.trim_start_matches('/');
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        match self {
+            Site::Repository(_) => Subject::Repository(""),
+            Site::Directory(_) if first == "hg" => Subject::Repository(rest),
+            Site::Directory(_) if couch::is_about_the_server(first) => Subject::Server,
+            Site::Directory(_) => Subject::Database(first),
         }
     }
 

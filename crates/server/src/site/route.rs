@@ -26,7 +26,9 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     if let Err(failure) = &answered
         && failure.kind.is_server_fault()
     {
-        site.server().report(&format!("{asked}: {failure}"));
+        site.server()
+            .log
+            .scope(|| tracing::error!("{asked}: {failure}"));
     }
     let mut answer = answered.unwrap_or_else(Answer::from);
     if let Some(cookie) = update_to

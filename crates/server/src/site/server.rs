@@ -4,15 +4,16 @@ use crate::directory::ServedDirectory;
 use crate::hg::RepoRegistry;
 use crate::http;
 use crate::http::handler::HttpContext;
-use crate::http::{AccessLog, Mount, Tls};
-use crate::runtime::{Executor, Report, STACK, ServerContext};
+use crate::http::{AccessLog, AccessLogOutput, Mount, Tls};
+use crate::runtime::log::Log;
+use crate::runtime::{Executor, LogOutput, STACK, ServerContext};
 use crate::site::Halves;
 use crate::site::Site;
 use crate::{CouchContext, LoneRepository, ServerError};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
@@ -80,10 +81,10 @@ pub struct ServeOptions {
     pub prefix: String,
     /// A file in PEM with a certificate and its key: with it, all connections are TLS.
     pub certificate: Option<PathBuf>,
-    /// Where requests are noted.
-    pub access: Option<AccessLog>,
-    /// Is told what went wrong with a request through no fault of its client's, one line each.
-    pub report: Report,
+    /// Gets a line for each answered request.
+    pub access: Option<AccessLogOutput>,
+    /// Where the log goes unless `[log] file` says otherwise.
+    pub log: LogOutput,
 }
 
 /// A server that listens already.
@@ -106,25 +107,31 @@ impl Server {
         raise_file_limit();
         let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
         let executor = Executor::new().map_err(|source| ServerError::Threads { source })?;
-        let server = Arc::new(ServerContext::new(executor, options.report.clone()));
-        let context = HttpContext {
-            server: Arc::clone(&server),
-            mount: Mount::parse(&options.prefix),
-            access: options.access.map(Arc::new),
-        };
         let (site, ip, port) = match options.served {
             Served::Directory { path, title } => {
                 let folder = ServedDirectory::open(&path)?;
                 let (ip, port) = (folder.settings.bind_address, folder.settings.port);
+                let log = Log::open(&folder.settings.log, &path, options.log)?;
+                let server = Arc::new(ServerContext::new(executor, log));
                 let hg = Arc::new(RepoRegistry::of_folder(&folder, Arc::clone(&server), title));
-                let couch = Arc::new(CouchContext::new(folder, server, &options.report)?);
+                let couch = Arc::new(CouchContext::new(folder, server)?);
                 (Site::Directory(Arc::new(Halves { couch, hg })), ip, port)
             }
             Served::Repository(one) => {
-                let repos = RepoRegistry::of_one(one, server);
+                let log = Log::open(&varve_config::Log::default(), Path::new(""), options.log)?;
+                let repos = RepoRegistry::of_one(one, Arc::new(ServerContext::new(executor, log)));
                 let anywhere = Ipv4Addr::UNSPECIFIED.into();
                 (Site::Repository(Arc::new(repos)), anywhere, PORT)
             }
+        };
+        let server = Arc::clone(site.server());
+        let access = options
+            .access
+            .map(|output| AccessLog::start(output, server.log.clone()));
+        let context = HttpContext {
+            server,
+            mount: Mount::parse(&options.prefix),
+            access: access.transpose()?.map(Arc::new),
         };
         let ip = options.address.unwrap_or(ip);
         let address = SocketAddr::new(ip, options.port.unwrap_or(port));

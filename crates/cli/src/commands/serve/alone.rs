@@ -101,7 +101,7 @@ fn bind(
     let refused = |error: io::Error| listening.refused(&system_words(&error));
     let errors = file(context, matches, "errorlog", Some("errorlog"));
     let errors = logs::open(errors.as_deref()).map_err(refused)?;
-    let report = logs::report(errors.as_ref()).map_err(refused)?;
+    let log = logs::faults(errors.as_ref()).map_err(refused)?;
     let requests = file(context, matches, "accesslog", Some("accesslog"));
     let requests = logs::open(requests.as_deref()).map_err(refused)?;
     let failed = |error: ServerError| match error {
@@ -112,7 +112,7 @@ fn bind(
     let access = match matches.flag("daemon") && requests.is_none() {
         // Its standard output is nowhere.
         true => None,
-        false => Some(logs::access(requests, &report).map_err(failed)?),
+        false => Some(logs::access(requests)),
     };
     context.ui.out.flush()?;
     let options = ServeOptions {
@@ -122,7 +122,7 @@ fn bind(
         prefix: setting(context, matches, "prefix"),
         certificate,
         access,
-        report,
+        log,
     };
     Ok((Server::bind(options).map_err(failed)?, errors))
 }

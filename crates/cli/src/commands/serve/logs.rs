@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use varve_hgcli::ui::clock::clock;
-use varve_server::{AccessLog, Report, ServerError};
+use varve_server::{AccessLogOutput, LogOutput};
 
 /// The name that stands for a standard stream.
 const STANDARD: &str = "-";
@@ -16,26 +16,20 @@ pub(super) fn open(path: Option<&Path>) -> io::Result<Option<File>> {
     path.map(append).transpose()
 }
 
-/// Tells faults of the server to the log, or to the standard error.
-pub(super) fn report(errors: Option<&File>) -> io::Result<Report> {
+/// Where faults of the server go: the log of errors, or the standard error.
+pub(super) fn faults(errors: Option<&File>) -> io::Result<LogOutput> {
     let errors = errors.map(File::try_clone).transpose()?;
-    Ok(Report::new(move |line| {
-        let line = format!("varve: {line}\n");
-        // The server goes on, also when nobody listens to its complaints.
-        let _ = match &errors {
-            Some(file) => (&mut &*file).write_all(line.as_bytes()),
-            None => io::stderr().write_all(line.as_bytes()),
-        };
-    }))
+    Ok(errors.map_or(LogOutput::Stderr, LogOutput::File))
 }
 
-/// Notes requests in the log, or on the standard output.
-pub(super) fn access(log: Option<File>, report: &Report) -> Result<AccessLog, ServerError> {
+/// Where requests are written: the access log, or the standard output.
+pub(super) fn access(log: Option<File>) -> AccessLogOutput {
+    let out: Box<dyn Write + Send> = match log {
+        Some(file) => Box::new(file),
+        None => Box::new(io::stdout()),
+    };
     let zone = clock().zone;
-    match log {
-        Some(file) => AccessLog::start(file, zone, report.clone()),
-        None => AccessLog::start(io::stdout(), zone, report.clone()),
-    }
+    AccessLogOutput { out, zone }
 }
 
 /// Writes the number of this process.

@@ -76,9 +76,9 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         };
     }
     let errors = open(args.errorlog.as_deref())?;
-    let report = logs::report(errors.as_ref())?;
+    let log = logs::faults(errors.as_ref())?;
     let access = match &args.accesslog {
-        Some(path) => Some(logs::access(open(Some(path))?, &report)?),
+        Some(path) => Some(logs::access(open(Some(path))?)),
         None => None,
     };
     if !args.folder.exists() {
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         prefix: args.prefix.clone(),
         certificate: args.certificate.clone(),
         access,
-        report,
+        log,
     })?;
     let stop = server.stop_signal()?;
     greet(&server, context.out)?;

@@ -6,7 +6,7 @@
 
 use crate::couch::admin::json;
 use crate::{Answer, CouchContext, Failure, Request};
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use varve_config::{Ini, is_known_section};
@@ -65,6 +65,11 @@ pub(super) fn route(
             node.insert("name", crate::runtime::NODE_NAME);
             Ok(json(&node.into()))
         }
+        ["_prometheus"] => read(request, || {
+            let text = app.server().metrics.encode();
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            Ok(Answer::whole(StatusCode::OK, kind, text.into_bytes()))
+        }),
         ["_config"] => read(request, || Ok(whole(app))),
         ["_config", section] => read(request, || Ok(section_of(app, section))),
         ["_config", section, key] => one(app, request, section, key),

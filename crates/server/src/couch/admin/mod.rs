@@ -35,7 +35,12 @@ const OWN: &[&str] = &[
 /// Whether the request is for the server itself.
 pub(crate) fn claims(request: &Request) -> bool {
     let first = request.segments.first();
-    first.is_none_or(|first| OWN.contains(&first.as_str()))
+    is_about_the_server(first.map_or("", String::as_str))
+}
+
+/// Whether a path with this first segment is about the server itself.
+pub(crate) fn is_about_the_server(first: &str) -> bool {
+    first.is_empty() || OWN.contains(&first)
 }
 
 /// Answers requests that [`claims`] took.

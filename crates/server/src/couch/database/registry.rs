@@ -10,6 +10,7 @@ use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 use varve_js::Limits;
 
+use crate::Failure;
 use crate::couch::changes::db_updates::{Event, Updates};
 use crate::couch::database::files::file_of;
 use crate::couch::failures::missing_database;
@@ -18,7 +19,7 @@ use crate::couch::functions::validate::Validators;
 use crate::couch::views::indexes::{Indexes, folder_of};
 use crate::http::FailureKind;
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
-use crate::{Failure, Report};
+use crate::runtime::log::Log;
 
 /// Feeds that read at the same time; a read is short, and its thread is not to be had for nothing.
 const FEED_READS: usize = 8;
@@ -111,8 +112,7 @@ impl OpenDatabase {
 pub struct Databases {
     storage: Arc<dyn Storage>,
     options: DatabaseOptions,
-    /// Tells the operator.
-    report: Report,
+    log: Log,
     /// More files than this, of databases and of their indexes, make the longest unused databases
     /// close that nobody uses.
     most_open: usize,
@@ -137,12 +137,12 @@ impl Databases {
         storage: Arc<dyn Storage>,
         options: DatabaseOptions,
         most_open: usize,
-        report: Report,
+        log: Log,
     ) -> Result<Databases, getrandom::Error> {
         Ok(Databases {
             storage,
             options,
-            report,
+            log,
             most_open,
             open: Mutex::default(),
             changing: Mutex::default(),
@@ -199,7 +199,7 @@ impl Databases {
         let storage = Arc::clone(&self.storage);
         match Database::open(storage, &file_of(name), &self.options) {
             Ok(documents) => {
-                self.report_recovery(name, &documents);
+                self.log_recovery(name, &documents);
                 self.keep(name, documents)
             }
             Err(error) if error.is_not_found() => Err(missing_database()),
@@ -249,21 +249,27 @@ impl Databases {
         Ok(())
     }
 
-    fn report_recovery(&self, name: &str, documents: &Database) {
+    fn log_recovery(&self, name: &str, documents: &Database) {
         let ignored = documents.ignored_tail();
         let file = file_of(name);
         let file = file.display();
         if documents.is_header_damaged() {
-            self.report.tell(&format!(
-                "one bit in the header of {file} is flipped; it is read as it was, and a \
-                 compaction writes a new one"
-            ));
+            self.log.scope(|| {
+                tracing::warn!(
+                    database = name,
+                    "one bit in the header of {file} is flipped; it is read as it was, and a \
+                     compaction writes a new one"
+                );
+            });
         }
         if ignored > 0 {
-            self.report.tell(&format!(
-                "{file} was opened at its newest whole commit; the last {ignored} bytes, an \
-                 unfinished commit or damage, are left out"
-            ));
+            self.log.scope(|| {
+                tracing::warn!(
+                    database = name,
+                    "{file} was opened at its newest whole commit; the last {ignored} bytes, an \
+                     unfinished commit or damage, are left out"
+                );
+            });
         }
     }
 

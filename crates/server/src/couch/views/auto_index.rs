@@ -90,7 +90,9 @@ fn run(app: &Arc<CouchContext>) {
 
 fn report(app: &CouchContext, database: &OpenDatabase, failure: &Failure) {
     if !database.documents.is_deleted() && !app.compactor.is_stopping() {
-        app.report(&format!("indexes of {}: {failure}", database.name));
+        let name = &database.name;
+        app.log()
+            .scope(|| tracing::error!(database = name, "indexes of {name}: {failure}"));
     }
 }
 

@@ -95,8 +95,13 @@ impl BuildLogger<'_> {
 
     fn report(&self, words: &str) {
         let (design, database) = (self.design, self.database);
-        self.app
-            .report(&format!("the index of {design} in {database}: {words}"));
+        self.app.log().scope(|| {
+            tracing::warn!(
+                database,
+                design,
+                "the index of {design} in {database}: {words}"
+            )
+        });
     }
 }
 

@@ -321,8 +321,13 @@ impl Refresh {
     pub fn report(&self, failure: &Failure) {
         if failure.kind != FailureKind::IndexAbandoned && !self.database.indexes.builds.is_over() {
             let (database, design) = (&self.database.name, &self.design);
-            let line = format!("the index of {design} in {database}: {failure}");
-            self.app.report(&line);
+            self.app.log().scope(|| {
+                tracing::error!(
+                    database,
+                    design,
+                    "the index of {design} in {database}: {failure}"
+                )
+            });
         }
     }
 }

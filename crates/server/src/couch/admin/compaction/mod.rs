@@ -301,7 +301,9 @@ fn run(app: &Arc<CouchContext>) {
 /// Tells the operator why a compaction did not come to its end, if that is news.
 fn report(app: &CouchContext, database: &OpenDatabase, failed: &Failed) {
     if failed.is_news() {
-        app.report(&format!("compaction of {}: {failed}", database.name));
+        let name = &database.name;
+        app.log()
+            .scope(|| tracing::error!(database = name, "compaction of {name}: {failed}"));
     }
 }
 
@@ -347,10 +349,14 @@ fn compact(
     }
     let unreadable = copy.finish(stop)?.unreadable;
     if !unreadable.is_empty() {
-        app.report(&format!(
-            "compaction of {}: copied as it stands what cannot be read of {unreadable}; `varve verify` tells more",
-            database.name
-        ));
+        let name = &database.name;
+        app.log().scope(|| {
+            tracing::warn!(
+                database = name,
+                "compaction of {name}: copied as it stands what cannot be read of {unreadable}; \
+                 `varve verify` tells more"
+            );
+        });
     }
     Ok(())
 }

@@ -1,0 +1,158 @@
+//! The server's log. Where lines go and which are written is a value, [`Log`], that the parts of a server are
+//! handed: two servers in one process write to logs of their own.
+//!
+//! ```text
+//! standard error   varve: MESSAGE
+//! file, plain      TIME LEVEL MESSAGE request{id=… user=…}: FIELD=VALUE …
+//! json             {"timestamp":…,"level":…,"fields":{…},"target":…,"spans":[…]}
+//! ```
+
+use crate::ServerError;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use tracing::dispatcher::{self, Dispatch};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{Layer, Registry};
+use varve_config::{LogFormat, LogLevel};
+
+/// The root of the names of targets: those of this crate's modules.
+const CRATE: &str = env!("CARGO_CRATE_NAME");
+
+/// Where lines go unless the settings name a file.
+#[derive(Debug)]
+pub enum LogOutput {
+    /// The standard error, each line as a message of the program.
+    Stderr,
+    /// An open file.
+    File(File),
+    /// Any other writer; lines look as on the standard error.
+    Writer(Box<dyn DebugWrite>),
+}
+
+/// A writer that a log can own.
+pub trait DebugWrite: Write + fmt::Debug + Send {}
+
+impl<W: Write + fmt::Debug + Send> DebugWrite for W {}
+
+/// The log of one server.
+#[derive(Clone, Debug)]
+pub struct Log(Dispatch);
+
+impl Log {
+    /// Opens the log; a `file` of the settings is relative to `directory`, and takes the place of
+    /// the standard error.
+    ///
+    /// # Errors
+    /// [`ServerError::Log`] if the file cannot be opened.
+    pub fn open(
+        settings: &varve_config::Log,
+        directory: &Path,
+        output: LogOutput,
+    ) -> Result<Log, ServerError> {
+        let output = match (output, &settings.file) {
+            (LogOutput::Stderr, Some(file)) => LogOutput::File(append_to(&directory.join(file))?),
+            (given, _) => given,
+        };
+        let is_message_only = !matches!(output, LogOutput::File(_));
+        let writer = match output {
+            LogOutput::Stderr => BoxMakeWriter::new(io::stderr),
+            LogOutput::File(file) => BoxMakeWriter::new(Arc::new(file)),
+            LogOutput::Writer(writer) => BoxMakeWriter::new(Mutex::new(writer)),
+        };
+        let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+        let lines: Box<dyn Layer<Registry> + Send + Sync> = match settings.format {
+            LogFormat::Json => lines.json().boxed(),
+            LogFormat::Plain if is_message_only => lines.event_format(MessageOnly).boxed(),
+            LogFormat::Plain => lines.with_ansi(false).boxed(),
+        };
+        let subscriber = Registry::default().with(lines.with_filter(filter(settings)));
+        Ok(Log(Dispatch::new(subscriber)))
+    }
+
+    /// Runs `work`, whose events go into this log.
+    pub(crate) fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
+        dispatcher::with_default(&self.0, work)
+    }
+
+    /// For futures whose events go into this log; see [`tracing::instrument::WithSubscriber`].
+    pub(crate) fn dispatch(&self) -> Dispatch {
+        self.0.clone()
+    }
+}
+
+fn append_to(file: &Path) -> Result<File, ServerError> {
+    let opened = File::options().append(true).create(true).open(file);
+    opened.map_err(|source| ServerError::Log {
+        file: file.to_owned(),
+        source,
+    })
+}
+
+fn filter(settings: &varve_config::Log) -> Targets {
+    let parts = settings.parts.iter();
+    let parts = parts.map(|(part, level)| (format!("{CRATE}::{part}"), level_filter(*level)));
+    Targets::new()
+        .with_target(CRATE, level_filter(settings.level))
+        .with_targets(parts)
+}
+
+fn level_filter(level: LogLevel) -> LevelFilter {
+    match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    }
+}
+
+/// A line for the terminal: the message of a warning or fault as it stands; fields follow less severe ones,
+/// which the user has asked for.
+#[derive(Debug)]
+struct MessageOnly;
+
+impl<S, N> FormatEvent<S, N> for MessageOnly
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut message = Message(String::new());
+        event.record(&mut message);
+        write!(writer, "varve: {}", message.0)?;
+        if *event.metadata().level() > Level::WARN {
+            write!(writer, " ")?;
+            context
+                .field_format()
+                .format_fields(writer.by_ref(), event)?;
+        }
+        writeln!(writer)
+    }
+}
+
+/// The field `message` of an event.
+struct Message(String);
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0 = format!("{value:?}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Figures for operators, in the text form of Prometheus.
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use std::fmt;
+use std::time::Duration;
+
+/// Which half of the server a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub(crate) enum Half {
+    /// Repositories.
+    Hg,
+    /// Databases, and the server itself.
+    Couch,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    half: Half,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Timed {
+    half: Half,
+}
+
+/// The metrics of one server.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    durations: Family<Timed, Histogram>,
+    connections: Gauge,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        let mut registry = Registry::with_prefix("varve");
+        let requests = Family::<Answered, Counter>::default();
+        // From 0.1 ms to 26 s, each bucket four times as wide as the one before.
+        let buckets = || Histogram::new(exponential_buckets(0.0001, 4.0, 10));
+        let durations = Family::<Timed, Histogram>::new_with_constructor(buckets);
+        let connections = Gauge::default();
+        let count = "Answered requests by half and status";
+        registry.register("http_requests", count, requests.clone());
+        let time = "Seconds from a request's head to the head of its answer";
+        registry.register("http_request_duration_seconds", time, durations.clone());
+        registry.register("http_connections", "Open connections", connections.clone());
+        Metrics {
+            registry,
+            requests,
+            durations,
+            connections,
+        }
+    }
+}
+
+impl Metrics {
+    /// Counts a request that was answered.
+    pub(crate) fn count_request(&self, half: Half, status: u16, duration: Duration) {
+        self.requests
+            .get_or_create(&Answered { half, status })
+            .inc();
+        let durations = self.durations.get_or_create(&Timed { half });
+        durations.observe(duration.as_secs_f64());
+    }
+
+    /// Counts a connection until the guard is dropped.
+    pub(crate) fn count_connection(&self) -> OpenConnection {
+        self.connections.inc();
+        OpenConnection(self.connections.clone())
+    }
+
+    /// All of it as text.
+    pub(crate) fn encode(&self) -> String {
+        let mut encoded = String::new();
+        // Writing into a string cannot fail.
+        let _ = text::encode(&mut encoded, &self.registry);
+        encoded
+    }
+}
+
+/// One open connection.
+#[derive(Debug)]
+pub(crate) struct OpenConnection(Gauge);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_half_and_status() {
+        let metrics = Metrics::default();
+        metrics.count_request(Half::Hg, 200, Duration::from_millis(3));
+        metrics.count_request(Half::Hg, 200, Duration::from_secs(100));
+        metrics.count_request(Half::Couch, 404, Duration::ZERO);
+        let _open = metrics.count_connection();
+        drop(metrics.count_connection());
+        let text = metrics.encode();
+        for line in [
+            "varve_http_requests_total{half=\"Hg\",status=\"200\"} 2",
+            "varve_http_requests_total{half=\"Couch\",status=\"404\"} 1",
+            "varve_http_request_duration_seconds_bucket{le=\"0.0064\",half=\"Hg\"} 1",
+            "varve_http_request_duration_seconds_count{half=\"Hg\"} 2",
+            "varve_http_connections 1",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+        assert!(text.ends_with("# EOF\n"), "{text}");
+    }
+}
