@@ -1,7 +1,7 @@
-//! A bundle looked at as a repository: laid over another one, which stays as it is.
+//! A bundle as a repository: laid over another one, which stays as it is.
 
 use crate::ExchangeError;
-use crate::apply::Unbundle;
+use crate::apply::BundleApplier;
 use crate::format::bundle::Bundle;
 use std::sync::Arc;
 use varve_base::storage::OverlayStorage;
@@ -19,7 +19,7 @@ const LOCKS: [&str; 2] = [".hg/wlock", ".hg/store/lock"];
 ///
 /// # Errors
 /// What is wrong with the bundle; [`ExchangeError::NoChangegroup`].
-pub fn look_through(
+pub fn open_bundle_repo(
     below: &Repository,
     scratch: Arc<dyn StorageFile>,
     bundle: Bundle<'_>,
@@ -27,7 +27,7 @@ pub fn look_through(
     stop: &Interrupt,
 ) -> Result<Repository, ExchangeError> {
     if let Bundle::Packed(_) = bundle {
-        return Err(ExchangeError::PackedUnion);
+        return Err(ExchangeError::PackedBundleRepo);
     }
     let storage = OverlayStorage::new(Arc::clone(below.storage()), scratch);
     for lock in LOCKS.map(|lock| below.root().join(lock)) {
@@ -35,11 +35,11 @@ pub fn look_through(
             storage.remove(&lock)?;
         }
     }
-    let union = Repository::open(Arc::new(storage), below.root())?;
-    let lock = union.try_lock(LockKind::Store)?;
-    union.recover(&lock)?;
-    let unbundle = Unbundle {
-        repository: &union,
+    let bundle_repo = Repository::open(Arc::new(storage), below.root())?;
+    let lock = bundle_repo.try_lock(LockKind::Store)?;
+    bundle_repo.recover(&lock)?;
+    let unbundle = BundleApplier {
+        repository: &bundle_repo,
         write,
         source: "bundle",
         url: Vec::new(),
@@ -50,13 +50,13 @@ pub fn look_through(
         progress: &Silent,
         stop,
         debug: false,
-        tell: &mut |_| {},
-        pushed: None,
-        pulled: None,
+        on_event: &mut |_| {},
+        push: None,
+        pull: None,
     };
     let (report, _lock) = unbundle.apply(lock, bundle)?;
     if report.changegroups.is_empty() {
         return Err(ExchangeError::NoChangegroup);
     }
-    Ok(union)
+    Ok(bundle_repo)
 }

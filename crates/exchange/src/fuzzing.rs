@@ -1,19 +1,21 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
 use crate::ExchangeError;
-use crate::apply::parse_payload;
-use crate::apply::{Load, StreamArrival};
-use crate::client::clone_bundles::{Candidates, Wishes};
+use crate::apply::{StreamApplier, StreamSize};
+use crate::client::clone_bundles::{BundlePreferences, Candidates};
 use crate::client::discovery::discover;
 use crate::client::peer::{PeerArgs, Remote, Transport};
-use crate::client::push::{RemotePhases, read_within};
+use crate::client::push::{RemotePhases, read_reply_within};
 use crate::format::bundle::{Bundle, open_bundle};
-use crate::format::bundle20::PartHeader;
-use crate::format::bundlespec::{BundleSpec, Habits};
-use crate::format::changegroup::{ChangegroupReader, DeltaHeader, Version as ChangegroupVersion};
-use crate::format::clone_bundle_manifest::Manifest;
+use crate::format::bundlespec::{BundleSpec, SpecDefaults};
+use crate::format::changegroup::{ChangegroupReader, ChangegroupVersion, DeltaHeader};
+use crate::format::clone_bundle_manifest::CloneBundleManifest;
 use crate::format::input::Finish;
 use crate::format::limits::BundleLimits;
+use crate::format::part::capabilities::Bundle2Capabilities;
+use crate::format::part::{
+    PartHeader, PartType, bookmarks, list_keys, node_list, phase_heads, tags_fnodes,
+};
 use crate::server::wire::{ClientMedia, WireRequest};
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -47,6 +49,16 @@ pub fn wire_arguments(data: &[u8]) {
     ClientMedia::parse(data);
 }
 
+/// Decodes a payload as every type of part.
+fn parse_payload(payload: &[u8]) {
+    let _ = bookmarks::decode(payload);
+    let _ = phase_heads::decode(payload);
+    let _ = tags_fnodes::decode(payload);
+    let _ = node_list::decode(payload, PartType::CheckHeads);
+    let _ = list_keys::bookmarks(list_keys::decode(payload));
+    let _ = Bundle2Capabilities::decode_quoted(payload);
+}
+
 /// Reads bytes as everything that arguments can hold.
 fn parse_wire_words(bytes: &[u8]) {
     let _ = crate::format::batch::parse(bytes);
@@ -63,7 +75,7 @@ pub fn wire_streams(data: &[u8]) {
 
 /// Never panics; what reads as a bundlespec reads back from its own text as the same.
 pub fn bundlespec(data: &[u8]) {
-    let habits = Habits {
+    let habits = SpecDefaults {
         general_delta: true,
     };
     if let Ok(spec) = BundleSpec::parse(&String::from_utf8_lossy(data), habits) {
@@ -102,7 +114,7 @@ fn walk_changegroup<R: Read + Finish>(
 /// Never panics on a bundle of the first version, whose magic is not part of the input.
 pub fn bundle1(data: &[u8]) {
     let bytes = [b"HG10", data].concat();
-    if let Ok(Bundle::One(reader)) = open_bundle(&bytes[..], LIMITS) {
+    if let Ok(Bundle::Bundle10(reader)) = open_bundle(&bytes[..], LIMITS) {
         let _ = walk_changegroup(reader, ChangegroupVersion::V1);
     }
 }
@@ -110,7 +122,7 @@ pub fn bundle1(data: &[u8]) {
 /// Never panics on a bundle2, whose magic is not part of the input.
 pub fn bundle2(data: &[u8]) {
     let bytes = [b"HG20", data].concat();
-    let Ok(Bundle::Two(mut parts)) = open_bundle(&bytes[..], LIMITS) else {
+    let Ok(Bundle::Bundle20(mut parts)) = open_bundle(&bytes[..], LIMITS) else {
         return;
     };
     while let Ok(Some(mut part)) = parts.next_part() {
@@ -118,7 +130,7 @@ pub fn bundle2(data: &[u8]) {
         let version = part.header.value("version").unwrap_or(b"01");
         let version = std::str::from_utf8(version).ok();
         match version.and_then(|name| ChangegroupVersion::named(name).ok()) {
-            Some(version) if part.header.kind() == b"changegroup" => {
+            Some(version) if part.header.part_type() == Some(PartType::Changegroup) => {
                 let _ = walk_changegroup(ChangegroupReader::new(part.payload, version), version);
             }
             _ => {
@@ -162,10 +174,10 @@ pub fn store_stream(data: &[u8]) {
         ],
         ..PartHeader::default()
     };
-    take_stream(|arrival, lock| arrival.part(lock, &header, &mut &*data));
+    take_stream(|arrival, lock| arrival.apply_part(lock, &header, &mut &*data));
     let bytes = [b"HGS1UN", data].concat();
     if let Ok(Bundle::Packed(packed)) = open_bundle(&bytes[..], LIMITS) {
-        take_stream(|arrival, lock| arrival.packed(lock, packed));
+        take_stream(|arrival, lock| arrival.apply_packed(lock, packed));
     }
 }
 
@@ -206,7 +218,7 @@ pub fn server_answers(data: &[u8]) {
     };
     let _ = (remote.capabilities().streamed(), remote.has_markers());
     let asked = [Node([0; 20]), Node([1; 20])];
-    if let Ok(look) = remote.look(&asked) {
+    if let Ok(look) = remote.heads_and_known(&asked) {
         assert_eq!(look.known.len(), asked.len());
     }
     if let Ok((nodes, _)) = remote.lookup_all(&[b"a", b"b"]) {
@@ -228,10 +240,12 @@ pub fn server_answers(data: &[u8]) {
         );
     }
     let answer = Box::new(Cursor::new(answer.to_vec()));
-    let _ = read_within(answer, LIMITS, &mut |_| {});
+    let _ = read_reply_within(answer, LIMITS, &mut |_| {});
 }
 
-fn take_stream(take: impl FnOnce(StreamArrival<'_>, Lock) -> Result<(Load, Lock), ExchangeError>) {
+fn take_stream(
+    take: impl FnOnce(StreamApplier<'_>, Lock) -> Result<(StreamSize, Lock), ExchangeError>,
+) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let made = Repository::create(Arc::clone(&storage), Path::new("r"));
     let Ok((repository, lock)) =
@@ -239,10 +253,10 @@ fn take_stream(take: impl FnOnce(StreamArrival<'_>, Lock) -> Result<(Load, Lock)
     else {
         return;
     };
-    let arrival = StreamArrival {
+    let arrival = StreamApplier {
         repository: &repository,
         stop: &Interrupt::default(),
-        tell: &mut |_| {},
+        on_event: &mut |_| {},
     };
     if take(arrival, lock).is_err() {
         let left = |path: &str| matches!(storage.kind(Path::new(path)), Ok(None));
@@ -253,17 +267,17 @@ fn take_stream(take: impl FnOnce(StreamArrival<'_>, Lock) -> Result<(Load, Lock)
 /// Reads a list of clone bundles as clients and servers do: what one takes is in the list, and an own
 /// list keeps its lines when it is told.
 pub fn clone_bundles(data: &[u8]) {
-    let manifest = Manifest::new(data.to_vec());
-    let wishes = Wishes {
+    let manifest = CloneBundleManifest::new(data.to_vec());
+    let preferences = BundlePreferences {
         streamed: data.len().is_multiple_of(2),
         memory: Some(1 << 30),
     };
-    let mut found = Candidates::of(&manifest, &wishes);
+    let mut found = Candidates::of(&manifest, &preferences);
     let count = found.usable.len();
-    found.prefer(&[("COMPRESSION".to_owned(), "zstd".to_owned())]);
+    found.sort_by(&[("COMPRESSION".to_owned(), "zstd".to_owned())]);
     assert_eq!(found.usable.len(), count);
-    assert_eq!(count + found.passed_over.len(), manifest.entries().count());
-    let told = Manifest::new(manifest.located(Some("https://h/r")));
+    assert_eq!(count + found.rejected.len(), manifest.entries().count());
+    let told = CloneBundleManifest::new(manifest.located(Some("https://h/r")));
     if manifest.is_own() {
         assert_eq!(told.entries().count(), manifest.entries().count());
     }

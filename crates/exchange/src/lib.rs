@@ -27,7 +27,7 @@ pub mod server;
 mod sink;
 mod spool;
 
-pub use bundle_repo::look_through;
+pub use bundle_repo::open_bundle_repo;
 pub use error::{ExchangeError, SinkClosed};
 pub use local_peer::LocalPeer;
 pub use sink::{ChunkSink, copy_file};

@@ -51,7 +51,7 @@ impl LocalPeer {
 }
 
 impl Transport for LocalPeer {
-    fn is_far(&self) -> bool {
+    fn is_remote(&self) -> bool {
         false
     }
 

@@ -1,6 +1,6 @@
 //! Where an answer goes: big owned buffers, so that nothing is copied on the way to the socket.
 
-use crate::error::{ExchangeError, SinkClosed};
+use crate::{ExchangeError, SinkClosed};
 use std::io::{self, Write};
 use std::sync::Arc;
 use varve_base::StorageFile;

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Silent};
 use varve_exchange::ExchangeError;
 use varve_exchange::server::clone_bundles::{
-    CloneBundleRecipe, MadeBundles, USUAL_FORMATS, make_clone_bundles,
+    CloneBundleOptions, CloneBundleReport, DEFAULT_FORMATS, make_clone_bundles,
 };
 use varve_repo::Repository;
 
-fn make(served: &Served, stop: &Interrupt) -> Result<MadeBundles, ExchangeError> {
+fn make(served: &Served, stop: &Interrupt) -> Result<CloneBundleReport, ExchangeError> {
     let storage = Arc::new(DiskStorage::new(served.folder.path()));
     let repository = Repository::open(storage, Path::new("source")).unwrap();
-    let recipe = CloneBundleRecipe {
-        formats: &USUAL_FORMATS.map(str::to_owned),
-        replaces_foreign: false,
+    let recipe = CloneBundleOptions {
+        formats: &DEFAULT_FORMATS.map(str::to_owned),
+        replaces_manifest: false,
         publishing: true,
         progress: &Silent,
         stop,

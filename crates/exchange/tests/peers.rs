@@ -8,7 +8,8 @@ use varve_base::DiskStorage;
 use varve_exchange::ExchangeError;
 use varve_exchange::LocalPeer;
 use varve_exchange::client::discovery::discover;
-use varve_exchange::client::peer::{BundleRequest, HttpOptions, HttpPeer, Remote};
+use varve_exchange::client::peer::{HttpOptions, HttpPeer, Remote};
+use varve_exchange::client::pull::BundleRequest;
 use varve_exchange::format::bundle::{Bundle, open_bundle};
 use varve_exchange::format::limits::BundleLimits;
 use varve_exchange::server::wire::WireSettings;
@@ -58,7 +59,7 @@ fn commands_have_the_same_answers_near_and_far() {
         expected.sort_unstable();
         assert_eq!(heads, expected);
         let nodes = [node("0"), unknown, node("2")];
-        let look = remote.look(&nodes).unwrap();
+        let look = remote.heads_and_known(&nodes).unwrap();
         assert_eq!((look.heads.len(), look.known), (2, vec![true, false, true]));
         assert_eq!(
             remote.bookmarks().unwrap()["mark \u{e4}".as_bytes()],
@@ -104,7 +105,7 @@ fn bundles_come_whole() {
             bundle.splice(0..0, *b"HG10UN");
         }
         let opened = open_bundle(&bundle[..], BundleLimits::default()).unwrap();
-        assert_eq!(matches!(opened, Bundle::One(_)), name == "old");
+        assert_eq!(matches!(opened, Bundle::Bundle10(_)), name == "old");
         served.init(name);
         served.unbundle(name, &bundle);
         let target = served.folder.path().join(name);
@@ -181,7 +182,7 @@ fn what_both_have_is_found() {
                 .map(str::to_owned)
                 .collect();
             expected.sort_unstable();
-            let mut common: Vec<String> = found.heads.iter().map(Node::to_string).collect();
+            let mut common: Vec<String> = found.common_heads.iter().map(Node::to_string).collect();
             common.sort_unstable();
             assert_eq!(common, expected, "{shared}");
             assert_eq!(found.incoming, *shared != "11+12", "{shared}");

@@ -16,6 +16,19 @@ type Floor = &'static [&'static str];
 /// Each crate with its floors, the lowest first.
 pub const FLOORS: &[(&str, &[Floor])] = &[
     (
+        "exchange",
+        &[
+            &["error"],
+            &["sink", "spool"],
+            &["format"],
+            &["generate", "apply"],
+            &["bundle_repo"],
+            &["server", "client"],
+            &["local_peer"],
+            &["fuzzing"],
+        ],
+    ),
+    (
         "repo",
         &[
             &["hooks"],

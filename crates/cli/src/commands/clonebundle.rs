@@ -1,6 +1,8 @@
 //! `clonebundle`: bundles of a repository that are made before anybody clones it.
 
-use varve_exchange::server::clone_bundles::{CloneBundleRecipe, USUAL_FORMATS, make_clone_bundles};
+use varve_exchange::server::clone_bundles::{
+    CloneBundleOptions, DEFAULT_FORMATS, make_clone_bundles,
+};
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::Context;
 use varve_hgcli::context::{Category, Command};
@@ -47,14 +49,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let repository = context.repo.repository()?;
     let formats = formats(context, matches);
-    let recipe = CloneBundleRecipe {
+    let options = CloneBundleOptions {
         formats: &formats,
-        replaces_foreign: matches.flag("force"),
+        replaces_manifest: matches.flag("force"),
         publishing: context.is_publishing()?,
         progress: context.ui.progress.as_ref(),
         stop: &context.ui.stop,
     };
-    let made = make_clone_bundles(&repository, &recipe)?;
+    let made = make_clone_bundles(&repository, &options)?;
     if made.left_out {
         context
             .ui
@@ -83,7 +85,7 @@ fn formats(context: &Context, matches: &Matches) -> Vec<String> {
         .config
         .list("clone-bundles", "auto-generate.formats");
     match configured.is_empty() {
-        true => USUAL_FORMATS.map(str::to_owned).to_vec(),
+        true => DEFAULT_FORMATS.map(str::to_owned).to_vec(),
         false => configured.iter().map(|format| text(format)).collect(),
     }
 }

@@ -61,7 +61,7 @@ pub struct ComparedBookmark {
 }
 
 /// Changesets with bookmarks on them.
-pub trait Bookmarked {
+pub trait BookmarkedHistory {
     /// Where the bookmarks are.
     fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node>;
 
@@ -72,7 +72,7 @@ pub trait Bookmarked {
     fn parents(&self, rev: Rev) -> [Option<Rev>; 2];
 }
 
-impl Bookmarked for RepoView {
+impl BookmarkedHistory for RepoView {
     fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
         self.bookmarks()
     }
@@ -86,7 +86,7 @@ impl Bookmarked for RepoView {
     }
 }
 
-impl Bookmarked for PendingHistory<'_> {
+impl BookmarkedHistory for PendingHistory<'_> {
     fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
         self.bookmarks()
     }
@@ -102,7 +102,7 @@ impl Bookmarked for PendingHistory<'_> {
 
 /// All bookmarks of both sides, by name.
 pub fn compare_bookmarks(
-    view: &impl Bookmarked,
+    view: &impl BookmarkedHistory,
     remote: &BTreeMap<Vec<u8>, Node>,
 ) -> Vec<ComparedBookmark> {
     let own = view.bookmarks();
@@ -144,7 +144,7 @@ pub fn compare_bookmarks(
 
 /// For each pair whether the second, newer changeset descends from the first: 64 pairs in one pass
 /// over what lies between.
-fn descents(view: &impl Bookmarked, pairs: &[(Rev, Rev)]) -> Vec<bool> {
+fn descents(view: &impl BookmarkedHistory, pairs: &[(Rev, Rev)]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_unstable_by_key(|at| pairs[*at]);
     let mut found = vec![false; pairs.len()];
@@ -174,7 +174,7 @@ fn descents(view: &impl Bookmarked, pairs: &[(Rev, Rev)]) -> Vec<bool> {
 /// changesets by now; a bookmark on one that did not come is passed over. Those in `wanted` are
 /// taken as they are. `path` is the name of the other side, if it has one here.
 pub fn pulled_bookmarks(
-    view: &impl Bookmarked,
+    view: &impl BookmarkedHistory,
     remote: &BTreeMap<Vec<u8>, Node>,
     wanted: &[Vec<u8>],
     path: Option<&[u8]>,
@@ -208,7 +208,7 @@ pub fn pulled_bookmarks(
 
 /// `name@path`, or the first `name@1`, `name@2` and so on that is free or there already.
 fn divergent_name(
-    view: &impl Bookmarked,
+    view: &impl BookmarkedHistory,
     name: &[u8],
     node: &Node,
     path: Option<&[u8]>,

@@ -1,6 +1,6 @@
 //! A changegroup, group by group.
 
-use super::{Applying, News};
+use super::{Application, BundleEvent};
 use crate::ExchangeError;
 use crate::format::changegroup::NodeBytes;
 use crate::format::changegroup::{ChangegroupReader, DeltaHeader, Group};
@@ -12,7 +12,7 @@ use varve_repo::{NewRevision, Node, Phase};
 /// Digits of a node in messages.
 const SHORT: usize = 12;
 
-impl Applying<'_> {
+impl Application<'_> {
     pub(super) fn changegroup<R: Read + Finish>(
         &mut self,
         mut reader: ChangegroupReader<R>,
@@ -20,8 +20,8 @@ impl Applying<'_> {
         phase: Phase,
     ) -> Result<i64, ExchangeError> {
         let origin = self.origin(in_bundle2);
-        let source = self.how.source;
-        let publishing = (self.how.pushed.as_ref()).is_some_and(|pushed| pushed.publishing);
+        let source = self.options.source;
+        let publishing = (self.options.push.as_ref()).is_some_and(|push| push.publishing);
         let phase = if publishing { Phase::Public } else { phase };
         let mut published = Vec::new();
         self.receiver(source)?.begin_changegroup(&origin, phase)?;
@@ -33,7 +33,10 @@ impl Applying<'_> {
                 self.debug(|| [b"adding ", &path[..], b" revisions\n"].concat());
             }
             while let Some(header) = reader.next_delta(&mut patch)? {
-                self.how.stop.check().map_err(varve_repo::RepoError::from)?;
+                self.options
+                    .stop
+                    .check()
+                    .map_err(varve_repo::RepoError::from)?;
                 let new = revision(&header, &patch);
                 let receiver = self.receiver(source)?;
                 match group {
@@ -49,12 +52,12 @@ impl Applying<'_> {
                     Group::File(_) => receiver.file_revision(&new)?,
                 }
                 if !matches!(group, Group::File(_)) {
-                    self.how.progress.advance(1);
+                    self.options.progress.advance(1);
                 }
             }
-            self.tell_heard();
+            self.send_interrupting_output();
             match group {
-                Group::File(_) => self.how.progress.advance(1),
+                Group::File(_) => self.options.progress.advance(1),
                 _ => self.receiver(source)?.end_group()?,
             }
             match group {
@@ -63,7 +66,7 @@ impl Applying<'_> {
                 Group::File(_) => {}
             }
         }
-        self.how.progress.end();
+        self.options.progress.end();
         let receiver = self.receiver(source)?;
         let heads = receiver.end_changegroup()?;
         // With what they follow, and also those that were here before.
@@ -72,13 +75,13 @@ impl Applying<'_> {
     }
 
     fn next_step(&mut self, step: &'static str) {
-        self.how.progress.end();
+        self.options.progress.end();
         self.step(step);
     }
 
     fn step(&mut self, step: &'static str) {
-        (self.how.tell)(News::Step(step));
-        self.how.progress.begin(step, Unit::Items, None);
+        (self.options.on_event)(BundleEvent::Step(step));
+        self.options.progress.begin(step, Unit::Items, None);
     }
 }
 

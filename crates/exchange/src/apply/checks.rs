@@ -1,11 +1,11 @@
-//! Whether the repository is still as it was when somebody prepared a push to it.
+//! Checks that the repository is still as it was when a client prepared its push.
 //!
-//! The store is locked by then, so what holds now holds until the push is stored. Of changesets
-//! counts what the other side may see.
+//! The store is locked, so the result stays true until the push is stored. Only changesets that the client may
+//! see count.
 
-use super::Applying;
-use super::parts::{bookmarks, damaged, phase_heads};
+use super::Application;
 use crate::ExchangeError;
+use crate::format::part::{PartType, bookmarks, node_list, phase_heads};
 use std::collections::HashSet;
 use std::fmt;
 use varve_repo::{Node, Rev};
@@ -13,16 +13,16 @@ use varve_repo::{Node, Rev};
 /// Digits of a node in messages.
 const SHORT: usize = 12;
 
-impl Applying<'_> {
+impl Application<'_> {
     /// The heads of all branches are exactly these.
     pub(super) fn check_heads(&self, payload: &[u8]) -> Result<(), ExchangeError> {
-        let view = self.how.repository.view()?;
+        let view = self.options.repository.view()?;
         let revs = view.heads().into_iter();
         let mut heads: Vec<Node> = revs.map(|rev| view.changelog().node(rev)).collect();
         if heads.is_empty() {
             heads.push(Node::NULL);
         }
-        let mut expected = nodes(payload, "check:heads")?;
+        let mut expected = node_list::decode(payload, PartType::CheckHeads)?;
         heads.sort_unstable();
         expected.sort_unstable();
         same_or_raced(heads == expected)
@@ -30,8 +30,8 @@ impl Applying<'_> {
 
     /// These are still heads of branches.
     pub(super) fn check_updated_heads(&self, payload: &[u8]) -> Result<(), ExchangeError> {
-        let expected = nodes(payload, "check:updated-heads")?;
-        let view = self.how.repository.view()?;
+        let expected = node_list::decode(payload, PartType::CheckUpdatedHeads)?;
+        let view = self.options.repository.view()?;
         let branches = view.branchmap()?;
         let heads = branches.values().flat_map(|branch| &branch.heads);
         let heads: HashSet<&Rev> = heads.collect();
@@ -44,16 +44,16 @@ impl Applying<'_> {
 
     /// These changesets are still in these phases.
     pub(super) fn check_phases(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
-        let source = self.how.source;
+        let source = self.options.source;
         let receiver = self.receiver(source)?;
-        for (expected, nodes) in phase_heads(payload)? {
+        for (expected, nodes) in phase_heads::decode(payload)? {
             // What comes before all changesets is always public.
             for node in nodes.into_iter().filter(|node| !node.is_null()) {
                 let unknown = || ExchangeError::UnknownRevision(node.to_string());
                 let phase = receiver.phase(&node).ok_or_else(unknown)?;
                 if phase != expected {
                     let (short, phase, expected) = (Short(&node), phase.name(), expected.name());
-                    return Err(ExchangeError::Overtaken(format!(
+                    return Err(ExchangeError::RepositoryChanged(format!(
                         " ({short} is {phase} expected {expected})"
                     )));
                 }
@@ -64,23 +64,22 @@ impl Applying<'_> {
 
     /// These bookmarks are still where they were.
     pub(super) fn check_bookmarks(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
-        let source = self.how.source;
+        let source = self.options.source;
         let receiver = self.receiver(source)?;
-        for (name, expected) in bookmarks(payload)? {
+        for (name, expected) in bookmarks::decode(payload)? {
             let found = receiver.bookmark(&name).filter(|node| !node.is_null());
-            let expected = Some(&expected).filter(|node| !node.is_null());
-            if found == expected {
+            if found == expected.as_ref() {
                 continue;
             }
             let name = String::from_utf8_lossy(&name);
-            let how = match (expected, found) {
+            let how = match (&expected, found) {
                 (Some(from), Some(to)) => format!("move from {} to {}", Short(from), Short(to)),
                 (Some(from), None) => format!("is missing, expected {}", Short(from)),
                 (None, Some(to)) => format!("set on {}, expected missing", Short(to)),
                 (None, None) => continue,
             };
             let words = format!(" (bookmark \"{name}\" {how})");
-            return Err(ExchangeError::Overtaken(words));
+            return Err(ExchangeError::RepositoryChanged(words));
         }
         Ok(())
     }
@@ -89,14 +88,7 @@ impl Applying<'_> {
 fn same_or_raced(same: bool) -> Result<(), ExchangeError> {
     match same {
         true => Ok(()),
-        false => Err(ExchangeError::Overtaken(String::new())),
-    }
-}
-
-pub(super) fn nodes(payload: &[u8], part: &str) -> Result<Vec<Node>, ExchangeError> {
-    match payload.as_chunks::<{ Node::LEN }>() {
-        (nodes, []) => Ok(nodes.iter().map(|node| Node(*node)).collect()),
-        _ => Err(damaged(part)),
+        false => Err(ExchangeError::RepositoryChanged(String::new())),
     }
 }
 

@@ -1,110 +1,101 @@
 //! Applying a bundle to a repository: all of it in one transaction, or nothing.
 
-pub(crate) use parts::outline;
-
 mod bookmarks;
 mod changegroup;
 mod checks;
+mod download;
 mod keys;
 mod parts;
 mod pull;
+mod push_context;
 mod push_keys;
+mod push_output;
 mod remote_changegroup;
 mod stream;
 mod summary;
 
-use crate::ExchangeError;
-use crate::client::peer::HttpOptions;
-use crate::format::bundle::Bundle;
-use crate::server::unbundle::{PushWords, Replies};
 pub use bookmarks::{
-    BookmarkMove, BookmarkRelation, Bookmarked, ComparedBookmark, PulledBookmark,
+    BookmarkMove, BookmarkRelation, BookmarkedHistory, ComparedBookmark, PulledBookmark,
     compare_bookmarks, pulled_bookmarks,
 };
-use parking_lot::Mutex;
-pub use pull::Pulled;
+pub use download::BundleDownloader;
+pub use pull::PullContext;
+pub use push_context::{PushContext, ReplyParts};
 pub(crate) use push_keys::{objection_to, set_key};
+pub(crate) use push_output::CollectedOutput;
+pub use push_output::PushOutput;
+pub use stream::{StreamApplier, StreamEvent, StreamSize};
+pub use summary::{InstabilityChange, InstabilitySnapshot, changesets_summary};
+
+use crate::ExchangeError;
+use crate::format::bundle::Bundle;
+use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
-pub use stream::{Load, StreamArrival, StreamNews};
-pub use summary::{Changed, Standing, added};
 use varve_base::{Interrupt, Progress};
-use varve_repo::hooks::{ExchangeOrigin, Hooks};
+use varve_repo::hooks::ExchangeOrigin;
 use varve_repo::{
     Lock, Node, Phase, ReceiveReport, Receiver, RepoError, Repository, ViewFilter, WriteOptions,
 };
 
-/// What is heard while a bundle is applied.
+/// Progress and output of a bundle that is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News<'a> {
+pub enum BundleEvent<'a> {
     /// A step begins, in Mercurial's words.
     Step(&'static str),
-    /// What only those want to hear who look for mistakes, in Mercurial's words.
+    /// A line of Mercurial's `--debug` output.
     Debug(&'a [u8]),
-    /// Words of who made the bundle.
-    Remote(&'a [u8]),
-    /// The files of a store come.
-    Stream(StreamNews<'a>),
-    /// They have come.
-    Loaded(Load),
-    /// A bookmark of the other side is taken over.
+    /// Output of the sender of the bundle.
+    RemoteOutput(&'a [u8]),
+    /// Files of a store are being received.
+    Stream(StreamEvent<'a>),
+    /// All files of a store have been received.
+    StreamApplied(StreamSize),
+    /// A bookmark changes as it did on the other side.
     Bookmark(&'a PulledBookmark),
 }
 
-/// How a bundle is applied.
-pub struct Unbundle<'a> {
-    /// To what.
+/// Applies a bundle to a repository.
+pub struct BundleApplier<'a> {
+    /// The repository that is changed.
     pub repository: &'a Repository,
     /// How new revisions are stored.
     pub write: WriteOptions,
-    /// By which command, as hooks learn it.
+    /// `source` of hooks, such as `pull`.
     pub source: &'static str,
-    /// Where the bundle comes from, as hooks learn it.
+    /// `url` of hooks.
     pub url: Vec<u8>,
-    /// Whether obsolescence markers may be taken.
+    /// Whether obsolescence markers are accepted.
     pub takes_markers: bool,
     /// Whether every manifest is compared with its name at once; see [`Receiver::check_all`].
     pub checks_all: bool,
-    /// Whether only changesets and their phases are taken, and all else is passed over.
+    /// Whether all but changesets and their phases is skipped.
     pub only_history: bool,
-    /// How URLs are reached that the bundle names; without it none are.
-    pub downloads: Option<HttpOptions>,
-    /// How far it is.
+    /// Reaches URLs that the bundle names; without it `remote-changegroup` is an unknown part.
+    pub downloads: Option<&'a dyn BundleDownloader>,
+    /// Number of revisions and files received.
     pub progress: &'a dyn Progress,
-    /// Whether to stop.
+    /// Ends the work with an error; the repository is then as it was.
     pub stop: &'a Interrupt,
-    /// Whether [`News::Debug`] is wanted.
+    /// Whether [`BundleEvent::Debug`] is wanted.
     pub debug: bool,
-    /// Who hears the news.
-    pub tell: &'a mut dyn FnMut(News<'_>),
-    /// If somebody else pushes it.
-    pub pushed: Option<Pushed<'a>>,
-    /// If it was asked for.
-    pub pulled: Option<Pulled<'a>>,
+    /// Gets events in order.
+    pub on_event: &'a mut dyn FnMut(BundleEvent<'_>),
+    /// For a bundle that a client pushes.
+    pub push: Option<PushContext<'a>>,
+    /// For a bundle that this side requested.
+    pub pull: Option<PullContext<'a>>,
 }
 
-/// What is different about a bundle that somebody pushes.
-#[derive(Debug)]
-pub struct Pushed<'a> {
-    /// Those that learn what the bundle wants to tell hooks; `None` keeps that from them.
-    pub hooks: Option<&'a dyn Hooks>,
-    /// Whether changesets become public here.
-    pub publishing: bool,
-    /// What the other side is told in words.
-    pub words: &'a PushWords,
-    /// What its parts are answered.
-    pub replies: &'a mut Replies,
-}
-
-impl fmt::Debug for Unbundle<'_> {
+impl fmt::Debug for BundleApplier<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unbundle")
+        f.debug_struct("BundleApplier")
             .field("url", &self.url)
             .finish_non_exhaustive()
     }
 }
 
-impl Unbundle<'_> {
+impl BundleApplier<'_> {
     /// Applies a bundle under the store's lock, which comes back.
     ///
     /// # Errors
@@ -115,19 +106,19 @@ impl Unbundle<'_> {
         lock: Lock,
         bundle: Bundle<'_>,
     ) -> Result<(ReceiveReport, Lock), ExchangeError> {
-        let mut applying = Applying {
-            how: self,
+        let mut application = Application {
+            options: self,
             lock: Some(lock),
             receiver: None,
             streamed: None,
-            loaded: None,
+            stream_applied: None,
             tagged: Vec::new(),
-            heard: Heard::default(),
+            interrupting_output: InterruptingOutput::default(),
         };
-        match applying.take(bundle) {
-            Ok(()) => applying.finish(),
+        match application.apply(bundle) {
+            Ok(()) => application.finish(),
             Err(error) => {
-                let earlier = applying.receiver.and_then(Receiver::abandon);
+                let earlier = application.receiver.and_then(Receiver::abandon);
                 // Where the stream ends too early, something before may have been wrong already.
                 match earlier.filter(|_| !matches!(error, ExchangeError::Repo(_))) {
                     Some(earlier) => Err(earlier.into()),
@@ -138,49 +129,41 @@ impl Unbundle<'_> {
     }
 }
 
-/// Reads the payload of a part as all that it may be, for fuzzing.
-pub(crate) fn parse_payload(payload: &[u8]) {
-    let _ = parts::bookmarks(payload);
-    let _ = parts::phase_heads(payload);
-    let _ = parts::tag_files(payload);
-    let _ = checks::nodes(payload, "heads");
-}
-
-/// A bundle on its way into the repository.
-struct Applying<'a> {
-    how: Unbundle<'a>,
+/// A bundle that is being applied.
+struct Application<'a> {
+    options: BundleApplier<'a>,
     /// Until the transaction begins.
     lock: Option<Lock>,
     /// From the first part on that needs it.
     receiver: Option<Receiver>,
-    /// The repository as it is since the files of a store have come.
+    /// The repository with the requirements of the received store.
     streamed: Option<Repository>,
-    /// What has come of them, until it is told.
-    loaded: Option<Load>,
-    /// Changesets of which the other side knows which `.hgtags` they have.
+    /// Their number and size, until the event is sent.
+    stream_applied: Option<StreamSize>,
+    /// Changesets whose `.hgtags` the other side has in its cache.
     tagged: Vec<Node>,
-    /// Words that came in between and have not been told yet.
-    heard: Heard,
+    /// Output that interrupted a part, until the event is sent.
+    interrupting_output: InterruptingOutput,
 }
 
-type Heard = Arc<Mutex<Vec<Vec<u8>>>>;
+type InterruptingOutput = Arc<Mutex<Vec<Vec<u8>>>>;
 
-impl Applying<'_> {
-    fn take(&mut self, bundle: Bundle<'_>) -> Result<(), ExchangeError> {
+impl Application<'_> {
+    fn apply(&mut self, bundle: Bundle<'_>) -> Result<(), ExchangeError> {
         match bundle {
-            Bundle::One(changes) => {
-                let url = String::from_utf8_lossy(&self.how.url).into_owned();
-                self.receiver(&format!("{}\n{url}", self.how.source))?;
+            Bundle::Bundle10(changes) => {
+                let url = String::from_utf8_lossy(&self.options.url).into_owned();
+                self.receiver(&format!("{}\n{url}", self.options.source))?;
                 self.changegroup(changes, false, Phase::Draft).map(drop)
             }
-            Bundle::Two(parts) => {
-                if self.how.pushed.is_some() {
-                    // Its hooks are asked before anything that stands in the bundle.
+            Bundle::Bundle20(parts) => {
+                if self.options.push.is_some() {
+                    // Hooks learn the origin before the first part.
                     let origin = self.origin(true);
-                    self.receiver(self.how.source)?.set_origin(&origin);
+                    self.receiver(self.options.source)?.set_origin(&origin);
                 }
-                self.parts(parts)?;
-                self.take_bookmarks()
+                self.apply_parts(parts)?;
+                self.update_pulled_bookmarks()
             }
             Bundle::Packed(_) => Err(ExchangeError::PackedBundle),
         }
@@ -189,10 +172,10 @@ impl Applying<'_> {
     /// The transaction, which `description` names if it has to begin.
     fn receiver(&mut self, description: &str) -> Result<&mut Receiver, ExchangeError> {
         if let (None, Some(lock)) = (&self.receiver, self.lock.take()) {
-            let repository = self.streamed.as_ref().unwrap_or(self.how.repository);
-            let receiver = repository.receive(lock, self.how.write, description)?;
+            let repository = self.streamed.as_ref().unwrap_or(self.options.repository);
+            let receiver = repository.receive(lock, self.options.write, description)?;
             let receiver = self.receiver.insert(receiver);
-            if self.how.checks_all {
+            if self.options.checks_all {
                 receiver.check_all();
             }
         }
@@ -201,46 +184,44 @@ impl Applying<'_> {
         self.receiver.as_mut().ok_or_else(gone)
     }
 
-    /// Tells the words that came in between.
-    fn tell_heard(&mut self) {
-        let mut heard = self.heard.lock();
-        for words in heard.drain(..) {
-            (self.how.tell)(News::Remote(&words));
+    fn send_interrupting_output(&mut self) {
+        for text in self.interrupting_output.lock().drain(..) {
+            (self.options.on_event)(BundleEvent::RemoteOutput(&text));
         }
     }
 
-    /// Tells those who look for mistakes.
-    fn debug(&mut self, words: impl FnOnce() -> Vec<u8>) {
-        if self.how.debug {
-            (self.how.tell)(News::Debug(&words()));
+    fn debug(&mut self, line: impl FnOnce() -> Vec<u8>) {
+        if self.options.debug {
+            (self.options.on_event)(BundleEvent::Debug(&line()));
         }
     }
 
     fn origin(&self, in_bundle2: bool) -> ExchangeOrigin {
         ExchangeOrigin {
-            source: self.how.source,
-            url: self.how.url.clone(),
+            source: self.options.source,
+            url: self.options.url.clone(),
             // As Mercurial's hooks learn it.
-            in_bundle2: in_bundle2 && self.how.pulled.is_none(),
+            in_bundle2: in_bundle2 && self.options.pull.is_none(),
         }
     }
 
-    /// What is damaged is told to those who read tags; all that came is stored by now.
+    /// Fills the cache of tags. A damaged changeset is no error here: everything is stored by now, and readers of
+    /// tags get the error.
     fn keep_tag_files(&self) {
         if self.tagged.is_empty() {
             return;
         }
-        if let Ok(view) = self.how.repository.view_for(ViewFilter::Visible) {
+        if let Ok(view) = self.options.repository.view_for(ViewFilter::Visible) {
             let _ = view.keep_tag_files(&self.tagged);
         }
     }
 
-    /// What a client is told in a way of its own.
+    /// The error of the transaction; a refused key is also told to the client.
     fn refused(&self, error: RepoError) -> ExchangeError {
-        match (error, &self.how.pushed) {
-            (RepoError::KeyRefused { part, key, words }, Some(pushed)) => {
+        match (error, &self.options.push) {
+            (RepoError::KeyRefused { part, key, words }, Some(push)) => {
                 let words = format!("pushkey-abort: {words}\n");
-                pushed.words.say("prepushkey", words.as_bytes());
+                push.output.write("prepushkey", words.as_bytes());
                 ExchangeError::KeyRefused { part, key: *key }
             }
             (other, _) => other.into(),

@@ -1,76 +1,55 @@
-//! The parts of a bundle2, each as its kind says.
+//! The parts of a bundle2, each applied as its type says.
 
-use super::remote_changegroup::OF_REMOTE;
-use super::{Applying, News};
+use super::{Application, BundleEvent, StreamApplier};
 use crate::ExchangeError;
-use crate::apply::StreamArrival;
-use crate::format::bundle20::{Part, PartHeader, PartPayload, PartReader};
-use crate::format::changegroup::{ChangegroupReader, Version};
-use crate::format::input::read_into;
-use std::io::Read;
+use crate::format::bundle20::{PartPayload, PartReader};
+use crate::format::changegroup::ChangegroupReader;
+use crate::format::part::reply::Reply;
+use crate::format::part::{
+    Part, PartHeader, PartType, bookmarks, changegroup, error, phase_heads, read_whole, tags_fnodes,
+};
 use std::sync::Arc;
-use varve_repo::{Node, Phase};
 
-/// Longest payload of a part that is read whole, besides markers: bookmarks, phases.
-const LONGEST: usize = 256 << 20;
-
-/// Parts that only a push may have.
-const OF_PUSHES: &[&[u8]] = &[
-    b"replycaps",
-    b"check:heads",
-    b"check:updated-heads",
-    b"check:phases",
-    b"check:bookmarks",
-    b"pushkey",
-    b"pushvars",
-];
-
-/// Parameters of a key.
-const OF_PUSHKEY: &[&str] = &["namespace", "key", "old", "new"];
-
-/// Parameters of a changegroup that are understood.
-const OF_CHANGEGROUP: &[&str] = &["version", "nbchanges", "targetphase"];
-
-impl Applying<'_> {
-    pub(super) fn parts(&mut self, mut parts: PartReader<'_>) -> Result<(), ExchangeError> {
-        let heard = Arc::clone(&self.heard);
+impl Application<'_> {
+    pub(super) fn apply_parts(&mut self, mut parts: PartReader<'_>) -> Result<(), ExchangeError> {
+        let output = Arc::clone(&self.interrupting_output);
         parts.on_interruption(move |interruption| {
-            let is_output = interruption.header.kind() == b"output";
-            let mut heard = heard.lock();
-            heard.extend(is_output.then_some(interruption.payload));
+            let is_output = interruption.header.part_type() == Some(PartType::Output);
+            let mut output = output.lock();
+            output.extend(is_output.then_some(interruption.payload));
         });
-        self.tell_beginning(parts.parameters().len());
+        self.debug_beginning(parts.parameters().len());
         let mut count = 0_usize;
         while let Some(part) = parts.next_part()? {
             count += 1;
-            if let Some(pushed) = &self.how.pushed {
-                pushed.words.begin_part(&part.header);
+            if let Some(push) = &self.options.push {
+                push.output.begin_part(&part.header);
             }
-            let has_tags = part.header.kind() == *b"hgtagsfnodes";
-            self.part(part)?;
-            self.tell_heard();
+            let has_tags = part.header.part_type() == Some(PartType::TagsFnodes);
+            self.check_and_apply(part)?;
+            self.send_interrupting_output();
             match parts.end_part()? {
                 0 => {}
                 len => self.debug(|| {
                     format!("bundle2-input-part: total payload size {len}\n").into_bytes()
                 }),
             }
-            if let Some(load) = self.loaded.take() {
-                (self.how.tell)(News::Loaded(load));
+            if let Some(size) = self.stream_applied.take() {
+                (self.options.on_event)(BundleEvent::StreamApplied(size));
             }
             if has_tags {
-                // Mercurial says so when it comes to the end.
+                // Mercurial prints this at the end of the part.
                 self.debug(|| b"ignoring incomplete received .hgtags fnodes data\n".to_vec());
             }
         }
         self.debug(|| format!("bundle2-input-bundle: {count} parts total\n").into_bytes());
-        if let Some(pushed) = &self.how.pushed {
-            pushed.words.end_parts();
+        if let Some(push) = &self.options.push {
+            push.output.end_parts();
         }
         Ok(())
     }
 
-    fn tell_beginning(&mut self, params: usize) {
+    fn debug_beginning(&mut self, params: usize) {
         let params = match params {
             0 => String::new(),
             params => format!("{params} params "),
@@ -78,118 +57,155 @@ impl Applying<'_> {
         self.debug(|| format!("bundle2-input-bundle: {params}with-transaction\n").into_bytes());
     }
 
-    fn part(&mut self, part: Part<'_, '_>) -> Result<(), ExchangeError> {
+    /// Applies a part of a known type, skips an unknown advisory one, refuses an unknown mandatory one.
+    fn check_and_apply(&mut self, part: Part<PartPayload<'_, '_>>) -> Result<(), ExchangeError> {
         let Part { header, payload } = part;
-        let known: &[&str] = match &header.kind()[..] {
-            b"changegroup" => OF_CHANGEGROUP,
-            b"phase-heads" if self.how.only_history => &[],
-            _ if self.how.only_history => return Ok(()),
-            b"phase-heads" | b"bookmarks" | b"obsmarkers" | b"hgtagsfnodes" => &[],
-            b"cache:rev-branch-cache" => &[],
-            b"remote-changegroup" if self.how.downloads.is_some() => OF_REMOTE,
-            b"stream2" => &["bytecount", "filecount", "requirements"],
-            b"output" => &["in-reply-to"],
-            b"listkeys" if self.how.pulled.is_some() => &["namespace"],
-            b"error:abort" => &["message", "hint"],
-            b"error:unsupportedcontent" => &["parttype", "params"],
-            b"error:pushraced" => &["message"],
-            kind if self.how.pushed.is_some() && OF_PUSHES.contains(&kind) => match kind {
-                b"pushkey" => OF_PUSHKEY,
-                _ => &[],
-            },
-            _ if header.is_mandatory() => return Err(header.unknown()),
-            _ => return Ok(()),
+        let part_type = header.part_type();
+        if self.options.only_history
+            && !matches!(
+                part_type,
+                Some(PartType::Changegroup | PartType::PhaseHeads)
+            )
+        {
+            return Ok(());
+        }
+        let Some(part_type) = part_type.filter(|part_type| self.applies(*part_type)) else {
+            return match header.is_mandatory() {
+                true => Err(header.unknown()),
+                false => Ok(()),
+            };
         };
-        match header.check_mandatory(known) {
+        match header.check_mandatory(part_type.parameters()) {
             Err(_) if !header.is_mandatory() => return Ok(()),
             checked => checked?,
         }
-        self.debug(|| format!("bundle2-input-part: {} supported\n", outline(&header)).into_bytes());
-        self.known_part(&header, payload)
+        let summary = || format!("bundle2-input-part: {} supported\n", header.debug_summary());
+        self.debug(|| summary().into_bytes());
+        self.apply_part(part_type, &header, payload)
     }
 
-    fn known_part(
+    /// Whether parts of this type are known where this bundle comes from.
+    fn applies(&self, part_type: PartType) -> bool {
+        match part_type {
+            PartType::RemoteChangegroup => self.options.downloads.is_some(),
+            PartType::ListKeys => self.options.pull.is_some(),
+            PartType::ReplyChangegroup
+            | PartType::ReplyObsmarkers
+            | PartType::ReplyPushKey
+            | PartType::ErrorPushKey => false,
+            _ => !part_type.is_of_pushes() || self.options.push.is_some(),
+        }
+    }
+
+    fn apply_part(
         &mut self,
+        part_type: PartType,
         header: &PartHeader,
         mut payload: PartPayload<'_, '_>,
     ) -> Result<(), ExchangeError> {
-        let source = self.how.source;
-        match &header.kind()[..] {
-            b"changegroup" => {
-                let version = version_of(header)?;
-                let reader = ChangegroupReader::new(payload, version);
-                let heads = self.changegroup(reader, true, target_phase(header)?)?;
-                if let Some(pushed) = &mut self.how.pushed {
-                    pushed.replies.changegroup(header, heads);
+        let mut whole = || read_whole(&mut payload);
+        match part_type {
+            PartType::Changegroup => self.changegroup_part(header, payload)?,
+            PartType::RemoteChangegroup => self.remote_changegroup(header)?,
+            PartType::PhaseHeads => self.phase_heads_part(&whole()?)?,
+            PartType::ListKeys => self.listed_keys(header, &whole()?),
+            // The bookmarks of a pull come in a list of keys as well.
+            PartType::Bookmarks if self.options.pull.is_some() => {
+                bookmarks::decode(&whole()?)?;
+            }
+            PartType::Bookmarks => self.bookmarks_part(&whole()?)?,
+            PartType::Stream2 => self.stream_part(header, payload)?,
+            PartType::TagsFnodes => self.tagged = tags_fnodes::decode(&whole()?),
+            PartType::Obsmarkers => self.obsmarkers_part(header, &whole()?)?,
+            PartType::ReplyCaps => {
+                if let Some(push) = &mut self.options.push {
+                    push.replies.enable();
                 }
             }
-            b"remote-changegroup" => self.remote_changegroup(header)?,
-            b"phase-heads" => {
-                let heads = phase_heads(&read_whole(&mut payload)?)?;
-                if self.how.pulled.is_some() && self.has_phases(&heads)? {
-                    return Ok(());
-                }
-                let receiver = self.receiver(source)?;
-                for (phase, nodes) in heads {
-                    receiver.lower_phases(phase, &nodes);
-                }
+            PartType::CheckHeads => self.check_heads(&whole()?)?,
+            PartType::CheckUpdatedHeads => self.check_updated_heads(&whole()?)?,
+            PartType::CheckPhases => self.check_phases(&whole()?)?,
+            PartType::CheckBookmarks => self.check_bookmarks(&whole()?)?,
+            PartType::PushKey => self.pushkey_part(header)?,
+            PartType::PushVars => self.pushvars_part(header),
+            PartType::Output => (self.options.on_event)(BundleEvent::RemoteOutput(&whole()?)),
+            PartType::ErrorAbort | PartType::ErrorUnsupportedContent | PartType::ErrorPushRaced => {
+                let error = error::decode(header);
+                return Err(error.map_or_else(|| header.unknown(), ExchangeError::from));
             }
-            b"listkeys" => {
-                let keys = read_whole(&mut payload)?;
-                self.listed_keys(header, &keys);
-            }
-            // The same as in a list of keys, with which it comes.
-            b"bookmarks" if self.how.pulled.is_some() => {
-                let _ = bookmarks(&read_whole(&mut payload)?)?;
-            }
-            b"bookmarks" => {
-                let moves = bookmarks(&read_whole(&mut payload)?)?;
-                self.announce_bookmarks(&moves)?;
-                self.receiver(source)?.bookmarks(&moves);
-            }
-            b"stream2" => self.stream(header, payload)?,
-            b"hgtagsfnodes" => self.tagged = tag_files(&read_whole(&mut payload)?),
-            b"obsmarkers" => {
-                let bytes = read_whole(&mut payload)?;
-                if !self.how.takes_markers {
-                    return Err(ExchangeError::MarkersNotEnabled);
-                }
-                let new = self.receiver(source)?.markers(&bytes)?;
-                if let Some(pushed) = &mut self.how.pushed {
-                    pushed.replies.markers(header, new);
-                }
-            }
-            b"replycaps" => {
-                if let Some(pushed) = &mut self.how.pushed {
-                    pushed.replies.are_wanted();
-                }
-            }
-            b"check:heads" => self.check_heads(&read_whole(&mut payload)?)?,
-            b"check:updated-heads" => self.check_updated_heads(&read_whole(&mut payload)?)?,
-            b"check:phases" => self.check_phases(&read_whole(&mut payload)?)?,
-            b"check:bookmarks" => self.check_bookmarks(&read_whole(&mut payload)?)?,
-            b"pushkey" => self.pushed_key(header)?,
-            b"pushvars" => {
-                let hooks = self.how.pushed.as_ref().and_then(|pushed| pushed.hooks);
-                if let Some(hooks) = hooks {
-                    let all = header.advisory.iter();
-                    let upper = all.map(|(name, value)| (name.to_ascii_uppercase(), value.clone()));
-                    hooks.set_push_vars(upper.collect());
-                }
-            }
-            b"output" => (self.how.tell)(News::Remote(&read_whole(&mut payload)?)),
-            b"error:abort" | b"error:unsupportedcontent" | b"error:pushraced" => {
-                return Err(remote_error(header));
-            }
-            // Of branches: those are read from the history itself.
-            _ => {}
+            // Branches are read from the history itself. The others are never applied.
+            PartType::BranchCache
+            | PartType::ReplyChangegroup
+            | PartType::ReplyObsmarkers
+            | PartType::ReplyPushKey
+            | PartType::ErrorPushKey => {}
         }
         Ok(())
     }
-}
 
-impl Applying<'_> {
-    fn stream(
+    fn changegroup_part(
+        &mut self,
+        header: &PartHeader,
+        payload: PartPayload<'_, '_>,
+    ) -> Result<(), ExchangeError> {
+        let parameters = changegroup::decode(header)?;
+        let reader = ChangegroupReader::new(payload, parameters.version);
+        let heads = self.changegroup(reader, true, parameters.target_phase)?;
+        if let Some(push) = &mut self.options.push {
+            push.replies.add(header, Reply::Changegroup { heads });
+        }
+        Ok(())
+    }
+
+    fn phase_heads_part(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
+        let heads = phase_heads::decode(payload)?;
+        if self.options.pull.is_some() && self.has_phases(&heads)? {
+            return Ok(());
+        }
+        let receiver = self.receiver(self.options.source)?;
+        for (phase, nodes) in heads {
+            receiver.lower_phases(phase, &nodes);
+        }
+        Ok(())
+    }
+
+    fn bookmarks_part(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
+        let moves = bookmarks::decode(payload)?;
+        self.announce_bookmarks(&moves)?;
+        let moves: Vec<_> = moves
+            .into_iter()
+            .map(|(name, node)| (name, node.unwrap_or(varve_repo::Node::NULL)))
+            .collect();
+        self.receiver(self.options.source)?.bookmarks(&moves);
+        Ok(())
+    }
+
+    fn obsmarkers_part(
+        &mut self,
+        header: &PartHeader,
+        payload: &[u8],
+    ) -> Result<(), ExchangeError> {
+        if !self.options.takes_markers {
+            return Err(ExchangeError::MarkersNotEnabled);
+        }
+        let new = self.receiver(self.options.source)?.markers(payload)?;
+        if let Some(push) = &mut self.options.push {
+            push.replies.add(header, Reply::Obsmarkers { new });
+        }
+        Ok(())
+    }
+
+    /// Variables for hooks; their names are in upper case there.
+    fn pushvars_part(&self, header: &PartHeader) {
+        let hooks = self.options.push.as_ref().and_then(|push| push.hooks);
+        if let Some(hooks) = hooks {
+            let all = header.advisory.iter();
+            let upper = all.map(|(name, value)| (name.to_ascii_uppercase(), value.clone()));
+            hooks.set_push_vars(upper.collect());
+        }
+    }
+
+    fn stream_part(
         &mut self,
         header: &PartHeader,
         mut payload: PartPayload<'_, '_>,
@@ -198,147 +214,18 @@ impl Applying<'_> {
             return Err(ExchangeError::StreamIntoHistory);
         };
         self.debug(|| b"applying stream bundle\n".to_vec());
-        let tell = &mut self.how.tell;
-        let repository = self.how.repository;
-        let arrival = StreamArrival {
+        let on_event = &mut self.options.on_event;
+        let repository = self.options.repository;
+        let applier = StreamApplier {
             repository,
-            stop: self.how.stop,
-            tell: &mut |news| tell(News::Stream(news)),
+            stop: self.options.stop,
+            on_event: &mut |event| on_event(BundleEvent::Stream(event)),
         };
-        let (load, lock) = arrival.part(lock, header, &mut payload)?;
+        let (size, lock) = applier.apply_part(lock, header, &mut payload)?;
         self.lock = Some(lock);
-        self.loaded = Some(load);
+        self.stream_applied = Some(size);
         // With other requirements than before.
         self.streamed = Some(repository.reopen()?);
         Ok(())
-    }
-}
-
-/// A part as Mercurial shows it: its name, and how many parameters there are, where it says of both
-/// sorts how many of the first there are.
-pub(crate) fn outline(header: &PartHeader) -> String {
-    let mut line = format!("\"{}\"", String::from_utf8_lossy(&header.kind()));
-    if !header.is_mandatory() {
-        line += " (advisory)";
-    }
-    let [mandatory, advisory] = header.counts();
-    let kinds = [(mandatory, "mandatory"), (advisory, "advisory")];
-    let kinds = kinds.iter().filter(|(count, _)| *count > 0);
-    let kinds: String = kinds
-        .map(|(_, kind)| format!(" {mandatory} {kind}"))
-        .collect();
-    if !kinds.is_empty() {
-        line += &format!(" (params:{kinds})");
-    }
-    line
-}
-
-fn version_of(header: &PartHeader) -> Result<Version, ExchangeError> {
-    let name = header.value("version").unwrap_or(b"01");
-    let name = String::from_utf8_lossy(name);
-    Version::named(&name)
-        .map_err(|_| ExchangeError::UnknownBundleFeature(format!("changegroup - version='{name}'")))
-}
-
-fn target_phase(header: &PartHeader) -> Result<Phase, ExchangeError> {
-    match header.value("targetphase") {
-        None | Some(b"1") => Ok(Phase::Draft),
-        Some(b"0") => Ok(Phase::Public),
-        Some(b"2") => Ok(Phase::Secret),
-        Some(other) => {
-            let other = String::from_utf8_lossy(other);
-            let feature = format!("changegroup - targetphase='{other}'");
-            Err(ExchangeError::UnknownBundleFeature(feature))
-        }
-    }
-}
-
-fn read_whole(payload: &mut PartPayload<'_, '_>) -> Result<Vec<u8>, ExchangeError> {
-    let mut bytes = Vec::new();
-    match read_into(payload, LONGEST, &mut bytes) {
-        Err(ExchangeError::StreamEnded { expected, .. }) if expected == LONGEST => Ok(bytes),
-        other => other.and_then(|()| {
-            let reason = format!("a part has more than {LONGEST} bytes");
-            Err(ExchangeError::DamagedBundle(reason))
-        }),
-    }
-}
-
-/// The changesets in records of a changeset and its `.hgtags`; what such a file says is read from the
-/// history itself.
-pub(super) fn tag_files(bytes: &[u8]) -> Vec<Node> {
-    let (records, _) = bytes.as_chunks::<{ 2 * Node::LEN }>();
-    let changesets = records.iter().filter_map(|record| record.first_chunk());
-    changesets.map(|node| Node(*node)).collect()
-}
-
-pub(super) fn damaged(what: &str) -> ExchangeError {
-    ExchangeError::DamagedBundle(format!("the part {what} is cut or makes no sense"))
-}
-
-/// Records of u32 phase and node.
-pub(crate) fn phase_heads(bytes: &[u8]) -> Result<Vec<(Phase, Vec<Node>)>, ExchangeError> {
-    let mut heads = [Phase::Public, Phase::Draft, Phase::Secret].map(|phase| (phase, Vec::new()));
-    let (records, rest) = bytes.as_chunks::<24>();
-    for record in records {
-        let (number, node) = record.split_at(4);
-        let place = heads.iter_mut().find(|(phase, _)| {
-            let number: Option<&[u8; 4]> = number.first_chunk();
-            number.map(|bytes| u32::from_be_bytes(*bytes)) == Some(u32::from(phase.number()))
-        });
-        match (place, node.first_chunk()) {
-            (Some((_, nodes)), Some(node)) => nodes.push(Node(*node)),
-            _ => return Err(damaged("phase-heads")),
-        }
-    }
-    match rest {
-        [] => Ok(heads.into()),
-        _ => Err(damaged("phase-heads")),
-    }
-}
-
-/// Records of node, u16 length, and name; a node of ones, given as the null node, removes the
-/// bookmark.
-pub(crate) fn bookmarks(mut bytes: &[u8]) -> Result<Vec<(Vec<u8>, Node)>, ExchangeError> {
-    const GONE: [u8; 20] = [0xff; 20];
-    let mut moves = Vec::new();
-    while !bytes.is_empty() {
-        let mut node = [0; 20];
-        let mut len = [0; 2];
-        let mut name = Vec::new();
-        let read = bytes
-            .read_exact(&mut node)
-            .and_then(|()| bytes.read_exact(&mut len));
-        read.map_err(|_| damaged("bookmarks"))?;
-        read_into(&mut bytes, u16::from_be_bytes(len).into(), &mut name)
-            .map_err(|_| damaged("bookmarks"))?;
-        if name.contains(&b'\n') {
-            return Err(damaged("bookmarks"));
-        }
-        moves.push((name, Node(if node == GONE { [0; 20] } else { node })));
-    }
-    Ok(moves)
-}
-
-fn remote_error(header: &PartHeader) -> ExchangeError {
-    let text = |name| header.value(name).map(String::from_utf8_lossy);
-    let message = text("message").unwrap_or_default().into_owned();
-    match &header.kind()[..] {
-        b"error:unsupportedcontent" => {
-            let mut feature = text("parttype").unwrap_or_default().into_owned();
-            if let Some(params) = text("params") {
-                feature += " - ";
-                feature += &params.split('\0').collect::<Vec<_>>().join(", ");
-            }
-            ExchangeError::UnknownBundleFeature(feature)
-        }
-        b"error:pushraced" => ExchangeError::RemoteAbort {
-            message: format!("push failed:\n'{message}'"),
-            hint: None,
-        },
-        _ => ExchangeError::RemoteAbort {
-            message,
-            hint: text("hint").map(|hint| hint.into_owned()),
-        },
     }
 }

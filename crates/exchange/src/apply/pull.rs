@@ -1,43 +1,40 @@
-//! What else is done where a bundle was asked for: bookmarks move as those of the other side have
-//! moved, in the transaction that brings the changesets.
+//! Bundles that this side requested: bookmarks follow those of the other side, in the transaction that brings the
+//! changesets.
 
-use super::{Applying, News};
+use super::{Application, BundleEvent};
+use super::{BookmarkMove, pulled_bookmarks};
 use crate::ExchangeError;
-use crate::apply::{BookmarkMove, pulled_bookmarks};
-use crate::client::peer::parse_bookmarks;
-use crate::format::bundle20::PartHeader;
+use crate::format::part::{PartHeader, list_keys};
 use std::collections::BTreeMap;
 use varve_repo::{Node, Phase, ViewFilter};
 
-/// What is different about a bundle that was asked for.
+/// What is different about a bundle that this side requested.
 #[derive(Clone, Debug, Default)]
-pub struct Pulled<'a> {
-    /// Bookmarks of the other side, where they are known; else they come in the bundle.
+pub struct PullContext<'a> {
+    /// Bookmarks of the other side, if they are known already; those in the bundle replace them.
     pub bookmarks: BTreeMap<Vec<u8>, Node>,
-    /// Those that are taken as they are.
+    /// Names of bookmarks that are set as they are there, even if that is no move forward.
     pub wanted: &'a [Vec<u8>],
-    /// The name of the other side, if it has one here.
+    /// Name of the path of the other side, for divergent bookmarks.
     pub path: Option<&'a [u8]>,
 }
 
-impl Applying<'_> {
-    /// A list of keys comes; those that are bookmarks count.
+impl Application<'_> {
     pub(super) fn listed_keys(&mut self, header: &PartHeader, keys: &[u8]) {
-        if let (Some(pulled), Some(b"bookmarks")) =
-            (&mut self.how.pulled, header.value("namespace"))
+        if let (Some(pull), Some(b"bookmarks")) =
+            (&mut self.options.pull, header.value("namespace"))
         {
-            pulled.bookmarks = parse_bookmarks(keys);
+            pull.bookmarks = list_keys::bookmarks(list_keys::decode(keys));
         }
     }
 
-    /// Moves bookmarks.
-    pub(super) fn take_bookmarks(&mut self) -> Result<(), ExchangeError> {
-        let Some(pulled) = self.how.pulled.take() else {
+    pub(super) fn update_pulled_bookmarks(&mut self) -> Result<(), ExchangeError> {
+        let Some(pull) = self.options.pull.take() else {
             return Ok(());
         };
         self.debug(|| b"checking for updated bookmarks\n".to_vec());
-        if !pulled.bookmarks.is_empty() {
-            self.move_bookmarks(&pulled)?;
+        if !pull.bookmarks.is_empty() {
+            self.move_bookmarks(&pull)?;
         }
         let origin = self.origin(false);
         if let Some(receiver) = &mut self.receiver {
@@ -46,16 +43,16 @@ impl Applying<'_> {
         Ok(())
     }
 
-    fn move_bookmarks(&mut self, pulled: &Pulled<'_>) -> Result<(), ExchangeError> {
-        let (there, wanted) = (&pulled.bookmarks, pulled.wanted);
+    fn move_bookmarks(&mut self, pull: &PullContext<'_>) -> Result<(), ExchangeError> {
+        let (there, wanted) = (&pull.bookmarks, pull.wanted);
         let moved = match &mut self.receiver {
             Some(receiver) => {
-                pulled_bookmarks(&receiver.pending_history(), there, wanted, pulled.path)
+                pulled_bookmarks(&receiver.pending_history(), there, wanted, pull.path)
             }
             None => {
-                let repository = self.streamed.as_ref().unwrap_or(self.how.repository);
+                let repository = self.streamed.as_ref().unwrap_or(self.options.repository);
                 let view = repository.view_for(ViewFilter::Visible)?;
-                pulled_bookmarks(&*view, there, wanted, pulled.path)
+                pulled_bookmarks(&*view, there, wanted, pull.path)
             }
         };
         if moved.is_empty() {
@@ -63,24 +60,24 @@ impl Applying<'_> {
         }
         let mut moves = Vec::with_capacity(moved.len());
         for bookmark in moved {
-            (self.how.tell)(News::Bookmark(&bookmark));
+            (self.options.on_event)(BundleEvent::Bookmark(&bookmark));
             let stored = match bookmark.moves {
                 BookmarkMove::Diverged(other) => other,
                 _ => bookmark.name,
             };
             moves.push((stored, bookmark.node));
         }
-        let source = self.how.source;
+        let source = self.options.source;
         self.receiver(source)?.bookmarks(&moves);
         Ok(())
     }
 
-    /// Whether nothing would change about phases, as far as that can be said without a transaction.
+    /// Whether no changeset would get a lower phase; `false` once the transaction has begun.
     pub(super) fn has_phases(&self, heads: &[(Phase, Vec<Node>)]) -> Result<bool, ExchangeError> {
         if self.receiver.is_some() {
             return Ok(false);
         }
-        let view = self.how.repository.view_for(ViewFilter::Unfiltered)?;
+        let view = self.options.repository.view_for(ViewFilter::Unfiltered)?;
         let rev = |node: &Node| view.changelog().rev(node);
         let is_there =
             |phase: Phase, node: &Node| rev(node).is_none_or(|rev| view.phases().of(rev) <= phase);

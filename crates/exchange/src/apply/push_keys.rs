@@ -25,8 +25,8 @@ pub fn objection_to(key: &PushKey) -> Option<String> {
     (!key.old.is_empty()).then(|| format!("unexpected old value for {shown}"))
 }
 
-/// Sets a key in a transaction; `false` if it is not, because it has another value by now, or
-/// because there is nothing of that name.
+/// Sets a key in a transaction; `false` if it has another value than `old` by now, or if there is no such
+/// key.
 ///
 /// # Errors
 /// What is wrong with markers, or [`ExchangeError::MarkersNotEnabled`]; what the storage answers.

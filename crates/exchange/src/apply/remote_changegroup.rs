@@ -1,73 +1,21 @@
-//! Changesets that lie elsewhere: a part names the URL of a bundle of the first version, how many bytes
-//! that has, and digests of them.
+//! Changesets from a bundle10 at a URL, whose length and digests the part has.
 
-use super::Applying;
+use super::Application;
 use crate::ExchangeError;
-use crate::client::peer::HttpPeer;
 use crate::format::bundle::{Bundle, open_bundle};
-use crate::format::bundle20::PartHeader;
 use crate::format::limits::BundleLimits;
+use crate::format::part::PartHeader;
+use crate::format::part::remote_changegroup::{self, RemoteChangegroup};
+use crate::format::part::reply::Reply;
 use sha1::digest::DynDigest;
 use std::io::{self, Read};
 use std::time::Duration;
 use varve_repo::Phase;
 
-/// Parameters that are understood.
-pub(super) const OF_REMOTE: &[&str] = &[
-    "url",
-    "size",
-    "digests",
-    "digest:md5",
-    "digest:sha1",
-    "digest:sha512",
-];
+/// Time for the whole download of a pushed bundle: the store is locked meanwhile.
+const PUSH_TIMEOUT: Duration = Duration::from_secs(600);
 
-const SCHEMES: [&str; 2] = ["http", "https"];
-
-/// How long others may have to wait for the lock because a server sends nothing.
-const PATIENCE: Duration = Duration::from_secs(600);
-
-/// What a part says of a bundle.
-struct Announced {
-    url: String,
-    size: i64,
-    /// Name and hex digits.
-    digests: Vec<(String, String)>,
-}
-
-impl Announced {
-    fn of(header: &PartHeader) -> Result<Announced, ExchangeError> {
-        let said = |name: &str| {
-            let value = header.value(name);
-            value.map(|value| String::from_utf8_lossy(value).into_owned())
-        };
-        let wrong = |reason: String| ExchangeError::RemoteChangegroup(reason);
-        let need =
-            |name: &str| said(name).ok_or_else(|| wrong(format!(": missing \"{name}\" param")));
-        let url = need("url")?;
-        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
-        if !SCHEMES.contains(&scheme) {
-            return Err(wrong(format!(" does not support {scheme} urls")));
-        }
-        let size = need("size")?.trim().parse();
-        let size = size.map_err(|_| wrong(": invalid value for param \"size\"".to_owned()))?;
-        let named = said("digests").unwrap_or_default();
-        let digest = |kind: &str| -> Result<(String, String), ExchangeError> {
-            let expected = need(&format!("digest:{kind}"))?;
-            Ok((kind.to_owned(), expected))
-        };
-        Ok(Announced {
-            digests: named
-                .split_whitespace()
-                .map(digest)
-                .collect::<Result<_, _>>()?,
-            size,
-            url,
-        })
-    }
-}
-
-/// What is read, counted and digested.
+/// Counts and digests what is read.
 struct Measured<R> {
     source: R,
     len: u64,
@@ -86,8 +34,8 @@ impl<R: Read> Read for Measured<R> {
 }
 
 impl<R: Read> Measured<R> {
-    /// Compares what came with what was announced.
-    fn check(mut self, announced: &Announced) -> Result<(), ExchangeError> {
+    /// Compares length and digests with those of the part.
+    fn check(mut self, announced: &RemoteChangegroup) -> Result<(), ExchangeError> {
         let wrong = |reason| ExchangeError::RemoteDamaged {
             url: announced.url.clone(),
             reason,
@@ -126,17 +74,17 @@ fn digest(kind: &str) -> Option<Box<dyn DynDigest + Send>> {
     }
 }
 
-impl Applying<'_> {
+impl Application<'_> {
     pub(super) fn remote_changegroup(&mut self, header: &PartHeader) -> Result<(), ExchangeError> {
-        let announced = Announced::of(header)?;
+        let announced = remote_changegroup::decode(header)?;
         let unknown = || header.unknown();
         let digests = announced.digests.iter();
         let digests = digests.map(|(kind, _)| digest(kind).ok_or_else(unknown));
-        let options = self.how.downloads.clone().unwrap_or_default();
-        let patience = self.how.pushed.is_some().then_some(PATIENCE);
+        let downloads = self.options.downloads.ok_or_else(unknown)?;
+        let timeout = self.options.push.is_some().then_some(PUSH_TIMEOUT);
         let mut measured = Measured {
             digests: digests.collect::<Result<_, _>>()?,
-            source: HttpPeer::new(&announced.url, &options)?.download(patience)?,
+            source: downloads.download(&announced.url, timeout)?,
             len: 0,
         };
         let is_none = |reason: String| ExchangeError::RemoteBundle {
@@ -144,7 +92,7 @@ impl Applying<'_> {
             reason,
         };
         let changes = match open_bundle(&mut measured, BundleLimits::default()) {
-            Ok(Bundle::One(changes)) => changes,
+            Ok(Bundle::Bundle10(changes)) => changes,
             Ok(_) => return Err(is_none("not a bundle version 1.0".to_owned())),
             Err(
                 error @ (ExchangeError::NotABundle
@@ -155,8 +103,8 @@ impl Applying<'_> {
         };
         let heads = self.changegroup(changes, true, Phase::Draft)?;
         measured.check(&announced)?;
-        if let Some(pushed) = &mut self.how.pushed {
-            pushed.replies.remote_changegroup(header, heads);
+        if let Some(push) = &mut self.options.push {
+            push.replies.add(header, Reply::RemoteChangegroup { heads });
         }
         Ok(())
     }

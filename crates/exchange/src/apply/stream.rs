@@ -1,11 +1,10 @@
-//! Taking the files of a store into an empty repository; for its form see [`crate::format::stream`].
+//! Receiving the files of a store into an empty repository; for its form see [`crate::format::stream`].
 
 use crate::ExchangeError;
-use crate::format::bundle20::PartHeader;
 use crate::format::input::read_into;
 use crate::format::packed::Packed;
+use crate::format::part::{PartHeader, stream2};
 use crate::format::stream::{StreamLocation, StreamVersion};
-use percent_encoding::percent_decode;
 use std::io::Read;
 use varve_base::Interrupt;
 use varve_repo::{Lock, NewStore, ReceivedCaches, RepoError, Repository, Requirements, ViewFilter};
@@ -13,21 +12,21 @@ use varve_repo::{Lock, NewStore, ReceivedCaches, RepoError, Repository, Requirem
 /// Bytes that are copied at once.
 const BUFFER: u64 = 256 << 10;
 
-/// How much comes.
+/// Number and length of the files of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct StreamSize {
     /// Number of files.
     pub files: u64,
     /// What they hold together.
     pub bytes: u64,
 }
 
-/// What is heard while they come.
+/// Progress of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamNews<'a> {
-    /// This much is about to come.
-    Load(Load),
-    /// A file comes.
+pub enum StreamEvent<'a> {
+    /// The files follow.
+    Begin(StreamSize),
+    /// The contents of a file follow.
     File {
         /// What kind of file it is, where that is said: `s` in the store, `c` a cache.
         kind: Option<char>,
@@ -38,23 +37,27 @@ pub enum StreamNews<'a> {
     },
 }
 
-/// Files of a store on their way into an empty repository.
-pub struct StreamArrival<'a> {
-    /// Which repository.
+/// Receives the files of a store into an empty repository.
+pub struct StreamApplier<'a> {
+    /// The repository, which must have no changesets.
     pub repository: &'a Repository,
-    /// Whether to stop.
+    /// Ends the work with an error; the repository is then as it was.
     pub stop: &'a Interrupt,
-    /// Who hears what comes.
-    pub tell: &'a mut dyn FnMut(StreamNews<'_>),
+    /// Gets events in order.
+    pub on_event: &'a mut dyn FnMut(StreamEvent<'_>),
 }
 
-impl StreamArrival<'_> {
-    /// Takes a packed bundle in.
+impl StreamApplier<'_> {
+    /// Receives a packed bundle.
     ///
     /// # Errors
     /// [`ExchangeError::StreamIntoHistory`], or what is wrong with the bundle; the repository is then as
     /// it was.
-    pub fn packed(self, lock: Lock, mut packed: Packed<'_>) -> Result<(Load, Lock), ExchangeError> {
+    pub fn apply_packed(
+        self,
+        lock: Lock,
+        mut packed: Packed<'_>,
+    ) -> Result<(StreamSize, Lock), ExchangeError> {
         if !self.is_empty()? {
             return Err(ExchangeError::PackedIntoHistory);
         }
@@ -63,42 +66,35 @@ impl StreamArrival<'_> {
         let own = self.repository.requirements().streamed();
         let engine = own.filter(|name| name.contains("-compression-"));
         requirements.extend(engine.map(str::to_owned));
-        let load = Load {
+        let size = StreamSize {
             files: packed.files,
             bytes: packed.bytes,
         };
-        self.take(
+        self.receive(
             lock,
-            load,
+            size,
             &requirements,
             (&mut packed.input, StreamVersion::V1),
         )
     }
 
-    /// Takes the payload of a part `STREAM2` in.
-    pub(crate) fn part(
+    /// Receives the payload of a part `stream2`.
+    pub(crate) fn apply_part(
         self,
         lock: Lock,
         header: &PartHeader,
         payload: &mut impl Read,
-    ) -> Result<(Load, Lock), ExchangeError> {
+    ) -> Result<(StreamSize, Lock), ExchangeError> {
         if !self.is_empty()? {
             return Err(ExchangeError::StreamIntoHistory);
         }
-        let quoted = header.value("requirements").unwrap_or_default();
-        let requirements = requirements(&percent_decode(quoted).collect::<Vec<u8>>())?;
-        let number = |name: &str| {
-            let value = header.value(name).unwrap_or_default();
-            let number = std::str::from_utf8(value)
-                .ok()
-                .and_then(|it| it.parse().ok());
-            number.ok_or_else(|| damaged(format!("the part stream2 has no sound {name}")))
+        let parameters = stream2::decode(header)?;
+        let requirements = requirements(&parameters.requirements)?;
+        let size = StreamSize {
+            files: parameters.files,
+            bytes: parameters.bytes,
         };
-        let load = Load {
-            files: number("filecount")?,
-            bytes: number("bytecount")?,
-        };
-        self.take(lock, load, &requirements, (payload, StreamVersion::V2))
+        self.receive(lock, size, &requirements, (payload, StreamVersion::V2))
     }
 
     fn is_empty(&self) -> Result<bool, ExchangeError> {
@@ -106,22 +102,22 @@ impl StreamArrival<'_> {
         Ok(view.changelog().is_empty())
     }
 
-    fn take<R: Read>(
+    fn receive<R: Read>(
         self,
         lock: Lock,
-        load: Load,
+        size: StreamSize,
         requirements: &[String],
         input: (&mut R, StreamVersion),
-    ) -> Result<(Load, Lock), ExchangeError> {
-        (self.tell)(StreamNews::Load(load));
+    ) -> Result<(StreamSize, Lock), ExchangeError> {
+        (self.on_event)(StreamEvent::Begin(size));
         let streamed = requirements.iter().map(String::as_str);
         let mut store = self.repository.new_store(lock, streamed)?;
-        let filled = fill(&mut store, self.stop, (load, self.tell), input);
+        let filled = fill(&mut store, self.stop, (size, self.on_event), input);
         match filled {
             Ok(caches) => {
                 let lock = store.finish()?;
                 self.repository.install_caches(&caches);
-                Ok((load, lock))
+                Ok((size, lock))
             }
             Err(error) => {
                 drop(store.abandon());
@@ -134,19 +130,19 @@ impl StreamArrival<'_> {
 fn fill<R: Read>(
     store: &mut NewStore,
     stop: &Interrupt,
-    (load, tell): (Load, &mut dyn FnMut(StreamNews<'_>)),
+    (size, on_event): (StreamSize, &mut dyn FnMut(StreamEvent<'_>)),
     (input, version): (&mut R, StreamVersion),
 ) -> Result<ReceivedCaches, ExchangeError> {
-    let mut left = load.bytes;
+    let mut left = size.bytes;
     let mut caches = ReceivedCaches::default();
-    for _ in 0..load.files {
+    for _ in 0..size.files {
         let header = version.decode(input)?;
         let in_store = header.location == StreamLocation::Store;
         let letter = char::from(header.location.letter());
         left = left
             .checked_sub(header.len)
             .ok_or_else(|| damaged("the files are longer than announced".to_owned()))?;
-        tell(StreamNews::File {
+        on_event(StreamEvent::File {
             kind: (version == StreamVersion::V2).then_some(letter),
             name: &header.name,
             len: header.len,

@@ -1,12 +1,12 @@
-//! What has come, in words.
+//! Summary of an applied bundle, in Mercurial's wording.
 
 use std::fmt;
 use varve_repo::{
     ChangegroupCounts, Instabilities, ReceiveReport, RepoError, Repository, ViewFilter,
 };
 
-/// The line about changesets; `None` if there was nothing that could have brought any.
-pub fn added(report: &ReceiveReport) -> Option<String> {
+/// The line about changesets; `None` if the bundle had no changegroup.
+pub fn changesets_summary(report: &ReceiveReport) -> Option<String> {
     let mut sum = ChangegroupCounts::default();
     for arrived in &report.changegroups {
         sum.changesets += arrived.changesets;
@@ -23,40 +23,44 @@ pub fn added(report: &ReceiveReport) -> Option<String> {
         heads => format!(" ({heads:+} heads)"),
     };
     Some(format!(
-        "added {changesets} changesets with {changes} changes to {files} files{heads}\n"
+        "changesets_summary {changesets} changesets with {changes} changes to {files} files{heads}\n"
     ))
 }
 
-/// Which changesets were obsolete or unstable before something came.
+/// Obsolete and unstable changesets of a repository at one moment.
 #[derive(Debug)]
-pub struct Standing {
+pub struct InstabilitySnapshot {
     changesets: usize,
     unstable: Instabilities,
 }
 
-impl Standing {
-    /// As it is now.
+impl InstabilitySnapshot {
+    /// The state now.
     ///
     /// # Errors
     /// What is damaged.
-    pub fn of(repository: &Repository) -> Result<Standing, RepoError> {
+    pub fn of(repository: &Repository) -> Result<InstabilitySnapshot, RepoError> {
         let view = repository.view_for(ViewFilter::Visible)?;
-        Ok(Standing {
+        Ok(InstabilitySnapshot {
             changesets: view.changelog().len(),
             unstable: view.instabilities()?,
         })
     }
 
-    /// What is different now, in the order in which it is told.
+    /// The differences to the state now, in Mercurial's order.
     ///
     /// # Errors
     /// What is damaged.
-    pub fn changes_since(&self, repository: &Repository) -> Result<Vec<Changed>, RepoError> {
-        let now = Standing::of(repository)?.unstable;
+    pub fn changes_since(
+        &self,
+        repository: &Repository,
+    ) -> Result<Vec<InstabilityChange>, RepoError> {
+        let now = InstabilitySnapshot::of(repository)?.unstable;
         let was = &self.unstable;
         let news = now.obsolete.difference(&was.obsolete);
         let known = news.filter(|rev| rev.index() < self.changesets).count();
-        let mut changes = Vec::from_iter((known > 0).then_some(Changed::Obsoleted(known)));
+        let mut changes =
+            Vec::from_iter((known > 0).then_some(InstabilityChange::Obsoleted(known)));
         for (kind, was, now) in [
             ("orphan", &was.orphans, &now.orphans),
             (
@@ -72,32 +76,34 @@ impl Standing {
         ] {
             if now.len() > was.len() {
                 let count = now.len() - was.len();
-                changes.push(Changed::Unstable { kind, count });
+                changes.push(InstabilityChange::Unstable { kind, count });
             }
         }
         Ok(changes)
     }
 }
 
-/// What is different about changesets because of markers; shown as a line.
+/// A change of obsolete or unstable changesets; its text is one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Changed {
-    /// So many that were there before are obsolete now.
+pub enum InstabilityChange {
+    /// Number of changesets that were there before and are obsolete now.
     Obsoleted(usize),
-    /// There are so many more that are unstable, which is something to be warned of.
+    /// More unstable changesets, which is a warning.
     Unstable {
-        /// In which way.
+        /// `orphan`, `content-divergent` or `phase-divergent`.
         kind: &'static str,
-        /// How many.
+        /// Number of new ones.
         count: usize,
     },
 }
 
-impl fmt::Display for Changed {
+impl fmt::Display for InstabilityChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Changed::Obsoleted(count) => writeln!(f, "obsoleted {count} changesets"),
-            Changed::Unstable { kind, count } => writeln!(f, "{count} new {kind} changesets"),
+            InstabilityChange::Obsoleted(count) => writeln!(f, "obsoleted {count} changesets"),
+            InstabilityChange::Unstable { kind, count } => {
+                writeln!(f, "{count} new {kind} changesets")
+            }
         }
     }
 }

@@ -1,56 +1,56 @@
-//! Which clone bundle a client takes: those that it cannot use are passed over, the others sorted by
-//! what its user prefers.
+//! Choice of a clone bundle: those that the client cannot use are rejected, the others sorted by the attributes that
+//! the user prefers.
 
-use crate::format::bundlespec::{BundleSpec, BundleSpecError, BundleType, Habits};
-use crate::format::clone_bundle_manifest::{INLINE, Manifest, Parameters};
+use crate::format::bundlespec::{BundleSpec, BundleSpecError, BundleType, SpecDefaults};
+use crate::format::clone_bundle_manifest::{CloneBundleManifest, EntryAttributes, INLINE};
 use varve_config::hgrc;
 
-/// Where bundles may lie.
+/// Beginnings of URLs that the client can fetch.
 const SCHEMES: [&str; 3] = ["http://", "https://", INLINE];
 
-/// What a client can take, and wants.
+/// Limits of the client that chooses.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
-    /// Only the files of a store.
+pub struct BundlePreferences {
+    /// Whether only stream bundles are wanted.
     pub streamed: bool,
-    /// Bytes of memory that this machine has, if that is known.
+    /// Bytes of memory of this machine, if known.
     pub memory: Option<u64>,
 }
 
-/// A bundle that can be taken.
+/// A bundle of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Where it lies.
+    /// Where it is fetched.
     pub url: String,
-    /// What the list says about it, with `COMPRESSION` and `VERSION` out of its bundlespec.
-    pub parameters: Parameters,
+    /// Attributes of the manifest, and `COMPRESSION` and `VERSION` from its bundlespec.
+    pub attributes: EntryAttributes,
 }
 
-/// What can be taken of a list.
+/// The bundles of a manifest that can be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// In the list's order.
+    /// In the order of the manifest.
     pub usable: Vec<Candidate>,
-    /// Why others cannot be taken, in Mercurial's words.
-    pub passed_over: Vec<String>,
+    /// Why others were rejected, in Mercurial's wording.
+    pub rejected: Vec<String>,
 }
 
 impl Candidates {
-    /// Goes through a list.
-    pub fn of(manifest: &Manifest, wishes: &Wishes) -> Candidates {
+    /// Checks every entry of a manifest.
+    pub fn of(manifest: &CloneBundleManifest, preferences: &BundlePreferences) -> Candidates {
         let mut found = Candidates::default();
-        for (url, parameters) in manifest.entries() {
-            let mut candidate = Candidate { url, parameters };
-            match candidate.obstacle(wishes) {
-                Some(reason) => found.passed_over.push(reason),
+        for (url, attributes) in manifest.entries() {
+            let mut candidate = Candidate { url, attributes };
+            match candidate.rejection(preferences) {
+                Some(reason) => found.rejected.push(reason),
                 None => found.usable.push(candidate),
             }
         }
         found
     }
 
-    /// Puts in front what has the first of these keys and values, then the second, and so on.
-    pub fn prefer(&mut self, preferred: &[(String, String)]) {
+    /// Sorts bundles with the first of these attributes to the front, then those with the second, and so on.
+    pub fn sort_by(&mut self, preferred: &[(String, String)]) {
         self.usable.sort_by_cached_key(|candidate| {
             let lacks = |(key, value): &(String, String)| candidate.value(key) != Some(value);
             preferred.iter().map(lacks).collect::<Vec<bool>>()
@@ -59,14 +59,14 @@ impl Candidates {
 }
 
 impl Candidate {
-    /// What the list says under a key.
+    /// The last value of an attribute.
     pub fn value(&self, key: &str) -> Option<&str> {
-        let mut pairs = self.parameters.iter().rev();
+        let mut pairs = self.attributes.iter().rev();
         pairs.find_map(|(name, value)| (name == key).then_some(value.as_str()))
     }
 
-    /// Why the bundle cannot be taken.
-    fn obstacle(&mut self, wishes: &Wishes) -> Option<String> {
+    /// Why the bundle cannot be used.
+    fn rejection(&mut self, preferences: &BundlePreferences) -> Option<String> {
         let because = |url: &str, words: &str| Some(format!("filtering {url} {words}"));
         let url = self.url.clone();
         if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
@@ -81,14 +81,14 @@ impl Candidate {
                 Ok(spec) => {
                     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
                     let engine = spec.setting().engine.name();
-                    self.parameters.push(pair("COMPRESSION", engine));
-                    self.parameters.push(pair("VERSION", spec.kind().name()));
-                    if wishes.streamed && !is_of_files(&spec) {
+                    self.attributes.push(pair("COMPRESSION", engine));
+                    self.attributes.push(pair("VERSION", spec.kind().name()));
+                    if preferences.streamed && !is_of_files(&spec) {
                         return because(&url, "because it is not a stream clonebundle");
                     }
                 }
             },
-            None if wishes.streamed => {
+            None if preferences.streamed => {
                 return because(&url, "because cannot determine if a stream clone bundle");
             }
             None => {}
@@ -97,7 +97,7 @@ impl Candidate {
         let Some(needed) = hgrc::bytes(memory.as_bytes()) else {
             return because(&url, "due to a bad REQUIREDRAM attribute");
         };
-        let two_thirds = wishes.memory? / 3 * 2;
+        let two_thirds = preferences.memory? / 3 * 2;
         (needed > two_thirds)
             .then(|| format!("filtering {url} as it needs more than 2/3 of system memory"))
     }
@@ -119,7 +119,7 @@ fn strict(text: &str) -> Result<BundleSpec, Refusal> {
     }
     BundleSpec::parse(
         text,
-        Habits {
+        SpecDefaults {
             general_delta: true,
         },
     )
@@ -150,17 +150,17 @@ mod tests {
         http://h/7 BUNDLESPEC=zstd-v2 REQUIREDRAM=2GB site=near\n\
         peer-bundle-cache://8 BUNDLESPEC=none-packed1\n";
 
-    fn found(wishes: &Wishes, preferred: &[(&str, &str)]) -> (String, Vec<String>) {
-        let mut found = Candidates::of(&Manifest::new(LIST.to_vec()), wishes);
+    fn found(preferences: &BundlePreferences, preferred: &[(&str, &str)]) -> (String, Vec<String>) {
+        let mut found = Candidates::of(&CloneBundleManifest::new(LIST.to_vec()), preferences);
         let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        found.prefer(&preferred.iter().map(pair).collect::<Vec<_>>());
+        found.sort_by(&preferred.iter().map(pair).collect::<Vec<_>>());
         let last = |it: &Candidate| it.url.chars().last().unwrap_or_default();
-        (found.usable.iter().map(last).collect(), found.passed_over)
+        (found.usable.iter().map(last).collect(), found.rejected)
     }
 
     #[test]
-    fn what_cannot_be_used_is_passed_over() {
-        let (usable, why) = found(&Wishes::default(), &[]);
+    fn what_cannot_be_used_is_rejected() {
+        let (usable, why) = found(&BundlePreferences::default(), &[]);
         assert_eq!(usable, "45678");
         assert_eq!(
             why[1],
@@ -169,12 +169,12 @@ mod tests {
         let unsupported = "filtering http://h/3 because unsupported bundle spec: \
                            v9 is not a recognized bundle version";
         assert_eq!(why[2], unsupported);
-        let small = Wishes {
+        let small = BundlePreferences {
             streamed: false,
             memory: Some(1 << 30),
         };
         assert_eq!(found(&small, &[]).0, "4568");
-        let streamed = Wishes {
+        let streamed = BundlePreferences {
             streamed: true,
             memory: None,
         };
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_is_preferred_comes_first_and_else_the_order_stays() {
-        let order = |preferred: &[(&str, &str)]| found(&Wishes::default(), preferred).0;
+        let order = |preferred: &[(&str, &str)]| found(&BundlePreferences::default(), preferred).0;
         assert_eq!(order(&[("site", "near")]), "57468");
         assert_eq!(order(&[("site", "near"), ("COMPRESSION", "zstd")]), "75468");
         assert_eq!(order(&[("VERSION", "packed1"), ("none", "x")]), "84567");

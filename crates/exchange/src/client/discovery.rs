@@ -16,9 +16,9 @@ const SAMPLE: usize = 200;
 
 /// What both sides have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Common {
+pub struct DiscoveryResult {
     /// The newest of the changesets that both have; none if there are none.
-    pub heads: Vec<Node>,
+    pub common_heads: Vec<Node>,
     /// Heads of the other side.
     pub remote_heads: Vec<Node>,
     /// Whether the other side has changesets that this one lacks.
@@ -27,11 +27,11 @@ pub struct Common {
     pub questions: usize,
 }
 
-impl Common {
+impl DiscoveryResult {
     /// Whether the sides have no history in common although both have one.
     pub fn is_unrelated(&self, own: usize) -> bool {
         let is_empty = self.remote_heads.iter().all(Node::is_null);
-        self.heads.is_empty() && own > 0 && !is_empty
+        self.common_heads.is_empty() && own > 0 && !is_empty
     }
 }
 
@@ -53,14 +53,14 @@ pub fn discover(
     view: &RepoView,
     remote: &mut Remote,
     heads: Option<&[Node]>,
-) -> Result<Common, ExchangeError> {
+) -> Result<DiscoveryResult, ExchangeError> {
     Discovery::begin(view, remote, heads)?.finish(remote)
 }
 
 /// A comparison after its first question.
 pub struct Discovery<'a> {
     search: Search<'a>,
-    found: Common,
+    found: DiscoveryResult,
     begun: Instant,
 }
 
@@ -79,8 +79,8 @@ impl<'a> Discovery<'a> {
         let mut search = Search::new(changelog, |rev| view.is_visible(rev));
         let sample = search.first_sample();
         let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
-        let look = remote.look(&nodes)?;
-        let wanted = heads.unwrap_or(&look.heads);
+        let first = remote.heads_and_known(&nodes)?;
+        let wanted = heads.unwrap_or(&first.heads);
         let incoming = wanted.iter().any(|node| {
             let rev = changelog.rev(node);
             !node.is_null() && rev.is_none_or(|rev| !view.is_visible(rev))
@@ -88,11 +88,11 @@ impl<'a> Discovery<'a> {
         let there = wanted.iter().filter_map(|node| changelog.rev(node));
         search.decide(there.map(|rev| (rev, true)));
         if incoming || heads.is_none() {
-            search.decide(sample.into_iter().zip(look.known));
+            search.decide(sample.into_iter().zip(first.known));
         }
-        let found = Common {
-            heads: Vec::new(),
-            remote_heads: look.heads,
+        let found = DiscoveryResult {
+            common_heads: Vec::new(),
+            remote_heads: first.heads,
             incoming,
             questions: 1,
         };
@@ -107,7 +107,7 @@ impl<'a> Discovery<'a> {
     ///
     /// # Errors
     /// As of [`discover`].
-    pub fn finish(self, remote: &mut Remote) -> Result<Common, ExchangeError> {
+    pub fn finish(self, remote: &mut Remote) -> Result<DiscoveryResult, ExchangeError> {
         let Discovery {
             mut search,
             mut found,
@@ -124,7 +124,7 @@ impl<'a> Discovery<'a> {
             let number = found.questions;
             let undecided = search.revs_in(State::Undecided).count();
             let size = sample.len();
-            remote.say(|| {
+            remote.debug(|| {
                 format!("query {number}; still undecided: {undecided}, sample size is: {size}\n")
             });
             let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
@@ -133,10 +133,10 @@ impl<'a> Discovery<'a> {
         }
         if is_open {
             let (number, seconds) = (found.questions, begun.elapsed().as_secs_f64());
-            remote.say(|| format!("{number} total queries in {seconds:.4}s\n"));
+            remote.debug(|| format!("{number} total queries in {seconds:.4}s\n"));
         }
         let common = search.common_heads();
-        found.heads = common.into_iter().map(|rev| changelog.node(rev)).collect();
+        found.common_heads = common.into_iter().map(|rev| changelog.node(rev)).collect();
         Ok(found)
     }
 }

@@ -3,4 +3,5 @@
 pub mod clone_bundles;
 pub mod discovery;
 pub mod peer;
+pub mod pull;
 pub mod push;

@@ -15,7 +15,7 @@ pub enum BundleSpecError {
     /// What stands behind the hyphen.
     #[error("{0} is not a recognized bundle version")]
     Type(String),
-    /// Bundle1 has no letters for this engine.
+    /// Bundle1Operation has no letters for this engine.
     #[error("compression engine {} is not supported on v1 bundles", .0.name())]
     NotInV1(StreamEngine),
     /// The reader would have to know what nobody knows.

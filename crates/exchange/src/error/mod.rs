@@ -64,7 +64,7 @@ pub enum ExchangeError {
     },
     /// The repository is not as it was when a push was prepared; how it differs follows.
     #[error("remote repository changed while pushing - please try again{0}")]
-    Overtaken(String),
+    RepositoryChanged(String),
     /// A key that had to be set was not.
     #[error("the key {:?} could not be set", String::from_utf8_lossy(&key.key))]
     KeyRefused {
@@ -90,7 +90,7 @@ pub enum ExchangeError {
     ForeignManifest,
     /// Clone bundles are being made elsewhere.
     #[error("clone bundles of this repository are being made already")]
-    BeingBundled,
+    CloneBundlesLocked,
     /// A bundlespec that no clone bundle can have.
     #[error("bundles of type '{0}' cannot be clone bundles")]
     NotForClones(String),
@@ -181,7 +181,7 @@ pub enum ExchangeError {
     StreamRequirements(String),
     /// The files of a store cannot be looked at as a repository; these are Mercurial's words.
     #[error("bundle type <class 'mercurial.streamclone.streamcloneapplier'> cannot be read")]
-    PackedUnion,
+    PackedBundleRepo,
     /// A bundle that is looked at as a repository has no changesets.
     #[error("No changegroups found")]
     NoChangegroup,

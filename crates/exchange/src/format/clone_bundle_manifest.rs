@@ -6,35 +6,35 @@
 
 use percent_encoding::percent_decode;
 
-/// Where the list stands, below the repository.
+/// Path of the manifest, below the repository.
 pub(crate) const PATH: &str = ".hg/clonebundles.manifest";
 
-/// What the URL of a bundle begins with that the server of the repository sends itself.
+/// Scheme of bundles that clients request by a command of the wire protocol.
 pub const INLINE: &str = "peer-bundle-cache://";
 
-/// What names of own bundles begin with.
+/// Prefix of the names of bundles that Varve made.
 pub(crate) const OWN: &str = "varve-";
-/// What they end with.
+/// Suffix of their names.
 pub(crate) const BUNDLE_ENDING: &str = ".hg";
-/// What the name of the list of their heads ends with.
+/// Suffix of the file with their heads.
 pub(crate) const HEADS_ENDING: &str = ".heads";
 
-/// The list.
+/// A manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Manifest {
+pub struct CloneBundleManifest {
     text: Vec<u8>,
 }
 
 /// Keys and values of one line, unescaped; of equal keys the last one counts.
-pub type Parameters = Vec<(String, String)>;
+pub type EntryAttributes = Vec<(String, String)>;
 
-impl Manifest {
-    /// A list as it stands in a file, or as a server sends it.
-    pub fn new(text: Vec<u8>) -> Manifest {
-        Manifest { text }
+impl CloneBundleManifest {
+    /// A manifest as it is in a file, or as a server sends it.
+    pub fn new(text: Vec<u8>) -> CloneBundleManifest {
+        CloneBundleManifest { text }
     }
 
-    /// As it is written.
+    /// Its text.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
@@ -44,8 +44,8 @@ impl Manifest {
         lines.filter(|line| !line.is_empty())
     }
 
-    /// URLs with what is said about them. A word that is no pair has an empty value.
-    pub fn entries(&self) -> impl Iterator<Item = (String, Parameters)> {
+    /// URLs with their attributes. A word without an equals sign has an empty value.
+    pub fn entries(&self) -> impl Iterator<Item = (String, EntryAttributes)> {
         let text = |bytes: &[u8]| {
             let bytes: Vec<u8> = percent_decode(bytes).collect();
             String::from_utf8_lossy(&bytes).into_owned()
@@ -62,7 +62,7 @@ impl Manifest {
         })
     }
 
-    /// Names of the bundles that the server sends itself.
+    /// Names of the bundles that clients request by a command.
     fn inline_names(&self) -> impl Iterator<Item = &[u8]> {
         let names = self.lines().map(inline_name);
         names.flatten()
@@ -73,21 +73,21 @@ impl Manifest {
         self.inline_names().any(|listed| listed == name.as_bytes())
     }
 
-    /// The name that all own bundles begin with, and how many changesets these hold; `None` if any
-    /// line was written by somebody else.
+    /// The common prefix of the bundles' names, and the number of changesets in each; `None` if any line is not
+    /// Varve's.
     pub(crate) fn own_id(&self) -> Option<(&str, usize)> {
         let mut ids = self.lines().map(|line| own_id(inline_name(line)?));
         let first = ids.next()??;
         ids.all(|id| id == Some(first)).then_some(first)
     }
 
-    /// Whether this program wrote it.
+    /// Whether Varve wrote all of it.
     pub fn is_own(&self) -> bool {
         self.own_id().is_some()
     }
 
-    /// What clients are told that can fetch own bundles from below the URL `at`. Nothing changes
-    /// in what somebody else wrote.
+    /// The manifest for clients that fetch Varve's bundles from below the URL `at`. A manifest of another program stays
+    /// as it is.
     pub fn located(&self, at: Option<&str>) -> Vec<u8> {
         let Some(at) = at.filter(|_| self.is_own()) else {
             return self.text.clone();
@@ -108,8 +108,8 @@ impl Manifest {
         out
     }
 
-    /// The same for clients that know no bundles of the server's own: without these, and with an
-    /// empty line after each as Mercurial has it.
+    /// The manifest for clients that do not know [`INLINE`]: without such lines, and with an empty line after each as
+    /// Mercurial has it.
     pub fn without_inline(&self) -> Vec<u8> {
         let lines = self.text.split_inclusive(|byte| *byte == b'\n');
         let kept = lines.filter(|line| !line.starts_with(INLINE.as_bytes()));
@@ -120,7 +120,7 @@ impl Manifest {
     }
 }
 
-/// The name of a bundle that the server sends itself.
+/// The name of a bundle that clients request by a command.
 fn inline_name(line: &[u8]) -> Option<&[u8]> {
     let name = line.strip_prefix(INLINE.as_bytes())?;
     name.split(|byte| byte.is_ascii_whitespace()).next()
@@ -143,8 +143,8 @@ mod tests {
     const OURS: &[u8] = b"peer-bundle-cache://varve-7-0a0b-zstd-v2.hg BUNDLESPEC=zstd-v2\n\
                           peer-bundle-cache://varve-7-0a0b-stream-v2.hg BUNDLESPEC=none-v2;stream=v2\n";
 
-    fn of(text: &[u8]) -> Manifest {
-        Manifest::new(text.to_vec())
+    fn of(text: &[u8]) -> CloneBundleManifest {
+        CloneBundleManifest::new(text.to_vec())
     }
 
     #[test]

@@ -7,10 +7,8 @@
 //! …
 //! ```
 
-use crate::ExchangeError;
 use std::collections::BTreeMap;
 use varve_base::base85;
-use varve_repo::RepoView;
 
 /// Bytes of markers in one part, unless it has only one.
 const MOST: usize = 5300;
@@ -19,20 +17,20 @@ const NAME: &[u8] = b"dump";
 /// The first byte of a part.
 const VERSION: u8 = 0;
 
-/// All markers, by names.
-pub(crate) fn marker_keys(view: &RepoView) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, ExchangeError> {
+/// The keys of these markers.
+pub(crate) fn marker_keys(markers: &[Vec<u8>]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut parts: Vec<Vec<u8>> = Vec::new();
-    for marker in view.markers_v0()? {
+    for marker in markers {
         match parts.last_mut() {
             // The byte of the version does not count.
-            Some(part) if part.len() - 1 + marker.len() <= MOST => part.extend(marker),
+            Some(part) if part.len() - 1 + marker.len() <= MOST => part.extend_from_slice(marker),
             _ => parts.push([&[VERSION], &marker[..]].concat()),
         }
     }
     let named = parts.iter().rev().enumerate();
     let named =
         named.map(|(number, part)| (format!("dump{number}").into_bytes(), base85::encode(part)));
-    Ok(named.collect())
+    named.collect()
 }
 
 /// Whether a key may have this name.

@@ -12,5 +12,6 @@ pub mod limits;
 pub(crate) mod marker_keys;
 pub mod media_types;
 pub mod packed;
+pub mod part;
 pub(crate) mod quoting;
 pub mod stream;

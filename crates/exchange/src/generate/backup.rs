@@ -1,11 +1,13 @@
 //! The bundle that keeps changesets which are about to be stripped, as Mercurial makes it: bundle2
 //! under bzip2, with a changegroup, the branches of the changesets, and their phases.
 
+use super::changegroup::{SectionSizes, write_changegroup};
+use super::part_payloads::{branches, own_phase_heads};
+use super::selection::Selection;
 use crate::ExchangeError;
-use crate::format::bundle20::{BundleWriter, PartParams, write_start};
-use crate::format::changegroup::Version;
-use crate::generate::{SectionSizes, Selection, write_changegroup};
-use crate::generate::{encode_branches, encode_phases};
+use crate::format::bundle20::{BundleWriter, write_start};
+use crate::format::changegroup::ChangegroupVersion;
+use crate::format::part::{Part, PartHeader, PartType, changegroup};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use varve_base::{OpenMode, Storage, StorageFile};
@@ -83,29 +85,22 @@ pub fn write_backup(
 ) -> Result<SectionSizes, ExchangeError> {
     write_start(&mut out, BZIP2)?;
     let mut bundle = BundleWriter::after_start(StreamEncoder::bzip2(out));
-    let count = revs.len().to_string();
     let mut phases = revs.iter().map(|rev| view.phases().of(*rev));
-    let is_secret = phases.any(|phase| phase == Phase::Secret);
-    let secret = Phase::Secret.number().to_string();
-    let advisory = [
-        (&b"nbchanges"[..], count.as_bytes()),
-        (b"targetphase", secret.as_bytes()),
-    ];
-    let params = PartParams {
-        mandatory: &[(b"version", Version::V3.name().as_bytes())],
-        advisory: if is_secret { &advisory } else { &advisory[..1] },
-    };
-    let mut payload = bundle.part("CHANGEGROUP", &params)?;
-    let sizes = write_changegroup(view, &selection(view, revs), Version::V3, &mut payload)?;
+    let has_secret = phases.any(|phase| phase == Phase::Secret);
+    let secret = has_secret.then_some(Phase::Secret);
+    let version = ChangegroupVersion::V3;
+    let header = changegroup::header(version, Some(revs.len()), secret);
+    let mut payload = bundle.start_part(header)?;
+    let sizes = write_changegroup(view, &selection(view, revs), version, &mut payload)?;
     payload.end()?;
-    let params = PartParams {
-        mandatory: &[],
-        advisory: &[],
-    };
-    let branches = bundle.part("cache:rev-branch-cache", &params)?;
-    branches.whole(&encode_branches(view, revs)?)?;
-    let phases = bundle.part("PHASE-HEADS", &params)?;
-    phases.whole(&encode_phases(view, revs))?;
+    bundle.write_part(&Part {
+        header: PartHeader::advisory(PartType::BranchCache),
+        payload: branches(view, revs)?,
+    })?;
+    bundle.write_part(&Part {
+        header: PartHeader::mandatory(PartType::PhaseHeads),
+        payload: own_phase_heads(view, revs),
+    })?;
     bundle.finish()?.finish()?.flush()?;
     Ok(sizes)
 }
@@ -114,9 +109,9 @@ pub fn write_backup(
 ///
 /// # Errors
 /// What is damaged.
-pub fn measure(view: &RepoView, revs: &[Rev]) -> Result<SectionSizes, ExchangeError> {
+pub fn measure_bundle(view: &RepoView, revs: &[Rev]) -> Result<SectionSizes, ExchangeError> {
     let selection = selection(view, revs);
-    write_changegroup(view, &selection, Version::V3, &mut io::sink())
+    write_changegroup(view, &selection, ChangegroupVersion::V3, &mut io::sink())
 }
 
 fn selection(view: &RepoView, revs: &[Rev]) -> Selection {

@@ -1,6 +1,5 @@
-//! What has to be known of the sent changesets before anything below them is written: the files
-//! that they touch, and revisions that they share with changesets which are not sent (secret ones,
-//! or those of a branch that nobody asked for).
+//! What the groups of manifests and files depend on: the files that the sent changesets change, and revisions that
+//! these share with excluded changesets (secret ones, or no ancestors of a requested head).
 
 use super::group::Sent;
 use super::selection::Selection;
@@ -8,35 +7,35 @@ use crate::ExchangeError;
 use std::collections::HashMap;
 use varve_repo::{ChangedFiles, OutgoingSet, RepoView, Rev};
 
-/// See above.
+/// Changed files, and revisions that an excluded changeset stored first.
 #[derive(Default)]
-pub(super) struct Touched {
+pub(super) struct Prerequisites {
     pub(super) files: ChangedFiles,
-    /// Manifests that were first stored by foreign changesets, oldest first.
+    /// Manifests that were first stored by excluded changesets, oldest first.
     pub(super) shared_manifests: Vec<Sent>,
     /// The same for files, by path.
     pub(super) shared_files: HashMap<Vec<u8>, Vec<Sent>>,
 }
 
-impl Touched {
-    /// Reads the sent changesets, and the foreign ones if there are any.
+impl Prerequisites {
+    /// Reads the sent changesets, and the excluded ones if there are any.
     pub(super) fn read(view: &RepoView, selection: &Selection) -> Result<Self, ExchangeError> {
-        let (chosen, foreign): (Vec<Rev>, Vec<Rev>) =
-            (selection.sent().collect(), selection.foreign().collect());
-        let touched = view.changed_files(&OutgoingSet {
-            outgoing: &chosen,
-            excluded: &foreign,
+        let (outgoing, excluded): (Vec<Rev>, Vec<Rev>) =
+            (selection.sent().collect(), selection.excluded().collect());
+        let changed = view.changed_files(&OutgoingSet {
+            outgoing: &outgoing,
+            excluded: &excluded,
         })?;
         let sent = |(rev, changeset): (Rev, Rev)| Sent {
             rev,
             changeset: view.changelog().node(changeset),
         };
-        let shared = touched.shared_files.into_iter();
+        let shared = changed.shared_files.into_iter();
         let shared = shared.map(|(path, revs)| (path, revs.into_iter().map(sent).collect()));
-        Ok(Touched {
-            files: touched.files,
+        Ok(Prerequisites {
+            files: changed.files,
             shared_files: shared.collect(),
-            shared_manifests: touched.shared_manifests.into_iter().map(sent).collect(),
+            shared_manifests: changed.shared_manifests.into_iter().map(sent).collect(),
         })
     }
 }

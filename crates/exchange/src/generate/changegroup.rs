@@ -1,10 +1,10 @@
 //! A whole changegroup: changesets, then manifests, then one group per file.
 
-use super::changed_files::Touched;
+use super::changed_files::Prerequisites;
 use super::group::{GroupWriter, Sent};
 use super::selection::Selection;
 use crate::ExchangeError;
-use crate::format::changegroup::{Version, write_chunk, write_end};
+use crate::format::changegroup::{ChangegroupVersion, write_chunk, write_end};
 use std::io::{self, Write};
 use varve_repo::{RepoError, RepoView};
 use varve_revlog::{Rev, Revlog, RevlogError};
@@ -26,7 +26,7 @@ pub struct SectionSizes {
 pub(crate) fn write_changegroup(
     view: &RepoView,
     selection: &Selection,
-    version: Version,
+    version: ChangegroupVersion,
     out: &mut impl Write,
 ) -> Result<SectionSizes, ExchangeError> {
     let mut writer = ChangegroupWriter {
@@ -39,21 +39,21 @@ pub(crate) fn write_changegroup(
     writer.changesets()?;
     sizes.changesets = writer.out.take();
     // In a clone of everything each link is right, and the list of files is at hand.
-    let (touched, files) = if selection.is_everything() {
-        (Touched::default(), view.tracked_files()?)
+    let (changed, files) = if selection.is_everything() {
+        (Prerequisites::default(), view.tracked_files()?)
     } else {
-        let mut touched = Touched::read(view, selection)?;
-        let files = std::mem::take(&mut touched.files).into_keys().collect();
-        (touched, files)
+        let mut changed = Prerequisites::read(view, selection)?;
+        let files = std::mem::take(&mut changed.files).into_keys().collect();
+        (changed, files)
     };
-    writer.manifests(&touched)?;
+    writer.manifests(&changed)?;
     sizes.manifests = writer.out.take();
-    if version == Version::V3 {
+    if version == ChangegroupVersion::V3 {
         // No tree manifests.
         write_end(writer.out.out)?;
     }
     for path in files {
-        sizes.file_revisions += writer.file(&path, &touched)?;
+        sizes.file_revisions += writer.file(&path, &changed)?;
         match writer.out.take() {
             0 => {}
             size => sizes.files.push((path, size)),
@@ -108,22 +108,22 @@ impl<W: Write> ChangegroupWriter<'_, W> {
             .write(changelog, &sent, client_has, &mut self.out)
     }
 
-    fn manifests(&mut self, touched: &Touched) -> Result<(), ExchangeError> {
+    fn manifests(&mut self, changed: &Prerequisites) -> Result<(), ExchangeError> {
         let manifest = self.view.manifest()?;
-        let sent = self.linked(manifest, &touched.shared_manifests);
+        let sent = self.linked(manifest, &changed.shared_manifests);
         self.below(manifest, &sent)
     }
 
     /// A file without a filelog was listed but never stored: there is nothing to send. Returns
     /// how many revisions were.
-    fn file(&mut self, path: &[u8], touched: &Touched) -> Result<usize, ExchangeError> {
+    fn file(&mut self, path: &[u8], changed: &Prerequisites) -> Result<usize, ExchangeError> {
         let filelog = match self.view.filelog(path) {
             Err(RepoError::Revlog(RevlogError::Storage(error))) if error.is_not_found() => {
                 return Ok(0);
             }
             other => other?,
         };
-        let shared = touched.shared_files.get(path);
+        let shared = changed.shared_files.get(path);
         let sent = self.linked(&filelog, shared.map_or(&[], Vec::as_slice));
         if sent.is_empty() {
             return Ok(0);

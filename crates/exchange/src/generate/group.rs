@@ -1,7 +1,7 @@
 //! One group of a changegroup: some revisions of one revlog as deltas.
 
 use crate::ExchangeError;
-use crate::format::changegroup::{DeltaHeader, Version, full_text_hunk, write_end};
+use crate::format::changegroup::{ChangegroupVersion, DeltaHeader, full_text_hunk, write_end};
 use std::io::Write;
 use varve_delta::{Grain, diff};
 use varve_revlog::{Node, Reader, ReaderState, Rev, Revlog, flag};
@@ -15,7 +15,7 @@ pub(super) struct Sent {
 
 /// Writes groups; keeps its buffers from group to group.
 pub(super) struct GroupWriter {
-    version: Version,
+    version: ChangegroupVersion,
     delta: Vec<u8>,
     base_text: Vec<u8>,
     in_group: Vec<bool>,
@@ -31,7 +31,7 @@ enum Form {
 }
 
 impl GroupWriter {
-    pub(super) fn new(version: Version) -> Self {
+    pub(super) fn new(version: ChangegroupVersion) -> Self {
         GroupWriter {
             version,
             delta: Vec::new(),
@@ -125,13 +125,13 @@ impl GroupWriter {
 fn choose_form(
     revlog: &Revlog,
     rev: Rev,
-    version: Version,
+    version: ChangegroupVersion,
     previous: Option<Rev>,
     has: impl Fn(Rev) -> bool,
 ) -> Form {
     let stored = revlog.delta_parent(rev);
     let [p1, _] = revlog.parents(rev);
-    if version == Version::V1 {
+    if version == ChangegroupVersion::V1 {
         let base = previous.or(p1);
         return match stored == base {
             true => Form::Stored(base),

@@ -1,21 +1,22 @@
-//! What goes into a bundle, settled before its first byte.
+//! The contents of a bundle, decided before its first byte is written.
 
-use super::parts::{encode_phases, encode_tag_files};
+use super::part_payloads::{own_phase_heads, tags_fnodes};
+use super::selection::Selection;
 use crate::ExchangeError;
 use crate::format::bundlespec::BundleContents;
-use crate::format::changegroup::Version;
-use crate::generate::Selection;
+use crate::format::changegroup::ChangegroupVersion;
+use crate::format::part::{Part, PartHeader, PartType, changegroup};
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
 
 /// Which changesets go into a bundle, and what its reader has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Travellers {
-    /// What goes into the bundle, oldest first: whatever lies between two of these is one too.
+pub struct OutgoingChangesets {
+    /// The changesets, oldest first; every changeset between two of these must be one too.
     pub revs: Vec<Rev>,
-    /// What was asked for; all of it, or something that builds on it, is sent or common.
+    /// Requested changesets; each is sent, or an ancestor of one that is sent or common.
     pub heads: Vec<Rev>,
-    /// What the reader has, with all that it builds on.
+    /// The reader has these and their ancestors.
     pub common: Vec<Rev>,
 }
 
@@ -28,56 +29,43 @@ pub struct BundlePlan<'a> {
 }
 
 pub(super) enum Form {
-    Bundle1,
-    Bundle2(Vec<Part>),
+    Bundle10,
+    Bundle20(Vec<Part<PlannedPayload>>),
 }
 
-/// A part of a bundle2.
-pub(super) struct Part {
-    pub(super) name: &'static str,
-    /// Whether a reader must know parts of this name.
-    pub(super) is_mandatory: bool,
-    pub(super) mandatory: Vec<(&'static str, String)>,
-    pub(super) advisory: Vec<(&'static str, String)>,
-    pub(super) payload: Payload,
-}
-
-pub(super) enum Payload {
-    Changegroup(Version),
-    /// The branches of the changesets; all of these have to be read for it.
+/// Payload of a part that is still to be written.
+pub(super) enum PlannedPayload {
+    Changegroup(ChangegroupVersion),
+    /// The branches of the changesets, all of which have to be read for it.
     Branches,
     Bytes(Vec<u8>),
 }
 
-/// What may be told about a part before it is written.
+/// What Mercurial's debug output has about a part that is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartOutline {
-    /// Its name in small letters.
+    /// Name of the type in lower case.
     pub name: &'static str,
     /// Whether a reader must know it.
     pub is_mandatory: bool,
-    /// Number of mandatory and of advisory parameters, as it is told.
+    /// Number of mandatory and of advisory parameters.
     pub params: [usize; 2],
-    /// Bytes of the payload, where they are all known beforehand.
+    /// Bytes of the payload; `None` if Mercurial generates it while it writes.
     pub len: Option<usize>,
 }
 
-impl Part {
-    /// The name as it is written: capital letters for what must be known.
-    pub(super) fn wire_name(&self) -> String {
-        match self.is_mandatory {
-            true => self.name.to_ascii_uppercase(),
-            false => self.name.to_owned(),
-        }
-    }
-
-    fn plain(name: &'static str, is_mandatory: bool, payload: Payload) -> Part {
-        Part {
-            name,
-            is_mandatory,
-            mandatory: Vec::new(),
-            advisory: Vec::new(),
-            payload,
+impl PartOutline {
+    /// The outline of a part of this type whose payload has `len` bytes, if that is known.
+    pub(crate) fn new(part_type: PartType, header: &PartHeader, len: Option<usize>) -> PartOutline {
+        let streamed = matches!(
+            part_type,
+            PartType::Obsmarkers | PartType::CheckHeads | PartType::CheckUpdatedHeads
+        );
+        PartOutline {
+            name: part_type.name(),
+            is_mandatory: header.is_mandatory(),
+            params: header.counts(),
+            len: len.filter(|_| !streamed),
         }
     }
 }
@@ -90,15 +78,15 @@ impl<'a> BundlePlan<'a> {
     /// damaged.
     pub fn new(
         view: &'a RepoView,
-        travellers: &Travellers,
+        outgoing: &OutgoingChangesets,
         contents: &BundleContents,
     ) -> Result<BundlePlan<'a>, ExchangeError> {
-        let version = Version::named(&contents.changegroup_version)?;
+        let version = ChangegroupVersion::named(&contents.changegroup_version)?;
         let form = match version {
-            Version::V1 => Form::Bundle1,
-            _ => Form::Bundle2(parts(view, travellers, contents, version)?),
+            ChangegroupVersion::V1 => Form::Bundle10,
+            _ => Form::Bundle20(parts(view, outgoing, contents, version)?),
         };
-        let Travellers { revs, common, .. } = travellers;
+        let OutgoingChangesets { revs, common, .. } = outgoing;
         Ok(BundlePlan {
             view,
             selection: Selection::exactly(view.changelog(), revs, common),
@@ -107,87 +95,88 @@ impl<'a> BundlePlan<'a> {
         })
     }
 
-    /// The parts of a bundle2, in order; `None` for a bundle1.
+    /// The parts of a bundle2, in order; `None` for a bundle10.
     pub fn parts(&self) -> Option<Vec<PartOutline>> {
-        let Form::Bundle2(parts) = &self.form else {
+        let Form::Bundle20(parts) = &self.form else {
             return None;
         };
-        // Mercurial counts before it adds the phase.
-        let advisory = |part: &Part| {
-            let keys = part.advisory.iter().map(|(key, _)| *key);
-            keys.filter(|key| *key != TARGET_PHASE).count()
-        };
-        let outline = |part: &Part| PartOutline {
-            name: part.name,
-            is_mandatory: part.is_mandatory,
-            params: [part.mandatory.len(), advisory(part)],
-            len: match &part.payload {
-                Payload::Bytes(bytes) if part.name != MARKERS => Some(bytes.len()),
+        let outlines = parts.iter().filter_map(|part| {
+            let len = match &part.payload {
+                PlannedPayload::Bytes(bytes) => Some(bytes.len()),
                 _ => None,
-            },
-        };
-        Some(parts.iter().map(outline).collect())
+            };
+            let part_type = part.header.part_type()?;
+            let mut outline = PartOutline::new(part_type, &part.header, len);
+            // Mercurial counts before it adds the phase.
+            if part.header.value(changegroup::TARGET_PHASE).is_some() {
+                outline.params[1] -= 1;
+            }
+            Some(outline)
+        });
+        Some(outlines.collect())
     }
 }
 
-/// Mercurial makes these while it writes them, and so says nothing of their length.
-const MARKERS: &str = "obsmarkers";
-
-/// Says that the changesets are not to get a lower phase before theirs are known.
-const TARGET_PHASE: &str = "targetphase";
-
 fn parts(
     view: &RepoView,
-    travellers: &Travellers,
+    outgoing: &OutgoingChangesets,
     contents: &BundleContents,
-    version: Version,
-) -> Result<Vec<Part>, ExchangeError> {
-    let revs = &travellers.revs;
+    version: ChangegroupVersion,
+) -> Result<Vec<Part<PlannedPayload>>, ExchangeError> {
+    let revs = &outgoing.revs;
     let mut parts = Vec::new();
+    let mut add = |header, payload| parts.push(Part { header, payload });
     if contents.changegroup {
-        parts.push(changegroup(view, revs, contents, version));
+        let header = changegroup_header(view, revs, contents, version);
+        add(header, PlannedPayload::Changegroup(version));
     }
     if contents.tags_fnodes {
-        let mut heads = travellers.heads.clone();
+        let mut heads = outgoing.heads.clone();
         if contents.changegroup {
             // Mercurial has sorted them by then.
             heads.sort_unstable_by_key(|rev| view.changelog().node(*rev));
         }
-        let bytes = encode_tag_files(view, &heads)?;
+        let bytes = tags_fnodes(view, &heads)?;
         if !bytes.is_empty() {
-            parts.push(Part::plain("hgtagsfnodes", false, Payload::Bytes(bytes)));
+            let header = PartHeader::advisory(PartType::TagsFnodes);
+            add(header, PlannedPayload::Bytes(bytes));
         }
     }
     if contents.rev_branches {
-        parts.push(Part::plain(
-            "cache:rev-branch-cache",
-            false,
-            Payload::Branches,
-        ));
+        let header = PartHeader::advisory(PartType::BranchCache);
+        add(header, PlannedPayload::Branches);
     }
     if contents.obsolescence {
         let nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
         let bytes = view.relevant_markers(&nodes)?;
         if !bytes.is_empty() {
-            let mandatory = contents.obsolescence_mandatory;
-            parts.push(Part::plain(MARKERS, mandatory, Payload::Bytes(bytes)));
+            let header = match contents.obsolescence_mandatory {
+                true => PartHeader::mandatory(PartType::Obsmarkers),
+                false => PartHeader::advisory(PartType::Obsmarkers),
+            };
+            add(header, PlannedPayload::Bytes(bytes));
         }
     }
     if contents.phases {
-        let bytes = Payload::Bytes(encode_phases(view, revs));
-        parts.push(Part::plain("phase-heads", true, bytes));
+        let bytes = own_phase_heads(view, revs);
+        let header = PartHeader::mandatory(PartType::PhaseHeads);
+        add(header, PlannedPayload::Bytes(bytes));
     }
     Ok(parts)
 }
 
-fn changegroup(view: &RepoView, revs: &[Rev], contents: &BundleContents, version: Version) -> Part {
-    let mut part = Part::plain("changegroup", true, Payload::Changegroup(version));
-    part.mandatory.push(("version", version.name().to_owned()));
-    part.advisory.push(("nbchanges", revs.len().to_string()));
+/// A bundle with secret changesets has their phase in the header, so that they never have a lower one.
+fn changegroup_header(
+    view: &RepoView,
+    revs: &[Rev],
+    contents: &BundleContents,
+    version: ChangegroupVersion,
+) -> PartHeader {
     let mut phases = revs.iter().map(|rev| view.phases().of(*rev));
-    if contents.phases && phases.any(|phase| phase == Phase::Secret) {
-        let secret = Phase::Secret.number().to_string();
-        part.advisory.push((TARGET_PHASE, secret));
-    }
-    part
+    let has_secret = contents.phases && phases.any(|phase| phase == Phase::Secret);
+    changegroup::header(
+        version,
+        Some(revs.len()),
+        has_secret.then_some(Phase::Secret),
+    )
 }

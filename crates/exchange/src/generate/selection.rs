@@ -1,4 +1,4 @@
-//! Which changesets travel: all ancestors of the heads that are no ancestors of the common ones.
+//! Which changesets are sent: all ancestors of the heads that are no ancestors of the common ones.
 
 use varve_revlog::{Rev, Revlog};
 
@@ -12,8 +12,8 @@ pub(crate) struct Selection {
 /// What a changeset is for one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Neither sent nor at the client: hidden, or on a branch nobody asked for.
-    Foreign,
+    /// Neither sent nor at the client: hidden, or no ancestor of a requested head.
+    Excluded,
     /// An ancestor of a head.
     Sent,
     /// At the client already.
@@ -24,7 +24,7 @@ impl Selection {
     /// Selects among the changesets of `changelog`. The client has `common` and their ancestors;
     /// all `heads` and their ancestors may be shown to it.
     pub(crate) fn new(changelog: &Revlog, heads: &[Rev], common: &[Rev]) -> Self {
-        let mut states = vec![State::Foreign; changelog.len()];
+        let mut states = vec![State::Excluded; changelog.len()];
         let mut mark = |revs: &[Rev], state| {
             for rev in revs {
                 if let Some(place) = states.get_mut(rev.index()) {
@@ -42,7 +42,7 @@ impl Selection {
         // Parents come before children: one pass from the newest on reaches every ancestor.
         for rev in changelog.revs().rev() {
             let state = states[rev.index()];
-            if state == State::Foreign {
+            if state == State::Excluded {
                 continue;
             }
             for parent in changelog.parents(rev).into_iter().flatten() {
@@ -85,8 +85,8 @@ impl Selection {
     }
 
     /// The changesets that are neither sent nor at the client, oldest first.
-    pub(crate) fn foreign(&self) -> impl Iterator<Item = Rev> + '_ {
-        self.all_in(State::Foreign)
+    pub(crate) fn excluded(&self) -> impl Iterator<Item = Rev> + '_ {
+        self.all_in(State::Excluded)
     }
 
     fn all_in(&self, wanted: State) -> impl Iterator<Item = Rev> + '_ {

@@ -8,10 +8,9 @@
 
 use super::PAYLOAD_CHUNK;
 use crate::ExchangeError;
-use crate::format::bundle20::{BundleWriter, PartParams, Payload};
-use crate::format::quoting::QUOTED;
+use crate::format::bundle20::BundleWriter;
+use crate::format::part::stream2;
 use crate::format::stream::{StreamLocation, StreamVersion};
-use percent_encoding::utf8_percent_encode;
 use std::io::{self, Write};
 use std::sync::Arc;
 use varve_base::{Interrupt, OpenMode, Storage};
@@ -101,9 +100,10 @@ impl StreamBundle {
     /// # Errors
     /// What cannot be read or written; that the user has interrupted.
     pub fn write_bundle2(&self, out: impl Write, stop: &Interrupt) -> Result<(), ExchangeError> {
-        let mut bundle = BundleWriter::new(out)?.cutting(PAYLOAD_CHUNK);
+        let mut bundle = BundleWriter::new(out)?.with_chunk_len(PAYLOAD_CHUNK);
         let requirements = self.requirements.join(",");
-        let mut payload = stream_part(&mut bundle, self.bytes(), self.files.len(), &requirements)?;
+        let header = stream2::header(self.bytes(), self.files.len(), &requirements);
+        let mut payload = bundle.start_part(header)?;
         for (location, file) in &self.files {
             let mut header = Vec::new();
             StreamVersion::V2.encode(*location, (&file.name, file.len), &mut header);
@@ -172,24 +172,4 @@ fn small_file(
         path,
         len,
     }))
-}
-
-/// Starts the part of version 2.
-pub(crate) fn stream_part<'b, W: Write>(
-    bundle: &'b mut BundleWriter<W>,
-    bytes: u64,
-    files: usize,
-    requirements: &str,
-) -> io::Result<Payload<'b, W>> {
-    let requirements = utf8_percent_encode(requirements, QUOTED).to_string();
-    let (bytes, count) = (bytes.to_string(), files.to_string());
-    let params = PartParams {
-        mandatory: &[
-            (b"bytecount", bytes.as_bytes()),
-            (b"filecount", count.as_bytes()),
-            (b"requirements", requirements.as_bytes()),
-        ],
-        advisory: &[],
-    };
-    bundle.part("STREAM2", &params)
 }

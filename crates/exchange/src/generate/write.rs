@@ -8,14 +8,14 @@
 //! ```
 //! What follows the header is compressed as one stream.
 
-use super::PAYLOAD_CHUNK;
-use super::parts::encode_branches;
-use super::pipeline;
-use super::plan::{BundlePlan, Form, Part, Payload};
+use super::changegroup::{SectionSizes, write_changegroup};
+use super::part_payloads::branches;
+use super::plan::{BundlePlan, Form, PlannedPayload};
+use super::{PAYLOAD_CHUNK, pipeline};
 use crate::ExchangeError;
-use crate::format::bundle20::{BundleWriter, Param, PartParams, write_start};
-use crate::format::changegroup::Version;
-use crate::generate::{SectionSizes, write_changegroup};
+use crate::format::bundle20::{BundleWriter, write_start};
+use crate::format::changegroup::ChangegroupVersion;
+use crate::format::part::Part;
 use std::io::Write;
 use varve_base::Interrupt;
 use varve_codec::{StreamEncoder, StreamEngine, StreamSetting};
@@ -49,13 +49,13 @@ impl BundlePlan<'_> {
         out: &mut impl Write,
     ) -> Result<(), ExchangeError> {
         match (&self.form, engine) {
-            (Form::Bundle1, StreamEngine::Bzip2) => out.write_all(b"HG10")?,
-            (Form::Bundle1, _) => {
+            (Form::Bundle10, StreamEngine::Bzip2) => out.write_all(b"HG10")?,
+            (Form::Bundle10, _) => {
                 out.write_all(b"HG10")?;
                 out.write_all(engine.letters().as_bytes())?;
             }
-            (Form::Bundle2(_), StreamEngine::None) => write_start(out, b"")?,
-            (Form::Bundle2(_), _) => {
+            (Form::Bundle20(_), StreamEngine::None) => write_start(out, b"")?,
+            (Form::Bundle20(_), _) => {
                 write_start(out, format!("Compression={}", engine.letters()).as_bytes())?;
             }
         }
@@ -63,10 +63,10 @@ impl BundlePlan<'_> {
     }
 
     fn write_body(&self, mut out: &mut dyn Write) -> Result<SectionSizes, ExchangeError> {
-        let Form::Bundle2(parts) = &self.form else {
-            return write_changegroup(self.view, &self.selection, Version::V1, &mut out);
+        let Form::Bundle20(parts) = &self.form else {
+            return write_changegroup(self.view, &self.selection, ChangegroupVersion::V1, &mut out);
         };
-        let mut bundle = BundleWriter::after_start(out).cutting(PAYLOAD_CHUNK);
+        let mut bundle = BundleWriter::after_start(out).with_chunk_len(PAYLOAD_CHUNK);
         let mut sizes = SectionSizes::default();
         for part in parts {
             self.write_part(part, &mut bundle, &mut sizes)?;
@@ -77,30 +77,17 @@ impl BundlePlan<'_> {
 
     fn write_part<W: Write>(
         &self,
-        part: &Part,
+        part: &Part<PlannedPayload>,
         bundle: &mut BundleWriter<W>,
         sizes: &mut SectionSizes,
     ) -> Result<(), ExchangeError> {
-        fn pairs<'p>(params: &'p [(&'static str, String)]) -> Vec<Param<'p>> {
-            let pairs = params.iter();
-            pairs
-                .map(|(key, value)| (key.as_bytes(), value.as_bytes()))
-                .collect()
-        }
-        let (mandatory, advisory) = (pairs(&part.mandatory), pairs(&part.advisory));
-        let params = PartParams {
-            mandatory: &mandatory,
-            advisory: &advisory,
-        };
-        let mut payload = bundle.part(&part.wire_name(), &params)?;
+        let mut payload = bundle.start_part(part.header.clone())?;
         match &part.payload {
-            Payload::Changegroup(version) => {
+            PlannedPayload::Changegroup(version) => {
                 *sizes = write_changegroup(self.view, &self.selection, *version, &mut payload)?;
             }
-            Payload::Branches => {
-                payload.write_all(&encode_branches(self.view, &self.revs)?)?;
-            }
-            Payload::Bytes(bytes) => payload.write_all(bytes)?,
+            PlannedPayload::Branches => payload.write_all(&branches(self.view, &self.revs)?)?,
+            PlannedPayload::Bytes(bytes) => payload.write_all(bytes)?,
         }
         Ok(payload.end()?)
     }

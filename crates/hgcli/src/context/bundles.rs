@@ -15,7 +15,7 @@ use varve_base::storage::scratch_file;
 use varve_base::{MemoryStorage, Storage};
 use varve_exchange::format::bundle::{Bundle, open_bundle as open_bundle_stream};
 use varve_exchange::format::limits::BundleLimits;
-use varve_exchange::look_through;
+use varve_exchange::open_bundle_repo;
 use varve_repo::Repository;
 
 impl Repo {
@@ -62,7 +62,7 @@ impl Repo {
         let write = storage_settings(&self.config)?;
         let write = write.write_options(below.requirements());
         let scratch = scratch_file(&std::env::temp_dir())?;
-        Ok(look_through(below, scratch, bundle, write, &self.stop)?)
+        Ok(open_bundle_repo(below, scratch, bundle, write, &self.stop)?)
     }
 
     /// A storage in memory that has an empty repository at `root`.

@@ -7,7 +7,8 @@ use std::time::Instant;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::{BookmarkMove, PulledBookmark};
 use varve_exchange::apply::{
-    Changed, News, Pulled, Pushed, Standing, StreamArrival, StreamNews, Unbundle,
+    BundleApplier, BundleDownloader, BundleEvent, InstabilityChange, InstabilitySnapshot,
+    PullContext, PushContext, StreamApplier, StreamEvent,
 };
 use varve_exchange::format::bundle::Bundle;
 use varve_exchange::format::packed::Packed;
@@ -35,16 +36,16 @@ fn shown_bytes(bytes: f64) -> String {
 /// Digits of a node in messages.
 const SHORT: usize = 12;
 
-/// In which way a bundle comes.
+/// How a bundle is applied.
 pub(crate) enum ApplyMode<'a> {
-    /// The user has it.
+    /// A bundle of the user.
     Given,
-    /// Another repository sends it.
-    Pushed(Pushed<'a>),
-    /// It was asked for.
-    Pulled(Pulled<'a>),
-    /// The same for a new repository; only with `--debug` something is said about bookmarks.
-    Cloned(Pulled<'a>),
+    /// A bundle that another repository pushes.
+    Push(PushContext<'a>),
+    /// A bundle that was requested.
+    Pull(PullContext<'a>),
+    /// A requested bundle for a new repository; bookmarks are printed with `--debug` only.
+    Clone(PullContext<'a>),
 }
 
 /// What has come, and how things stood before.
@@ -52,7 +53,7 @@ pub(crate) enum ApplyMode<'a> {
 pub(crate) struct Arrival {
     /// What has come.
     pub(crate) report: ReceiveReport,
-    before: Standing,
+    before: InstabilitySnapshot,
 }
 
 /// Applies a bundle under the store's lock, which comes back, and says the steps. `source` is
@@ -74,10 +75,10 @@ pub(crate) fn apply(
     lock: Lock,
     bundle: Bundle<'_>,
     (source, url): (&'static str, Vec<u8>),
-    way: ApplyMode<'_>,
+    mode: ApplyMode<'_>,
 ) -> Result<Result<(Arrival, Lock), ExchangeError>, Abort> {
     let repository = context.repo.repository()?;
-    let before = Standing::of(&repository)?;
+    let before = InstabilitySnapshot::of(&repository)?;
     let write = context.config.storage_settings()?;
     let write = write.write_options(repository.requirements());
     let takes_markers = context.config.evolution()?.markers;
@@ -86,19 +87,19 @@ pub(crate) fn apply(
     let stop = context.ui.stop.clone();
     let debug = context.ui.verbosity.debug;
     let mut told = Ok(());
-    let (pushed, pulled, silent) = match way {
+    let (push, pull, silent) = match mode {
         ApplyMode::Given => (None, None, false),
-        ApplyMode::Pushed(pushed) => (Some(pushed), None, false),
-        ApplyMode::Pulled(pulled) => (None, Some(pulled), false),
-        ApplyMode::Cloned(pulled) => (None, Some(pulled), true),
+        ApplyMode::Push(push) => (Some(push), None, false),
+        ApplyMode::Pull(pull) => (None, Some(pull), false),
+        ApplyMode::Clone(pull) => (None, Some(pull), true),
     };
-    let mut tell = |news: News<'_>| {
-        let is_told = !silent || debug || !matches!(news, News::Bookmark(_));
+    let mut on_event = |event: BundleEvent<'_>| {
+        let is_told = !silent || debug || !matches!(event, BundleEvent::Bookmark(_));
         if is_told && told.is_ok() {
-            told = print_news(context, news);
+            told = print_event(context, event);
         }
     };
-    let unbundle = Unbundle {
+    let applier = BundleApplier {
         repository: &repository,
         write,
         source,
@@ -106,15 +107,17 @@ pub(crate) fn apply(
         takes_markers,
         checks_all: false,
         only_history: false,
-        downloads,
+        downloads: downloads
+            .as_ref()
+            .map(|options| options as &dyn BundleDownloader),
         progress: progress.as_ref(),
         stop: &stop,
         debug,
-        tell: &mut tell,
-        pushed,
-        pulled,
+        on_event: &mut on_event,
+        push,
+        pull,
     };
-    let applied = unbundle.apply(lock, bundle);
+    let applied = applier.apply(lock, bundle);
     context.ui.progress = progress;
     told?;
     Ok(applied.map(|(report, lock)| (Arrival { report, before }, lock)))
@@ -130,19 +133,19 @@ pub(crate) fn apply_packed(
     let repository = context.repo.repository()?;
     let stop = context.ui.stop.clone();
     let mut told = Ok(());
-    let mut tell = |news: StreamNews<'_>| {
+    let mut on_event = |event: StreamEvent<'_>| {
         if told.is_ok() {
-            told = print_news(context, News::Stream(news));
+            told = print_event(context, BundleEvent::Stream(event));
         }
     };
-    let arrival = StreamArrival {
+    let applier = StreamApplier {
         repository: &repository,
         stop: &stop,
-        tell: &mut tell,
+        on_event: &mut on_event,
     };
-    let (load, lock) = arrival.packed(lock, packed).map_err(failed)?;
+    let (load, lock) = applier.apply_packed(lock, packed).map_err(failed)?;
     told?;
-    print_news(context, News::Loaded(load))?;
+    print_event(context, BundleEvent::StreamApplied(load))?;
     Ok(lock)
 }
 
@@ -157,10 +160,10 @@ pub(crate) fn note_sizes(ui: &mut Ui, sizes: &SectionSizes) -> Result<(), Abort>
     Ok(())
 }
 
-/// Says what is heard while a bundle is applied.
-pub(crate) fn print_news(context: &mut Context, news: News<'_>) -> Result<(), Abort> {
-    match news {
-        News::Stream(StreamNews::File { kind, name, len }) => {
+/// Prints an event of a bundle that is applied.
+pub(crate) fn print_event(context: &mut Context, event: BundleEvent<'_>) -> Result<(), Abort> {
+    match event {
+        BundleEvent::Stream(StreamEvent::File { kind, name, len }) => {
             let kind = kind
                 .map(|letter| format!("[{letter}] "))
                 .unwrap_or_default();
@@ -169,14 +172,14 @@ pub(crate) fn print_news(context: &mut Context, news: News<'_>) -> Result<(), Ab
                 .ui
                 .debug([before.as_bytes(), name, after.as_bytes()].concat())
         }
-        News::Stream(StreamNews::Load(load)) => {
+        BundleEvent::Stream(StreamEvent::Begin(load)) => {
             context.ui.transfer_began = Some(Instant::now());
             let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
             context
                 .ui
                 .status(format!("{files} files to transfer, {bytes} of data\n"))
         }
-        News::Loaded(load) => {
+        BundleEvent::StreamApplied(load) => {
             // What the files require may not be what was required before.
             context.repo.reopen();
             let began = context
@@ -191,11 +194,11 @@ pub(crate) fn print_news(context: &mut Context, news: News<'_>) -> Result<(), Ab
                 "stream-cloned {files} files / {bytes} in {seconds:.1} seconds ({rate}/sec)\n"
             ))
         }
-        News::Step(step) => context.ui.status(format!("{step}\n")),
-        News::Debug(words) if context.ui.verbosity.debug => context.ui.write(words),
-        News::Debug(_) => Ok(()),
-        News::Remote(words) => print_remote(context, words),
-        News::Bookmark(bookmark) => print_bookmark(context, bookmark),
+        BundleEvent::Step(step) => context.ui.status(format!("{step}\n")),
+        BundleEvent::Debug(words) if context.ui.verbosity.debug => context.ui.write(words),
+        BundleEvent::Debug(_) => Ok(()),
+        BundleEvent::RemoteOutput(words) => print_remote(context, words),
+        BundleEvent::Bookmark(bookmark) => print_bookmark(context, bookmark),
     }
 }
 
@@ -252,7 +255,7 @@ pub(crate) fn print_stored(context: &mut Context, arrival: &Arrival) -> Result<(
     if context.ui.verbosity.debug && !report.new.is_empty() {
         context.ui.write("updating the branch cache\n")?;
     }
-    if let Some(line) = varve_exchange::apply::added(report) {
+    if let Some(line) = varve_exchange::apply::changesets_summary(report) {
         context.ui.status(line)?;
     }
     if report.markers > 0 {
@@ -263,8 +266,8 @@ pub(crate) fn print_stored(context: &mut Context, arrival: &Arrival) -> Result<(
     }
     for changed in arrival.before.changes_since(&context.repo.repository()?)? {
         match changed {
-            Changed::Obsoleted(_) => context.ui.status(changed.to_string())?,
-            Changed::Unstable { .. } => context.ui.warn(changed.to_string())?,
+            InstabilityChange::Obsoleted(_) => context.ui.status(changed.to_string())?,
+            InstabilityChange::Unstable { .. } => context.ui.warn(changed.to_string())?,
         }
     }
     Ok(())

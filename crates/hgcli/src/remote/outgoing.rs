@@ -5,7 +5,7 @@ use crate::remote::Source;
 use crate::ui::Abort;
 use std::collections::HashSet;
 use varve_exchange::ExchangeError;
-use varve_exchange::client::discovery::{Common, Discovery};
+use varve_exchange::client::discovery::{Discovery, DiscoveryResult};
 use varve_exchange::client::peer::Remote;
 use varve_repo::{Node, Phase, RepoView, Rev};
 
@@ -19,7 +19,7 @@ pub(crate) struct Outgoing {
     /// The newest changesets that both have.
     pub(crate) common: Vec<Rev>,
     /// What was found out about the peer.
-    pub(crate) found: Common,
+    pub(crate) found: DiscoveryResult,
 }
 
 impl Outgoing {
@@ -36,7 +36,7 @@ impl Outgoing {
         let found = discovery.finish(remote)?;
         let changelog = view.changelog();
         let common: Vec<Rev> = found
-            .heads
+            .common_heads
             .iter()
             .filter_map(|node| changelog.rev(node))
             .collect();

@@ -76,7 +76,7 @@ impl Ui {
     pub fn trace(&self, remote: &mut Remote) {
         if self.verbosity.debug {
             let trace = Arc::clone(&self.peer_trace);
-            remote.tell(Box::new(move |words| {
+            remote.set_debug_listener(Box::new(move |words| {
                 let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
                 trace.extend_from_slice(words.as_bytes());
             }));

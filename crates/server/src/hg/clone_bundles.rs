@@ -20,7 +20,7 @@ use varve_base::Interrupt;
 use varve_config::hgrc::HgrcError;
 use varve_exchange::ExchangeError;
 use varve_exchange::server::clone_bundles::{
-    CloneBundleRecipe, USUAL_FORMATS, make_clone_bundles, read_manifest, standing,
+    CloneBundleOptions, DEFAULT_FORMATS, clone_bundle_status, make_clone_bundles, read_manifest,
 };
 use varve_repo::{RepoView, Repository};
 
@@ -63,7 +63,7 @@ struct Job {
 struct Seen {
     changesets: usize,
     formats: Vec<String>,
-    is_sound: bool,
+    is_visible: bool,
 }
 
 impl CloneBundleScheduler {
@@ -143,27 +143,27 @@ fn due(
         .revs()
         .filter(|rev| view.is_visible(*rev))
         .count();
-    let mut is_sound = true;
+    let mut is_visible = true;
     if let Some(manifest) = read_manifest(repository)? {
-        let Some(standing) = standing(repository, view, &manifest)? else {
+        let Some(status) = clone_bundle_status(repository, view, &manifest)? else {
             // Somebody takes care of them by hand.
             return Ok(None);
         };
-        is_sound = standing.is_sound;
-        if is_sound && !is_behind(config, standing.bundled, changesets)? {
+        is_visible = status.is_visible;
+        if is_visible && !is_behind(config, status.bundled, changesets)? {
             return Ok(None);
         }
     }
     let formats = config.values.list(SECTION, "auto-generate.formats");
     let text = |format: &Vec<u8>| String::from_utf8_lossy(format).into_owned();
     let formats = match formats.is_empty() {
-        true => USUAL_FORMATS.map(str::to_owned).to_vec(),
+        true => DEFAULT_FORMATS.map(str::to_owned).to_vec(),
         false => formats.iter().map(text).collect(),
     };
     Ok((changesets > 0).then_some(Seen {
         changesets,
         formats,
-        is_sound,
+        is_visible,
     }))
 }
 
@@ -206,7 +206,7 @@ fn run(repos: &Arc<RepoRegistry>) {
         let Some(job) = job else { return };
         match make(repos, &job) {
             // Whoever makes them looks at what is there now, or soon.
-            Ok(()) | Err(OpenError::Exchange(ExchangeError::BeingBundled)) => {}
+            Ok(()) | Err(OpenError::Exchange(ExchangeError::CloneBundlesLocked)) => {}
             Err(_) if repos.scheduler.stop.is_raised() => {}
             Err(error) => {
                 let name = &job.found.name;
@@ -224,9 +224,9 @@ fn make(repos: &RepoRegistry, job: &Job) -> Result<(), OpenError> {
     let task = server
         .tasks
         .start("clonebundle", &[("repository", &job.found.name)]);
-    let recipe = CloneBundleRecipe {
+    let recipe = CloneBundleOptions {
         formats: &job.formats,
-        replaces_foreign: false,
+        replaces_manifest: false,
         publishing: job.publishing,
         progress: &task,
         stop: &repos.scheduler.stop,

@@ -29,7 +29,7 @@ pub(super) struct RepositoryConfig {
     /// Whether the file belongs to who runs the server.
     pub(super) is_trusted: bool,
     /// The values with those of strangers, whose hooks are known but not run.
-    pub(super) with_strangers: Option<Hgrc>,
+    pub(super) with_untrusted: Option<Hgrc>,
 }
 
 impl RepositoryConfig {
@@ -42,7 +42,7 @@ impl RepositoryConfig {
                 values: config.values,
                 is_whole: true,
                 is_trusted: true,
-                with_strangers: config.with_strangers,
+                with_untrusted: config.with_untrusted,
             });
         }
         let path = found.folder.join(".hg/hgrc");
@@ -55,13 +55,13 @@ impl RepositoryConfig {
             values,
             is_whole: !included.asked.get(),
             is_trusted: owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw()),
-            with_strangers: None,
+            with_untrusted: None,
         })
     }
 
     /// The hooks that there are, also those that are not run.
     pub(super) fn hooks(&self) -> Result<ConfiguredHooks, HgrcError> {
-        ConfiguredHooks::read(self.with_strangers.as_ref().unwrap_or(&self.values))
+        ConfiguredHooks::read(self.with_untrusted.as_ref().unwrap_or(&self.values))
     }
 
     /// Whether the hook may be run.

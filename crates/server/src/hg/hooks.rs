@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use varve_config::hgrc::HgrcError;
-use varve_exchange::server::unbundle::PushWords;
+use varve_exchange::apply::PushOutput;
 use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
 };
@@ -22,7 +22,7 @@ pub(super) struct PushHooks {
     config: RepositoryConfig,
     /// The repository, where hooks run.
     folder: PathBuf,
-    words: Arc<PushWords>,
+    output: Arc<PushOutput>,
     /// What is told when all locks are gone.
     later: Mutex<Vec<(&'static str, HookArgs)>>,
     /// What who pushes wants them to know.
@@ -33,13 +33,13 @@ impl PushHooks {
     pub(super) fn new(
         config: &RepositoryConfig,
         folder: PathBuf,
-        words: &Arc<PushWords>,
+        output: &Arc<PushOutput>,
     ) -> Result<PushHooks, HgrcError> {
         Ok(PushHooks {
             set: config.hooks()?,
             config: config.clone(),
             folder,
-            words: Arc::clone(words),
+            output: Arc::clone(output),
             later: Mutex::default(),
             given: Mutex::default(),
         })
@@ -55,8 +55,8 @@ impl PushHooks {
             for (kind, facts) in waiting {
                 for script in self.set.of(kind) {
                     if let Err(words) = self.run(kind, script, &facts, false) {
-                        self.words
-                            .say(kind, format!("warning: {words}\n").as_bytes());
+                        self.output
+                            .write(kind, format!("warning: {words}\n").as_bytes());
                     }
                 }
             }
@@ -95,7 +95,7 @@ impl PushHooks {
             let mut said = Vec::new();
             reader.by_ref().take(HEARD).read_to_end(&mut said)?;
             io::copy(&mut reader, &mut io::sink())?;
-            self.words.say(kind, &said);
+            self.output.write(kind, &said);
             child.wait()
         };
         script.judge(heard())
@@ -134,6 +134,6 @@ impl Hooks for PushHooks {
             RollbackStage::Done => b"rollback completed\n",
             RollbackStage::Failed => b"rollback failed - please run hg recover\n",
         };
-        self.words.say_of_all(words);
+        self.output.write_about_push(words);
     }
 }

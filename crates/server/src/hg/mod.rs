@@ -199,11 +199,15 @@ fn send(
         WireResponse::Stream {
             content_type,
             body,
-            again,
+            repeatable,
         } => {
             let report = reporter(repos, request);
-            let join = |again| repos.shared.join(again, Box::new(reporter(repos, request)));
-            let body = match again.map(join) {
+            let join = |repeatable| {
+                repos
+                    .shared
+                    .join(repeatable, Box::new(reporter(repos, request)))
+            };
+            let body = match repeatable.map(join) {
                 Some(Ok(part)) => Box::new(move |sink: &mut dyn ChunkSink| part.send(sink)),
                 // Where there cannot be a file for all, each gets an answer of its own.
                 None | Some(Err(_)) => body,

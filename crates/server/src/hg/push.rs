@@ -12,9 +12,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use varve_exchange::apply::PushOutput;
 use varve_exchange::client::peer::HttpOptions;
-use varve_exchange::server::unbundle::{Push, PushWords};
-use varve_exchange::server::wire::Bundle1;
+use varve_exchange::server::unbundle::PushHandler;
+use varve_exchange::server::wire::Bundle1Operation;
 use varve_repo::{LockWait, OpenOptions, Repository, StorageSettings};
 
 /// `ui.timeout` where nobody sets it: seconds that a lock is waited for.
@@ -28,10 +29,10 @@ pub(super) fn receive(
     (request, asked): (&Request, &Asked<'_>),
     upload: Option<UploadReader>,
 ) -> Result<Answer, OpenError> {
-    let words = Arc::new(PushWords::default());
+    let output = Arc::new(PushOutput::default());
     let folder = repos.path(&found.folder);
     let folder = std::path::absolute(&folder).unwrap_or(folder);
-    let hooks = Arc::new(PushHooks::new(config, folder, &words)?);
+    let hooks = Arc::new(PushHooks::new(config, folder, &output)?);
     let opening = OpenOptions {
         hooks: Some(hooks.clone()),
         pending: false,
@@ -42,13 +43,13 @@ pub(super) fn receive(
     let settings = StorageSettings::read(&lookup)?;
     let timeout = config.values.integer("ui", "timeout")?.unwrap_or(TIMEOUT);
     let url = url(request, asked);
-    let push = Push {
+    let push = PushHandler {
         repository: &repository,
         write: settings.write_options(repository.requirements()),
         url: url.as_bytes(),
         takes_markers: config.evolution()?.markers,
         publishing: config.publishing()?,
-        takes_bundle1: Bundle1::Push.is_served(&repository, &config.values)?,
+        takes_bundle1: Bundle1Operation::Push.is_served(&repository, &config.values)?,
         takes_variables: config.values.boolean("push", "pushvars.server", false)?,
         downloads: Some(&HttpOptions::default()),
         wait: LockWait {
@@ -57,7 +58,7 @@ pub(super) fn receive(
             on_event: &|_| {},
             stop: &repos.server().hurry,
         },
-        words: &words,
+        output: &output,
         hooks: hooks.as_ref(),
         after_locks: &|| hooks.after_locks(),
     };

@@ -41,7 +41,7 @@ pub struct LoneConfig {
     /// All that counts.
     pub values: Hgrc,
     /// The same with what others say who are not trusted, if there is such.
-    pub with_strangers: Option<Hgrc>,
+    pub with_untrusted: Option<Hgrc>,
 }
 
 /// The repositories of one server.

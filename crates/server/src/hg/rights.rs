@@ -165,7 +165,7 @@ mod tests {
             values,
             is_whole: true,
             is_trusted: true,
-            with_strangers: None,
+            with_untrusted: None,
         };
         let asked = Asked {
             command,

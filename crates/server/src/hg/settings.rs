@@ -6,7 +6,7 @@ use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{OpenError, RepoRegistry};
 use std::ops::RangeInclusive;
 use varve_codec::CodecId;
-use varve_exchange::server::wire::{Bundle1, Carrier, WireSettings};
+use varve_exchange::server::wire::{Bundle1Operation, WireSettings, WireTransport};
 use varve_repo::Repository;
 
 const SECTION: &str = "server";
@@ -25,8 +25,8 @@ pub(super) fn wire(
     Ok(WireSettings {
         stream_clones: switch("uncompressed", hg.uncompressed)?,
         streams_secret: switch("uncompressedallowsecret", hg.uncompressed_allow_secret)?,
-        carrier: Carrier::Http,
-        bundle1: Bundle1::Pull.is_served(repository, &config.values)?,
+        transport: WireTransport::Http,
+        bundle1: Bundle1Operation::Pull.is_served(repository, &config.values)?,
         engines: engines(config, &hg.compression_engines)?,
         clone_bundles_at: Some(bundles).filter(|_| !inline),
         zlib_level: level(config, "zliblevel", -1..=9)?.unwrap_or(hg.zlib_level),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use varve_base::storage::scratch_file;
 use varve_base::{StorageError, StorageFile};
-use varve_exchange::server::wire::Repeatable;
+use varve_exchange::server::wire::RepeatableResponse;
 use varve_exchange::{ChunkSink, ExchangeError, SinkClosed};
 
 /// The answers that are on their way.
@@ -31,7 +31,7 @@ type Report = Box<dyn Fn(&ExchangeError) + Send>;
 
 /// One answer, and how far it is.
 struct Shared {
-    answer: Repeatable,
+    answer: RepeatableResponse,
     file: Arc<dyn StorageFile>,
     state: Mutex<State>,
     changed: Condvar,
@@ -74,7 +74,11 @@ impl SharedAnswers {
     ///
     /// # Errors
     /// If there cannot be a file for it.
-    pub(super) fn join(&self, answer: Repeatable, report: Report) -> Result<Part, StorageError> {
+    pub(super) fn join(
+        &self,
+        answer: RepeatableResponse,
+        report: Report,
+    ) -> Result<Part, StorageError> {
         let mut all = self.on_their_way.lock();
         let all = all.as_mut().unwrap_or_else(|broken| broken.get_mut());
         all.retain(|shared| shared.strong_count() > 0);
@@ -104,7 +108,7 @@ impl Shared {
     }
 
     /// A part in this answer, if it is the same and still being made or whole.
-    fn part_for(self: Arc<Shared>, answer: &Repeatable) -> Option<Part> {
+    fn part_for(self: Arc<Shared>, answer: &RepeatableResponse) -> Option<Part> {
         let mut state = self.state();
         if self.answer != *answer || state.end == Some(End::Cut) {
             return None;
@@ -179,7 +183,7 @@ impl Part {
     /// Sends the answer while it is made.
     ///
     /// # Errors
-    /// As [`Repeatable::write`].
+    /// As [`RepeatableResponse::write`].
     pub(super) fn send(&self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
         let Shared { answer, file, .. } = &*self.shared;
         let mut sent = 0;

@@ -140,7 +140,7 @@ fn repository(context: &Context, matches: &Matches) -> Result<LoneRepository, Ab
         let layered = layers.with(Some(&folder))?;
         Ok(LoneConfig {
             values: layered.config,
-            with_strangers: layered.with_untrusted,
+            with_untrusted: layered.with_untrusted,
         })
     });
     Ok(LoneRepository {

@@ -10,9 +10,10 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use varve_base::Interrupt;
 use varve_exchange::ExchangeError;
-use varve_exchange::server::stdio::Conversation;
-use varve_exchange::server::unbundle::{Push, PushWords};
-use varve_exchange::server::wire::{Bundle1, Carrier, WireSettings};
+use varve_exchange::apply::{BundleDownloader, PushOutput};
+use varve_exchange::server::stdio::StdioServer;
+use varve_exchange::server::unbundle::PushHandler;
+use varve_exchange::server::wire::{Bundle1Operation, WireSettings, WireTransport};
 use varve_hgcli::context::{Context, RepoLocation};
 use varve_hgcli::ui::Abort;
 
@@ -37,8 +38,8 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
     let storage = context.config.storage_settings()?;
     let evolution = context.config.evolution()?;
     let publishing = context.is_publishing()?;
-    let bundle1 = |way: Bundle1| {
-        let served = way.is_served(&repository, &context.config);
+    let bundle1 = |operation: Bundle1Operation| {
+        let served = operation.is_served(&repository, &context.config);
         served.map_err(Abort::Setting)
     };
     let settings = WireSettings {
@@ -48,22 +49,22 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
             .boolean("server", "uncompressedallowsecret", false)?,
         takes_markers: evolution.exchange,
         publishing,
-        carrier: Carrier::Streams,
-        bundle1: bundle1(Bundle1::Pull)?,
+        transport: WireTransport::Stdio,
+        bundle1: bundle1(Bundle1Operation::Pull)?,
         ..WireSettings::default()
     };
-    let takes_bundle1 = bundle1(Bundle1::Push)?;
-    let words = PushWords::heard_by(|words| {
+    let takes_bundle1 = bundle1(Bundle1Operation::Push)?;
+    let push_output = PushOutput::to_listener(|text| {
         // Nothing is left to do if even standard error is gone.
-        let _ = io::stderr().write_all(words);
+        let _ = io::stderr().write_all(text);
     });
     context.ui.out.flush()?;
     // A signal must not leave half a push behind.
     context.ui.guard.writes();
     let hooks = context.repo.hooks.clone();
     let downloads = varve_hgcli::download_options(&context.config, &context.repo.cwd)?;
-    let conversation = Conversation {
-        push: Push {
+    let stdio_server = StdioServer {
+        handler: PushHandler {
             repository: &repository,
             write: storage.write_options(repository.requirements()),
             url: &client(),
@@ -71,15 +72,17 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
             publishing: settings.publishing,
             takes_bundle1,
             takes_variables: context.config.boolean("push", "pushvars.server", false)?,
-            downloads: downloads.as_ref(),
+            downloads: downloads
+                .as_ref()
+                .map(|options| options as &dyn BundleDownloader),
             wait: context.config.lock_wait(&context.ui.stop)?,
-            words: &words,
+            output: &push_output,
             hooks: hooks.as_ref(),
             after_locks: &|| hooks.run_queued(),
         },
         settings: &settings,
     };
-    match conversation.serve(BufReader::new(input), BufWriter::new(output)) {
+    match stdio_server.serve(BufReader::new(input), BufWriter::new(output)) {
         Ok(()) => Ok(0),
         // There is nobody who could read why.
         Err(ExchangeError::Closed(_)) => Ok(varve_hgcli::ui::FAILED),

@@ -1,13 +1,13 @@
-//! What a server says that it can do: words, some with values.
+//! Capabilities of a server: words, some with values.
 
-use percent_encoding::percent_decode;
+use crate::format::part::capabilities::Bundle2Capabilities;
 use std::collections::BTreeMap;
 
 /// The answer to `capabilities`, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerCapabilities {
     words: BTreeMap<String, String>,
-    bundle2: BTreeMap<String, Vec<String>>,
+    bundle2: Bundle2Capabilities,
 }
 
 impl PeerCapabilities {
@@ -20,14 +20,8 @@ impl PeerCapabilities {
         });
         let words: BTreeMap<String, String> = words.collect();
         let quoted = words.get("bundle2").map_or("", String::as_str);
-        let lines = unquoted(quoted);
-        let bundle2 = lines.lines().filter(|line| !line.is_empty()).map(|line| {
-            let (name, values) = line.split_once('=').unwrap_or((line, ""));
-            let values = values.split(',').filter(|value| !value.is_empty());
-            (unquoted(name), values.map(unquoted).collect())
-        });
         PeerCapabilities {
-            bundle2: bundle2.collect(),
+            bundle2: Bundle2Capabilities::decode_quoted(quoted.as_bytes()),
             words,
         }
     }
@@ -58,14 +52,8 @@ impl PeerCapabilities {
 
     /// The values of a bundle2 capability; `None` if it is absent.
     pub fn bundle2(&self, name: &str) -> Option<&[String]> {
-        self.bundle2.get(name).map(Vec::as_slice)
+        self.bundle2.get(name)
     }
-}
-
-fn unquoted(text: &str) -> String {
-    percent_decode(text.as_bytes())
-        .decode_utf8_lossy()
-        .into_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Repositories elsewhere, asked as Mercurial's clients ask: what they can do, which changesets
-//! both sides have, and the bundle with the others.
+//! Repositories elsewhere: transports over HTTP and ssh, and the commands of the wire protocol as calls.
 
 mod capabilities;
 mod http;
@@ -8,12 +7,12 @@ mod ssh;
 
 pub use capabilities::PeerCapabilities;
 pub use http::{HttpOptions, HttpPeer, Login, Proxy, Traffic};
-pub use remote::{Bookmarks, BundleRequest, Listener, Look, Remote};
-pub(crate) use remote::{parse_bookmarks, readable};
-pub use ssh::{SaidListener, SshPeer};
+pub(crate) use remote::joined;
+pub use remote::{Bookmarks, DebugListener, HeadsAndKnown, Remote};
+pub use ssh::{SshPeer, StderrListener};
 
 use crate::ExchangeError;
-use crate::spool::Spool;
+use crate::Spool;
 use std::io::Read;
 
 /// Arguments of one command, by name.
@@ -37,22 +36,22 @@ pub trait Transport: Send {
         args: PeerArgs<'_>,
     ) -> Result<Box<dyn Read + Send>, ExchangeError>;
 
-    /// Sends a bundle to be stored, and gives the answer as it comes.
+    /// Pushes a bundle, and returns the answer as it comes.
     ///
     /// # Errors
     /// As of [`Transport::call`]; [`ExchangeError::NoPush`].
-    fn push(&mut self, _bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+    fn unbundle(&mut self, _bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
         Err(ExchangeError::NoPush)
     }
 
     /// Name and password for what follows, where the way needs any.
     fn log_in(&mut self, _login: Login) {}
 
-    /// Whether what is sent goes to another program.
-    fn is_far(&self) -> bool {
+    /// Whether requests go to another process.
+    fn is_remote(&self) -> bool {
         true
     }
 
-    /// Takes note of what the other side can do, before anything else is sent.
-    fn learn(&mut self, _capabilities: &PeerCapabilities) {}
+    /// Sets the capabilities of the other side, before anything else is sent.
+    fn set_capabilities(&mut self, _capabilities: &PeerCapabilities) {}
 }

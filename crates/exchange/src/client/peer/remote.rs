@@ -2,71 +2,35 @@
 
 use super::{Login, PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
+use crate::Spool;
 use crate::format::batch::{escape, unescape};
-use crate::format::clone_bundle_manifest::Manifest;
-use crate::format::quoting::QUOTED;
-use crate::spool::Spool;
-use percent_encoding::{percent_decode, utf8_percent_encode};
+use crate::format::clone_bundle_manifest::CloneBundleManifest;
+use crate::format::part::list_keys;
+use percent_encoding::percent_decode;
 use std::collections::BTreeMap;
 use std::io::Read;
 use varve_revlog::Node;
-
-/// What this client understands in a bundle2, one per line before quoting.
-const READS: [&str; 7] = [
-    "HG20",
-    "changegroup=01,02,03",
-    "digests=md5,sha1,sha512",
-    "error=abort,unsupportedcontent,pushraced,pushkey",
-    "hgtagsfnodes",
-    "phases=heads",
-    "remote-changegroup=http,https",
-];
-
-/// What this client understands in the answer to a push, in the words of Mercurial's clients.
-const READS_IN_REPLIES: [&str; 4] = ["bookmarks", "listkeys", "pushkey", "obsmarkers=V0,V1"];
-
-/// What a server may put into the answer to a push.
-pub(crate) fn readable() -> Vec<&'static str> {
-    READS.iter().chain(&READS_IN_REPLIES).copied().collect()
-}
 
 /// A repository elsewhere.
 pub struct Remote {
     transport: Box<dyn Transport>,
     capabilities: PeerCapabilities,
-    listener: Option<Listener>,
+    listener: Option<DebugListener>,
 }
 
-/// Who hears, in the words of Mercurial, what is asked.
-pub type Listener = Box<dyn FnMut(&str) + Send>;
+/// Gets the lines of Mercurial's `--debug` output about requests.
+pub type DebugListener = Box<dyn FnMut(&str) + Send>;
 
 /// Names and changesets of bookmarks.
 pub type Bookmarks = BTreeMap<Vec<u8>, Node>;
 
-/// What a first look tells.
+/// Answer to the first request of discovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct HeadsAndKnown {
     /// All heads.
     pub heads: Vec<Node>,
     /// For each node that was asked about, whether it is there.
     pub known: Vec<bool>,
-}
-
-/// What a bundle shall hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BundleRequest {
-    /// Changesets that need not be sent, with their ancestors.
-    pub common: Vec<Node>,
-    /// Changesets that are wanted, with their ancestors.
-    pub heads: Vec<Node>,
-    /// Whether no changesets are wanted, but only what may have changed about those here.
-    pub nothing_new: bool,
-    /// Whether the files of the store are wanted instead of changesets.
-    pub streamed: bool,
-    /// Whether bookmarks are wanted too.
-    pub bookmarks: bool,
-    /// Whether obsolescence markers are wanted too.
-    pub markers: bool,
 }
 
 impl Remote {
@@ -77,7 +41,7 @@ impl Remote {
     pub fn connect(mut transport: Box<dyn Transport>) -> Result<Remote, ExchangeError> {
         let answer = transport.call("capabilities", &[])?;
         let capabilities = PeerCapabilities::parse(&answer);
-        transport.learn(&capabilities);
+        transport.set_capabilities(&capabilities);
         Ok(Remote {
             transport,
             capabilities,
@@ -85,29 +49,29 @@ impl Remote {
         })
     }
 
-    /// Lets `listener` hear each question that follows.
-    pub fn tell(&mut self, listener: Listener) {
+    /// Sends debug lines about all later requests to `listener`.
+    pub fn set_debug_listener(&mut self, listener: DebugListener) {
         self.listener = Some(listener);
     }
 
-    pub(crate) fn say(&mut self, words: impl FnOnce() -> String) {
+    pub(crate) fn debug(&mut self, words: impl FnOnce() -> String) {
         if let Some(listener) = &mut self.listener {
             listener(&words());
         }
     }
 
-    fn say_command(&mut self, command: &str) {
-        if self.transport.is_far() {
-            self.say(|| format!("sending {command} command\n"));
+    pub(crate) fn debug_command(&mut self, command: &str) {
+        if self.transport.is_remote() {
+            self.debug(|| format!("sending {command} command\n"));
         }
     }
 
     fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
-        self.say_command(command);
+        self.debug_command(command);
         self.transport.call(command, args)
     }
 
-    /// What the other side can do.
+    /// Capabilities of the other side.
     pub fn capabilities(&self) -> &PeerCapabilities {
         &self.capabilities
     }
@@ -122,10 +86,10 @@ impl Remote {
     ///
     /// # Errors
     /// As of [`Transport::call`], or the answer is none.
-    pub fn look(&mut self, nodes: &[Node]) -> Result<Look, ExchangeError> {
-        self.say(|| "query 1; heads\n".to_owned());
+    pub fn heads_and_known(&mut self, nodes: &[Node]) -> Result<HeadsAndKnown, ExchangeError> {
+        self.debug(|| "query 1; heads\n".to_owned());
         if !self.capabilities.has("batch") {
-            return Ok(Look {
+            return Ok(HeadsAndKnown {
                 heads: self.heads()?,
                 known: self.known(nodes)?,
             });
@@ -134,7 +98,7 @@ impl Remote {
         escape(&joined(nodes), &mut commands);
         let mut answers = self.batch(commands, 2)?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
-        Ok(Look {
+        Ok(HeadsAndKnown {
             heads: parse_nodes("heads", &next())?,
             known: parse_known(&next(), nodes.len())?,
         })
@@ -156,12 +120,12 @@ impl Remote {
             commands.extend_from_slice(b";lookup key=");
             escape(name, &mut commands);
         }
-        self.say_listing("bookmarks");
+        self.debug_listing("bookmarks");
         let answers = self.batch(commands, 1 + names.len())?;
         let mut answers = answers.iter();
         let keys = answers.next().map_or(&[][..], Vec::as_slice);
-        self.say_listed("bookmarks", keys.len());
-        let bookmarks = parse_bookmarks(keys);
+        self.debug_listed("bookmarks", keys.len());
+        let bookmarks = list_keys::bookmarks(list_keys::decode(keys));
         let nodes = answers.map(|answer| parse_lookup(answer));
         Ok((nodes.collect::<Result<_, _>>()?, bookmarks))
     }
@@ -234,22 +198,22 @@ impl Remote {
         namespace: &str,
     ) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, ExchangeError> {
         let (shown, namespace) = (namespace, namespace.as_bytes().to_vec());
-        self.say_listing(shown);
+        self.debug_listing(shown);
         let answer = self.call("listkeys", &[("namespace", namespace)])?;
-        self.say_listed(shown, answer.len());
-        Ok(parse_keys(&answer))
+        self.debug_listed(shown, answer.len());
+        Ok(list_keys::decode(&answer))
     }
 
-    fn say_listing(&mut self, namespace: &str) {
-        match self.transport.is_far() {
-            true => self.say(|| format!("preparing listkeys for \"{namespace}\"\n")),
-            false => self.say(|| format!("listing keys for \"{namespace}\"\n")),
+    fn debug_listing(&mut self, namespace: &str) {
+        match self.transport.is_remote() {
+            true => self.debug(|| format!("preparing listkeys for \"{namespace}\"\n")),
+            false => self.debug(|| format!("listing keys for \"{namespace}\"\n")),
         }
     }
 
-    fn say_listed(&mut self, namespace: &str, len: usize) {
-        if self.transport.is_far() {
-            self.say(|| format!("received listkey for \"{namespace}\": {len} bytes\n"));
+    fn debug_listed(&mut self, namespace: &str, len: usize) {
+        if self.transport.is_remote() {
+            self.debug(|| format!("received listkey for \"{namespace}\": {len} bytes\n"));
         }
     }
 
@@ -258,7 +222,7 @@ impl Remote {
     /// # Errors
     /// As of [`Transport::call`].
     pub fn bookmarks(&mut self) -> Result<BTreeMap<Vec<u8>, Node>, ExchangeError> {
-        Ok(nodes_of(self.list_keys("bookmarks")?))
+        Ok(list_keys::bookmarks(self.list_keys("bookmarks")?))
     }
 
     /// Name and password for what follows.
@@ -269,22 +233,35 @@ impl Remote {
     /// Sends a bundle to be stored, and gives the answer as it comes.
     ///
     /// # Errors
-    /// As of [`Transport::push`].
-    pub fn push(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
-        self.transport.push(bundle)
+    /// As of [`Transport::unbundle`].
+    pub fn unbundle(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        self.transport.unbundle(bundle)
     }
 
     /// The list of clone bundles; `None` if the other side has none.
     ///
     /// # Errors
     /// As of [`Transport::call`].
-    pub fn clone_bundles(&mut self) -> Result<Option<Manifest>, ExchangeError> {
+    pub fn clone_bundles(&mut self) -> Result<Option<CloneBundleManifest>, ExchangeError> {
         let commands = ["clonebundles_manifest", "clonebundles"];
         let known = commands
             .into_iter()
             .find(|command| self.capabilities.has(command));
         let list = known.map(|command| self.transport.call(command, &[]));
-        Ok(list.transpose()?.map(Manifest::new))
+        Ok(list.transpose()?.map(CloneBundleManifest::new))
+    }
+
+    /// Sends a command whose answer is long.
+    ///
+    /// # Errors
+    /// As of [`Transport::stream`].
+    pub(crate) fn stream(
+        &mut self,
+        command: &str,
+        args: PeerArgs<'_>,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        self.debug_command(command);
+        self.transport.stream(command, args)
     }
 
     /// A clone bundle that the other side sends itself.
@@ -296,52 +273,6 @@ impl Remote {
         let mut answer = self.transport.stream("get_cached_bundle_inline", &path)?;
         let len = read_varint(&mut answer)?;
         Ok(Box::new(answer.take(len)))
-    }
-
-    /// A bundle with what is wanted: bundle2 where the other side makes it, else a bare
-    /// changegroup 01.
-    ///
-    /// # Errors
-    /// As of [`Transport::stream`].
-    pub fn bundle(
-        &mut self,
-        request: &BundleRequest,
-    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
-        let mut lines = READS.join("\n");
-        for (wanted, line) in [
-            (request.bookmarks, "\nbookmarks\nlistkeys"),
-            (request.markers, "\nobsmarkers=V1"),
-            (request.streamed, "\nstream=v2"),
-        ] {
-            lines += if wanted { line } else { "" };
-        }
-        let quoted = utf8_percent_encode(&lines, QUOTED);
-        let flag = |on: bool| if on { b"1".to_vec() } else { b"0".to_vec() };
-        let common = match request.common.is_empty() {
-            true => joined(&[Node::NULL]),
-            false => joined(&request.common),
-        };
-        let mut args = vec![("common", common), ("heads", joined(&request.heads))];
-        if self.capabilities.has("bundle2") {
-            let caps = format!("HG20,bundle2={quoted}").into_bytes();
-            args.push(("bundlecaps", caps));
-            args.push(("cg", flag(!request.nothing_new && !request.streamed)));
-            match request.streamed {
-                // Their phases stand in the files.
-                true => args.push(("stream", flag(true))),
-                false => args.push(("phases", flag(true))),
-            }
-            if request.bookmarks {
-                args.push(("bookmarks", flag(true)));
-                args.push(("listkeys", b"bookmarks".to_vec()));
-            }
-            if request.markers {
-                args.push(("obsmarkers", flag(true)));
-            }
-        }
-        let args: PeerArgs<'_> = &args;
-        self.say_command("getbundle");
-        self.transport.stream("getbundle", args)
     }
 }
 
@@ -376,28 +307,7 @@ fn parse_lookup(answer: &[u8]) -> Result<Node, ExchangeError> {
     node.ok_or_else(|| unexpected("lookup", answer))
 }
 
-/// Lines of key, tab and value.
-fn parse_keys(answer: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let lines = answer.split(|byte| *byte == b'\n');
-    let pairs = lines.filter_map(|line| {
-        let tab = line.iter().position(|byte| *byte == b'\t')?;
-        Some((line[..tab].to_vec(), line[tab + 1..].to_vec()))
-    });
-    pairs.collect()
-}
-
-pub(crate) fn parse_bookmarks(answer: &[u8]) -> BTreeMap<Vec<u8>, Node> {
-    nodes_of(parse_keys(answer))
-}
-
-fn nodes_of(keys: BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeMap<Vec<u8>, Node> {
-    // A bookmark without a name would make a line that neither program can read.
-    let nodes = keys.into_iter().filter(|(name, _)| !name.is_empty());
-    let nodes = nodes.filter_map(|(name, hex)| Some((name, Node::from_hex(&hex)?)));
-    nodes.collect()
-}
-
-fn joined(nodes: &[Node]) -> Vec<u8> {
+pub(crate) fn joined(nodes: &[Node]) -> Vec<u8> {
     let hex: Vec<_> = nodes.iter().map(Node::to_hex).collect();
     let hex: Vec<&[u8]> = hex.iter().map(|hex| &hex[..]).collect();
     hex.join(&b' ')

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
 
-/// A branch that a push touches.
+/// A branch that a push changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BranchHeads {
     /// Its name.
@@ -28,7 +28,7 @@ impl BranchHeads {
     }
 
     /// Heads there that this push changes.
-    pub fn touched(&self) -> impl Iterator<Item = Node> + '_ {
+    pub fn changed(&self) -> impl Iterator<Item = Node> + '_ {
         let before = self.before.iter().flatten();
         let gone = before.filter(|node| !self.after.contains(node) || self.replaced.contains(node));
         gone.copied()

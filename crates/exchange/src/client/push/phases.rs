@@ -1,5 +1,6 @@
 //! Phases of the other side, as far as its changesets are here.
 
+use crate::format::part::phase_heads;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
@@ -76,22 +77,18 @@ impl RemotePhases {
         heads.map(|rev| changelog.node(*rev)).collect()
     }
 
-    /// Records of u32 phase and node, for the other side to compare.
+    /// Payload of `check:phases`.
     pub(super) fn encode(&self, view: &RepoView) -> Vec<u8> {
-        let kinds = [
-            (Phase::Public, &self.public_heads),
-            (Phase::Draft, &self.draft_roots),
-        ];
-        let mut out = Vec::new();
-        for (phase, revs) in kinds {
-            let mut nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
+        let node = |rev: &Rev| view.changelog().node(*rev);
+        let sorted = |revs: &[Rev]| {
+            let mut nodes: Vec<Node> = revs.iter().map(node).collect();
             nodes.sort_unstable();
-            for node in nodes {
-                out.extend_from_slice(&u32::from(phase.number()).to_be_bytes());
-                out.extend_from_slice(&node.0);
-            }
-        }
-        out
+            nodes
+        };
+        let public = sorted(&self.public_heads).into_iter();
+        let draft = sorted(&self.draft_roots).into_iter();
+        let public = public.map(|node| (Phase::Public, node));
+        phase_heads::encode(public.chain(draft.map(|node| (Phase::Draft, node))))
     }
 }
 

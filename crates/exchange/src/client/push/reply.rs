@@ -1,11 +1,13 @@
-//! The answer to a push: a bundle2 with what was made of each part, and words for the user.
+//! The answer to a push: a bundle2 with the results of parts, and output for the user.
 
 use crate::ExchangeError;
-use crate::apply::{News, outline};
+use crate::apply::BundleEvent;
 use crate::format::bundle::{Bundle, open_bundle};
-use crate::format::bundle20::PartHeader;
 use crate::format::input::read_into;
 use crate::format::limits::BundleLimits;
+use crate::format::part::error::{self, ErrorPart};
+use crate::format::part::reply::decode_return_code;
+use crate::format::part::{PartHeader, PartType};
 use parking_lot::Mutex;
 use std::io::Read;
 use std::sync::Arc;
@@ -20,48 +22,54 @@ pub struct PushReply {
     pub changegroup: Option<i64>,
 }
 
-/// Reads the answer; `tell` gets the words of the other side as they come, and what those want to
-/// hear who look for mistakes.
+/// Reads the answer; `on_event` gets the output of the other side as it comes, and debug lines.
 ///
 /// # Errors
 /// [`ExchangeError::PushFailed`], [`ExchangeError::PushRaced`] and others for what the other side
 /// tells that it could not do; that this is no answer.
 pub fn read_reply(
     answer: Box<dyn Read + Send>,
-    tell: &mut dyn FnMut(News<'_>),
+    on_event: &mut dyn FnMut(BundleEvent<'_>),
 ) -> Result<PushReply, ExchangeError> {
-    read_within(answer, BundleLimits::default(), tell)
+    read_reply_within(answer, BundleLimits::default(), on_event)
 }
 
-pub(crate) fn read_within(
+pub(crate) fn read_reply_within(
     answer: Box<dyn Read + Send>,
     limits: BundleLimits,
-    tell: &mut dyn FnMut(News<'_>),
+    on_event: &mut dyn FnMut(BundleEvent<'_>),
 ) -> Result<PushReply, ExchangeError> {
-    let Bundle::Two(mut parts) = open_bundle(answer, limits)? else {
+    let Bundle::Bundle20(mut parts) = open_bundle(answer, limits)? else {
         return Err(ExchangeError::NotABundle);
     };
     let heard: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let hearing = Arc::clone(&heard);
     parts.on_interruption(move |interruption| {
-        if interruption.header.kind() == b"output" {
+        if interruption.header.part_type() == Some(PartType::Output) {
             let mut heard = hearing.lock();
             heard.push(interruption.payload);
         }
     });
     let mut reply = PushReply::default();
-    tell(News::Debug(b"bundle2-input-bundle: no-transaction\n"));
+    on_event(BundleEvent::Debug(
+        b"bundle2-input-bundle: no-transaction\n",
+    ));
     let mut count = 0_usize;
     while let Some(mut part) = parts.next_part()? {
         count += 1;
-        let line = format!("bundle2-input-part: {} supported\n", outline(&part.header));
-        tell(News::Debug(line.as_bytes()));
+        let line = format!(
+            "bundle2-input-part: {} supported\n",
+            part.header.debug_summary()
+        );
+        on_event(BundleEvent::Debug(line.as_bytes()));
         let mut words = Vec::new();
-        match &part.header.kind()[..] {
-            b"output" => words = read_words(&mut part.payload)?,
-            b"reply:changegroup" => reply.changegroup = number(&part.header, "return"),
-            b"reply:obsmarkers" | b"reply:pushkey" => {}
-            kind if kind.starts_with(b"error:") => return Err(error(&part.header)),
+        match part.header.part_type() {
+            Some(PartType::Output) => words = read_words(&mut part.payload)?,
+            Some(PartType::ReplyChangegroup) => {
+                reply.changegroup = decode_return_code(&part.header);
+            }
+            Some(PartType::ReplyObsmarkers | PartType::ReplyPushKey) => {}
+            _ if part.header.kind().starts_with(b"error:") => return Err(push_error(&part.header)),
             _ if part.header.is_mandatory() => return Err(part.header.unknown()),
             _ => {}
         }
@@ -70,18 +78,18 @@ pub(crate) fn read_within(
             0 => {}
             len => {
                 let line = format!("bundle2-input-part: total payload size {len}\n");
-                tell(News::Debug(line.as_bytes()));
+                on_event(BundleEvent::Debug(line.as_bytes()));
             }
         }
         for words in heard.lock().drain(..) {
-            tell(News::Remote(&words));
+            on_event(BundleEvent::RemoteOutput(&words));
         }
         if !words.is_empty() {
-            tell(News::Remote(&words));
+            on_event(BundleEvent::RemoteOutput(&words));
         }
     }
     let line = format!("bundle2-input-bundle: {count} parts total\n");
-    tell(News::Debug(line.as_bytes()));
+    on_event(BundleEvent::Debug(line.as_bytes()));
     Ok(reply)
 }
 
@@ -93,32 +101,16 @@ fn read_words(payload: &mut impl Read) -> Result<Vec<u8>, ExchangeError> {
     }
 }
 
-fn number(header: &PartHeader, name: &str) -> Option<i64> {
-    std::str::from_utf8(header.value(name)?).ok()?.parse().ok()
-}
-
-fn error(header: &PartHeader) -> ExchangeError {
-    let text = |name| {
-        header
-            .value(name)
-            .map(|text| String::from_utf8_lossy(text).into_owned())
-    };
-    let message = text("message").unwrap_or_default();
-    match &header.kind()[..] {
-        b"error:pushraced" => ExchangeError::PushRaced(message),
-        b"error:unsupportedcontent" => {
-            let mut what = text("parttype").unwrap_or_default();
-            if let Some(params) = text("params") {
-                what = format!("{what} - {}", params.replace('\0', ", "));
-            }
-            ExchangeError::NotSupportedThere(what)
+/// The error of a push that the other side tells of.
+fn push_error(header: &PartHeader) -> ExchangeError {
+    match error::decode(header) {
+        Some(ErrorPart::PushRaced { message }) => ExchangeError::PushRaced(message),
+        Some(ErrorPart::UnsupportedContent { feature }) => {
+            ExchangeError::NotSupportedThere(feature)
         }
-        b"error:abort" => ExchangeError::PushFailed {
-            message,
-            hint: text("hint"),
-        },
-        kind => ExchangeError::PushFailed {
-            message: String::from_utf8_lossy(kind).into_owned(),
+        Some(ErrorPart::Abort { message, hint }) => ExchangeError::PushFailed { message, hint },
+        None => ExchangeError::PushFailed {
+            message: String::from_utf8_lossy(&header.kind()).into_owned(),
             hint: None,
         },
     }

@@ -11,27 +11,27 @@
 //! Nothing is believed: a length only counts as its bytes arrive, and [`BundleLimits`] ends what
 //! expands without end.
 
-use super::bundle20::PartReader;
+use super::bundle20::{MAGIC, PartReader};
 use super::input::{self, Input};
 use super::limits::BundleLimits;
 use super::packed::Packed;
 use crate::ExchangeError;
-use crate::format::changegroup::{ChangegroupReader, Version};
+use crate::format::changegroup::{ChangegroupReader, ChangegroupVersion};
 use std::io::{Cursor, Read};
 use varve_codec::StreamFormat;
 
 /// First bytes of a bundle of the first version, of the second, and of a packed stream clone.
-const BUNDLE1: &[u8; 4] = b"HG10";
-const BUNDLE2: &[u8; 4] = b"HG20";
+pub(crate) const BUNDLE10: &[u8; 4] = b"HG10";
+pub(crate) const BUNDLE20: &[u8; 4] = MAGIC;
 const PACKED: &[u8; 4] = b"HGS1";
 
 /// A bundle that was opened.
 #[derive(Debug)]
 pub enum Bundle<'a> {
     /// A changegroup 01 and nothing else.
-    One(ChangegroupReader<Input<'a>>),
+    Bundle10(ChangegroupReader<Input<'a>>),
     /// Parts of many kinds.
-    Two(PartReader<'a>),
+    Bundle20(PartReader<'a>),
     /// The files of a store.
     Packed(Packed<'a>),
 }
@@ -50,8 +50,8 @@ pub fn open_bundle<'a>(
         return Err(ExchangeError::NotABundle);
     }
     match &magic {
-        BUNDLE1 => open_first(source, limits),
-        BUNDLE2 => Ok(Bundle::Two(PartReader::open(source, limits)?)),
+        BUNDLE10 => open_bundle10(source, limits),
+        BUNDLE20 => Ok(Bundle::Bundle20(PartReader::open(source, limits)?)),
         PACKED => Ok(Bundle::Packed(Packed::open(source, limits)?)),
         [_, _, version @ ..] => {
             let version = String::from_utf8_lossy(version).into_owned();
@@ -60,7 +60,7 @@ pub fn open_bundle<'a>(
     }
 }
 
-fn open_first(
+fn open_bundle10(
     mut source: Box<dyn Read + Send + '_>,
     limits: BundleLimits,
 ) -> Result<Bundle<'_>, ExchangeError> {
@@ -78,7 +78,10 @@ fn open_first(
         }
     };
     let input = Input::new(source, format, limits)?;
-    Ok(Bundle::One(ChangegroupReader::new(input, Version::V1)))
+    Ok(Bundle::Bundle10(ChangegroupReader::new(
+        input,
+        ChangegroupVersion::V1,
+    )))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What `hg` 7.2.4 wrote, whole, cut, and with lengths that lie.
 
 use super::*;
-use crate::format::changegroup::Group;
+use crate::format::changegroup::{ChangegroupVersion, Group};
 use crate::format::input::Finish;
 use std::io;
 
@@ -43,14 +43,15 @@ fn groups<R: Read + Finish>(mut reader: ChangegroupReader<R>) -> Result<String, 
 
 fn walk(bytes: &[u8]) -> Result<String, ExchangeError> {
     match open_bundle(bytes, BundleLimits::default())? {
-        Bundle::One(reader) => groups(reader),
-        Bundle::Two(mut parts) => {
+        Bundle::Bundle10(reader) => groups(reader),
+        Bundle::Bundle20(mut parts) => {
             let mut out = String::new();
             while let Some(mut part) = parts.next_part()? {
                 let kind = part.header.kind();
                 if kind == b"changegroup" {
                     let version = part.header.value("version").unwrap_or(b"01");
-                    let version = Version::named(std::str::from_utf8(version).unwrap()).unwrap();
+                    let version =
+                        ChangegroupVersion::named(std::str::from_utf8(version).unwrap()).unwrap();
                     out += &groups(ChangegroupReader::new(part.payload, version))?;
                 } else {
                     let len = io::copy(&mut part.payload, &mut io::sink());
@@ -162,7 +163,7 @@ fn interruptions_are_heard_and_the_payload_goes_on() {
     assert_eq!(walk(&interrupted(output)).unwrap(), "x 3\n");
     let heard = std::sync::Mutex::new(Vec::new());
     let bytes = interrupted(output);
-    let Ok(Bundle::Two(mut parts)) = open_bundle(&bytes[..], BundleLimits::default()) else {
+    let Ok(Bundle::Bundle20(mut parts)) = open_bundle(&bytes[..], BundleLimits::default()) else {
         panic!("no bundle2");
     };
     parts.on_interruption(|part| heard.lock().unwrap().push(part));
@@ -188,7 +189,7 @@ fn what_expands_without_end_is_stopped() {
     io::copy(&mut io::repeat(0).take(8 << 20), &mut zeros).unwrap();
     let zeros = zeros.finish().unwrap();
     let bytes = [&b"HG10"[..], &zeros].concat();
-    let Ok(Bundle::One(mut reader)) = open_bundle(&bytes[..], limits) else {
+    let Ok(Bundle::Bundle10(mut reader)) = open_bundle(&bytes[..], limits) else {
         panic!("no bundle1");
     };
     // Empty groups, then zeros that mean nothing, up to the end of the stream.

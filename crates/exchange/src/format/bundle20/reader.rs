@@ -1,21 +1,24 @@
 //! The parts of a bundle2, one after the other.
 
-use super::interruption::{LONGEST, Listener};
-use super::{Interruption, PartHeader, StreamParameter, parameters};
+use super::{INTERRUPTION, StreamParameter, parameters};
 use crate::ExchangeError;
 use crate::format::input::{Finish, Input, read_array, read_failed, read_into};
 use crate::format::limits::BundleLimits;
+use crate::format::part::{Part, PartHeader, PartType, error};
 use std::fmt;
 use std::io::{self, Read};
 use varve_codec::StreamFormat;
 
-/// In place of the length of a payload chunk.
-const INTERRUPTION: i32 = -1;
 /// Longest block of parameters of a whole bundle, and longest header of a part: 510 parameters of
 /// twice 255 bytes with their lengths.
 const LONGEST_HEADER: usize = 1 << 19;
+/// Longest payload of a part that interrupts another one, which is text for the user.
+const LONGEST_INTERRUPTION: usize = 1 << 20;
 
-/// Where the reader stands.
+/// Gets the parts that interrupt others.
+type Listener<'a> = Box<dyn FnMut(Part<Vec<u8>>) + Send + 'a>;
+
+/// Position of the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     /// Before the header of a part, or the end.
@@ -45,16 +48,7 @@ impl fmt::Debug for PartReader<'_> {
     }
 }
 
-/// A part whose payload is still to be read. What is not read is passed over.
-#[derive(Debug)]
-pub struct Part<'r, 'a> {
-    /// What it says of itself.
-    pub header: PartHeader,
-    /// What it holds.
-    pub payload: PartPayload<'r, 'a>,
-}
-
-/// The payload of a part.
+/// The payload of a part, still to be read. The rest of it is skipped when the next part is asked for.
 #[derive(Debug)]
 pub struct PartPayload<'r, 'a>(&'r mut PartReader<'a>);
 
@@ -79,14 +73,14 @@ impl<'a> PartReader<'a> {
         })
     }
 
-    /// What was said of the whole bundle.
+    /// Parameters of the whole bundle.
     pub fn parameters(&self) -> &[StreamParameter] {
         &self.parameters
     }
 
-    /// Calls `listener` with each part that interrupts another one, such as words of the other
-    /// side. Its errors end the reading before, as does what must be understood and is not.
-    pub fn on_interruption(&mut self, listener: impl FnMut(Interruption) + Send + 'a) {
+    /// Calls `listener` with each part that interrupts another one, such as output of the other side. An
+    /// error of the other side, or a mandatory part that is unknown, ends the reading instead.
+    pub fn on_interruption(&mut self, listener: impl FnMut(Part<Vec<u8>>) + Send + 'a) {
         self.listener = Some(Box::new(listener));
     }
 
@@ -95,7 +89,7 @@ impl<'a> PartReader<'a> {
     ///
     /// # Errors
     /// What is cut or damaged.
-    pub fn next_part(&mut self) -> Result<Option<Part<'_, 'a>>, ExchangeError> {
+    pub fn next_part(&mut self) -> Result<Option<Part<PartPayload<'_, 'a>>>, ExchangeError> {
         self.end_part()?;
         if self.at == At::End {
             return Ok(None);
@@ -111,7 +105,7 @@ impl<'a> PartReader<'a> {
         Ok(Some(Part { header, payload }))
     }
 
-    /// Passes over what is left of the current part; tells how long its payload is.
+    /// Skips the rest of the current part and returns the length of its payload.
     ///
     /// # Errors
     /// What is cut or damaged.
@@ -131,7 +125,7 @@ impl<'a> PartReader<'a> {
         }
         let mut bytes = Vec::new();
         read_into(&mut self.input, len, &mut bytes)?;
-        PartHeader::parse(&bytes).map(Some)
+        PartHeader::decode(&bytes).map(Some)
     }
 
     /// Goes to the first byte of the next payload chunk, or to the end of the part.
@@ -162,15 +156,15 @@ impl<'a> PartReader<'a> {
             if len == 0 {
                 break;
             }
-            if payload.len() + len > LONGEST {
-                let reason = format!("an interruption is longer than {LONGEST} bytes");
+            if payload.len() + len > LONGEST_INTERRUPTION {
+                let reason = format!("an interruption is longer than {LONGEST_INTERRUPTION} bytes");
                 return Err(ExchangeError::DamagedBundle(reason));
             }
             read_into(&mut self.input, len, &mut chunk)?;
             payload.append(&mut chunk);
         }
-        let interruption = Interruption { header, payload };
-        refuse_if_serious(&interruption)?;
+        let interruption = Part { header, payload };
+        refuse_errors(&interruption.header)?;
         if let Some(listener) = &mut self.listener {
             listener(interruption);
         }
@@ -216,17 +210,16 @@ impl Finish for PartPayload<'_, '_> {
     }
 }
 
-fn refuse_if_serious(Interruption { header, .. }: &Interruption) -> Result<(), ExchangeError> {
-    if header.kind() == b"error:abort" {
-        let text = |name| header.value(name).map(String::from_utf8_lossy);
-        return Err(ExchangeError::RemoteAbort {
-            message: text("message").unwrap_or_default().into_owned(),
-            hint: text("hint").map(|hint| hint.into_owned()),
-        });
-    }
-    match header.is_mandatory() && header.kind() != b"output" {
-        true => Err(header.unknown()),
-        false => Ok(()),
+/// Interruptions that end the reading: failures of the sender, and what must be understood and is not.
+fn refuse_errors(header: &PartHeader) -> Result<(), ExchangeError> {
+    match header.part_type() {
+        Some(PartType::ErrorAbort) => match error::decode(header) {
+            Some(error) => Err(error.into()),
+            None => Err(header.unknown()),
+        },
+        Some(PartType::Output) => Ok(()),
+        _ if header.is_mandatory() => Err(header.unknown()),
+        _ => Ok(()),
     }
 }
 

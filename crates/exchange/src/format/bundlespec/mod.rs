@@ -10,7 +10,7 @@ mod parse;
 mod render;
 
 pub use crate::error::BundleSpecError;
-pub use parse::Habits;
+pub use parse::SpecDefaults;
 
 use std::collections::BTreeMap;
 use varve_codec::{StreamEngine, StreamSetting};
@@ -18,7 +18,7 @@ use varve_codec::{StreamEngine, StreamSetting};
 /// A bundle's container with what it usually holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleType {
-    /// Bundle1 with changegroup 01.
+    /// Bundle1Operation with changegroup 01.
     V1,
     /// Bundle2 with changegroup 02.
     V2,

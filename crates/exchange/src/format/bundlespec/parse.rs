@@ -12,7 +12,7 @@ const THREADS: &str = "compressionthreads";
 
 /// What of a repository fills the gaps of a bundlespec.
 #[derive(Clone, Copy, Debug)]
-pub struct Habits {
+pub struct SpecDefaults {
     /// Whether its deltas have any base: bundle1 would have to make them anew.
     pub general_delta: bool,
 }
@@ -22,7 +22,7 @@ impl BundleSpec {
     ///
     /// # Errors
     /// [`BundleSpecError`] says which part is not known.
-    pub fn parse(text: &str, habits: Habits) -> Result<BundleSpec, BundleSpecError> {
+    pub fn parse(text: &str, habits: SpecDefaults) -> Result<BundleSpec, BundleSpecError> {
         let text = text.to_lowercase();
         let (head, params) = match text.split_once(';') {
             Some((head, params)) => (head, Some(params)),
@@ -58,7 +58,10 @@ impl BundleSpec {
 }
 
 /// A type without a compression, or the reverse.
-fn fill_gap(head: &str, habits: Habits) -> Result<(StreamEngine, BundleType), BundleSpecError> {
+fn fill_gap(
+    head: &str,
+    habits: SpecDefaults,
+) -> Result<(StreamEngine, BundleType), BundleSpecError> {
     if let Some(engine) = StreamEngine::named(head) {
         let needs_v2 = habits.general_delta || engine == StreamEngine::Zstd;
         let kind = if needs_v2 {

@@ -1,13 +1,13 @@
 //! What is read and written; what `hg` says is compared in the tests of the command.
 
-use super::{BundleSpec, BundleType, Habits};
+use super::{BundleSpec, BundleType, SpecDefaults};
 use proptest::prelude::*;
 use varve_codec::StreamEngine;
 
-const NEW: Habits = Habits {
+const NEW: SpecDefaults = SpecDefaults {
     general_delta: true,
 };
-const OLD: Habits = Habits {
+const OLD: SpecDefaults = SpecDefaults {
     general_delta: false,
 };
 

@@ -25,7 +25,7 @@ pub type NodeBytes = [u8; 20];
 
 /// Which form of changegroup is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum ChangegroupVersion {
     /// Deltas against the previous revision of the group.
     V1,
     /// Deltas name their base.
@@ -34,13 +34,20 @@ pub enum Version {
     V3,
 }
 
-impl Version {
+impl ChangegroupVersion {
+    /// All versions, the oldest first.
+    pub const ALL: [ChangegroupVersion; 3] = [
+        ChangegroupVersion::V1,
+        ChangegroupVersion::V2,
+        ChangegroupVersion::V3,
+    ];
+
     /// The value of a part's `version` parameter.
     pub fn name(self) -> &'static str {
         match self {
-            Version::V1 => "01",
-            Version::V2 => "02",
-            Version::V3 => "03",
+            ChangegroupVersion::V1 => "01",
+            ChangegroupVersion::V2 => "02",
+            ChangegroupVersion::V3 => "03",
         }
     }
 
@@ -48,27 +55,27 @@ impl Version {
     ///
     /// # Errors
     /// [`ExchangeError::ChangegroupVersion`] if nothing here knows it.
-    pub fn named(name: &str) -> Result<Version, ExchangeError> {
+    pub fn named(name: &str) -> Result<ChangegroupVersion, ExchangeError> {
         match name {
-            "01" => Ok(Version::V1),
-            "02" => Ok(Version::V2),
-            "03" => Ok(Version::V3),
+            "01" => Ok(ChangegroupVersion::V1),
+            "02" => Ok(ChangegroupVersion::V2),
+            "03" => Ok(ChangegroupVersion::V3),
             _ => Err(ExchangeError::ChangegroupVersion(name.to_owned())),
         }
     }
 
     /// The newest of these that is written here.
-    pub(crate) fn best_of<'a>(names: impl Iterator<Item = &'a str>) -> Option<Version> {
-        let known = names.filter_map(|name| Version::named(name).ok());
+    pub(crate) fn best_of<'a>(names: impl Iterator<Item = &'a str>) -> Option<ChangegroupVersion> {
+        let known = names.filter_map(|name| ChangegroupVersion::named(name).ok());
         known.max_by_key(|version| version.name())
     }
 
     /// Bytes of a delta's header, without its length.
     pub(crate) fn header_len(self) -> usize {
         match self {
-            Version::V1 => 80,
-            Version::V2 => 100,
-            Version::V3 => 102,
+            ChangegroupVersion::V1 => 80,
+            ChangegroupVersion::V2 => 100,
+            ChangegroupVersion::V3 => 102,
         }
     }
 }
@@ -98,19 +105,21 @@ impl DeltaHeader {
     /// bytes are not exactly a header of the version.
     pub(crate) fn parse(
         bytes: &[u8],
-        version: Version,
+        version: ChangegroupVersion,
         previous: Option<NodeBytes>,
     ) -> Option<DeltaHeader> {
         let (nodes, rest) = bytes.as_chunks::<20>();
         let (node, p1, p2) = (*nodes.first()?, *nodes.get(1)?, *nodes.get(2)?);
         let (base, changeset) = match (version, nodes.get(3..)?) {
-            (Version::V1, [changeset]) => (previous.unwrap_or(p1), *changeset),
-            (Version::V2 | Version::V3, [base, changeset]) => (*base, *changeset),
+            (ChangegroupVersion::V1, [changeset]) => (previous.unwrap_or(p1), *changeset),
+            (ChangegroupVersion::V2 | ChangegroupVersion::V3, [base, changeset]) => {
+                (*base, *changeset)
+            }
             _ => return None,
         };
         let flags = match (version, rest) {
-            (Version::V3, [high, low]) => u16::from_be_bytes([*high, *low]),
-            (Version::V1 | Version::V2, []) => 0,
+            (ChangegroupVersion::V3, [high, low]) => u16::from_be_bytes([*high, *low]),
+            (ChangegroupVersion::V1 | ChangegroupVersion::V2, []) => 0,
             _ => return None,
         };
         Some(DeltaHeader {
@@ -126,7 +135,7 @@ impl DeltaHeader {
     /// Writes the chunk's length and header; `patch` bytes must follow.
     pub(crate) fn write(
         &self,
-        version: Version,
+        version: ChangegroupVersion,
         patch: usize,
         out: &mut impl Write,
     ) -> io::Result<()> {
@@ -141,11 +150,11 @@ impl DeltaHeader {
         put(&self.node);
         put(&self.p1);
         put(&self.p2);
-        if version != Version::V1 {
+        if version != ChangegroupVersion::V1 {
             put(&self.base);
         }
         put(&self.changeset);
-        if version == Version::V3 {
+        if version == ChangegroupVersion::V3 {
             put(&self.flags.to_be_bytes());
         }
         let len = chunk_len(at - 4 + patch)?;
@@ -216,7 +225,9 @@ mod tests {
         let text = b"a0c8bcbbb45c63b90b70ad007bf38961f64f2af0\ntest\n0 0\na\n\none";
         let mut out = Vec::new();
         let patch = 12 + text.len();
-        golden_header().write(Version::V3, patch, &mut out).unwrap();
+        golden_header()
+            .write(ChangegroupVersion::V3, patch, &mut out)
+            .unwrap();
         out.extend_from_slice(&full_text_hunk(text.len()).unwrap());
         out.extend_from_slice(text);
         assert_eq!(out, GOLDEN);
@@ -224,7 +235,11 @@ mod tests {
 
     #[test]
     fn each_version_has_its_length() {
-        for (version, header) in [(Version::V1, 80), (Version::V2, 100), (Version::V3, 102)] {
+        for (version, header) in [
+            (ChangegroupVersion::V1, 80),
+            (ChangegroupVersion::V2, 100),
+            (ChangegroupVersion::V3, 102),
+        ] {
             let mut out = Vec::new();
             golden_header().write(version, 5, &mut out).unwrap();
             assert_eq!(out.len(), 4 + header);
@@ -242,12 +257,12 @@ mod tests {
         let huge = i32::MAX as usize;
         assert!(
             golden_header()
-                .write(Version::V2, huge, &mut Vec::new())
+                .write(ChangegroupVersion::V2, huge, &mut Vec::new())
                 .is_err()
         );
         assert_eq!(
-            Version::best_of(["01", "04", "02"].into_iter()),
-            Some(Version::V2)
+            ChangegroupVersion::best_of(["01", "04", "02"].into_iter()),
+            Some(ChangegroupVersion::V2)
         );
     }
 }

@@ -3,6 +3,6 @@
 mod framing;
 mod reader;
 
-pub use framing::{DeltaHeader, NodeBytes, Version};
+pub use framing::{ChangegroupVersion, DeltaHeader, NodeBytes};
 pub(crate) use framing::{full_text_hunk, write_chunk, write_end};
 pub use reader::{ChangegroupReader, Group};

@@ -1,6 +1,6 @@
 //! A changegroup from the other side, one delta at a time.
 
-use super::framing::{DeltaHeader, NodeBytes, Version};
+use super::framing::{ChangegroupVersion, DeltaHeader, NodeBytes};
 use crate::ExchangeError;
 use crate::format::input::{Finish, read_array, read_into};
 use std::io::Read;
@@ -33,7 +33,7 @@ enum At {
 #[derive(Debug)]
 pub struct ChangegroupReader<R> {
     input: R,
-    version: Version,
+    version: ChangegroupVersion,
     at: At,
     /// Whether the group's end is still to come.
     in_group: bool,
@@ -42,7 +42,7 @@ pub struct ChangegroupReader<R> {
 
 impl<R: Read + Finish> ChangegroupReader<R> {
     /// Begins to read.
-    pub fn new(input: R, version: Version) -> Self {
+    pub fn new(input: R, version: ChangegroupVersion) -> Self {
         ChangegroupReader {
             input,
             version,
@@ -64,7 +64,7 @@ impl<R: Read + Finish> ChangegroupReader<R> {
             At::Start => (At::Changesets, Group::Changesets),
             At::Changesets => (At::Manifests, Group::Manifests),
             At::Manifests | At::Files => {
-                if self.at == At::Manifests && self.version == Version::V3 {
+                if self.at == At::Manifests && self.version == ChangegroupVersion::V3 {
                     self.refuse_folders()?;
                 }
                 match self.chunk()? {

@@ -1,12 +1,12 @@
-//! Making the bundles, and the list that names them.
+//! Creation of the bundles, and of the manifest that lists them.
 
 use super::{folder, read_manifest};
 use crate::ExchangeError;
-use crate::format::bundlespec::{BundleSpec, BundleType, Habits};
+use crate::format::bundlespec::{BundleSpec, BundleType, SpecDefaults};
 use crate::format::clone_bundle_manifest::{BUNDLE_ENDING, HEADS_ENDING, INLINE, OWN, PATH};
 use crate::format::quoting::QUOTED;
 use crate::generate::FileWriter;
-use crate::generate::{BundlePlan, StreamBundle, StreamExtras, Travellers};
+use crate::generate::{BundlePlan, OutgoingChangesets, StreamBundle, StreamExtras};
 use percent_encoding::utf8_percent_encode;
 use sha1::{Digest, Sha1};
 use std::fs::TryLockError;
@@ -18,41 +18,41 @@ use varve_base::{Interrupt, OpenMode, Progress, Storage, StorageFile, Unit};
 use varve_repo::{RepoError, RepoView, Repository};
 use varve_revlog::Node;
 
-/// What is made if nobody says otherwise: small for slow lines, and files for fast ones.
-pub const USUAL_FORMATS: [&str; 2] = [
+/// Bundlespecs by default: small for slow connections, the store's files for fast ones.
+pub const DEFAULT_FORMATS: [&str; 2] = [
     "zstd-v2;compressionlevel=15;compressionthreads=-1",
     "none-v2;stream=v2",
 ];
 
-/// Whoever holds it makes bundles.
+/// Held while bundles are created.
 const LOCK: &str = "varve.lock";
 
-/// Bytes that are collected before a file grows.
+/// Bytes that are buffered before a file grows.
 const BUFFER: usize = 256 << 10;
 
-/// How often the files are measured anew because somebody committed meanwhile.
+/// Attempts to list the store's files without a commit meanwhile.
 const TRIES: u32 = 8;
 
-/// Parameters of bundlespecs that say how to compress, which does not concern readers.
+/// Parameters of bundlespecs for the writer, which are not in the manifest.
 const FOR_WRITERS: [&str; 2] = ["compressionlevel", "compressionthreads"];
 
-/// What is to be made.
-pub struct CloneBundleRecipe<'a> {
+/// Which bundles are created, and how.
+pub struct CloneBundleOptions<'a> {
     /// Bundlespecs.
     pub formats: &'a [String],
-    /// Whether a list that somebody else wrote may be replaced.
-    pub replaces_foreign: bool,
+    /// Whether a manifest that another program wrote may be replaced.
+    pub replaces_manifest: bool,
     /// Whether what is cloned becomes public; else the files of a store go with their phases.
     pub publishing: bool,
-    /// Learns how many bytes are made.
+    /// Gets the number of bytes written.
     pub progress: &'a dyn Progress,
-    /// Ends the work; what was there before stays.
+    /// Ends the work with an error; the bundles before stay.
     pub stop: &'a Interrupt,
 }
 
 /// One bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MadeBundle {
+pub struct CloneBundle {
     /// Name of the file.
     pub name: String,
     /// What readers are told about its form.
@@ -61,11 +61,11 @@ pub struct MadeBundle {
     pub bytes: u64,
 }
 
-/// What was made.
+/// The bundles created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MadeBundles {
+pub struct CloneBundleReport {
     /// All bundles, in the order of the list.
-    pub bundles: Vec<MadeBundle>,
+    pub bundles: Vec<CloneBundle>,
     /// Changesets in each.
     pub changesets: usize,
     /// Whether bundles of the store's files were left out, because these hold secret or obsolete
@@ -77,20 +77,20 @@ pub struct MadeBundles {
 /// list stands, the old one and its bundles do.
 ///
 /// # Errors
-/// [`ExchangeError::ForeignManifest`]; [`ExchangeError::BeingBundled`]; a format that is none or
+/// [`ExchangeError::ForeignManifest`]; [`ExchangeError::CloneBundlesLocked`]; a format that is none or
 /// not for clones; what cannot be read or written; that the work was stopped.
 pub fn make_clone_bundles(
     repository: &Repository,
-    recipe: &CloneBundleRecipe<'_>,
-) -> Result<MadeBundles, ExchangeError> {
-    let formats = recipe.formats.iter().map(|text| Format::parse(text));
+    options: &CloneBundleOptions<'_>,
+) -> Result<CloneBundleReport, ExchangeError> {
+    let formats = options.formats.iter().map(|text| Format::parse(text));
     let formats: Vec<Format> = formats.collect::<Result<_, _>>()?;
-    check_manifest(repository, recipe)?;
+    check_manifest(repository, options)?;
     let storage = repository.storage();
     let folder = folder(repository);
     storage.create_directory(&folder)?;
     let _lock = lock(storage.as_ref(), &folder)?;
-    let (view, stream) = Subject::find(repository, &formats, recipe)?;
+    let (view, stream) = Subject::find(repository, &formats, options)?;
     let subject = Subject {
         id: id_of(&view),
         storage,
@@ -98,29 +98,29 @@ pub fn make_clone_bundles(
         view: &view,
         stream: stream.as_ref(),
     };
-    let mut made = MadeBundles {
+    let mut report = CloneBundleReport {
         changesets: visible(&view).count(),
-        ..MadeBundles::default()
+        ..CloneBundleReport::default()
     };
     for format in &formats {
         if format.is_stream() && stream.is_none() {
-            made.left_out = true;
-        } else if made.changesets > 0 {
-            made.bundles.push(subject.make(format, recipe)?);
+            report.left_out = true;
+        } else if report.changesets > 0 {
+            report.bundles.push(subject.make(format, options)?);
         }
     }
-    check_manifest(repository, recipe)?;
-    list(&subject, repository, &made.bundles)?;
-    sweep(&subject, &made.bundles)?;
-    Ok(made)
+    check_manifest(repository, options)?;
+    list(&subject, repository, &report.bundles)?;
+    sweep(&subject, &report.bundles)?;
+    Ok(report)
 }
 
 fn check_manifest(
     repository: &Repository,
-    recipe: &CloneBundleRecipe<'_>,
+    options: &CloneBundleOptions<'_>,
 ) -> Result<(), ExchangeError> {
     let foreign = read_manifest(repository)?.is_some_and(|manifest| !manifest.is_own());
-    match foreign && !recipe.replaces_foreign {
+    match foreign && !options.replaces_manifest {
         true => Err(ExchangeError::ForeignManifest),
         false => Ok(()),
     }
@@ -135,7 +135,7 @@ fn lock(storage: &dyn Storage, folder: &Path) -> Result<Arc<dyn StorageFile>, Ex
     };
     match file.disk_file().map_or(Ok(()), |file| file.try_lock()) {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(ExchangeError::BeingBundled),
+        Err(TryLockError::WouldBlock) => Err(ExchangeError::CloneBundlesLocked),
         Err(TryLockError::Error(error)) => Err(ExchangeError::Write(error)),
     }
 }
@@ -150,7 +150,7 @@ struct Format {
 impl Format {
     fn parse(text: &str) -> Result<Format, ExchangeError> {
         // Clients want to know the engine, so nothing is guessed.
-        let habits = Habits {
+        let habits = SpecDefaults {
             general_delta: true,
         };
         let spec = BundleSpec::parse(text, habits)?;
@@ -208,7 +208,7 @@ impl Subject<'_> {
     fn find(
         repository: &Repository,
         formats: &[Format],
-        recipe: &CloneBundleRecipe<'_>,
+        options: &CloneBundleOptions<'_>,
     ) -> Result<(Arc<RepoView>, Option<StreamBundle>), ExchangeError> {
         let wants_files = formats.iter().any(Format::is_stream);
         for _ in 0..TRIES {
@@ -217,7 +217,7 @@ impl Subject<'_> {
                 return Ok((view, None));
             }
             let extras = StreamExtras {
-                phases: !recipe.publishing,
+                phases: !options.publishing,
                 markers: false,
                 caches: true,
             };
@@ -237,16 +237,16 @@ impl Subject<'_> {
     fn make(
         &self,
         format: &Format,
-        recipe: &CloneBundleRecipe<'_>,
-    ) -> Result<MadeBundle, ExchangeError> {
+        options: &CloneBundleOptions<'_>,
+    ) -> Result<CloneBundle, ExchangeError> {
         let name = format!("{}-{}{BUNDLE_ENDING}", self.id, format.word());
         let (path, beside) = (self.folder.join(&name), self.beside(&name));
         if self.storage.kind(&beside)?.is_some() {
             self.storage.remove(&beside)?;
         }
-        recipe.progress.begin(&name, Unit::Bytes, None);
+        options.progress.begin(&name, Unit::Bytes, None);
         let file = self.storage.open(&beside, OpenMode::CreateNew)?;
-        let written = self.write(format, file.as_ref(), recipe);
+        let written = self.write(format, file.as_ref(), options);
         let written = written.and_then(|spec| {
             file.sync()?;
             self.storage.rename(&beside, &path)?;
@@ -256,8 +256,8 @@ impl Subject<'_> {
             // The next one to make bundles removes what stays here.
             let _ = self.storage.remove(&beside);
         }
-        recipe.progress.end();
-        Ok(MadeBundle {
+        options.progress.end();
+        Ok(CloneBundle {
             spec: written?,
             bytes: file.len()?,
             name,
@@ -273,24 +273,24 @@ impl Subject<'_> {
         &self,
         format: &Format,
         file: &dyn StorageFile,
-        recipe: &CloneBundleRecipe<'_>,
+        options: &CloneBundleOptions<'_>,
     ) -> Result<String, ExchangeError> {
-        let counted = Counted(FileWriter(file), recipe.progress);
+        let counted = Counted(FileWriter(file), options.progress);
         let mut out = BufWriter::with_capacity(BUFFER, counted);
         if let Some(stream) = self.stream.filter(|_| format.is_stream()) {
-            stream.write_bundle2(&mut out, recipe.stop)?;
+            stream.write_bundle2(&mut out, options.stop)?;
             let needs = format!("requirements={}", stream.requirements().join(","));
             let needs = utf8_percent_encode(&needs, QUOTED);
             out.flush()?;
             return Ok(format!("{};{needs}", format.told));
         }
-        let travellers = Travellers {
+        let outgoing = OutgoingChangesets {
             revs: visible(self.view).collect(),
             heads: self.view.heads(),
             common: Vec::new(),
         };
-        let plan = BundlePlan::new(self.view, &travellers, format.spec.contents())?;
-        plan.write(format.spec.setting(), &mut out, recipe.stop)?;
+        let plan = BundlePlan::new(self.view, &outgoing, format.spec.contents())?;
+        plan.write(format.spec.setting(), &mut out, options.stop)?;
         out.flush()?;
         Ok(format.told.clone())
     }
@@ -322,7 +322,7 @@ fn id_of(view: &RepoView) -> String {
 fn list(
     subject: &Subject<'_>,
     repository: &Repository,
-    bundles: &[MadeBundle],
+    bundles: &[CloneBundle],
 ) -> Result<(), ExchangeError> {
     let storage = subject.storage.as_ref();
     let path = repository.root().join(PATH);
@@ -349,7 +349,7 @@ fn list(
 }
 
 /// Removes own files that are not listed any more, and what an interruption left.
-fn sweep(subject: &Subject<'_>, bundles: &[MadeBundle]) -> Result<(), ExchangeError> {
+fn sweep(subject: &Subject<'_>, bundles: &[CloneBundle]) -> Result<(), ExchangeError> {
     let heads = format!("{}{HEADS_ENDING}", subject.id);
     for entry in subject.storage.list(subject.folder)? {
         let Some(name) = entry.name.to_str() else {

@@ -14,10 +14,12 @@
 
 mod create;
 
-pub use create::{CloneBundleRecipe, MadeBundle, MadeBundles, USUAL_FORMATS, make_clone_bundles};
+pub use create::{
+    CloneBundle, CloneBundleOptions, CloneBundleReport, DEFAULT_FORMATS, make_clone_bundles,
+};
 
 use crate::ExchangeError;
-use crate::format::clone_bundle_manifest::{HEADS_ENDING, Manifest, PATH};
+use crate::format::clone_bundle_manifest::{CloneBundleManifest, HEADS_ENDING, PATH};
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_base::storage::{EntryKind, read_if_there};
@@ -30,11 +32,11 @@ const FOLDER: &str = ".hg/bundle-cache";
 
 /// How far the bundles are behind their repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct CloneBundleStatus {
     /// Changesets in the bundles.
     pub bundled: usize,
     /// Whether everybody may still see all of them.
-    pub is_sound: bool,
+    pub is_visible: bool,
 }
 
 fn folder(repository: &Repository) -> PathBuf {
@@ -45,10 +47,12 @@ fn folder(repository: &Repository) -> PathBuf {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn read_manifest(repository: &Repository) -> Result<Option<Manifest>, ExchangeError> {
+pub fn read_manifest(
+    repository: &Repository,
+) -> Result<Option<CloneBundleManifest>, ExchangeError> {
     let path = repository.root().join(PATH);
     let text = read_if_there(repository.storage().as_ref(), &path)?;
-    Ok(text.map(Manifest::new))
+    Ok(text.map(CloneBundleManifest::new))
 }
 
 /// What clients may be told: nothing of own bundles that hold what they must not see.
@@ -58,13 +62,13 @@ pub fn read_manifest(repository: &Repository) -> Result<Option<Manifest>, Exchan
 pub fn offered_manifest(
     repository: &Repository,
     view: &RepoView,
-) -> Result<Option<Manifest>, ExchangeError> {
+) -> Result<Option<CloneBundleManifest>, ExchangeError> {
     let Some(manifest) = read_manifest(repository)? else {
         return Ok(None);
     };
-    let standing = standing(repository, view, &manifest)?;
-    Ok(match standing {
-        Some(standing) if !standing.is_sound => None,
+    let status = clone_bundle_status(repository, view, &manifest)?;
+    Ok(match status {
+        Some(status) if !status.is_visible => None,
         _ => Some(manifest),
     })
 }
@@ -73,11 +77,11 @@ pub fn offered_manifest(
 ///
 /// # Errors
 /// If what belongs to the bundles cannot be read.
-pub fn standing(
+pub fn clone_bundle_status(
     repository: &Repository,
     view: &RepoView,
-    manifest: &Manifest,
-) -> Result<Option<Standing>, ExchangeError> {
+    manifest: &CloneBundleManifest,
+) -> Result<Option<CloneBundleStatus>, ExchangeError> {
     let Some((id, bundled)) = manifest.own_id() else {
         return Ok(None);
     };
@@ -87,11 +91,14 @@ pub fn standing(
         let rev = Node::from_hex(line).and_then(|node| view.changelog().rev(&node));
         rev.is_some_and(|rev| view.is_visible(rev))
     };
-    let is_sound = heads.is_some_and(|heads| {
+    let is_visible = heads.is_some_and(|heads| {
         let mut lines = heads.split(|byte| *byte == b'\n');
         lines.all(|line| line.is_empty() || is_seen(line))
     });
-    Ok(Some(Standing { bundled, is_sound }))
+    Ok(Some(CloneBundleStatus {
+        bundled,
+        is_visible,
+    }))
 }
 
 /// The bundle of that name, if the manifest that clients may see lists it.

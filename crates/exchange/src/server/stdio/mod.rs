@@ -20,7 +20,7 @@ mod frames;
 
 use crate::format::commands::{Form, known};
 use crate::format::media_types::TYPE_ERROR;
-use crate::server::unbundle::Push;
+use crate::server::unbundle::PushHandler;
 use crate::server::wire::{ClientMedia, WireRequest, WireResponse, WireSettings, respond};
 use crate::{ChunkSink, ExchangeError, SinkClosed};
 use body::ChunkedBody;
@@ -28,24 +28,24 @@ use frames::Frames;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 
-/// One client's commands, answered until it says no more.
+/// Answers the commands of one client, until it sends none.
 #[derive(Clone, Copy)]
-pub struct Conversation<'a> {
-    /// How pushes are taken in; reads are answered from the same repository.
-    pub push: Push<'a>,
+pub struct StdioServer<'a> {
+    /// Receives pushes; reads are answered from the same repository.
+    pub handler: PushHandler<'a>,
     /// What the configuration says about answers.
     pub settings: &'a WireSettings,
 }
 
-impl fmt::Debug for Conversation<'_> {
+impl fmt::Debug for StdioServer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Conversation")
-            .field("push", &self.push)
+        f.debug_struct("StdioServer")
+            .field("handler", &self.handler)
             .finish_non_exhaustive()
     }
 }
 
-impl Conversation<'_> {
+impl StdioServer<'_> {
     /// Answers all that comes.
     ///
     /// # Errors
@@ -85,9 +85,9 @@ impl Conversation<'_> {
         let response = match request.command.as_str() {
             // Nothing that is sent depends on what the client can do.
             "protocaps" => return framed(b"OK", output),
-            "unbundle" => return self.take(request, frames, output),
-            "pushkey" => self.push.pushkey(request)?,
-            _ => respond(self.push.repository, request, self.settings)?,
+            "unbundle" => return self.receive_push(request, frames, output),
+            "pushkey" => self.handler.pushkey(request)?,
+            _ => respond(self.handler.repository, request, self.settings)?,
         };
         match response {
             WireResponse::Whole {
@@ -103,19 +103,19 @@ impl Conversation<'_> {
         }
     }
 
-    /// Takes a bundle in.
-    fn take(
+    /// Receives a bundle.
+    fn receive_push(
         &self,
         request: &WireRequest,
         frames: &mut Frames<impl BufRead + Send>,
         output: &mut impl Write,
     ) -> Result<(), ExchangeError> {
-        if let Some(words) = self.push.objection(request)? {
+        if let Some(words) = self.handler.objection(request)? {
             return framed(words.trim_end().as_bytes(), output);
         }
         framed(b"", output)?;
         output.flush().map_err(gone)?;
-        let response = self.push.unbundle(request, ChunkedBody::new(frames))?;
+        let response = self.handler.unbundle(request, ChunkedBody::new(frames))?;
         let body = match response {
             WireResponse::Whole { body, .. } => body,
             WireResponse::Stream { body, .. } => return body(&mut Out(output)),

@@ -1,7 +1,7 @@
-//! Taking a push in: `unbundle` and `pushkey`, as the side that is pushed to.
+//! `unbundle` and `pushkey`: receiving what a client pushes.
 //!
-//! The bundle is applied when all of it is here, under the store's lock and in one transaction. What
-//! is said meanwhile, by steps and by hooks, goes back with the part that it is about:
+//! The bundle is applied when all of it is here, under the store's lock and in one transaction. Output of steps and
+//! hooks goes back with the part that it is about:
 //!
 //! ```text
 //! bundle2 in                         bundle2 out
@@ -12,25 +12,24 @@
 //! (end)                         →    output
 //! (or a failure)                →    error:abort, error:pushraced, …; no replies
 //! ```
-//! A bundle1 is answered by a number, which is 0 if nothing was stored, a newline, and all words.
+//! The answer to a bundle10 is a number, which is 0 if nothing was stored, a newline, and all output.
 
 mod heads;
-mod output;
 mod reply;
 
 pub(crate) use heads::parse_heads;
-pub use output::PushWords;
-pub use reply::Replies;
-pub(crate) use reply::failure;
 
+use super::wire::{WireRequest, WireResponse};
 use crate::ExchangeError;
-use crate::apply::{Changed, News, Pushed, Standing, Unbundle, objection_to, set_key};
-use crate::client::peer::HttpOptions;
-use crate::format::bundle::open_bundle;
+use crate::Spool;
+use crate::apply::{
+    BundleApplier, BundleDownloader, BundleEvent, InstabilityChange, InstabilitySnapshot,
+    PushContext, PushOutput, ReplyParts, changesets_summary, objection_to, set_key,
+};
+use crate::format::bundle::{BUNDLE10, BUNDLE20, open_bundle};
 use crate::format::limits::BundleLimits;
 use crate::format::media_types::TYPE_01;
-use crate::server::wire::{WireRequest, WireResponse};
-use crate::spool::Spool;
+use crate::format::part::reply::return_code;
 use heads::ExpectedHeads;
 use std::fmt;
 use std::io::{self, Cursor, Read};
@@ -38,54 +37,50 @@ use varve_base::Silent;
 use varve_repo::hooks::{Hooks, PushKey, PushVars};
 use varve_repo::{Lock, LockKind, LockWait, ReceiveReport, RepoError, Repository, WriteOptions};
 
-/// As hooks learn it, and the name of the transaction.
+/// `source` of hooks, and the name of the transaction.
 const SOURCE: &str = "serve";
-/// What a bundle2 begins with.
-const BUNDLE2: &[u8] = b"HG20";
-/// What a bundle1 begins with.
-const BUNDLE1: &[u8] = b"HG10";
 /// To a client whose push is based on heads that are no longer the heads.
 const CHANGED: &str = "repository changed while preparing changes - please try again\n";
 
-/// How pushes are taken in.
+/// Receives pushes to one repository.
 #[derive(Clone, Copy)]
-pub struct Push<'a> {
-    /// To what. Its hooks are asked and told.
+pub struct PushHandler<'a> {
+    /// The repository that is pushed to.
     pub repository: &'a Repository,
     /// How new revisions are stored.
     pub write: WriteOptions,
-    /// Who pushes, as hooks learn it.
+    /// `url` of hooks, which names the client.
     pub url: &'a [u8],
-    /// Whether obsolescence markers may be made here, and so taken.
+    /// Whether obsolescence markers are accepted.
     pub takes_markers: bool,
     /// Whether changesets become public here.
     pub publishing: bool,
-    /// Whether a bundle1 may come.
+    /// Whether a bundle10 is accepted.
     pub takes_bundle1: bool,
-    /// Whether its user may tell hooks something.
+    /// Whether variables for hooks are accepted.
     pub takes_variables: bool,
-    /// How URLs are reached that a bundle names; without it none are.
-    pub downloads: Option<&'a HttpOptions>,
-    /// How the store's lock is waited for; also what stops the work.
+    /// Reaches URLs that a bundle names; without it none are.
+    pub downloads: Option<&'a dyn BundleDownloader>,
+    /// Waiting time for the store's lock; also stops the work.
     pub wait: LockWait<'a>,
-    /// What is said meanwhile.
-    pub words: &'a PushWords,
+    /// Output for the client.
+    pub output: &'a PushOutput,
     /// The repository's hooks.
     pub hooks: &'a dyn Hooks,
-    /// Calls those hooks that wait until all locks are gone.
+    /// Runs the hooks that wait until all locks are released.
     pub after_locks: &'a dyn Fn(),
 }
 
-impl fmt::Debug for Push<'_> {
+impl fmt::Debug for PushHandler<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Push")
+        f.debug_struct("PushHandler")
             .field("repository", &self.repository)
             .finish_non_exhaustive()
     }
 }
 
-impl Push<'_> {
-    /// What is said, before a bundle is sent, to a client that has seen other heads.
+impl PushHandler<'_> {
+    /// The refusal, before a bundle is sent, for a client that has seen other heads.
     ///
     /// # Errors
     /// What is wrong with the arguments; what is damaged.
@@ -106,59 +101,64 @@ impl Push<'_> {
     ) -> Result<WireResponse, ExchangeError> {
         let expected = ExpectedHeads::parse(request)?;
         self.hooks.set_push_vars(PushVars::new());
-        // A client that sends slowly must not keep others from writing.
+        // A client that sends slowly must not keep the lock.
         let mut bundle = Spool::default();
         io::copy(&mut body, &mut bundle).map_err(ExchangeError::Read)?;
         bundle.rewind().map_err(ExchangeError::Read)?;
         let lock = self.repository.lock(LockKind::Store, &self.wait)?;
         if !expected.are_those_of(&*self.repository.view()?) {
-            if self.words.are_heard() {
-                self.words.say("", format!("abort: {CHANGED}").as_bytes());
+            if self.output.has_listener() {
+                self.output
+                    .write("", format!("abort: {CHANGED}").as_bytes());
             }
             return Ok(numbered(0, CHANGED.as_bytes()));
         }
         let mut magic = Vec::new();
-        let mut beginning = bundle.by_ref().take(BUNDLE2.len() as u64);
+        let mut beginning = bundle.by_ref().take(BUNDLE20.len() as u64);
         let read = beginning.read_to_end(&mut magic);
         read.map_err(ExchangeError::Read)?;
         // Old clients over ssh send a bare changegroup, whose first length is below 16 MiB.
         if magic.first() == Some(&0) {
-            magic = [BUNDLE1, b"UN", &magic].concat();
+            magic = [&BUNDLE10[..], b"UN", &magic].concat();
         }
-        if magic.starts_with(BUNDLE1) && !self.takes_bundle1 {
+        if magic.starts_with(BUNDLE10) && !self.takes_bundle1 {
             let refused = ExchangeError::Bundle2Required;
-            if !self.words.are_heard() {
+            if !self.output.has_listener() {
                 return Err(refused);
             }
             let line = format!("abort: {refused}\n");
-            self.words.say("", line.as_bytes());
+            self.output.write("", line.as_bytes());
             return Ok(numbered(0, b""));
         }
-        let is_bundle2 = magic == BUNDLE2;
-        self.words.of_bundle2(is_bundle2);
-        let mut replies = Replies::default();
-        let before = Standing::of(self.repository)?;
+        let is_bundle2 = magic == BUNDLE20;
+        self.output.set_in_bundle2(is_bundle2);
+        let mut replies = ReplyParts::default();
+        let before = InstabilitySnapshot::of(self.repository)?;
         let applied = self.apply(lock, Cursor::new(magic).chain(bundle), &mut replies);
         if let Ok(report) = &applied {
             let changes = before.changes_since(self.repository)?;
-            let changes = changes.iter().map(Changed::to_string);
+            let changes = changes.iter().map(InstabilityChange::to_string);
             let lines = summary(report) + &changes.collect::<String>();
-            self.words.say("", lines.as_bytes());
+            self.output.write("", lines.as_bytes());
         }
-        // Those that were to hear of a failure have waited too.
+        // Hooks of a failure have waited too.
         (self.after_locks)();
-        let is_heard = self.words.are_heard();
-        if let (Err(error), true) = (&applied, is_heard && !is_bundle2) {
+        let has_listener = self.output.has_listener();
+        if let (Err(error), true) = (&applied, has_listener && !is_bundle2) {
             let line = format!("abort: {}\n", error.with_causes());
-            self.words.say("", line.as_bytes());
+            self.output.write("", line.as_bytes());
         }
-        let words = self.words.take();
+        let output = self.output.collect();
         if !is_bundle2 {
             let stored = applied.iter().flat_map(|report| &report.changegroups);
-            let number = stored.map(|arrived| reply::code(arrived.heads)).sum();
-            return Ok(numbered(number, &words.joined()));
+            let number = stored.map(|arrived| return_code(arrived.heads)).sum();
+            return Ok(numbered(number, &output.joined()));
         }
-        let body = replies.bundle((!is_heard).then_some(&words), applied.as_ref().err())?;
+        let body = reply::encode_reply_bundle(
+            &replies,
+            (!has_listener).then_some(&output),
+            applied.as_ref().err(),
+        )?;
         Ok(WireResponse::Whole {
             content_type: TYPE_01,
             body,
@@ -181,8 +181,8 @@ impl Push<'_> {
         self.hooks.set_push_vars(PushVars::new());
         if let Err(refused) = self.hooks.run_now("prepushkey", &facts, false) {
             let words = format!("pushkey-abort: {refused}\n");
-            self.words.say("", words.as_bytes());
-            return Ok(numbered(0, &self.words.take().joined()));
+            self.output.write("", words.as_bytes());
+            return Ok(numbered(0, &self.output.collect().joined()));
         }
         let done = self.set_key(&key);
         let number = i64::from(*done.as_ref().unwrap_or(&false));
@@ -192,11 +192,11 @@ impl Push<'_> {
         match done {
             Err(ExchangeError::Repo(RepoError::Hook(words))) => {
                 let words = format!("pushkey-abort: {words}\n");
-                self.words.say("", words.as_bytes());
+                self.output.write("", words.as_bytes());
             }
             other => drop(other?),
         }
-        Ok(numbered(number, &self.words.take().joined()))
+        Ok(numbered(number, &self.output.collect().joined()))
     }
 
     /// Sets a key in a transaction of its own.
@@ -208,7 +208,7 @@ impl Push<'_> {
             _ => return Ok(false),
         };
         if let Some(words) = objection_to(key) {
-            self.words.say("", words.as_bytes());
+            self.output.write("", words.as_bytes());
             return Ok(false);
         }
         if key.namespace == b"obsolete" && !self.takes_markers {
@@ -221,7 +221,7 @@ impl Push<'_> {
             Ok(true) => {
                 let (report, lock) = receiver.finish()?;
                 drop(lock);
-                self.words.say("", summary(&report).as_bytes());
+                self.output.write("", summary(&report).as_bytes());
                 Ok(true)
             }
             other => {
@@ -235,12 +235,12 @@ impl Push<'_> {
         &self,
         lock: Lock,
         body: impl Read + Send,
-        replies: &mut Replies,
+        replies: &mut ReplyParts,
     ) -> Result<ReceiveReport, ExchangeError> {
         let bundle = open_bundle(body, BundleLimits::default())?;
-        let words = self.words;
-        let mut tell = |news: News<'_>| words.hear(news);
-        let unbundle = Unbundle {
+        let output = self.output;
+        let mut on_event = |event: BundleEvent<'_>| output.on_event(event);
+        let unbundle = BundleApplier {
             repository: self.repository,
             write: self.write,
             source: SOURCE,
@@ -250,16 +250,16 @@ impl Push<'_> {
             progress: &Silent,
             stop: self.wait.stop,
             debug: false,
-            tell: &mut tell,
+            on_event: &mut on_event,
             only_history: false,
-            downloads: self.downloads.cloned(),
-            pushed: Some(Pushed {
+            downloads: self.downloads,
+            push: Some(PushContext {
                 publishing: self.publishing,
                 hooks: self.takes_variables.then_some(self.hooks),
-                words,
+                output,
                 replies,
             }),
-            pulled: None,
+            pull: None,
         };
         let (report, lock) = unbundle.apply(lock, bundle)?;
         drop(lock);
@@ -267,17 +267,17 @@ impl Push<'_> {
     }
 }
 
-/// A number and words, as old clients are answered.
-fn numbered(number: i64, words: &[u8]) -> WireResponse {
+/// A number and output, the answer for old clients.
+fn numbered(number: i64, output: &[u8]) -> WireResponse {
     WireResponse::Whole {
         content_type: TYPE_01,
-        body: [format!("{number}\n").as_bytes(), words].concat(),
+        body: [format!("{number}\n").as_bytes(), output].concat(),
     }
 }
 
-/// What has come, line by line, in the words of Mercurial.
+/// Lines about what was received, in Mercurial's wording.
 fn summary(report: &ReceiveReport) -> String {
-    let mut lines = crate::apply::added(report).unwrap_or_default();
+    let mut lines = changesets_summary(report).unwrap_or_default();
     if report.markers > 0 {
         lines += &format!("{} new obsolescence markers\n", report.markers);
     }

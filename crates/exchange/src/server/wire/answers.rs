@@ -1,15 +1,15 @@
-//! The short commands: what is there, what is known, what a name means.
+//! Commands with short answers.
 
 use super::between::{between, branches};
-use super::capabilities::capabilities;
+use super::capabilities;
 use super::request::WireRequest;
 use super::{WireSettings, clone_bundles};
 use crate::ExchangeError;
 use crate::format::batch;
 use crate::format::marker_keys::marker_keys;
+use crate::format::part::list_keys::{self, Keys};
 use crate::format::quoting::QUOTED;
 use percent_encoding::percent_encode;
-use std::collections::BTreeMap;
 use varve_repo::{LookupError, Phase, RepoView, Repository};
 use varve_revlog::{Node, Rev};
 
@@ -19,10 +19,10 @@ pub(super) fn answer(
     request: &WireRequest,
     settings: &WireSettings,
 ) -> Result<Option<Vec<u8>>, ExchangeError> {
-    let able = || capabilities((repo, view), settings);
+    let capabilities = || capabilities::capabilities((repo, view), settings);
     Ok(Some(match request.command.as_str() {
-        "capabilities" => able()?.into_bytes(),
-        "hello" => format!("capabilities: {}\n", able()?).into_bytes(),
+        "capabilities" => capabilities()?.into_bytes(),
+        "hello" => format!("capabilities: {}\n", capabilities()?).into_bytes(),
         "clonebundles" => clone_bundles::urls_only(repo, view, settings)?,
         "clonebundles_manifest" => clone_bundles::manifest(repo, view, settings)?,
         "heads" => heads(view),
@@ -31,7 +31,7 @@ pub(super) fn answer(
         "branchmap" => branchmap(view)?,
         "between" => between(view, request)?,
         "branches" => branches(view, request)?,
-        "listkeys" => encode_keys(&list_keys(view, request.need("namespace")?, settings)?),
+        "listkeys" => list_keys::encode(&keys_of(view, request.need("namespace")?, settings)?),
         _ => return Ok(None),
     }))
 }
@@ -127,10 +127,8 @@ fn branchmap(view: &RepoView) -> Result<Vec<u8>, ExchangeError> {
     Ok(out)
 }
 
-type Keys = BTreeMap<Vec<u8>, Vec<u8>>;
-
 /// The keys of one namespace; a namespace that is not there has none.
-pub(super) fn list_keys(
+pub(super) fn keys_of(
     view: &RepoView,
     namespace: &[u8],
     settings: &WireSettings,
@@ -149,7 +147,7 @@ pub(super) fn list_keys(
             .collect(),
         b"phases" => phases(view, settings),
         // Also where they are not exchanged, as with Mercurial: then the namespace is not named.
-        b"obsolete" => marker_keys(view)?,
+        b"obsolete" => marker_keys(&view.markers_v0()?),
         _ => Keys::new(),
     })
 }
@@ -165,18 +163,4 @@ fn phases(view: &RepoView, settings: &WireSettings) -> Keys {
         keys.insert(b"publishing".to_vec(), b"True".to_vec());
     }
     keys
-}
-
-/// Lines `key TAB value`, without a newline behind the last one.
-pub(super) fn encode_keys(keys: &Keys) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (key, value) in keys {
-        if !out.is_empty() {
-            out.push(b'\n');
-        }
-        out.extend_from_slice(key);
-        out.push(b'\t');
-        out.extend_from_slice(value);
-    }
-    out
 }

@@ -7,14 +7,14 @@ const SECTION: &str = "server";
 
 /// What such a client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bundle1 {
+pub enum Bundle1Operation {
     /// To have changesets.
     Pull,
     /// To bring some.
     Push,
 }
 
-impl Bundle1 {
+impl Bundle1Operation {
     /// Whether the repository allows it. The first setting that there is decides; those with `gd`
     /// are about repositories with general deltas.
     ///
@@ -22,8 +22,8 @@ impl Bundle1 {
     /// [`HgrcError::Value`].
     pub fn is_served(self, repository: &Repository, values: &Hgrc) -> Result<bool, HgrcError> {
         let keys = match self {
-            Bundle1::Pull => ["bundle1gd.pull", "bundle1.pull", "bundle1gd", "bundle1"],
-            Bundle1::Push => ["bundle1gd.push", "bundle1.push", "bundle1gd", "bundle1"],
+            Bundle1Operation::Pull => ["bundle1gd.pull", "bundle1.pull", "bundle1gd", "bundle1"],
+            Bundle1Operation::Push => ["bundle1gd.push", "bundle1.push", "bundle1gd", "bundle1"],
         };
         let general_delta = repository.requirements().has("generaldelta");
         for key in keys {

@@ -1,52 +1,19 @@
-//! What a client can read, from the `bundlecaps` argument of `getbundle`.
+//! The argument `bundlecaps` of `getbundle`: what a client can read.
 //!
-//! Words with commas between; `bundle2=` holds, quoted once more, lines `name` or `name=a,b`.
+//! Words with commas between; `bundle2=` has the capabilities of bundle2.
 
-use percent_encoding::percent_decode;
-use std::collections::BTreeMap;
+use crate::format::part::capabilities::Bundle2Capabilities;
 
-/// A client's bundle2 capabilities; `None` inside [`parse`] if it reads only bundle1.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BundleCaps {
-    values: BTreeMap<String, Vec<String>>,
-}
-
-/// Reads the argument.
-pub(crate) fn parse(bundlecaps: &[u8]) -> Option<BundleCaps> {
+/// The client's bundle2 capabilities; `None` if it reads only bundle10.
+pub(crate) fn parse(bundlecaps: &[u8]) -> Option<Bundle2Capabilities> {
     let words = || bundlecaps.split(|&b| b == b',');
     if !words().any(|word| word.starts_with(b"HG2")) {
         return None;
     }
-    let mut caps = BundleCaps::default();
-    let blob = words().find_map(|word| word.strip_prefix(b"bundle2="));
-    let lines = unquoted(blob.unwrap_or_default());
-    for line in lines.lines().filter(|line| !line.is_empty()) {
-        let (name, values) = line.split_once('=').unwrap_or((line, ""));
-        let values = values.split(',').filter(|value| !value.is_empty());
-        let values = values.map(|value| unquoted(value.as_bytes())).collect();
-        caps.values.insert(unquoted(name.as_bytes()), values);
-    }
-    Some(caps)
-}
-
-fn unquoted(bytes: &[u8]) -> String {
-    percent_decode(bytes).decode_utf8_lossy().into_owned()
-}
-
-impl BundleCaps {
-    /// Whether the client knows parts or features of this name.
-    pub(crate) fn knows(&self, name: &str) -> bool {
-        self.values.contains_key(name)
-    }
-
-    /// The values of a capability; none if it is absent.
-    pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.values
-            .get(name)
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-    }
+    let quoted = words().find_map(|word| word.strip_prefix(b"bundle2="));
+    Some(Bundle2Capabilities::decode_quoted(
+        quoted.unwrap_or_default(),
+    ))
 }
 
 #[cfg(test)]
@@ -60,7 +27,7 @@ mod tests {
               stream%3Dv2",
         );
         let caps = caps.unwrap();
-        assert!(caps.knows("bookmarks") && caps.knows("stream") && !caps.knows("listkeys"));
+        assert!(caps.has("bookmarks") && caps.has("stream") && !caps.has("listkeys"));
         assert!(caps.values("changegroup").eq(["01", "02", "03"]));
         assert!(caps.values("nothing").next().is_none());
     }

@@ -1,14 +1,13 @@
-//! What this server says that it can do.
+//! The capabilities of this server.
 
 use super::stream_clone::StreamClone;
-use super::{Carrier, WireSettings};
+use super::{WireSettings, WireTransport};
 use crate::ExchangeError;
-use crate::format::quoting::QUOTED;
+use crate::format::part::capabilities::encode_quoted;
 use crate::server::clone_bundles::offered_manifest;
-use percent_encoding::utf8_percent_encode;
 use varve_repo::{RepoView, Repository};
 
-/// What there is however answers travel.
+/// Capabilities over every transport.
 const FIXED: [&str; 9] = [
     "batch",
     "branchmap",
@@ -20,7 +19,7 @@ const FIXED: [&str; 9] = [
     "unbundle=HG10GZ,HG10BZ,HG10UN",
     "unbundlehash",
 ];
-/// Where arguments go into headers.
+/// Over HTTP.
 const OF_HTTP: [&str; 2] = ["httpheader=1024", "httpmediatype=0.1rx,0.1tx,0.2tx"];
 const OF_STREAMS: [&str; 1] = ["protocaps"];
 
@@ -66,14 +65,14 @@ fn join_capabilities(
         "bundle2={}",
         bundle2(requirements.is_some(), settings)
     ));
-    match settings.carrier {
-        Carrier::Http => {
+    match settings.transport {
+        WireTransport::Http => {
             words.extend(OF_HTTP.map(str::to_owned));
             let engines: Vec<&str> = settings.engines.iter().map(|codec| codec.name()).collect();
             words.push(format!("compression={}", engines.join(",")));
         }
         // Answers are not compressed there.
-        Carrier::Streams => words.extend(OF_STREAMS.map(str::to_owned)),
+        WireTransport::Stdio => words.extend(OF_STREAMS.map(str::to_owned)),
     }
     if bundles {
         words.extend(["clonebundles", "clonebundles_manifest"].map(str::to_owned));
@@ -98,7 +97,7 @@ fn bundle2(streams: bool, settings: &WireSettings) -> String {
         lines.push("stream=v2");
     }
     lines.sort_unstable();
-    utf8_percent_encode(&lines.join("\n"), QUOTED).to_string()
+    encode_quoted(&lines)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::compressed::CompressedWriter;
 use super::{WireRequest, WireResponse, WireSettings};
 use crate::ChunkSink;
 use crate::ExchangeError;
-use crate::format::clone_bundle_manifest::Manifest;
+use crate::format::clone_bundle_manifest::CloneBundleManifest;
 use crate::server::clone_bundles::{offered_manifest, open_clone_bundle};
 use std::sync::Arc;
 use varve_base::{StorageFile, varint};
@@ -31,7 +31,7 @@ pub(super) fn urls_only(
     view: &RepoView,
     settings: &WireSettings,
 ) -> Result<Vec<u8>, ExchangeError> {
-    Ok(Manifest::new(manifest(repo, view, settings)?).without_inline())
+    Ok(CloneBundleManifest::new(manifest(repo, view, settings)?).without_inline())
 }
 
 /// Sends a bundle.
@@ -47,7 +47,7 @@ pub(super) fn send(
     let media = request.accepts.uncompressed();
     let settings = settings.clone();
     Ok(WireResponse::Stream {
-        again: None,
+        repeatable: None,
         content_type: media.content_type,
         body: Box::new(move |sink| {
             if media.codec == CodecId::None {

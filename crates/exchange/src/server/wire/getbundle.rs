@@ -1,21 +1,23 @@
 //! `getbundle`: everything that a client lacks, in one bundle.
 
-use super::answers::{encode_keys, list_keys, visible_rev};
-use super::bundle_caps::{self, BundleCaps};
+use super::answers::{keys_of, visible_rev};
+use super::bundle_caps;
 use super::compressed::CompressedWriter;
 use super::phase_heads::encode_phase_heads;
-use super::repeatable::Repeatable;
+use super::repeatable::RepeatableResponse;
 use super::request::WireRequest;
 use super::roots::between_roots_and_heads;
 use super::stream_clone::StreamClone;
 use super::{WireResponse, WireSettings};
 use crate::ChunkSink;
 use crate::ExchangeError;
-use crate::format::bundle20::{BundleWriter, PartParams, SmallPart, write_small_parts};
-use crate::format::changegroup::Version;
-use crate::generate::encode_tag_files;
-use crate::generate::{Selection, write_changegroup};
-use crate::server::unbundle::failure;
+use crate::format::bundle20::BundleWriter;
+use crate::format::changegroup::ChangegroupVersion;
+use crate::format::part::capabilities::Bundle2Capabilities;
+use crate::format::part::{
+    Part, PartHeader, PartType, bookmarks, changegroup as changegroup_part, error, list_keys,
+};
+use crate::generate::{Selection, tags_fnodes, write_changegroup};
 use std::io::Write;
 use std::sync::Arc;
 use varve_codec::CodecId;
@@ -44,7 +46,7 @@ pub(super) fn respond(
         let media = request.accepts.uncompressed();
         let settings = settings.clone();
         return Ok(WireResponse::Stream {
-            again: None,
+            repeatable: None,
             content_type: media.content_type,
             body: Box::new(move |sink| clone.send_bundle(media, &settings, &parts, sink)),
         });
@@ -72,7 +74,8 @@ pub(super) fn changegroup(
     };
     Ok(bundle.answer(request, settings))
 }
-/// Says why there is no bundle: in a bundle, if the client reads that. It is not compressed.
+
+/// The reason why there is no bundle: in a bundle, which is not compressed, if the client reads bundle2.
 pub(super) fn refusal(
     request: &WireRequest,
     error: &ExchangeError,
@@ -83,9 +86,11 @@ pub(super) fn refusal(
     }
     let media = request.accepts.uncompressed();
     let settings = WireSettings::default();
-    let bundle = failure(error)?;
+    let mut bundle = BundleWriter::new(Vec::new())?;
+    bundle.start_part(error::encode(error))?.end()?;
+    let bundle = bundle.finish()?;
     Ok(WireResponse::Stream {
-        again: None,
+        repeatable: None,
         content_type: media.content_type,
         body: Box::new(move |sink| {
             let mut out = CompressedWriter::new(media, &settings, sink)?;
@@ -107,20 +112,20 @@ struct Bundle {
 
 /// What a bundle2 holds.
 struct Parts {
-    changegroup: Option<Version>,
-    small: Vec<SmallPart>,
+    changegroup: Option<ChangegroupVersion>,
+    small: Vec<Part<Vec<u8>>>,
 }
 
 impl Bundle {
     fn plan(
         view: Arc<RepoView>,
         request: &WireRequest,
-        caps: Option<BundleCaps>,
+        caps: Option<Bundle2Capabilities>,
         settings: &WireSettings,
     ) -> Result<Self, ExchangeError> {
         let heads = requested_heads(&view, request)?;
         let common = request.nodes("common")?.unwrap_or_default();
-        // Nodes that this repository does not have are no news to it.
+        // Unknown nodes tell nothing about what the client has of this repository.
         let common = common
             .iter()
             .filter_map(|node| visible_rev(&view, &Node(*node)));
@@ -147,9 +152,9 @@ impl Bundle {
         let used = settings.clone();
         let write = move |sink: &mut dyn ChunkSink| {
             let mut out = CompressedWriter::new(media, &used, sink)?;
-            let told = self.write(&mut out)?;
+            let failed = self.write(&mut out)?;
             out.finish()?;
-            if let Some(error) = told {
+            if let Some(error) = failed {
                 sink.broke_off(&error);
             }
             Ok(())
@@ -160,22 +165,27 @@ impl Bundle {
             return WireResponse::Stream {
                 content_type,
                 body: Box::new(write),
-                again: None,
+                repeatable: None,
             };
         }
-        let again = Repeatable::new(view, request, settings, Arc::new(write));
-        let twin = again.clone();
+        let repeatable = RepeatableResponse::new(view, request, settings, Arc::new(write));
+        let written = repeatable.clone();
         WireResponse::Stream {
             content_type,
-            body: Box::new(move |sink| twin.write(sink)),
-            again: Some(again),
+            body: Box::new(move |sink| written.write(sink)),
+            repeatable: Some(repeatable),
         }
     }
 
-    /// Writes it all, or up to a failure that the bundle itself then tells: that is returned.
+    /// Writes the bundle, up to its end or to a failure, which is then written into the bundle and returned.
     fn write<W: Write>(&self, mut out: W) -> Result<Option<ExchangeError>, ExchangeError> {
         let Some(parts) = &self.parts else {
-            write_changegroup(&self.view, &self.selection, Version::V1, &mut out)?;
+            write_changegroup(
+                &self.view,
+                &self.selection,
+                ChangegroupVersion::V1,
+                &mut out,
+            )?;
             return Ok(None);
         };
         let mut bundle = BundleWriter::new(out)?;
@@ -184,28 +194,27 @@ impl Bundle {
         {
             return Ok(Some(error));
         }
-        write_small_parts(&parts.small, &mut bundle)?;
+        for part in &parts.small {
+            bundle.write_part(part)?;
+        }
         bundle.finish()?;
         Ok(None)
     }
 
     fn write_changegroup_part<W: Write>(
         &self,
-        version: Version,
+        version: ChangegroupVersion,
         bundle: &mut BundleWriter<W>,
     ) -> Result<Option<ExchangeError>, ExchangeError> {
-        let count = self.selection.sent_len().to_string();
-        let params = PartParams {
-            mandatory: &[(b"version", version.name().as_bytes())],
-            advisory: &[(b"nbchanges", count.as_bytes())],
-        };
-        let mut payload = bundle.part("CHANGEGROUP", &params)?;
+        let count = self.selection.sent_len();
+        let header = changegroup_part::header(version, Some(count), None);
+        let mut payload = bundle.start_part(header)?;
         let written = write_changegroup(&self.view, &self.selection, version, &mut payload);
         let Err(error) = written else {
             payload.end()?;
             return Ok(None);
         };
-        payload.abort(&error.with_causes())?;
+        payload.interrupt(error::encode_interruption(&error))?;
         Ok(Some(error))
     }
 }
@@ -214,15 +223,16 @@ impl Parts {
     fn plan(
         view: &RepoView,
         request: &WireRequest,
-        caps: &BundleCaps,
+        caps: &Bundle2Capabilities,
         selection: &Selection,
         heads: &[Rev],
         settings: &WireSettings,
     ) -> Result<Self, ExchangeError> {
         let sends_changes = wants_changes(request)? && selection.sent_len() > 0;
-        let version = Version::best_of(caps.values("changegroup")).unwrap_or(Version::V1);
+        let version = ChangegroupVersion::best_of(caps.values("changegroup"))
+            .unwrap_or(ChangegroupVersion::V1);
         let mut small = small_parts(view, request, caps, heads, settings)?;
-        if wants_changes(request)? && caps.knows("hgtagsfnodes") {
+        if wants_changes(request)? && caps.has("hgtagsfnodes") {
             let mut heads = heads.to_vec();
             // In Mercurial's order: what is asked for is sorted where changesets are sent.
             match request.get("heads") {
@@ -232,8 +242,9 @@ impl Parts {
                 }
                 Some(_) => {}
             }
-            let known = encode_tag_files(view, &heads)?;
-            small.extend((!known.is_empty()).then(|| plain("hgtagsfnodes", known)));
+            let payload = tags_fnodes(view, &heads)?;
+            let header = PartHeader::advisory(PartType::TagsFnodes);
+            small.extend((!payload.is_empty()).then_some(Part { header, payload }));
         }
         Ok(Parts {
             changegroup: sends_changes.then_some(version),
@@ -258,10 +269,10 @@ enum MarkerVersion {
 fn small_parts(
     view: &RepoView,
     request: &WireRequest,
-    caps: &BundleCaps,
+    caps: &Bundle2Capabilities,
     heads: &[Rev],
     settings: &WireSettings,
-) -> Result<Vec<SmallPart>, ExchangeError> {
+) -> Result<Vec<Part<Vec<u8>>>, ExchangeError> {
     let mut parts = listed_parts(view, request, caps, settings)?;
     let mut by_node = heads.to_vec();
     by_node.sort_unstable_by_key(|rev| view.changelog().node(*rev));
@@ -269,21 +280,20 @@ fn small_parts(
         && let Some(version) = reads_markers(request, caps)?
     {
         let markers = relevant_markers(view, heads, version)?;
-        parts.extend((!markers.is_empty()).then(|| plain("OBSMARKERS", markers)));
+        parts.extend((!markers.is_empty()).then(|| mandatory(PartType::Obsmarkers, markers)));
     }
     if request.flag("phases")? && caps.values("phases").any(|value| value == "heads") {
-        parts.push(plain(
-            "PHASE-HEADS",
+        parts.push(mandatory(
+            PartType::PhaseHeads,
             encode_phase_heads(view, &by_node, settings),
         ));
     }
     Ok(parts)
 }
 
-fn plain(name: &'static str, payload: Vec<u8>) -> SmallPart {
-    SmallPart {
-        name,
-        namespace: None,
+fn mandatory(part_type: PartType, payload: Vec<u8>) -> Part<Vec<u8>> {
+    Part {
+        header: PartHeader::mandatory(part_type),
         payload,
     }
 }
@@ -291,7 +301,7 @@ fn plain(name: &'static str, payload: Vec<u8>) -> SmallPart {
 /// The best version of markers that a client reads, if it wants any.
 fn reads_markers(
     request: &WireRequest,
-    caps: &BundleCaps,
+    caps: &Bundle2Capabilities,
 ) -> Result<Option<MarkerVersion>, ExchangeError> {
     if !request.flag("obsmarkers")? {
         return Ok(None);
@@ -306,21 +316,22 @@ fn reads_markers(
 fn listed_parts(
     view: &RepoView,
     request: &WireRequest,
-    caps: &BundleCaps,
+    caps: &Bundle2Capabilities,
     settings: &WireSettings,
-) -> Result<Vec<SmallPart>, ExchangeError> {
+) -> Result<Vec<Part<Vec<u8>>>, ExchangeError> {
     let mut parts = Vec::new();
-    if request.flag("bookmarks")? && caps.knows("bookmarks") {
-        parts.push(plain("BOOKMARKS", encode_bookmarks(view)));
+    if request.flag("bookmarks")? && caps.has("bookmarks") {
+        // A longer name does not fit a record.
+        let all = view.bookmarks().iter();
+        let fitting = all.filter(|(name, _)| u16::try_from(name.len()).is_ok());
+        let records = fitting.map(|(name, node)| (&name[..], Some(*node)));
+        parts.push(mandatory(PartType::Bookmarks, bookmarks::encode(records)?));
     }
-    if caps.knows("listkeys") {
+    if caps.has("listkeys") {
         let namespaces = request.get("listkeys").unwrap_or_default();
         for namespace in namespaces.split(|&b| b == b',').filter(|n| !n.is_empty()) {
-            parts.push(SmallPart {
-                name: "LISTKEYS",
-                namespace: Some(String::from_utf8_lossy(namespace).into_owned()),
-                payload: encode_keys(&list_keys(view, namespace, settings)?),
-            });
+            let keys = keys_of(view, namespace, settings)?;
+            parts.push(list_keys::part(namespace, &keys));
         }
     }
     Ok(parts)
@@ -353,18 +364,4 @@ fn requested_heads(view: &RepoView, request: &WireRequest) -> Result<Vec<Rev>, E
             visible.ok_or_else(|| ExchangeError::UnknownRevision(node.to_string()))
         })
         .collect()
-}
-
-/// Per bookmark: node, u16 length of the name, name.
-fn encode_bookmarks(view: &RepoView) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (name, node) in view.bookmarks() {
-        let Ok(len) = u16::try_from(name.len()) else {
-            continue;
-        };
-        out.extend_from_slice(&node.0);
-        out.extend_from_slice(&len.to_be_bytes());
-        out.extend_from_slice(name);
-    }
-    out
 }

@@ -23,20 +23,20 @@ use varve_codec::{CodecId, EngineSetting};
 use varve_repo::Repository;
 
 pub use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
-pub use bundle1::Bundle1;
+pub use bundle1::Bundle1Operation;
 pub use media::ClientMedia;
 pub(crate) use media::StreamMedia;
-pub use repeatable::Repeatable;
+pub use repeatable::RepeatableResponse;
 pub use request::{Args, WireRequest};
 pub(crate) use request::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS};
 
-/// How commands and answers travel.
+/// How commands and answers are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
+pub enum WireTransport {
     /// As requests of HTTP, see [`WireRequest::parse`].
     Http,
-    /// Over a pair of streams, see [`crate::server::stdio`].
-    Streams,
+    /// Over standard input and output, see [`crate::server::stdio`].
+    Stdio,
 }
 
 /// What the server's configuration says about answers.
@@ -44,8 +44,8 @@ pub enum Carrier {
 pub struct WireSettings {
     /// Whether stream clones are offered (`server.uncompressed`).
     pub stream_clones: bool,
-    /// How the answers travel.
-    pub carrier: Carrier,
+    /// How the answers are carried.
+    pub transport: WireTransport,
     /// Whether they are offered even if that shows secret changesets
     /// (`server.uncompressedallowsecret`).
     pub streams_secret: bool,
@@ -82,7 +82,7 @@ impl Default for WireSettings {
     fn default() -> Self {
         WireSettings {
             stream_clones: true,
-            carrier: Carrier::Http,
+            transport: WireTransport::Http,
             streams_secret: false,
             bundle1: true,
             engines: vec![CodecId::Zstd, CodecId::Zlib],
@@ -114,8 +114,8 @@ pub enum WireResponse {
         content_type: &'static str,
         /// Makes the body.
         body: StreamBody,
-        /// The same once more, if others may ask for just this meanwhile.
-        again: Option<Repeatable>,
+        /// The same answer for requests that come meanwhile, if it can be shared.
+        repeatable: Option<RepeatableResponse>,
     },
 }
 
@@ -172,7 +172,7 @@ fn dispatch(
             Err(ExchangeError::NoStreamClone) => Ok(WireResponse::plain(b"1\n".to_vec())),
             Err(error) => Err(error),
             Ok(clone) => Ok(WireResponse::Stream {
-                again: None,
+                repeatable: None,
                 content_type: TYPE_01,
                 body: Box::new(move |sink| clone.send_v1(sink)),
             }),

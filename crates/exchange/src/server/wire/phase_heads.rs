@@ -1,27 +1,24 @@
-//! The part of a bundle that says which phase the client gives to what it got.
+//! Phases that a client gives to the changesets that it got.
 
 use super::WireSettings;
+use crate::format::part::phase_heads;
 use std::collections::HashSet;
 use varve_repo::{Phase, RepoView};
 use varve_revlog::Rev;
 
-/// Per head: u32 phase, node. Ancestors of a head have its phase at most.
+/// The payload of `phase-heads` for an answer with these heads.
 pub(super) fn encode_phase_heads(
     view: &RepoView,
     heads: &[Rev],
     settings: &WireSettings,
 ) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (phase, rev) in phase_heads(view, heads, settings.publishing) {
-        out.extend_from_slice(&u32::from(phase.number()).to_be_bytes());
-        out.extend_from_slice(&view.changelog().node(rev).0);
-    }
-    out
+    let heads = phases_of_heads(view, heads, settings.publishing).into_iter();
+    phase_heads::encode(heads.map(|(phase, rev)| (phase, view.changelog().node(rev))))
 }
 
 /// Everything is public if the repository publishes. If not, each head has its own phase, and the
 /// changesets below the drafts that were public already are named, so that they stay so.
-fn phase_heads(view: &RepoView, heads: &[Rev], publishing: bool) -> Vec<(Phase, Rev)> {
+fn phases_of_heads(view: &RepoView, heads: &[Rev], publishing: bool) -> Vec<(Phase, Rev)> {
     if publishing {
         return heads.iter().map(|head| (Phase::Public, *head)).collect();
     }

@@ -13,21 +13,21 @@ type Write = dyn Fn(&mut dyn ChunkSink) -> Result<(), ExchangeError> + Send + Sy
 /// An answer that can be written more than once, and what it follows from: two that are equal have
 /// the same bytes.
 #[derive(Clone)]
-pub struct Repeatable {
+pub struct RepeatableResponse {
     view: Arc<RepoView>,
     request: WireRequest,
     settings: WireSettings,
     write: Arc<Write>,
 }
 
-impl Repeatable {
+impl RepeatableResponse {
     pub(super) fn new(
         view: Arc<RepoView>,
         request: &WireRequest,
         settings: &WireSettings,
         write: Arc<Write>,
-    ) -> Repeatable {
-        Repeatable {
+    ) -> RepeatableResponse {
+        RepeatableResponse {
             view,
             request: request.clone(),
             settings: WireSettings {
@@ -48,7 +48,7 @@ impl Repeatable {
     }
 }
 
-impl PartialEq for Repeatable {
+impl PartialEq for RepeatableResponse {
     fn eq(&self, other: &Self) -> bool {
         // A view is one state of one repository, and there is one of each at a time.
         Arc::ptr_eq(&self.view, &other.view)
@@ -57,9 +57,9 @@ impl PartialEq for Repeatable {
     }
 }
 
-impl fmt::Debug for Repeatable {
+impl fmt::Debug for RepeatableResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Repeatable")
+        f.debug_struct("RepeatableResponse")
             .field("request", &self.request)
             .finish_non_exhaustive()
     }

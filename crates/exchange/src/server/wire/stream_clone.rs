@@ -7,9 +7,9 @@
 use super::compressed::CompressedWriter;
 use super::frames::Frames;
 use super::{StreamMedia, WireSettings};
-use crate::format::bundle20::{BundleWriter, SmallPart, write_small_parts};
+use crate::format::bundle20::BundleWriter;
+use crate::format::part::{Part, stream2};
 use crate::format::stream::{StreamLocation, StreamVersion};
-use crate::generate::stream_part;
 use crate::{ChunkSink, ExchangeError};
 use std::sync::Arc;
 use varve_base::{OpenMode, Storage};
@@ -104,7 +104,7 @@ impl StreamClone {
         &self,
         media: StreamMedia,
         settings: &WireSettings,
-        parts: &[SmallPart],
+        parts: &[Part<Vec<u8>>],
         sink: &mut dyn ChunkSink,
     ) -> Result<(), ExchangeError> {
         if media.codec == CodecId::None {
@@ -118,16 +118,12 @@ impl StreamClone {
 
     fn send_parts(
         &self,
-        parts: &[SmallPart],
+        parts: &[Part<Vec<u8>>],
         sink: &mut dyn ChunkSink,
     ) -> Result<(), ExchangeError> {
         let mut bundle = BundleWriter::new(Vec::new())?;
-        stream_part(
-            &mut bundle,
-            self.bytes(),
-            self.files.len() + self.small.len(),
-            &self.requirements,
-        )?;
+        let files = self.files.len() + self.small.len();
+        bundle.start_part(stream2::header(self.bytes(), files, &self.requirements))?;
         sink.send(std::mem::take(bundle.get_mut()))?;
         let mut frames = Frames::new(true);
         let mut head = Vec::new();
@@ -140,7 +136,9 @@ impl StreamClone {
         }
         self.send_files(frames, StreamVersion::V2, sink)?;
         bundle.get_mut().extend_from_slice(&0_u32.to_be_bytes());
-        write_small_parts(parts, &mut bundle)?;
+        for part in parts {
+            bundle.write_part(part)?;
+        }
         Ok(sink.send(bundle.finish()?)?)
     }
 

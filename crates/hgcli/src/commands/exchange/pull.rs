@@ -12,9 +12,10 @@ use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_exchange::ExchangeError;
-use varve_exchange::apply::Pulled;
-use varve_exchange::client::discovery::{Common, Discovery};
-use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_exchange::apply::PullContext;
+use varve_exchange::client::discovery::{Discovery, DiscoveryResult};
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::pull::BundleRequest;
 use varve_exchange::format::bundle::open_bundle;
 use varve_exchange::format::limits::BundleLimits;
 use varve_repo::{LockKind, Node, ViewFilter};
@@ -183,7 +184,7 @@ pub(crate) fn bring(
         context.ui.status("no changes found\n")?;
     }
     let mut request = BundleRequest {
-        common: common.heads,
+        common: common.common_heads,
         heads: heads.map_or(common.remote_heads, <[Node]>::to_vec),
         nothing_new: !common.incoming,
         ..BundleRequest::default()
@@ -191,10 +192,10 @@ pub(crate) fn bring(
     if request.heads.iter().all(Node::is_null) {
         return Ok(None);
     }
-    let mut pulled = Pulled {
+    let mut pulled = PullContext {
         wanted: &wanted.bookmarks,
         path: source.name.as_deref(),
-        ..Pulled::default()
+        ..PullContext::default()
     };
     match &wanted.known_bookmarks {
         Some(bookmarks) => pulled.bookmarks = bookmarks.clone(),
@@ -202,8 +203,8 @@ pub(crate) fn bring(
         None => pulled.bookmarks = remote.bookmarks()?,
     }
     let way = match wanted.is_clone {
-        true => ApplyMode::Cloned(pulled),
-        false => ApplyMode::Pulled(pulled),
+        true => ApplyMode::Clone(pulled),
+        false => ApplyMode::Pull(pulled),
     };
     apply(context, source, remote, request, way).map(Some)
 }
@@ -214,7 +215,7 @@ pub(crate) fn compare(
     remote: &mut Remote,
     heads: Option<&[Node]>,
     force: bool,
-) -> Result<Common, Abort> {
+) -> Result<DiscoveryResult, Abort> {
     let view = context.repo.repository()?.view_for(ViewFilter::Visible)?;
     let own = view.changelog().len();
     let is_here = |node: &Node| {
@@ -223,10 +224,10 @@ pub(crate) fn compare(
     };
     if let Some(heads) = heads.filter(|heads| heads.iter().all(is_here)) {
         // Nobody has to be asked.
-        return Ok(Common {
-            heads: heads.to_vec(),
+        return Ok(DiscoveryResult {
+            common_heads: heads.to_vec(),
             remote_heads: heads.to_vec(),
-            ..Common::default()
+            ..DiscoveryResult::default()
         });
     }
     let discovery = Discovery::begin(&view, remote, heads)?;
@@ -245,7 +246,10 @@ pub(crate) fn compare(
             .heads()
             .into_iter()
             .map(|head| view.changelog().node(head));
-        own > 0 && nodes.into_iter().all(|node| common.heads.contains(&node))
+        own > 0
+            && nodes
+                .into_iter()
+                .all(|node| common.common_heads.contains(&node))
     };
     if common.incoming && context.ui.verbosity.verbose && all_there() {
         context.ui.write("all local changesets known remotely\n")?;
@@ -272,7 +276,7 @@ pub(crate) fn apply(
             .hint("it makes no bundles of the second version"));
     }
     let exchanges = match way {
-        ApplyMode::Cloned(_) => context.config.new_exchanges_markers()?,
+        ApplyMode::Clone(_) => context.config.new_exchanges_markers()?,
         _ => context.config.exchanges_markers()?,
     };
     // With the files of a store, all of its markers come, whether the server makes any or not.

@@ -1,12 +1,25 @@
 //! A file behind a URL.
 
-use super::HttpPeer;
 use super::address;
+use super::{HttpOptions, HttpPeer};
 use crate::ExchangeError;
+use crate::apply::BundleDownloader;
 use std::io::Read;
 use std::time::Duration;
 use ureq::Body;
 use ureq::http::Response;
+
+impl BundleDownloader for HttpOptions {
+    fn download(
+        &self,
+        url: &str,
+        timeout: Option<Duration>,
+    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
+        let peer = HttpPeer::new(url, self)?;
+        let answer = peer.get(timeout);
+        peer.file(answer.map_err(|error| peer.unreachable(error))?)
+    }
+}
 
 impl HttpPeer {
     /// The file that the URL names, as it comes. It may lie where no repository is.
@@ -21,26 +34,13 @@ impl HttpPeer {
         self.file(answer)
     }
 
-    /// The same for a file that a bundle names: it must have come within `patience`, if that is
-    /// limited.
-    ///
-    /// # Errors
-    /// As [`HttpPeer::fetch`], and [`ExchangeError::Unreachable`].
-    pub(crate) fn download(
-        &self,
-        patience: Option<Duration>,
-    ) -> Result<Box<dyn Read + Send>, ExchangeError> {
-        let answer = self.get(patience);
-        self.file(answer.map_err(|error| self.unreachable(error))?)
-    }
-
-    fn get(&self, patience: Option<Duration>) -> Result<Response<Body>, ureq::Error> {
+    fn get(&self, timeout: Option<Duration>) -> Result<Response<Body>, ureq::Error> {
         let url = format!("{}{}", self.address.bare(), self.address.query());
         let mut request = self.agent.get(&url);
         if let Some(login) = self.login.as_ref().and_then(super::Login::header) {
             request = request.header("Authorization", &login);
         }
-        let request = request.config().timeout_global(patience).build();
+        let request = request.config().timeout_global(timeout).build();
         request.call()
     }
 

@@ -11,8 +11,8 @@ pub use traffic::Traffic;
 
 use super::{PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
+use crate::Spool;
 use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
-use crate::spool::Spool;
 use address::Address;
 use body::expanded;
 use std::io::Read;
@@ -255,7 +255,7 @@ impl Transport for HttpPeer {
         expanded(body, is_new, command != "stream_out")
     }
 
-    fn push(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+    fn unbundle(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
         // What is seen of the other side is checked by parts of the bundle instead.
         let (url, headers) = self.request("unbundle", &[("heads", b"666f726365".to_vec())]);
         bundle.rewind().map_err(ExchangeError::Write)?;
@@ -277,7 +277,7 @@ impl Transport for HttpPeer {
         self.login = Some(login);
     }
 
-    fn learn(&mut self, capabilities: &PeerCapabilities) {
+    fn set_capabilities(&mut self, capabilities: &PeerCapabilities) {
         let header = capabilities.value("httpheader");
         let size = header.and_then(|value| value.split(',').next()?.parse().ok());
         self.header = size.unwrap_or(0);

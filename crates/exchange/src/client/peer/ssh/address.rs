@@ -56,7 +56,7 @@ impl Address {
 
 /// What is to be done at a URL.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Errand {
+pub(super) enum SshAction {
     /// To serve the repository.
     Serve,
     /// To make one.
@@ -68,12 +68,12 @@ pub(super) enum Errand {
 pub(super) fn line(
     url: &str,
     (ssh, program): (&str, &str),
-    errand: Errand,
+    errand: SshAction,
 ) -> Result<String, ExchangeError> {
     let address = Address::parse(url)?;
     let words = match errand {
-        Errand::Serve => vec![program, "-R", &address.path, "serve", "--stdio"],
-        Errand::Create => vec![program, "init", &address.path],
+        SshAction::Serve => vec![program, "-R", &address.path, "serve", "--stdio"],
+        SshAction::Create => vec![program, "init", &address.path],
     };
     let there: Vec<String> = words.into_iter().map(|it| quoted(it, THERE)).collect();
     let here = |word: &str| quoted(word, HERE);
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn of(url: &str) -> String {
-        line(url, ("ssh -C", "hg"), Errand::Serve).unwrap()
+        line(url, ("ssh -C", "hg"), SshAction::Serve).unwrap()
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_repository_is_made_by_a_line_of_its_own() {
-        let line = |url| line(url, ("ssh", "hg"), Errand::Create).unwrap();
+        let line = |url| line(url, ("ssh", "hg"), SshAction::Create).unwrap();
         assert_eq!(line("ssh://me@host/a"), "ssh 'me@host' 'hg init a'");
         assert_eq!(line("ssh://host"), "ssh host 'hg init .'");
     }
@@ -131,15 +131,15 @@ mod tests {
             "ssh://%2doX/a",
             "ssh://host:-p/a",
         ] {
-            let refused = line(url, ("ssh", "hg"), Errand::Create);
+            let refused = line(url, ("ssh", "hg"), SshAction::Create);
             assert!(matches!(refused, Err(ExchangeError::UnsafeUrl(_))), "{url}");
         }
         assert!(matches!(
-            line("ssh://a:b@c/", ("ssh", "hg"), Errand::Serve),
+            line("ssh://a:b@c/", ("ssh", "hg"), SshAction::Serve),
             Err(ExchangeError::PasswordForSsh)
         ));
         assert!(matches!(
-            line("ssh:///a", ("ssh", "hg"), Errand::Serve),
+            line("ssh:///a", ("ssh", "hg"), SshAction::Serve),
             Err(ExchangeError::NoLocation(_))
         ));
     }

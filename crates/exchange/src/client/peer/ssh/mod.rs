@@ -4,13 +4,13 @@
 mod address;
 mod pipes;
 
-pub use pipes::SaidListener;
+pub use pipes::StderrListener;
 
 use super::{PeerArgs, Transport};
 use crate::ExchangeError;
+use crate::Spool;
 use crate::format::commands::parameters;
-use crate::spool::Spool;
-use address::Errand;
+use address::SshAction;
 use parking_lot::{Mutex, MutexGuard};
 use pipes::Pipes;
 use std::io::{self, BufRead, Read, Write};
@@ -45,10 +45,10 @@ impl SshPeer {
     pub fn connect(
         url: &str,
         (ssh, there): (&str, &str),
-        listener: SaidListener,
+        listener: StderrListener,
         debug: &mut dyn FnMut(&[u8]),
     ) -> Result<SshPeer, ExchangeError> {
-        let line = address::line(url, (ssh, there), Errand::Serve)?;
+        let line = address::line(url, (ssh, there), SshAction::Serve)?;
         debug(format!("running {line}\n").as_bytes());
         let mut pipes = Pipes::start(&line, listener).map_err(ExchangeError::Broken)?;
         let Some(capabilities) = greet(&mut pipes, debug) else {
@@ -68,7 +68,7 @@ impl SshPeer {
     /// # Errors
     /// The URL cannot be used; [`ExchangeError::NotCreated`].
     pub fn create(url: &str, (ssh, there): (&str, &str)) -> Result<(), ExchangeError> {
-        let line = address::line(url, (ssh, there), Errand::Create)?;
+        let line = address::line(url, (ssh, there), SshAction::Create)?;
         let made = Command::new("/bin/sh").arg("-c").arg(line).status();
         match made.map_err(ExchangeError::Broken)?.success() {
             true => Ok(()),
@@ -179,7 +179,7 @@ impl Transport for SshPeer {
         Ok(Box::new(Answer(Arc::clone(&self.pipes))))
     }
 
-    fn push(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
+    fn unbundle(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
         // What is seen of the other side is checked by parts of the bundle instead.
         self.send("unbundle", &[("heads", b"666f726365".to_vec())])?;
         bundle.rewind().map_err(ExchangeError::Write)?;

@@ -16,7 +16,7 @@ const MAX_LINE: usize = 64 << 10;
 const MOST_EARLY: usize = 500;
 
 /// Who hears what the other side says beside its answers, line by line.
-pub type SaidListener = Box<dyn Fn(&[u8]) + Send>;
+pub type StderrListener = Box<dyn Fn(&[u8]) + Send>;
 
 /// The program and the pipes.
 pub(super) struct Pipes {
@@ -26,7 +26,7 @@ pub(super) struct Pipes {
     words: Option<ChildStderr>,
     /// The beginning of a line.
     line: Vec<u8>,
-    listener: SaidListener,
+    listener: StderrListener,
     /// What was said before it was clear that a repository answers.
     early: Option<Vec<Vec<u8>>>,
     buffer: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) struct Pipes {
 }
 
 impl Pipes {
-    pub(super) fn start(line: &str, listener: SaidListener) -> io::Result<Pipes> {
+    pub(super) fn start(line: &str, listener: StderrListener) -> io::Result<Pipes> {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(line);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

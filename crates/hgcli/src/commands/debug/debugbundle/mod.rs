@@ -53,8 +53,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Ok(0);
     }
     match bundle {
-        Bundle::One(mut changes) => list(context, &mut changes, "", all)?,
-        Bundle::Two(parts) => parts::list(context, matches, parts)?,
+        Bundle::Bundle10(mut changes) => list(context, &mut changes, "", all)?,
+        Bundle::Bundle20(parts) => parts::list(context, matches, parts)?,
         Bundle::Packed(_) => {
             return Err(Abort::new("packed bundles hold files, and no parts")
                 .hint("use 'hg debugbundle --spec'"));

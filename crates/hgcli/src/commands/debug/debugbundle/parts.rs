@@ -6,8 +6,9 @@ use crate::context::Context;
 use crate::ui::Abort;
 use std::io::Read;
 use varve_exchange::ExchangeError;
-use varve_exchange::format::bundle20::{Part, PartReader};
-use varve_exchange::format::changegroup::{ChangegroupReader, Version as ChangegroupVersion};
+use varve_exchange::format::bundle20::{PartPayload, PartReader};
+use varve_exchange::format::changegroup::{ChangegroupReader, ChangegroupVersion};
+use varve_exchange::format::part::Part;
 use varve_repo::{Node, Phase, format_markers};
 
 /// Longest payload that is taken apart, besides changegroups.
@@ -65,7 +66,7 @@ fn inside(
     context: &mut Context,
     matches: &Matches,
     kind: &[u8],
-    part: Part<'_, '_>,
+    part: Part<PartPayload<'_, '_>>,
 ) -> Result<(), Abort> {
     let Part { header, payload } = part;
     match kind {

@@ -3,17 +3,18 @@
 use crate::ui::Abort;
 use std::fmt::Write;
 use varve_exchange::format::bundle::Bundle;
-use varve_exchange::format::bundle20::{PartHeader, PartReader};
+use varve_exchange::format::bundle20::PartReader;
+use varve_exchange::format::part::PartHeader;
 
 /// The bundlespec; `engine` is what a bundle of the first version names.
 pub(super) fn of(bundle: Bundle<'_>, engine: Option<&[u8]>) -> Result<String, Abort> {
     match bundle {
-        Bundle::One(_) => Ok(format!("{}-v1", name_of(engine.unwrap_or(b"UN")))),
+        Bundle::Bundle10(_) => Ok(format!("{}-v1", name_of(engine.unwrap_or(b"UN")))),
         Bundle::Packed(packed) => {
             let text = String::from_utf8_lossy(&packed.requirements).into_owned();
             Ok(format!("none-packed1;{}", requirements(&text)))
         }
-        Bundle::Two(parts) => of_parts(parts),
+        Bundle::Bundle20(parts) => of_parts(parts),
     }
 }
 

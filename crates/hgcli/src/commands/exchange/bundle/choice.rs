@@ -9,13 +9,13 @@ use crate::remote::outgoing::{
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeSet;
-use varve_exchange::generate::Travellers;
+use varve_exchange::generate::OutgoingChangesets;
 use varve_repo::{RepoView, Rev};
 
 /// What was chosen.
 pub(super) struct Choice {
     /// The changesets.
-    pub(super) travellers: Travellers,
+    pub(super) outgoing: OutgoingChangesets,
 }
 
 /// What `--rev` names; `None` without it.
@@ -63,12 +63,12 @@ pub(super) fn choose(
         tell_nothing(context, 0)?;
         return Ok(None);
     }
-    let travellers = Travellers {
+    let outgoing = OutgoingChangesets {
         revs,
         heads: heads_among(&view, &heads),
         common: base,
     };
-    Ok(Some(Choice { travellers }))
+    Ok(Some(Choice { outgoing }))
 }
 
 enum Base {
@@ -162,10 +162,10 @@ fn to_destinations(
     let all = missing_of(&view, &heads, &[]);
     let missing: Vec<Rev> = missing.into_iter().collect();
     let revs = descendants_among(&view, &all, &missing);
-    let travellers = Travellers {
+    let outgoing = OutgoingChangesets {
         common: below(&view, &revs),
         heads: heads_among(&view, &revs),
         revs,
     };
-    Ok(Some(Choice { travellers }))
+    Ok(Some(Choice { outgoing }))
 }

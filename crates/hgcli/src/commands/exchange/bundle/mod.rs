@@ -15,7 +15,7 @@ use std::io::ErrorKind;
 use varve_codec::StreamSetting;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundlespec::{
-    BundleContents, BundleSpec, BundleSpecError, BundleType, Habits,
+    BundleContents, BundleSpec, BundleSpecError, BundleType, SpecDefaults,
 };
 use varve_exchange::generate::{BundlePlan, PartOutline, SectionSizes};
 use varve_repo::RepoView;
@@ -87,7 +87,7 @@ fn bundle(context: &mut Context, matches: &Matches, target: &mut Target) -> Resu
         return Ok(0);
     }
     let view = context.repo.view()?;
-    let plan = BundlePlan::new(&view, &choice.travellers, &contents)?;
+    let plan = BundlePlan::new(&view, &choice.outgoing, &contents)?;
     announce(context, &view, &choice, &contents)?;
     tell_engine(context, spec.setting())?;
     tell_parts(context, &plan, setting)?;
@@ -102,7 +102,7 @@ fn bundle(context: &mut Context, matches: &Matches, target: &mut Target) -> Resu
 
 fn bundlespec(context: &mut Context, matches: &Matches) -> Result<BundleSpec, Abort> {
     let text = String::from_utf8_lossy(matches.value("type").unwrap_or(b"bzip2")).into_owned();
-    let habits = Habits {
+    let habits = SpecDefaults {
         general_delta: context
             .repo
             .repository()?
@@ -168,7 +168,7 @@ fn announce(
     context
         .repo
         .run_hooks(&mut context.ui, "preoutgoing", &facts)?;
-    let revs = &choice.travellers.revs;
+    let revs = &choice.outgoing.revs;
     context
         .ui
         .status(format!("{} changesets found\n", revs.len()))?;
@@ -251,7 +251,7 @@ fn after(
     if context.ui.verbosity.verbose && !context.ui.verbosity.debug {
         arrivals::note_sizes(&mut context.ui, sizes)?;
     }
-    let first = choice.travellers.revs.first();
+    let first = choice.outgoing.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());
     let facts = HookArgs::from([
         ("node", node.unwrap_or_default()),

@@ -7,7 +7,7 @@ use crate::remote::peers;
 use crate::ui::Abort;
 use std::io::{self, Read};
 use varve_exchange::ExchangeError;
-use varve_exchange::client::clone_bundles::{Candidates, Wishes};
+use varve_exchange::client::clone_bundles::{BundlePreferences, Candidates};
 use varve_exchange::client::peer::{Remote, Transport};
 use varve_exchange::format::bundle::{Bundle, open_bundle};
 use varve_exchange::format::clone_bundle_manifest::INLINE;
@@ -39,9 +39,9 @@ pub(super) fn begin(
         return Ok(false);
     }
     let memory = memory();
-    let mut found = Candidates::of(&manifest, &Wishes { streamed, memory });
+    let mut found = Candidates::of(&manifest, &BundlePreferences { streamed, memory });
     if context.ui.verbosity.debug {
-        for reason in &found.passed_over {
+        for reason in &found.rejected {
             context.ui.write(format!("{reason}\n"))?;
         }
     }
@@ -52,7 +52,7 @@ pub(super) fn begin(
         )?;
         return Ok(false);
     }
-    found.prefer(&preferred(context)?);
+    found.sort_by(&preferred(context)?);
     match found.usable.first() {
         Some(best) => take(context, source, remote, &best.url),
         None => Ok(false),

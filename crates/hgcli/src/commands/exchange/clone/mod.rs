@@ -17,7 +17,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use varve_exchange::apply::{Changed, Standing};
+use varve_exchange::apply::{InstabilityChange, InstabilitySnapshot};
 use varve_repo::{
     CloneCounts, DEFAULT_BRANCH, Evolution, LockKind, Node, RepoView, Repository, Rev, ViewFilter,
     WriteOptions,
@@ -359,13 +359,13 @@ fn take_markers(
     if markers.is_empty() {
         return Ok(Vec::new());
     }
-    let before = Standing::of(target)?;
+    let before = InstabilitySnapshot::of(target)?;
     let mut receiver = target.receive(target.try_lock(LockKind::Store)?, write, "clone")?;
     let count = receiver.markers(&markers)?;
     drop(receiver.finish()?);
     let mut changes = vec![(format!("{count} new obsolescence markers\n"), false)];
     for changed in before.changes_since(target)? {
-        if let Changed::Unstable { .. } = changed {
+        if let InstabilityChange::Unstable { .. } = changed {
             changes.push((changed.to_string(), true));
         }
     }

@@ -12,8 +12,9 @@ use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_exchange::apply::Pulled;
-use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_exchange::apply::PullContext;
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::pull::BundleRequest;
 use varve_repo::{Node, Repository, Requirements};
 
 /// What is to be done.
@@ -144,7 +145,7 @@ fn may_stream(context: &mut Context, source: &Source, remote: &Remote) -> Result
 
 /// Takes the files of the store, and the bookmarks.
 fn stream(context: &mut Context, source: &Source, remote: &mut Remote) -> Result<(), Abort> {
-    let look = remote.look(&[])?;
+    let look = remote.heads_and_known(&[])?;
     context.ui.status("streaming all changes\n")?;
     let comes_along = remote.capabilities().bundle2("listkeys").is_some();
     let request = BundleRequest {
@@ -157,12 +158,12 @@ fn stream(context: &mut Context, source: &Source, remote: &mut Remote) -> Result
         true => BTreeMap::new(),
         false => remote.bookmarks()?,
     };
-    let pulled = Pulled {
+    let pulled = PullContext {
         bookmarks,
         path: source.name.as_deref(),
-        ..Pulled::default()
+        ..PullContext::default()
     };
-    apply(context, source, remote, request, ApplyMode::Cloned(pulled))?;
+    apply(context, source, remote, request, ApplyMode::Clone(pulled))?;
     Ok(())
 }
 

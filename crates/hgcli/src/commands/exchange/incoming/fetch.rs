@@ -4,7 +4,8 @@ use crate::context::Context;
 use crate::remote::target::Target;
 use crate::ui::Abort;
 use std::io::{self, Read, Write};
-use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::pull::BundleRequest;
 use varve_repo::RepoError;
 
 /// Bytes that are read at once.

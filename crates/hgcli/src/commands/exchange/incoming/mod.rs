@@ -14,7 +14,8 @@ use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
 use crate::ui::Abort;
 use fetch::save;
-use varve_exchange::client::peer::{BundleRequest, Remote};
+use varve_exchange::client::peer::Remote;
+use varve_exchange::client::pull::BundleRequest;
 use varve_repo::{Node, Repository, Rev, ViewFilter};
 
 /// See [`Command`].
@@ -100,7 +101,7 @@ fn show(
     }
     let request = BundleRequest {
         heads: wanted.map_or(common.remote_heads, <[Node]>::to_vec),
-        common: common.heads,
+        common: common.common_heads,
         ..BundleRequest::default()
     };
     let kept = matches.value("bundle").filter(|name| !name.is_empty());

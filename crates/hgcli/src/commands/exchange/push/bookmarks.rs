@@ -7,14 +7,14 @@ use crate::ui::Abort;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
 use varve_exchange::client::peer::Remote;
-use varve_exchange::client::push::PushedBookmark;
+use varve_exchange::client::push::BookmarkPush;
 use varve_repo::{Node, Phase};
 
 /// What was found out about bookmarks.
 #[derive(Debug, Default)]
 pub(super) struct Moved {
     /// Those that are pushed, by name.
-    pub(super) pushed: Vec<PushedBookmark>,
+    pub(super) pushed: Vec<BookmarkPush>,
     /// Those of the other side.
     pub(super) there: BTreeMap<Vec<u8>, Node>,
     /// Whether one was named that is nowhere.
@@ -86,7 +86,7 @@ impl Pushing<'_> {
                 continue;
             }
             if moves {
-                moved.pushed.push(PushedBookmark {
+                moved.pushed.push(BookmarkPush {
                     name: compared.name,
                     before: compared.there,
                     after: compared.here,
@@ -113,7 +113,7 @@ impl Pushing<'_> {
 
     /// Nobody is told of secret changesets.
     pub(super) fn refuse_secret_bookmarks(&self, moved: &Moved) -> Result<(), Abort> {
-        let Some(PushedBookmark { name, .. }) = self.secret_bookmark(moved) else {
+        let Some(BookmarkPush { name, .. }) = self.secret_bookmark(moved) else {
             return Ok(());
         };
         let name = String::from_utf8_lossy(name);
@@ -122,8 +122,8 @@ impl Pushing<'_> {
     }
 
     /// The first bookmark that is on a secret changeset.
-    pub(super) fn secret_bookmark<'m>(&self, moved: &'m Moved) -> Option<&'m PushedBookmark> {
-        moved.pushed.iter().find(|PushedBookmark { after, .. }| {
+    pub(super) fn secret_bookmark<'m>(&self, moved: &'m Moved) -> Option<&'m BookmarkPush> {
+        moved.pushed.iter().find(|BookmarkPush { after, .. }| {
             let rev = after.and_then(|node| self.all.changelog().rev(&node));
             rev.is_some_and(|rev| self.all.phases().of(rev) == Phase::Secret)
         })
@@ -131,8 +131,8 @@ impl Pushing<'_> {
 }
 
 /// Says which bookmarks have moved there.
-pub(super) fn tell(context: &mut Context, pushed: &[PushedBookmark]) -> Result<(), Abort> {
-    for PushedBookmark {
+pub(super) fn tell(context: &mut Context, pushed: &[BookmarkPush]) -> Result<(), Abort> {
+    for BookmarkPush {
         name,
         before,
         after,

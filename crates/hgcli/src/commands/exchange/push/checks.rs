@@ -105,7 +105,7 @@ impl Pushing<'_> {
         }
         match refusal {
             Some(refusal) => Err(refusal),
-            None => Ok(branches.iter().flat_map(BranchHeads::touched).collect()),
+            None => Ok(branches.iter().flat_map(BranchHeads::changed).collect()),
         }
     }
 

@@ -9,12 +9,12 @@ use crate::remote::peers;
 use crate::ui::Abort;
 use varve_exchange::ExchangeError;
 use varve_exchange::Spool;
-use varve_exchange::apply::Pushed;
+use varve_exchange::apply::PushContext;
+use varve_exchange::apply::{PushOutput, ReplyParts};
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::{PushPlan, PushReply};
 use varve_exchange::format::bundle::open_bundle;
 use varve_exchange::format::limits::BundleLimits;
-use varve_exchange::server::unbundle::{PushWords, Replies};
 use varve_repo::LockKind;
 
 /// Puts the bundle together and stores it there, with the configuration and the hooks of there.
@@ -31,18 +31,18 @@ pub(super) fn store(
     let mut there = context.for_repository(&root)?;
     let lock = there.repo.lock(&mut there.ui, LockKind::Store)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
-    let (words, mut replies) = (PushWords::default(), Replies::default());
+    let (output, mut replies) = (PushOutput::default(), ReplyParts::default());
     let takes_variables = there.config.boolean("push", "pushvars.server", false)?;
     let hooks = there.repo.hooks.clone();
-    let pushed = Pushed {
+    let push = PushContext {
         hooks: takes_variables.then_some(hooks.as_ref()),
         publishing: there.is_publishing()?,
-        words: &words,
+        output: &output,
         replies: &mut replies,
     };
     let origin = ("push", source.hook_url());
-    let applied = arrivals::apply(&mut there, lock, bundle, origin, ApplyMode::Pushed(pushed))?;
-    let (arrival, lock) = applied.map_err(overtaken)?;
+    let applied = arrivals::apply(&mut there, lock, bundle, origin, ApplyMode::Push(push))?;
+    let (arrival, lock) = applied.map_err(push_raced)?;
     drop(lock);
     arrivals::print_stored(&mut there, &arrival)?;
     there.repo.run_queued_hooks(&mut there.ui)?;
@@ -51,10 +51,10 @@ pub(super) fn store(
     })
 }
 
-/// Who has changed the other repository meanwhile was first.
-fn overtaken(error: ExchangeError) -> Abort {
+/// A change of the other repository since the push was prepared is a race.
+fn push_raced(error: ExchangeError) -> Abort {
     match error {
-        ExchangeError::Overtaken(_) => ExchangeError::PushRaced(error.to_string()).into(),
+        ExchangeError::RepositoryChanged(_) => ExchangeError::PushRaced(error.to_string()).into(),
         other => other.into(),
     }
 }

@@ -17,7 +17,7 @@ use crate::ui::Abort;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_exchange::client::peer::Remote;
-use varve_exchange::client::push::{PushPlan, RemotePhases, Seen};
+use varve_exchange::client::push::{ExpectedRemote, PushPlan, RemotePhases};
 use varve_repo::hooks::PushVars;
 use varve_repo::{Node, RepoView, Rev, ViewFilter};
 
@@ -227,12 +227,12 @@ impl Pushing<'_> {
         let moved = self.compare_bookmarks(context, remote)?;
         // Mercurial looks at them also when there is nothing to push.
         let variables = variables(&self.asked.variables)?;
-        let mut touched = Vec::new();
+        let mut updated_heads = Vec::new();
         if self.outgoing.missing.is_empty() {
             tell_nothing(context, self.outgoing.secret)?;
         } else if !self.asked.force {
             self.refuse_unstable()?;
-            touched = self.check_heads(context, remote, &moved)?;
+            updated_heads = self.check_heads(context, remote, &moved)?;
         }
         if !self.asked.fills {
             self.refuse_secret_bookmarks(&moved)?;
@@ -244,9 +244,9 @@ impl Pushing<'_> {
             view: &self.view,
             common: &self.outgoing.common,
             changesets: missing,
-            seen: (!self.asked.force).then(|| Seen {
+            expected: (!self.asked.force).then(|| ExpectedRemote {
                 heads: &self.outgoing.found.remote_heads,
-                touched,
+                updated_heads,
                 phases: &self.phases,
             }),
             published: self.phases.outdated(&self.all, (&future, missing), publish),

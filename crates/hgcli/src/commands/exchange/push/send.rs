@@ -9,7 +9,8 @@ use std::io::Write;
 use varve_exchange::ExchangeError;
 use varve_exchange::Spool;
 use varve_exchange::client::peer::Remote;
-use varve_exchange::client::push::{PushPlan, PushReply, PushedPart, read_reply};
+use varve_exchange::client::push::{PushPlan, PushReply, read_reply};
+use varve_exchange::generate::PartOutline;
 use varve_repo::Node;
 use varve_repo::hooks::HookArgs;
 
@@ -34,18 +35,18 @@ pub(super) fn send(
             .debug(format!("sending unbundle command\nsending {len} bytes\n"))?;
     }
     context.ui.out.flush()?;
-    let answer = match remote.push(&mut spool) {
+    let answer = match remote.unbundle(&mut spool) {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
             let login = peers::prompt_login(context, source, (url, &realm))?;
             remote.log_in(login);
-            remote.push(&mut spool)?
+            remote.unbundle(&mut spool)?
         }
         answered => answered?,
     };
     let mut told = Ok(());
     let reply = read_reply(answer, &mut |news| {
         if told.is_ok() {
-            told = arrivals::print_news(context, news);
+            told = arrivals::print_event(context, news);
         }
     });
     told?;
@@ -124,7 +125,7 @@ pub(super) fn announce(context: &mut Context, plan: &PushPlan<'_>) -> Result<Opt
     Ok(first)
 }
 
-fn line_of(part: &PushedPart) -> String {
+fn line_of(part: &PartOutline) -> String {
     let params = match part.params {
         [0, 0] => String::new(),
         [mandatory, 0] => format!(" (params: {mandatory} mandatory)"),

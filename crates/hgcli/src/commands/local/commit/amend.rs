@@ -448,7 +448,7 @@ fn strip(
     ))?;
     let again: Vec<Rev> = view.changelog().revs().skip(old.rev.index() + 1).collect();
     if context.ui.verbosity.verbose {
-        let sizes = varve_exchange::generate::measure(&view, &again)?;
+        let sizes = varve_exchange::generate::measure_bundle(&view, &again)?;
         tell_bundle(context, again.len(), &sizes)?;
         context.ui.note(format!(
             "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
