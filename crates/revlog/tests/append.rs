@@ -112,7 +112,7 @@ fn an_old_filelog_is_continued_by_its_own_rule() {
     assert_eq!(revlog.text(Rev(5)).unwrap(), text);
 }
 
-/// StoredForm bytes and number of deltas of the chain that ends at a revision.
+/// Stored bytes and number of deltas of the chain that ends at a revision.
 fn chain(revlog: &Revlog, rev: Rev) -> (u64, usize) {
     let (mut bytes, mut deltas, mut at) = (0, 0, rev);
     loop {

@@ -1,4 +1,4 @@
-//! Revlogs that Mercurial wrote, and damaged ones.
+//! Revlogs that Mercurial wrote, damaged ones, and all that an appender can do.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,5 +6,11 @@
 )]
 
 mod append;
+mod chains;
 mod damaged;
 mod golden;
+mod growing;
+mod hostile;
+mod model;
+mod peer;
+mod receive;
