@@ -69,7 +69,7 @@ pub struct PatchFolder {
 }
 
 impl PatchFolder {
-    /// A folder without memory yet.
+    /// Allocates nothing yet.
     pub fn new() -> Self {
         Self::default()
     }

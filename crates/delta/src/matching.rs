@@ -229,7 +229,7 @@ fn save(history: &mut Vec<Vec<usize>>, edits: usize, furthest: &[usize]) {
 
 /// The longest part of `pairs` (ascending in the first number) that ascends in the second too.
 fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // Per length, the pair that ends the best sequence of that length; and who came before whom.
+    // Per length, the pair that ends the best sequence of that length; and the pair before it.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![usize::MAX; pairs.len()];
     for (index, (_, second)) in pairs.iter().enumerate() {

@@ -93,7 +93,7 @@ struct Numbers<'t> {
     /// Number of a token and one, and part of its hash; 0 is an empty place.
     places: Vec<(u32, u32)>,
     texts: Vec<&'t [u8]>,
-    /// Unknown to those who write the texts, so that they cannot make all tokens collide.
+    /// Random per process, so that an author of texts cannot make all tokens collide.
     seed: u64,
 }
 

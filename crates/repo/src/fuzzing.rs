@@ -113,7 +113,7 @@ pub fn fncache(data: &[u8]) {
     }
 }
 
-/// Never panics; tells of a line that there is, or has no more roots than lines.
+/// Never panics; an error names an existing line, and there are no more roots than lines.
 pub fn phase_roots(data: &[u8]) {
     let lines = data.split(|byte| *byte == b'\n').count();
     match phases::parse(data) {

@@ -43,7 +43,7 @@ pub struct NewRevision<'a> {
     pub link: Rev,
 }
 
-/// What a revision that comes from another revlog has besides its text.
+/// What the caller knows of a revision besides its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RevisionHints<'a> {
     /// Its name, if the caller has compared the text with it already.
@@ -237,7 +237,7 @@ impl Appender {
         reader.text(&self.revlog, rev).map(<[u8]>::to_vec)
     }
 
-    /// Lets go of texts and buffers that only save work; they come back when they are needed.
+    /// Drops cached texts and buffers; they are made again when they are needed.
     pub fn drop_caches(&mut self) {
         self.reader = Mutex::new(ReaderState::for_writing());
         self.scratch = Scratch::default();

@@ -1,4 +1,4 @@
-//! What is known of the chain of deltas that ends at a revision.
+//! Length, size and snapshot depth of the chain of deltas that ends at a revision.
 
 use crate::{Rev, Revlog};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(crate) struct Chain {
     /// How many deltas are applied to the full text.
     pub deltas: usize,
-    /// StoredForm bytes of all chunks, that of the full text included.
+    /// Stored bytes of all chunks, that of the full text included.
     pub bytes: u64,
     /// The revision with the full text.
     pub full: Rev,

@@ -1,4 +1,4 @@
-//! In which form a revision is stored: as a full text, or as a delta against what.
+//! The choice of a stored form: a full text, or a delta and its base.
 //!
 //! Candidates are tried in groups, and the first group that has a good delta decides: what came
 //! with the revision, its parents, the revision before it, then (where snapshots may be deltas)
@@ -67,7 +67,7 @@ impl Scratch {
     }
 }
 
-/// What the limits of a revision depend on.
+/// Length and parents of a text, by which its limits are computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextShape {
     /// Bytes of its text.
@@ -75,7 +75,7 @@ pub(crate) struct TextShape {
     pub parents: [Option<Rev>; 2],
 }
 
-/// What a delta against one revision may be.
+/// How long a delta against one revision may be.
 struct DeltaLimit {
     base: Rev,
     /// Most bytes of the chunk.
@@ -97,7 +97,7 @@ impl Appender {
         let plain = given.flags & !crate::flag::HINTS == 0;
         if self.content != Content::Changelog && plain && !new.text.is_empty() {
             let found = self.choose_delta(new, given, &mut best)?;
-            // Who sent a delta has compared it with the full text already.
+            // The sender of a delta has compared it with the full text already.
             let came = given.delta.is_some_and(|(base, _)| base == best.base);
             if found && (came || best.chunk.len() <= self.surely_small(best.base, new.text.len())) {
                 return Ok(best);

@@ -1,4 +1,4 @@
-//! A chunk as stored: its first byte tells how the rest is packed.
+//! A chunk as stored: its first byte names the compression of the rest.
 //!
 //! ```text
 //! (nothing)   the empty text or patch
@@ -20,7 +20,7 @@ const LEAST_FOR_ZLIB: usize = 44;
 const LEAST_FOR_ZSTD: usize = 50;
 
 /// zstd's levels do less for short inputs than they promise for long ones. Deltas of manifests,
-/// which nobody can make shorter than others do, are of this length.
+/// which no diff makes shorter, are of this length.
 const SHORT: usize = 2 << 10;
 const MORE_FOR_SHORT: i32 = 2;
 const HIGHEST_FOR_SHORT: i32 = 7;

@@ -10,7 +10,7 @@ use varve_codec::Expander;
 const LIMIT: usize = 1 << 20;
 
 /// Never panics on any index and data file; whatever opens can be asked for everything. The
-/// first byte tells where the rest is cut into the two, in 64ths.
+/// first byte says where the rest is cut into the two, in 64ths.
 pub fn revlog(data: &[u8]) {
     let Some((cut, rest)) = data.split_first() else {
         return;

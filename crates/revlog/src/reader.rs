@@ -17,7 +17,7 @@ const KEPT_TEXTS: usize = 4;
 const KEPT_TEXTS_WRITING: usize = 16;
 /// Beyond this only the newest text is kept, and no chain of patches.
 const KEPT_BYTES: usize = 32 << 20;
-/// DeltaLimit for the text of a revision whose writer did not say how long it is.
+/// Limit for the text of a revision without a recorded length.
 const LONGEST_UNKNOWN: usize = 1 << 30;
 
 /// Reads one revlog. Each thread has its own; revisions in ascending order are the fastest.
@@ -36,8 +36,8 @@ pub struct ReaderState {
     folder: PatchFolder,
     /// Patches on top of a kept text.
     partial: Patches,
-    /// Those of the last chain that was read from its full text on. Who reads backwards needs
-    /// most of them again.
+    /// Those of the last chain that was read from its full text on. A reader that goes backwards
+    /// needs most of them again.
     full_chain: Patches,
     /// Newest first.
     texts: Vec<(Rev, Vec<u8>)>,
@@ -153,7 +153,7 @@ fn outside(revlog: &Revlog, rev: Rev, entry: &Entry) -> RevlogError {
 }
 
 impl ReaderState {
-    /// For an appender, which comes back to more texts than who only reads.
+    /// For an appender, which comes back to more texts than a reader does.
     pub(crate) fn for_writing() -> ReaderState {
         ReaderState {
             most_texts: KEPT_TEXTS_WRITING,
@@ -185,7 +185,7 @@ impl ReaderState {
             None => {
                 let mut text = self.take_buffer();
                 self.assemble(revlog, rev, &mut text)?;
-                // What is in no file yet was hashed by who gave it.
+                // A buffered text was hashed when it was added.
                 if checked && !revlog.is_buffered(rev) {
                     check_hash(revlog, rev, &text)?;
                 }

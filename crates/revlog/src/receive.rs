@@ -1,5 +1,5 @@
-//! Revisions that come as patches from another repository, and are not believed: every text is put
-//! together and compared with its name, at once or when it is first read.
+//! Revisions that another repository sends as patches. They are not trusted: every text is assembled and
+//! compared with its node, at once or when it is first read.
 
 use crate::append::{Appender, Content};
 use crate::choose::TextShape;
@@ -27,7 +27,7 @@ pub struct ReceivedRevision<'a> {
     pub patch: &'a [u8],
 }
 
-/// Where what a revision names stands.
+/// The revisions that a received one names, by number.
 struct ResolvedRevs {
     p1: Option<Rev>,
     p2: Option<Rev>,
@@ -77,7 +77,7 @@ impl Appender {
     }
 
     /// As [`Appender::add_received`], but a delta that can be stored as it came is: its text is
-    /// compared with its name when somebody reads it.
+    /// compared with its node when it is first read.
     ///
     /// # Errors
     /// As of [`Appender::add_received`].
@@ -113,8 +113,7 @@ impl Appender {
         self.buffer(&revision, (new.node, 0), len, stored).map(Some)
     }
 
-    /// Compares the text of a revision with its name, as of one from [`Appender::add_unverified`] nobody
-    /// has yet.
+    /// Compares the text of a revision with its node, which [`Appender::add_unverified`] does not.
     ///
     /// # Errors
     /// [`RevlogError::WrongName`]; what is damaged.
@@ -140,7 +139,7 @@ impl Appender {
         })
     }
 
-    /// What is named stands where; `None` if the revision is there already.
+    /// Looks up the named revisions; `None` if the received one is stored already.
     fn resolve(&self, new: &ReceivedRevision<'_>) -> Result<Option<ResolvedRevs>, RevlogError> {
         if self.rev(&new.node).is_some() {
             return Ok(None);

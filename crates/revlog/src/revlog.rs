@@ -58,7 +58,7 @@ impl Revlog {
         ))
     }
 
-    /// The same revlog once more, read as far as this one was; the entries are shared.
+    /// Another handle on the same revisions; the entries are shared.
     pub fn share(&self) -> Revlog {
         let again = Revlog::with_index(&self.storage, &self.path, self.index.share());
         again.with_data(self.data_path.clone())
@@ -187,7 +187,7 @@ impl Revlog {
         rev.map_or(Node::NULL, |rev| self.node(rev))
     }
 
-    /// The revision of this name. Who asks often pays once for sorting all nodes.
+    /// The revision of this node. The first searches are linear; later ones sort all nodes once.
     pub fn rev(&self, node: &Node) -> Option<Rev> {
         let sorted = self.nodes.get().is_some();
         let few = self.len() <= FEW || self.searches.fetch_add(1, Relaxed) < FEW_SEARCHES;

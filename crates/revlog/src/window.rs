@@ -52,7 +52,7 @@ impl Window {
             }
             end = next.end();
         }
-        // A lone chunk beside the window: somebody reads one after the other, in this direction.
+        // A lone chunk beside the window: the revisions are read in this order.
         if chain.len() == 1 && !self.bytes.is_empty() {
             if (self.start..=self.end() + GAP).contains(&start) {
                 end = end.max(start + SPAN);

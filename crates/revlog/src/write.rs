@@ -24,8 +24,8 @@ impl Appender {
     /// caller syncs them.
     ///
     /// # Errors
-    /// What the storage answers. What was written until then is behind the end that the index
-    /// tells of, or without meaning to readers of an older changelog.
+    /// What the storage answers. What was written until then is behind the end of the index's
+    /// last chunk, or invisible to readers of an older changelog.
     pub fn write(self) -> Result<Written, RevlogError> {
         self.write_files(true)
     }
@@ -74,7 +74,7 @@ impl Appender {
     }
 
     /// Shows what [`Appender::write`] will do: writes the index as it will be to the file `beside`,
-    /// and the chunks of a split revlog where they belong, behind the end that its index tells of.
+    /// and the chunks of a split revlog where they belong, behind the end of its index's last chunk.
     ///
     /// # Errors
     /// What the storage answers.

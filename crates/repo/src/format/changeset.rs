@@ -21,7 +21,7 @@ pub const DEFAULT_BRANCH: &[u8] = b"default";
 pub struct Changeset<'a> {
     /// The manifest; [`Node::NULL`] if the changeset has no files at all.
     pub manifest: Node,
-    /// Who, usually `Name <address>`; UTF-8 by convention.
+    /// The author, usually `Name <address>`; UTF-8 by convention.
     pub user: &'a [u8],
     /// Seconds since 1970 (negative before), rounded towards the past.
     pub time: i64,

@@ -17,12 +17,12 @@ pub(crate) struct RepoContext {
     pub opening: OpenOptions,
 }
 
-/// With whom and for whom a repository is opened.
+/// How a repository is opened.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// Who listens to its changes.
+    /// Runs the hooks; none run without it.
     pub hooks: Option<Arc<dyn Hooks>>,
-    /// A hook has called: it may see what is pending.
+    /// Reads the pending files of a transaction: for a program that a hook started.
     pub pending: bool,
 }
 

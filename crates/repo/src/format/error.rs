@@ -15,7 +15,7 @@ pub enum RepoError {
     /// A revlog is damaged or cannot be read.
     #[error(transparent)]
     Revlog(#[from] RevlogError),
-    /// There is no `.hg` folder.
+    /// There is no `.hg` directory.
     #[error("no repository at {path}", path = path.display())]
     NotFound {
         /// Where it was looked for.
@@ -93,14 +93,14 @@ pub enum RepoError {
         /// How often it was tried.
         tries: u32,
     },
-    /// Somebody else holds a lock.
+    /// Another process holds a lock.
     #[error("{what} {path}: timed out waiting for lock held by '{owner}'", path = path.display(), owner = owner.as_str())]
     LockHeld {
         /// Which of the two.
         what: LockKind,
         /// The repository.
         path: PathBuf,
-        /// Who holds it.
+        /// The holder.
         owner: LockOwner,
     },
     /// A file that comes from elsewhere cannot be one of the store's.
@@ -146,7 +146,7 @@ pub enum RepoError {
     /// A hook refuses the transaction.
     #[error("{0}")]
     Hook(String),
-    /// A hook refuses a key that somebody elsewhere sets.
+    /// A hook refuses a key that a client sets with `pushkey`.
     #[error("{words}")]
     KeyRefused {
         /// Number of the part that it stood in.
@@ -241,7 +241,7 @@ pub enum LookupError {
     Hidden {
         /// As typed.
         name: String,
-        /// What became of it, for those who may know; see [`crate::RepoView::obsfate_text`].
+        /// Its obsfate, for clients that may see it; see [`crate::RepoView::obsfate_text`].
         fate: String,
     },
     /// The repository cannot be read.

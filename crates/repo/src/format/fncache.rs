@@ -1,7 +1,7 @@
 //! `store/fncache`: the names of all files of the store that hold tracked files' history.
 //!
 //! One name per line, such as `data/src/a.c.i` and, for a split revlog, also `data/src/a.c.d`;
-//! folders that look like revlogs are encoded (step 1 of the store's path encoding). The order is
+//! directories that look like revlogs are encoded (step 1 of the store's path encoding). The order is
 //! free. Every line ends with a newline.
 
 use crate::format::RepoError;

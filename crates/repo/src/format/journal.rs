@@ -28,7 +28,7 @@ pub(crate) const DESCRIPTION: &str = "journal.desc";
 /// First line of the list of backups.
 const BACKUPS_VERSION: &[u8] = b"2";
 
-/// In which folder the name of a file counts.
+/// The directory that a name in the journal is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BaseDir {
     /// `.hg/store`
@@ -45,7 +45,7 @@ impl BaseDir {
         }
     }
 
-    /// Where a file of this name lies; `None` if the name leads out of the folder.
+    /// Path of the file with this name; `None` if the name leads out of the directory.
     pub(crate) fn path(self, context: &RepoContext, name: &[u8]) -> Option<PathBuf> {
         let relative = match self {
             BaseDir::Store => context.layout.path(name),
@@ -164,7 +164,7 @@ fn ended_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Name of the backup of `name` while the transaction runs (`journal`) or after it (`undo`): in
-/// the same folder.
+/// the same directory.
 pub(crate) fn backup_name(stage: &str, name: &[u8]) -> Vec<u8> {
     let file = name
         .iter()

@@ -61,7 +61,7 @@ impl<'a> ManifestEntries<'a> {
     /// The entry of one path, by a search that looks at few lines.
     ///
     /// # Errors
-    /// BaseDir and damage of a line that was looked at.
+    /// Offset and damage of a line that was parsed.
     pub fn find(
         text: &'a [u8],
         path: &[u8],
@@ -127,7 +127,7 @@ pub(crate) type Edited = (Vec<u8>, Vec<u8>);
 /// `edits` are sorted by path, each once. The lines between them are copied and not looked at.
 ///
 /// # Errors
-/// BaseDir and damage of a line that was looked at.
+/// Offset and damage of a line that was parsed.
 pub(crate) fn edited(text: &[u8], edits: &[Edit<'_>]) -> Result<Edited, (usize, &'static str)> {
     let room = edits.iter().map(|(path, _)| path.len() + LINE_BEYOND_PATH);
     let mut out = Vec::with_capacity(text.len() + room.sum::<usize>());

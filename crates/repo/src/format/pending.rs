@@ -1,11 +1,11 @@
-//! What a transaction shows to hooks before it is final, under the names that Mercurial gives it:
-//! a hook that is told by `HG_PENDING` to look there sees the repository as it will be.
+//! Files that a transaction shows to hooks before it is final, under Mercurial's names: a program that a
+//! hook starts with `HG_PENDING` set reads them and so sees the repository as it will be.
 //!
 //! ```text
 //! store/00changelog.i.a      the index of the changelog with the new changesets
 //! store/phaseroots.pending   phases
 //! bookmarks.pending          bookmarks; below store/ with bookmarksinstore
-//! dirstate.pending           the working folder
+//! dirstate.pending           the dirstate
 //! ```
 
 use crate::format::RepoError;

@@ -1,12 +1,12 @@
 //! From a tracked file's name to the file of the store that holds its history.
 //!
 //! Names go through up to three steps, so that any name can be stored on any file system:
-//! 1. folders that look like revlogs (`x.i/`, `x.d/`, `x.hg/`) get `.hg` appended;
+//! 1. directories that look like revlogs (`x.i/`, `x.d/`, `x.hg/`) get `.hg` appended;
 //! 2. capitals become `_` and the small letter, `_` is doubled, and bytes that some system does
 //!    not allow become `~` and two hexadecimal digits;
 //! 3. per component, names that Windows reserves and dots or spaces at an end are escaped.
 //!
-//! If the result is longer than 120 bytes, the name becomes `dh/`, shortened folders and a hash.
+//! If the result is longer than 120 bytes, the name becomes `dh/`, shortened directories and a hash.
 //! Source: the behaviour of Mercurial 7.2's `store.py`, recorded in `tests/golden/store-paths.txt`.
 
 use crate::format::Requirements;
@@ -19,9 +19,9 @@ use varve_revlog::Node;
 
 /// Longest path below the store that is not hashed.
 const LONGEST_PLAIN: usize = 120;
-/// Bytes kept of each folder of a hashed name.
+/// Bytes kept of each directory of a hashed name.
 const FOLDER_PREFIX: usize = 8;
-/// Bytes of all kept folders together, slashes between them included.
+/// Bytes of all kept directories together, slashes between them included.
 const FOLDERS_LEN: usize = 68;
 
 /// Which of the steps a repository uses.

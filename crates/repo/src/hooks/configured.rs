@@ -112,8 +112,8 @@ impl HookCommand {
         }
     }
 
-    /// The process that runs the hook in the folder `root`, with the facts in its environment and
-    /// what who pushes has given. What it says goes where the caller lets it go.
+    /// The shell process of the hook, with `root` as its current directory and the arguments and the
+    /// push variables in its environment. The caller connects its output.
     pub fn process(
         &self,
         (facts, given): (&HookArgs, &PushVars),

@@ -1,4 +1,4 @@
-//! Whom a repository asks before a change becomes final, and whom it tells afterwards.
+//! Hooks: programs that a transaction runs before it becomes final, which may refuse it, and after.
 //!
 //! ```text
 //! pretxnopen                     before anything is written
@@ -11,10 +11,11 @@
 //!    -- final --
 //! txnclose-bookmark, -phase, txnclose      when all locks are gone
 //! changegroup, incoming                    then, if changesets have come
-//! txnabort                       instead, if something or somebody refused
+//! txnabort                       instead, if a hook refused or a write failed
 //! ```
-//! A repository knows the hooks and the facts; [`Hooks`] is who listens, and [`ConfiguredHooks`] is what
-//! a configuration says of it. Who opens a repository brings both together.
+//! The transaction decides when a hook runs and with which arguments; an implementation of [`Hooks`]
+//! runs it. [`ConfiguredHooks`] reads the section `[hooks]`; the program that opens a repository
+//! passes the implementation in.
 
 mod configured;
 
@@ -44,7 +45,7 @@ use std::fmt;
 /// What a hook learns, by name: `node` becomes the variable `HG_NODE`.
 pub type HookArgs = BTreeMap<&'static str, Vec<u8>>;
 
-/// What who pushes wants hooks to know: `DEBUG` and `1` become the variable `HG_USERVAR_DEBUG=1`.
+/// Variables that a push sends to hooks: `DEBUG` and `1` become the variable `HG_USERVAR_DEBUG=1`.
 pub type PushVars = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Kinds of hooks that a transaction may call, besides `pretxncommit`.
@@ -62,10 +63,10 @@ pub const TRANSACTION_HOOKS: &[&str] = &[
 /// Kinds besides these that may be called when changesets come from elsewhere.
 pub const CHANGEGROUP_HOOKS: &[&str] = &["pretxnchangegroup", "changegroup", "incoming"];
 
-/// Kinds that may be called when somebody elsewhere sets a key.
+/// Kinds that may run when a client sets a key with `pushkey`.
 pub const PUSHKEY_HOOKS: &[&str] = &["pushkey"];
 
-/// A key that somebody elsewhere sets: a bookmark, the phase of a changeset.
+/// A key that a client sets with `pushkey`: a bookmark, the phase of a changeset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushKey {
     /// Of what kind.
@@ -112,9 +113,9 @@ pub enum RollbackStage {
     Failed,
 }
 
-/// Who listens to the changes of a repository.
+/// Runs the hooks of a repository.
 pub trait Hooks: fmt::Debug + Send + Sync {
-    /// Whether anybody listens to this kind.
+    /// Whether there is a hook of this kind.
     fn has_hook(&self, kind: &str) -> bool;
 
     /// Calls the hooks of a kind now. With `pending`, they may look at what is not final yet.

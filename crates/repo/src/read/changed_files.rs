@@ -1,9 +1,9 @@
-//! The files that some changesets touch, and the revisions that these share with excluded ones.
+//! The files that outgoing changesets change, and the revisions that they share with excluded ones.
 //!
-//! A manifest or file revision is linked to the changeset that stored it first. If that one is
-//! excluded (it does not travel) but another one that does has the same content with the same
-//! parents, the revision must travel all the same, linked to the first changeset that has it and
-//! is no foreigner. Only files that a excluded changeset changed can hold such revisions.
+//! A manifest or file revision is linked to the changeset that stored it first. If that changeset is
+//! excluded, but an outgoing one has the same content with the same parents, the revision must be
+//! sent all the same, linked to the first outgoing changeset that has it. Only files that an excluded
+//! changeset changed can hold such revisions.
 
 use crate::format::{ManifestEntries, RepoError};
 use crate::read::RepoView;
@@ -16,10 +16,10 @@ pub type ChangedFiles = BTreeMap<Vec<u8>, Vec<Rev>>;
 /// Revisions of files, each with the changeset that has it, by path.
 pub type SharedFileRevisions = HashMap<Vec<u8>, Vec<(Rev, Rev)>>;
 
-/// See above.
+/// Files and revisions of a set of outgoing changesets.
 #[derive(Clone, Debug, Default)]
 pub struct OutgoingRevisions {
-    /// All files that the changesets touch.
+    /// All files that the outgoing changesets change.
     pub files: ChangedFiles,
     /// Manifests that excluded changesets stored first, each with the changeset that has it.
     pub shared_manifests: BTreeMap<Rev, Rev>,
@@ -27,17 +27,17 @@ pub struct OutgoingRevisions {
     pub shared_files: SharedFileRevisions,
 }
 
-/// Which changesets travel and which are excluded; what is neither is there already.
+/// The changesets that are sent and those that are not; the receiver has all others.
 #[derive(Debug)]
 pub struct OutgoingSet<'a> {
-    /// Those that travel, oldest first.
+    /// Changesets to send, oldest first.
     pub outgoing: &'a [Rev],
-    /// Those that do not, oldest first.
+    /// Changesets that are not sent, oldest first.
     pub excluded: &'a [Rev],
 }
 
 impl RepoView {
-    /// Reads the changesets that travel, and the excluded ones if there are any.
+    /// Reads the outgoing changesets, and the excluded ones if there are any.
     ///
     /// # Errors
     /// What is damaged.
@@ -69,7 +69,7 @@ impl RepoView {
     }
 }
 
-/// Finds revisions that a changeset shares with a excluded one.
+/// Finds revisions that a changeset shares with an excluded one.
 struct SharedRevisionFinder<'a> {
     view: &'a RepoView,
     excluded: &'a [Rev],
@@ -135,7 +135,7 @@ impl SharedRevisionFinder<'_> {
         Ok(paths)
     }
 
-    /// Looks into the manifests of the suspects, oldest first, whether they have a excluded node.
+    /// Searches the manifests of the suspects, oldest first, for nodes of excluded changesets.
     fn find_in_manifests(
         &self,
         suspects: &BTreeMap<Rev, Vec<&[u8]>>,

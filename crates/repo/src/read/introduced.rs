@@ -7,7 +7,7 @@ use crate::format::RepoError;
 use crate::read::RepoView;
 use varve_revlog::{Node, Rev, Revlog};
 
-/// A set of changesets with all their ancestors, worked out as far as somebody asks.
+/// A set of changesets with all their ancestors, computed lazily, as far down as it is asked about.
 #[derive(Debug)]
 pub struct Ancestors<'a> {
     changelog: &'a Revlog,

@@ -55,7 +55,7 @@ impl Repository {
     /// Takes a lock at once or not at all.
     ///
     /// # Errors
-    /// [`RepoError::LockHeld`] if somebody holds it.
+    /// [`RepoError::LockHeld`] if another process holds it.
     pub fn try_lock(&self, what: LockKind) -> Result<Lock, RepoError> {
         self.lock(
             what,

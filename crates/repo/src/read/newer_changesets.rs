@@ -5,7 +5,7 @@ use crate::read::RepoView;
 use std::time::Duration;
 use varve_revlog::{Node, Rev, Revlog};
 
-/// How often an index is read that somebody else appends to.
+/// How often an index is read that another process appends to.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -16,7 +16,7 @@ impl RepoView {
     /// have it either.
     ///
     /// # Errors
-    /// [`RepoError::MissingNode`] if nobody has committed such a changeset; what is damaged.
+    /// [`RepoError::MissingNode`] if there is no such changeset; what is damaged.
     pub fn newest_known_ancestor(&self, node: &Node) -> Result<Option<Rev>, RepoError> {
         let path = self.changelog().path();
         let mut read = Revlog::open_or_empty(&self.context.storage, path);

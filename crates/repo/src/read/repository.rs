@@ -23,7 +23,7 @@ pub struct Repository {
 type Latest = Arc<Mutex<Option<(Stamp, Arc<RepoView>)>>>;
 
 impl Repository {
-    /// Opens the repository whose `.hg` lies in the folder `root` of `storage`.
+    /// Opens the repository whose `.hg` lies in the directory `root` of `storage`.
     ///
     /// # Errors
     /// [`RepoError::NotFound`], [`RepoError::UnknownRequirements`], or what the storage answers.
@@ -78,7 +78,7 @@ impl Repository {
         }
     }
 
-    /// The folder that holds `.hg`.
+    /// The directory that holds `.hg`.
     pub fn root(&self) -> &Path {
         &self.context.root
     }
@@ -107,7 +107,7 @@ impl Repository {
         self.view_for(ViewFilter::Served)
     }
 
-    /// The repository as it is now, as `filter` may see it.
+    /// The repository as it is now, through `filter`.
     ///
     /// # Errors
     /// As of [`Repository::view`].

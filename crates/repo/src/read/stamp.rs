@@ -4,7 +4,7 @@ use crate::format::RepoError;
 use crate::format::context::RepoContext;
 use std::time::{Duration, SystemTime};
 
-/// What changes when anybody commits. Two equal stamps with nothing but reading between them mean
+/// Times and lengths that change with every commit. Two equal stamps with nothing but reading between them mean
 /// that one state was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
@@ -16,7 +16,7 @@ pub(crate) struct Stamp {
     pub journal: bool,
 }
 
-/// A folder that changed more recently may change again without another time.
+/// A directory that changed more recently may change again without another modification time.
 const SETTLED: Duration = Duration::from_millis(50);
 
 /// How often a consistent state is looked for, and the pause between two looks.

@@ -16,13 +16,13 @@ use varve_base::Storage;
 use varve_base::storage::read_if_there;
 use varve_revlog::{Node, Rev, Revlog, RevlogError};
 
-/// For whom a repository is looked at.
+/// Which changesets a view shows; the names are those of Mercurial's repository filters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ViewFilter {
-    /// Those who pull: neither secret changesets nor hidden ones.
+    /// For clients: neither secret changesets nor hidden ones.
     #[default]
     Served,
-    /// Who works in it: all but those that are hidden because they are obsolete.
+    /// For the local user: all but those that are hidden because they are obsolete.
     Visible,
     /// All that is stored.
     Unfiltered,
@@ -31,7 +31,7 @@ pub enum ViewFilter {
 /// A repository as it was when [`crate::Repository::view`] was called: the changelog does not
 /// grow, and of the other revlogs only what belongs to its changesets counts.
 ///
-/// "Visible" is what its [`ViewFilter`] may see.
+/// "Visible" are the changesets that its [`ViewFilter`] shows.
 #[derive(Debug)]
 pub struct RepoView {
     pub(crate) context: Arc<RepoContext>,
@@ -113,7 +113,7 @@ impl RepoView {
         })
     }
 
-    /// One per changeset, whether it is hidden from an filter; empty if none is.
+    /// One per changeset, whether the filter hides it; empty if it hides none.
     pub(crate) fn hidden_from(&self, filter: ViewFilter) -> Result<Vec<bool>, RepoError> {
         if filter == ViewFilter::Unfiltered {
             return Ok(Vec::new());
@@ -131,7 +131,7 @@ impl RepoView {
         {
             hidden[rev.index()] = mutable(rev);
         }
-        // What something visible builds on, or a bookmark or the working folder points at, shows.
+        // What something visible builds on, or a bookmark or the working copy points at, is visible.
         let working = self.working_parents()?;
         for node in self.bookmarks.values().chain(&working) {
             if let Some(rev) = self.changelog.rev(node) {
@@ -153,7 +153,7 @@ impl RepoView {
         Ok(hidden)
     }
 
-    /// What only those see who ask for hidden changesets.
+    /// Changesets that the filter "visible" leaves out.
     ///
     /// # Errors
     /// If the markers are damaged.
@@ -187,7 +187,7 @@ impl RepoView {
         self.context.storage.as_ref()
     }
 
-    /// The folder that holds `.hg`.
+    /// The directory that holds `.hg`.
     pub fn root(&self) -> &Path {
         &self.context.root
     }
@@ -232,7 +232,7 @@ impl RepoView {
         self.context.filelog_path(file)
     }
 
-    /// An index that ends in half an entry, because somebody is writing or was interrupted, is
+    /// An index that ends in half an entry, because a writer is at work or was interrupted, is
     /// read up to where the transaction began.
     fn without_torn_end(
         &self,
@@ -282,17 +282,17 @@ impl RepoView {
         &self.bookmarks
     }
 
-    /// Who looks.
+    /// The filter that the view was read with.
     pub fn filter(&self) -> ViewFilter {
         self.filter
     }
 
-    /// Whether the filter may see a changeset.
+    /// Whether the filter shows a changeset.
     pub fn is_visible(&self, rev: Rev) -> bool {
         is_shown(&self.hidden, rev)
     }
 
-    /// Whether any changeset is hidden from the filter.
+    /// Whether the filter hides any changeset.
     pub fn hides_anything(&self) -> bool {
         self.hidden.contains(&true)
     }
@@ -328,7 +328,8 @@ impl RepoView {
             .find(|rev| self.is_visible(*rev))
     }
 
-    /// Named branches of visible changesets. The first call reads what the caches do not tell.
+    /// Named branches of visible changesets. The first call reads the changesets that
+    /// the caches lack.
     ///
     /// # Errors
     /// What is damaged.
@@ -386,7 +387,7 @@ impl RepoView {
         self.context.parse_changeset(rev, text)
     }
 
-    /// Parents of the working folder, as far as `.hg/dirstate` tells.
+    /// Parents of the working copy, by `.hg/dirstate`.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -413,7 +414,7 @@ fn is_shown(hidden: &[bool], rev: Rev) -> bool {
     hidden.get(rev.index()).is_none_or(|hidden| !hidden)
 }
 
-/// Length of a file of the store before the transaction that `store/journal` tells of; `None` if
+/// Length of a file of the store before the transaction in `store/journal`; `None` if
 /// that has not touched the file.
 fn journaled_len(
     storage: &dyn Storage,

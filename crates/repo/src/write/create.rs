@@ -14,7 +14,7 @@ pub(crate) const DUMMY_CHANGELOG: &[u8] =
     b"\0\0\xff\xff dummy changelog to prevent using the old repo layout";
 
 impl Repository {
-    /// Makes an empty repository in the folder `root`, in the format that Mercurial 7.2 makes by
+    /// Makes an empty repository in the directory `root`, in the format that Mercurial 7.2 makes by
     /// default. Its file of requirements is written last: without it nothing is a repository.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ impl Repository {
     }
 }
 
-/// Undoes what the journal tells of; `false` if there is none.
+/// Undoes the transaction in the journal; `false` if there is no journal.
 pub(crate) fn roll_back(context: &RepoContext) -> Result<bool, RepoError> {
     let store = context.store();
     let Some(bytes) = read_if_there(context.storage.as_ref(), &store.join(JOURNAL))? else {
@@ -122,7 +122,7 @@ fn clean_up(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoError> 
     Ok(())
 }
 
-/// A file may have taken the place of a folder above it: then there is nothing to remove.
+/// A file may have taken the place of a directory above it: then there is nothing to remove.
 fn remove_leftover(context: &RepoContext, path: &Path) -> Result<(), RepoError> {
     match context.storage.remove(path) {
         Err(StorageError::Io { source, .. })

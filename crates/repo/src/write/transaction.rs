@@ -30,7 +30,7 @@ const UNDO: &str = "undo";
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) context: Arc<RepoContext>,
-    /// If anybody listens; told of the end before the lock is gone.
+    /// `None` without hooks; closed before the lock is released.
     pub(crate) hooks: Option<TransactionHooks>,
     /// Held until the end, and given back after it.
     lock: Lock,
@@ -97,7 +97,7 @@ enum Change {
     BackupOnly,
     Replace(Vec<u8>),
     Remove,
-    /// Done by whoever appends; it is one of a revlog's files.
+    /// Written by an [`varve_revlog::Appender`]: a file of a revlog.
     ByAppender,
     /// Written elsewhere; hooks may look at what it will be.
     PendingOnly(Vec<u8>),
@@ -150,7 +150,7 @@ impl Repository {
         self.transaction(lock, description)
     }
 
-    /// As [`Repository::transaction`], if nobody holds the store's lock.
+    /// As [`Repository::transaction`], if no other process holds the store's lock.
     ///
     /// # Errors
     /// [`RepoError::LockHeld`]; [`RepoError::AbandonedTransaction`].
@@ -213,7 +213,7 @@ impl Transaction {
         self.appends.push((length, bytes));
     }
 
-    /// `name` in the store will be replaced by whoever appends.
+    /// `name` in the store will be replaced by an appender.
     pub(crate) fn will_replace(&mut self, name: &[u8]) {
         self.set(BaseDir::Store, name, Change::ByAppender);
     }
@@ -297,8 +297,8 @@ impl Transaction {
         Ok(backups)
     }
 
-    /// Writes the journal now, with what is known: what is told of by then may be appended to
-    /// already. There are `changesets` before. [`Transaction::run`] ends this as any transaction,
+    /// Writes the journal now, with the files that are declared by now: these may be appended to
+    /// at once. There are `changesets` before. [`Transaction::run`] ends this as any transaction,
     /// [`Transaction::abandon`] undoes it.
     pub(crate) fn start(&mut self, changesets: usize) -> Result<(), RepoError> {
         let backups = self.begin(self.has_pending_readers(), changesets)?;
@@ -536,7 +536,7 @@ fn undo_backups(store: &Path) -> PathBuf {
     store.join("undo.backupfiles")
 }
 
-/// Removes what the transaction before left; damage in its list matters to nobody.
+/// Removes the undo files of the transaction before; damage in their list is ignored.
 pub(crate) fn remove_undo(context: &RepoContext) -> Result<(), RepoError> {
     let (store, list) = (context.store(), undo_backups(&context.store()));
     let bytes = read_if_there(context.storage.as_ref(), &list)?.unwrap_or_default();

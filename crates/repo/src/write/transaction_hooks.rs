@@ -1,4 +1,4 @@
-//! When a transaction calls hooks, and with which facts.
+//! The hooks of one transaction: when each runs, and with which arguments.
 
 use crate::format::{Phase, RepoError};
 use crate::hooks::{ExchangeOrigin, HookArgs, Hooks, PushKey, RollbackStage};
@@ -19,24 +19,24 @@ const PENDING_READERS: &[&str] = &[
     "pretxnclose",
 ];
 
-/// A key that somebody elsewhere sets.
+/// A key that a client sets with `pushkey`.
 #[derive(Debug)]
 struct PushKeyCall {
-    /// What hooks learn that are asked.
+    /// Arguments of `prepushkey`.
     before: HookArgs,
-    /// What those learn that are told.
+    /// Arguments of `pushkey`, after it is set.
     after: HookArgs,
     /// The key and the number of its part, if it came as a key.
     asked: Option<(u32, PushKey)>,
 }
 
-/// What one transaction changes, as hooks learn it. One that is dropped before it is closed was
-/// given up.
+/// The changes of one transaction, as arguments of its hooks. A value that is dropped before the
+/// transaction is closed runs `txnabort`.
 #[derive(Debug)]
 pub(crate) struct TransactionHooks {
     hooks: Arc<dyn Hooks>,
     is_open: bool,
-    /// What all calls have.
+    /// Arguments of every hook.
     common: HookArgs,
     commits: Vec<HookArgs>,
     bookmarks: Vec<HookArgs>,
@@ -97,7 +97,7 @@ impl TransactionHooks {
         ]));
     }
 
-    /// What comes, comes from elsewhere.
+    /// The changes come from another repository.
     pub(crate) fn set_origin(&mut self, origin: &ExchangeOrigin) {
         self.common.insert("source", origin.source.into());
         self.common.insert("url", origin.url.clone());
@@ -118,7 +118,7 @@ impl TransactionHooks {
         self.common.insert("url", url);
     }
 
-    /// Somebody elsewhere sets a key, such as a bookmark. By then phases may have `moved`.
+    /// A client sets a key, such as a bookmark. By then phases may have `moved`.
     /// `part` is the number of the part that it came in, if it came as a key.
     pub(crate) fn add_pushkey(&mut self, key: &PushKey, part: Option<u32>, moved: bool) {
         if !["prepushkey", "pushkey"]
@@ -146,7 +146,7 @@ impl TransactionHooks {
         });
     }
 
-    /// They have come; some of them new.
+    /// The changegroup is stored; `nodes` are its new changesets.
     pub(crate) fn add_changegroup(&mut self, nodes: Vec<Node>) {
         let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
             return;
@@ -299,7 +299,7 @@ impl TransactionHooks {
         }
     }
 
-    /// The transaction has failed: undoes it and tells so, if there is anything to take back but
+    /// The transaction has failed: rolls it back and reports that, if there is anything to undo but
     /// small files.
     pub(crate) fn roll_back_with(
         mut self,
@@ -321,7 +321,7 @@ impl TransactionHooks {
 
     fn run_txnabort(&mut self) {
         self.is_open = false;
-        // Nobody can refuse what is refused already.
+        // The transaction is refused already, so that the result of this hook does not matter.
         let _ = self.hooks.run_now("txnabort", &self.common, false);
     }
 

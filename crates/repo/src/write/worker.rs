@@ -1,7 +1,7 @@
-//! Threads that write what is received, each files of its own.
+//! Background threads that work off batches, each with a handler of its own.
 //!
-//! Whoever receives takes the stream apart and gathers pieces in batches. The first batch that is
-//! full starts the thread; what is less is done when the worker is brought to rest, without one.
+//! The receiving thread takes the stream apart and collects batches. The first full batch starts the
+//! thread; a shorter one is handled on the calling thread when the worker is drained.
 
 use crate::format::RepoError;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 /// Bytes from which on a batch is full.
 const FULL: usize = 256 << 10;
 
-/// What is gathered for a handler.
+/// A batch of work for a handler.
 pub(crate) trait Batch: Default + Send + 'static {
     /// Bytes that it takes.
     fn len(&self) -> usize;
@@ -23,9 +23,9 @@ pub(crate) trait Batch: Default + Send + 'static {
     }
 }
 
-/// Writes what comes.
+/// Works batches off.
 pub(crate) trait BatchHandler: Send + 'static {
-    /// What it is given at a time.
+    /// One unit of work.
     type Batch: Batch;
 
     /// Works a batch off.
@@ -35,15 +35,15 @@ pub(crate) trait BatchHandler: Send + 'static {
     fn handle(&mut self, batch: Self::Batch) -> Result<(), RepoError>;
 }
 
-/// A handler with what waits for it.
+/// A handler with its queue of batches.
 #[derive(Debug)]
 pub(crate) struct Worker<H: BatchHandler> {
     state: WorkerState<H>,
-    /// What the thread has not been given yet.
+    /// The batch that was not sent yet.
     batch: H::Batch,
-    /// Full batches that may wait.
+    /// Most batches in the queue.
     most: usize,
-    /// Bytes of the batches that wait.
+    /// Bytes of the queued batches.
     waiting: Arc<AtomicUsize>,
 }
 
@@ -54,12 +54,12 @@ enum WorkerState<H: BatchHandler> {
         sender: SyncSender<H::Batch>,
         thread: JoinHandle<(H, Result<(), RepoError>)>,
     },
-    /// Only while it changes.
+    /// Only during a transition.
     Moved,
 }
 
 impl<H: BatchHandler> Worker<H> {
-    /// A worker where `most` full batches may wait.
+    /// A worker with a queue of at most `most` batches.
     pub fn new(handler: H, most: usize) -> Worker<H> {
         Worker {
             most,
@@ -69,20 +69,20 @@ impl<H: BatchHandler> Worker<H> {
         }
     }
 
-    /// Bytes that wait.
+    /// Bytes in the queue.
     pub fn queued_bytes(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// What is gathered for the handler.
+    /// The batch that is being filled.
     pub fn batch(&mut self) -> &mut H::Batch {
         &mut self.batch
     }
 
-    /// Hands the batch to the thread if it is full; waits if too many wait there already.
+    /// Sends the batch to the thread if it is full; blocks while the queue is full.
     ///
     /// # Errors
-    /// What the handler has met.
+    /// The error of the handler.
     pub fn send_full(&mut self) -> Result<(), RepoError> {
         match self.batch.is_full() {
             true => self.send(),
@@ -93,7 +93,7 @@ impl<H: BatchHandler> Worker<H> {
     /// Hands the batch to the thread.
     ///
     /// # Errors
-    /// What the handler has met.
+    /// The error of the handler.
     pub fn send(&mut self) -> Result<(), RepoError> {
         let batch = std::mem::take(&mut self.batch);
         self.start();
@@ -117,10 +117,10 @@ impl<H: BatchHandler> Worker<H> {
         };
     }
 
-    /// Ends the thread when everything is done, the batch included.
+    /// Handles all batches, the unsent one included, and ends the thread.
     ///
     /// # Errors
-    /// What the handler has met.
+    /// The error of the handler.
     pub fn drain(&mut self) -> Result<&mut H, RepoError> {
         self.state = match std::mem::replace(&mut self.state, WorkerState::Moved) {
             WorkerState::Running { sender, thread } => {
@@ -140,10 +140,10 @@ impl<H: BatchHandler> Worker<H> {
         Ok(handler)
     }
 
-    /// Works off the batch, unless a thread does.
+    /// Handles the unsent batch on this thread, unless the thread of the worker runs.
     ///
     /// # Errors
-    /// What the handler has met.
+    /// The error of the handler.
     pub fn drain_unless_running(&mut self) -> Result<(), RepoError> {
         match self.state {
             WorkerState::Running { .. } => Ok(()),
@@ -151,11 +151,11 @@ impl<H: BatchHandler> Worker<H> {
         }
     }
 
-    /// The handler of a worker that rests.
+    /// The handler of an idle worker.
     pub fn handler(&mut self) -> &mut H {
         match &mut self.state {
             WorkerState::Idle(handler) => handler,
-            _ => unreachable!("a worker is brought to rest before its handler is looked at"),
+            _ => unreachable!("a worker is drained before its handler is borrowed"),
         }
     }
 
@@ -163,12 +163,12 @@ impl<H: BatchHandler> Worker<H> {
     pub fn into_handler(mut self) -> H {
         match std::mem::replace(&mut self.state, WorkerState::Moved) {
             WorkerState::Idle(handler) => handler,
-            _ => unreachable!("a worker is brought to rest before its handler is taken"),
+            _ => unreachable!("a worker is drained before its handler is taken"),
         }
     }
 }
 
-/// Nothing is written any more once the worker is gone.
+/// A dropped worker has ended its thread, so that nothing is written after.
 impl<H: BatchHandler> Drop for Worker<H> {
     fn drop(&mut self) {
         if let WorkerState::Running { sender, thread } =

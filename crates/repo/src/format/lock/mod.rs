@@ -1,9 +1,10 @@
 //! Mercurial's two locks: `.hg/wlock` for the working copy and `.hg/store/lock` for the history.
-//! Who needs both takes them in this order.
+//! An operation that needs both takes them in this order.
 //!
 //! A lock is a symbolic link that names its holder ([`LockOwner`]); making one is a step that only
 //! one process can take. A lock whose holder has died is broken, under a lock of its own beside it
-//! (`lock.break`), so that two who find it do not each remove the other's new one.
+//! (`lock.break`), so that two processes that find it do not each remove
+//! the new lock of the other.
 
 mod owner;
 
@@ -51,13 +52,13 @@ impl fmt::Display for LockKind {
 /// What happens while a lock is waited for; [`fmt::Display`] gives Mercurial's lines.
 #[derive(Clone, Debug)]
 pub enum LockEvent<'a> {
-    /// Somebody else holds it.
+    /// Another process holds it.
     Waiting {
         /// Which of the locks.
         what: LockKind,
         /// The repository.
         root: &'a Path,
-        /// Who.
+        /// The process that holds the lock.
         owner: &'a LockOwner,
     },
     /// It was taken after [`LockEvent::Waiting`] had been told.
@@ -89,9 +90,9 @@ impl fmt::Display for LockEvent<'_> {
 pub struct LockWait<'a> {
     /// How long; `None` for ever.
     pub timeout: Option<Duration>,
-    /// How long before [`LockEvent::Waiting`] is told.
+    /// Time after which [`LockEvent::Waiting`] is reported.
     pub notify_after: Duration,
-    /// Who is told.
+    /// Called for each event.
     pub on_event: &'a dyn Fn(&LockEvent<'_>),
     /// Ends the waiting.
     pub stop: &'a Interrupt,
@@ -160,7 +161,7 @@ fn break_lock(
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A lock that stays is broken by the next who wants it, once this process has ended.
+        // A lock that stays is broken by the next process that wants it, once this one has ended.
         let _ = self.context.storage.remove(&self.path);
     }
 }

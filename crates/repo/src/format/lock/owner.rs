@@ -1,4 +1,4 @@
-//! Who holds a lock: what its symbolic link says.
+//! The holder of a lock, as its symbolic link names it.
 //!
 //! ```text
 //! host/namespace:process      host: this machine's name
@@ -43,7 +43,7 @@ impl LockOwner {
             return false;
         };
         let is_number = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
-        // Without /proc nobody is known to be gone.
+        // Without /proc no process is known to have ended.
         is_number
             && host == this_host()
             && Path::new(NAMESPACE).exists()

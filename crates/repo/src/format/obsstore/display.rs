@@ -1,4 +1,4 @@
-//! Markers as text for who looks for a fault.
+//! Markers as text, in the form of Mercurial's debug commands.
 
 use super::{Marker, NO_PARENTS, VERSION, at, parse};
 use std::fmt::Write;

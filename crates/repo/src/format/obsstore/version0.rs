@@ -3,7 +3,7 @@
 //! ```text
 //! byte 0         then, repeated:
 //!      +---------+  +------+------------+-------+----------+------------+-------+
-//!      | version |  | succ | metadata' len | flags | old node | successors | metadata |
+//!      | version |  | succ | metadata len | flags | old node | successors | metadata |
 //!      | 0       |  | u8   | u32        | u8    | 20 B     | 20 B each  |       |
 //!      +---------+  +------+------------+-------+----------+------------+-------+
 //! ```

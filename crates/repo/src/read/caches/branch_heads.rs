@@ -17,7 +17,7 @@ use varve_revlog::Rev;
 
 pub(super) const CACHE: &str = "branch2";
 
-/// Changesets whose branches two caches agree on.
+/// Changesets for which two caches agree on the branch.
 #[derive(Debug)]
 pub(crate) struct CrossChecked {
     hidden: Vec<bool>,
@@ -66,7 +66,7 @@ pub(crate) fn cross_checked(
     Ok(None)
 }
 
-/// Whether there is a cache that could tell of changesets that others see.
+/// Whether there is a cache for the filter "served" or a smaller one.
 pub(crate) fn has_branch_cache(folder: CacheDirectory<'_>) -> bool {
     let mut files = CacheFilter::Served.with_smaller().iter();
     files.any(|filter| folder.len(&filter.file(CACHE)) > 0)

@@ -51,7 +51,7 @@ impl BranchNames {
         BranchNames::decode(names, &revs, len, &prefix)
     }
 
-    /// Takes what is about the first `len` changesets; `prefix` tells the beginnings of their
+    /// Takes what is about the first `len` changesets; `prefix` gives the first bytes of their
     /// nodes.
     pub fn decode(
         names: Vec<u8>,
@@ -133,7 +133,7 @@ impl BranchNames {
         }
     }
 
-    /// Writes what has changed since the files were read, unless somebody else is writing or has
+    /// Writes what has changed since the files were read, unless another process is writing or has
     /// written. Names are only ever added to, so that records in older files stay right.
     pub fn save(&self, view: &RepoView) {
         let folder = view.caches();
@@ -161,7 +161,7 @@ impl BranchNames {
         }
     }
 
-    /// The record of a changeset on the branch of its parent; `None` if the files do not tell of
+    /// The record of a changeset on the branch of its parent; `None` if the files do not cover
     /// all changesets before it, or the parent is on another branch.
     pub fn record_of_child(
         folder: CacheDirectory<'_>,

@@ -1,4 +1,4 @@
-//! Reading and writing in the folder of caches, where no failure matters.
+//! Reading and writing in `.hg/cache`, where failures are ignored.
 
 use crate::format::RepoError;
 use crate::format::context::RepoContext;
@@ -55,7 +55,7 @@ impl<'a> CacheDirectory<'a> {
         places.iter().map(part).collect()
     }
 
-    /// Replaces a file whole. Without a sync: who reads it checks it.
+    /// Replaces a file whole. Without a sync: a reader checks it.
     pub fn replace(self, name: &str, bytes: &[u8]) {
         let _ = self.try_replace(name, bytes);
     }
@@ -103,7 +103,7 @@ impl<'a> CacheDirectory<'a> {
         let _ = self.0.storage.remove(&self.path(name));
     }
 
-    /// Takes the lock under which Mercurial changes a cache, if nobody else holds it. That this
+    /// Takes the lock under which Mercurial changes a cache, if no other process holds it. That this
     /// process holds it already is as good.
     pub fn guard(self, what: LockKind) -> Option<CacheGuard> {
         static THREADS: Mutex<()> = Mutex::new(());

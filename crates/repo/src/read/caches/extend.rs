@@ -22,7 +22,7 @@ pub(crate) struct AppendedChangeset {
     pub before: Node,
 }
 
-/// Adds a changeset to caches that tell of all changesets before it, none of them hidden; `false`
+/// Adds a changeset to caches that cover all changesets before it, none of them hidden; `false`
 /// if they do not, or if it does not continue the branch of its parent.
 pub(crate) fn extend(folder: CacheDirectory<'_>, new: &AppendedChangeset) -> bool {
     let file = CacheFilter::Served.file(branch_heads::CACHE);

@@ -1,4 +1,4 @@
-//! The first line of a cache: of which state of the history it tells.
+//! The first line of a cache: the state of the history that it belongs to.
 //!
 //! ```text
 //! branch2-…    node number [hash]      the newest changeset that counts, 40 digits and decimal;
@@ -35,7 +35,7 @@ impl Key {
         }
     }
 
-    /// Whether a cache with this key tells of the repository as it is, as far as that goes.
+    /// Whether a cache with this key is valid for the repository, up to the changeset of the key.
     pub fn holds(&self, view: &RepoView, hidden: &[bool]) -> bool {
         self.last.index() < view.changelog().len()
             && counts(hidden, self.last)

@@ -29,5 +29,5 @@ pub use streamed::{ReceivedCaches, streamed_cache_names};
 pub(crate) use tag_files::TagFiles;
 pub(crate) use tags::{has_tags, keep_tags};
 
-/// The beginning of a changeset's node, which says whose record it is.
+/// The first bytes of a changeset's node, which identify its record.
 pub(crate) type Prefix = [u8; 4];

@@ -1,4 +1,5 @@
-//! Caches that travel with the files of a store, so that who gets them need not read the history.
+//! Caches that a stream clone sends with the files of a store, so that the receiver need not read the
+//! history.
 
 use super::CacheDirectory;
 use crate::read::Repository;
@@ -13,7 +14,7 @@ const STREAMED: [(&str, &[&str]); 6] = [
     ("hgtagsfnodes1", &[""]),
 ];
 
-/// What a cache may leave out, as its name tells.
+/// Filters that a cache may be of, by the end of its name.
 const AUDIENCES: &[&str] = &["", "-base", "-immutable", "-served", "-visible"];
 
 /// Bytes of all caches that are taken or given together; further ones stay where they are.
@@ -66,7 +67,7 @@ impl Repository {
         found
     }
 
-    /// Takes over what has come. Whoever reads it compares it with the history, as always.
+    /// Writes the caches that were received. A reader compares them with the history, as always.
     pub fn install_caches(&self, caches: &ReceivedCaches) {
         let folder = CacheDirectory::of(self.context());
         for (name, bytes) in &caches.files {

@@ -26,7 +26,7 @@ const _: () = assert!(PREFIX + Node::LEN == RECORD && PREFIX == size_of::<Prefix
 pub(crate) struct TagFiles<'a> {
     view: &'a RepoView,
     found: BTreeMap<Rev, Node>,
-    /// Changesets whose records are to be written.
+    /// Changesets with records to be written.
     news: Vec<Rev>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> TagFiles<'a> {
         }
     }
 
-    /// Writes what has been noted, unless somebody else is writing to the store.
+    /// Writes what has been noted, unless another process is writing to the store.
     pub fn save(mut self) {
         let folder = self.view.caches();
         self.news.sort_unstable();
@@ -90,7 +90,7 @@ impl<'a> TagFiles<'a> {
         folder.replace(FILE, &bytes);
     }
 
-    /// The file node in the record of the changeset whose node begins so.
+    /// The file node in the record of the changeset with this prefix.
     pub fn decode(record: &[u8], prefix: Prefix) -> Option<Node> {
         let (of, node) = record.split_first_chunk::<PREFIX>()?;
         let node = Node(node.try_into().ok()?);

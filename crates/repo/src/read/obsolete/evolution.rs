@@ -7,7 +7,7 @@ const SECTION: &str = "experimental";
 /// Whether changesets that are rewritten stay, marked as obsolete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Evolution {
-    /// They do.
+    /// Rewriting adds markers.
     pub markers: bool,
     /// Those that have children may be rewritten too.
     pub unstable: bool,

@@ -10,7 +10,7 @@ use varve_revlog::{Node, Rev};
 /// What obsolescence means for the changesets of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instabilities {
-    /// In whose place others stand by now, or nothing.
+    /// Changesets with a marker, unless public.
     pub obsolete: BTreeSet<Rev>,
     /// Not obsolete themselves, they build on what is.
     pub orphans: BTreeSet<Rev>,

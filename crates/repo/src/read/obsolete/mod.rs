@@ -31,7 +31,7 @@ impl RepoView {
         self.phases().of(rev) > Phase::Public
     }
 
-    /// Changesets in whose place others stand by now, or nothing; public ones never are.
+    /// Obsolete changesets: those with a marker. Public ones never are.
     ///
     /// # Errors
     /// If the markers are damaged.

@@ -1,4 +1,4 @@
-//! What became of an obsolete changeset, as it is told to people.
+//! Obsfate: what an obsolete changeset was rewritten as, when and by whom, as Mercurial shows it.
 
 use super::successors::Successors;
 use crate::format::RepoError;
@@ -15,7 +15,7 @@ pub struct ObsFate {
     pub successors: Vec<Node>,
     /// What was done to it.
     pub operations: BTreeSet<Vec<u8>>,
-    /// By whom.
+    /// The users that did it.
     pub users: BTreeSet<Vec<u8>>,
     /// When, first and last.
     pub dates: [Date; 2],
@@ -43,12 +43,12 @@ impl ObsFate {
     }
 }
 
-/// Successors that are named; of further ones only the number is told.
+/// Successors that are named; of further ones only the number is shown.
 const MOST_NAMED: usize = 2;
 
 impl RepoView {
-    /// What became of a changeset that is hidden, as it is told after its name; nothing if it was
-    /// not rewritten.
+    /// The obsfate of a hidden changeset, to stand behind its name in a message; empty if it was not
+    /// rewritten.
     ///
     /// # Errors
     /// If the markers are damaged.

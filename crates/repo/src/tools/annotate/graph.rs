@@ -11,9 +11,9 @@ use varve_revlog::{Rev, Revlog};
 #[derive(Debug)]
 pub(super) struct Version {
     pub path: Vec<u8>,
-    /// `None` for the working folder.
+    /// `None` for the working copy.
     pub changeset: Option<Rev>,
-    /// BaseDir in [`Graph::filelogs`], and which revision there; `None` for the working folder.
+    /// Index into [`Graph::filelogs`] and the revision there; `None` for the working copy.
     pub stored: Option<(usize, Rev)>,
     /// Places in [`Graph::versions`]; the last parent is the first one here.
     pub parents: Vec<usize>,
@@ -30,13 +30,13 @@ pub(super) struct Graph {
     pub order: Vec<usize>,
 }
 
-/// A version whose parents are still to be looked at, the last one first.
+/// A version with parents that are still to be visited, the last one first.
 struct Frame {
     version: usize,
     parents: Vec<Origin>,
 }
 
-/// A revision that a version comes from, and for whose changeset one looks from `from` on.
+/// A revision that a version comes from; its changeset is searched from `from` on.
 #[derive(Clone, Copy)]
 struct Origin {
     filelog: usize,

@@ -25,16 +25,16 @@ pub struct StoredFile {
     pub node: Node,
 }
 
-/// The file whose lines are asked about.
+/// The file to annotate.
 #[derive(Clone, Debug)]
 pub enum AnnotateStart {
     /// As a changeset has it.
     Stored(StoredFile),
-    /// In the working folder.
+    /// In the working copy.
     Working {
         /// Its path.
         path: Vec<u8>,
-        /// Where it comes from, in the parents of the working folder; at most two.
+        /// Where it comes from, in the parents of the working copy; at most two.
         parents: Vec<StoredFile>,
     },
 }
@@ -45,9 +45,9 @@ pub struct AnnotateOptions<'a> {
     pub follow: bool,
     /// What does not count in comparisons.
     pub blanks: Blanks,
-    /// Changesets whose own lines are given to lines of their parents, as far as possible.
+    /// Changesets to skip: their lines are attributed to their parents where possible.
     pub skip: &'a dyn Fn(Rev) -> bool,
-    /// Raised when nobody wants the answer any more.
+    /// Ends the work early.
     pub stop: &'a Interrupt,
 }
 
@@ -56,7 +56,7 @@ pub struct AnnotateOptions<'a> {
 pub struct FileVersion {
     /// What the file was called.
     pub path: Vec<u8>,
-    /// What brought it; `None` is the working folder.
+    /// What brought it; `None` is the working copy.
     pub changeset: Option<Rev>,
 }
 
@@ -81,7 +81,7 @@ pub struct Annotation {
 }
 
 impl RepoView {
-    /// Finds where the lines of a file come from, whose content is given.
+    /// Finds the revision that each line of `content` comes from.
     ///
     /// # Errors
     /// What is damaged or missing, or that it was interrupted.

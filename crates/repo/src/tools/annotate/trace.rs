@@ -66,7 +66,7 @@ pub(super) fn trace(
         found: (0..count).map(own).collect(),
     };
     trace.open[0] = (0..count).map(all).collect();
-    // Kept whatever its length: in the working folder it might be another one when read again.
+    // Kept whatever its length: in the working copy it might be another one when read again.
     let start: Rc<[u8]> = Rc::from(how.blanks.cleaned(content));
     trace.kept_bytes = start.len();
     trace.texts[0] = Some(start);

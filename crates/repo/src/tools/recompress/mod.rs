@@ -1,8 +1,8 @@
 //! Writing all history anew, with other compression or other deltas.
 //!
 //! The new store is made beside the old one, as `.hg/store.new`: every revlog is written again and
-//! read back, and what is read must be what was given; everything else gets a second name. Then both folders are exchanged in one step:
-//! whoever looks, sees the old or the new one, whole. Revisions keep their numbers and names.
+//! read back, and the texts must be the same; every other file gets a hard link. Then both directories are
+//! exchanged in one step: a reader sees the old store or the new one, whole. Revisions keep their numbers and names.
 
 mod rewrite;
 mod walk;
@@ -35,7 +35,7 @@ pub struct RecompressOptions {
     pub redelta: bool,
 }
 
-/// What came of it.
+/// Counts and sizes of a recompression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecompressReport {
     /// Number of revlogs.
@@ -83,7 +83,7 @@ impl Repository {
     }
 }
 
-/// Fills the folder `new`.
+/// Fills the directory `new`.
 fn make_beside(
     context: &RepoContext,
     new: &Path,
@@ -122,7 +122,7 @@ fn make_beside(
         change_engine(&mut names, how);
         write_new(context, &new.join("requires"), &lines(&names))?;
     }
-    // Whoever waits for the lock must find it there after the exchange.
+    // A process that waits for the lock must find it in the new store too.
     let owner = LockOwner::this_process();
     context
         .storage
@@ -131,7 +131,7 @@ fn make_beside(
     Ok(split.report)
 }
 
-/// What all threads have written.
+/// The results of all threads.
 #[derive(Debug, Default)]
 struct Done {
     report: RecompressReport,

@@ -18,17 +18,17 @@ use xxhash_rust::xxh3::xxh3_128;
 /// alone with the longest.
 const MANY: usize = 2000;
 
-/// What threads that rewrite have in common.
+/// Parameters that all threads share.
 pub(super) struct Rewriter<'a> {
     pub context: &'a RepoContext,
-    /// The folder of the new store.
+    /// The directory of the new store.
     pub new: &'a Path,
     pub how: &'a RecompressOptions,
     pub progress: &'a dyn Progress,
     pub stop: &'a Interrupt,
 }
 
-/// What one thread keeps from revlog to revlog.
+/// Contexts and buffers that one thread reuses.
 pub(super) struct Tools {
     packer: Packer,
     reader: ReaderState,
@@ -41,7 +41,7 @@ pub(super) struct Rewritten {
     pub revisions: usize,
     pub bytes: u64,
     pub has_data: bool,
-    /// What is left to be read back.
+    /// The rest that must be read back.
     pub unchecked: Option<Unchecked>,
 }
 

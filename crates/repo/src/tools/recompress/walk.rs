@@ -7,19 +7,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
 
-/// The folder of those whose names are hashed.
+/// The directory of files with hashed names.
 const HASHED: &str = "dh";
 
-/// What becomes of a file.
+/// How a file of the store is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The index of a revlog: written again.
     Index,
     /// The data of a revlog: written with its index.
     Data,
-    /// Belongs to the last transaction or is written at the end: not taken over.
+    /// Belongs to the last transaction or is written at the end: left out.
     Dropped,
-    /// Anything else: taken over as it is.
+    /// Anything else: linked as it is.
     Other,
 }
 

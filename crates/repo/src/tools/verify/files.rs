@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_base::Unit;
 use varve_revlog::{Node, ReaderState, Rev, Revlog, RevlogError, flag};
 
-/// What the files are compared with.
+/// The changelog and manifests that filelogs are compared with.
 #[derive(Clone, Copy)]
 pub(super) struct Links<'a> {
     pub changelog: &'a Revlog,
@@ -22,7 +22,7 @@ pub(super) struct Links<'a> {
     pub listed: &'a HashSet<Vec<u8>>,
 }
 
-/// What all files together have.
+/// Totals over all files.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
     pub revisions: usize,
@@ -31,7 +31,7 @@ pub(super) struct Checked {
     pub incomplete_list: bool,
 }
 
-/// What one thread has found: of each file its place in the order.
+/// Findings of one thread, each with the index of its file.
 #[derive(Default)]
 struct Share {
     found: Vec<(usize, Findings)>,

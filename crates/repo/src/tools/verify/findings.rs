@@ -90,7 +90,7 @@ pub(super) fn reason(error: &RevlogError, log: &Revlog, name: &[u8]) -> Vec<u8> 
     text.into_bytes()
 }
 
-/// Flags whose texts are kept elsewhere, and flags that nobody knows.
+/// Flags of revisions that have their text elsewhere, and unknown flags.
 fn about_flags(flags: u16) -> String {
     let unknown = flags & !(flag::HINTS | flag::CENSORED | flag::ELLIPSIS | flag::STORED_OUTSIDE);
     if unknown != 0 {

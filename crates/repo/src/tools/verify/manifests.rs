@@ -14,7 +14,7 @@ use varve_revlog::{Node, Reader, Rev, Revlog};
 /// Number of a file's name in [`Manifests::names`].
 pub(super) type FileId = u32;
 
-/// What manifests and changesets name.
+/// The files and revisions that manifests and changesets name.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
     /// All files.

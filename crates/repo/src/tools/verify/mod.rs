@@ -1,5 +1,5 @@
 //! Checking a repository: the hashes of all texts, and that changesets, manifests and files speak
-//! of each other. What is found is told in Mercurial's words and order.
+//! of each other. Findings are reported in Mercurial's words and order.
 //!
 //! As in Mercurial, manifests are not put together: what each of them adds stands in its stored
 //! patch, and a wrong byte in there names a file's revision that does not exist. `full` puts them
@@ -22,7 +22,7 @@ use std::collections::{BTreeSet, HashSet};
 use varve_base::{Interrupt, OpenMode, Progress, Unit};
 use varve_revlog::{Revlog, RevlogError};
 
-/// What is told while a repository is checked.
+/// Progress and findings of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyEvent<'a> {
     /// A part of the work begins, `checking files` for instance.
@@ -31,7 +31,7 @@ pub enum VerifyEvent<'a> {
     Problem(&'a [u8]),
 }
 
-/// What was checked, and how much was wrong.
+/// Counts of what was verified and of the damage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// Number of changesets.
@@ -50,7 +50,7 @@ pub struct VerifyReport {
     pub incomplete_list: bool,
 }
 
-/// What all parts need.
+/// Parameters of all parts.
 #[derive(Clone, Copy)]
 struct Check<'a> {
     context: &'a RepoContext,
@@ -60,10 +60,10 @@ struct Check<'a> {
 }
 
 impl Repository {
-    /// Checks everything. `_lock` is that of the store, so that nobody writes meanwhile.
+    /// Checks everything. `_lock` is that of the store, so that no other process writes meanwhile.
     ///
     /// # Errors
-    /// What cannot be opened at all; [`RepoError::Interrupted`]. Damage is told and is no error.
+    /// What cannot be opened at all; [`RepoError::Interrupted`]. Damage is reported and is no error.
     pub fn verify(
         &self,
         _lock: &Lock,
@@ -167,7 +167,7 @@ fn data_must_be_there(context: &RepoContext, log: &Revlog) -> Result<(), RepoErr
     Ok(())
 }
 
-/// Bytes of the data file beyond those that the index tells of; 0 for a missing file, whose
+/// Bytes of the data file beyond those that the index covers; 0 for a missing file, whose
 /// revisions cannot be read anyway.
 fn data_off_by(context: &RepoContext, log: &Revlog) -> Result<i64, RepoError> {
     if log.is_empty() || log.header().inline {

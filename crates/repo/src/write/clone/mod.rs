@@ -27,8 +27,8 @@ impl Repository {
         Ok(!self.view_for(ViewFilter::Served)?.hides_anything())
     }
 
-    /// Makes a repository in the folder `root` that shares the files of this one: they get second
-    /// names, and whoever appends to one later makes a copy first. With `link` false they are
+    /// Makes a repository in the directory `root` that shares the files of this one: they get second
+    /// names, and a later append to one makes a copy first. With `link` false they are
     /// copied. All changesets are public unless `phases` asks for those of this repository.
     ///
     /// `_lock` is that of this store.
@@ -76,7 +76,7 @@ impl Repository {
         Repository::open(Arc::clone(storage), root)
     }
 
-    /// Makes the folders and requirements of a clone, which has no history yet.
+    /// Makes the directories and requirements of a clone, which has no history yet.
     fn create_clone(&self, root: &Path) -> Result<(), RepoError> {
         let storage = self.storage().as_ref();
         let hg = root.join(".hg");

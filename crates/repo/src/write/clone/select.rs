@@ -36,7 +36,7 @@ struct Copier<'a> {
 }
 
 impl Repository {
-    /// Makes a repository in the folder `root` with the changesets `heads` of `source`, which is a
+    /// Makes a repository in the directory `root` with the changesets `heads` of `source`, which is a
     /// view of this one, and all that those build on.
     ///
     /// # Errors

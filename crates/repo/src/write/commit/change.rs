@@ -1,4 +1,4 @@
-//! What a caller asks to be committed.
+//! The contents of a commit.
 
 use crate::format::Phase;
 use crate::format::manifest::FileKind;
@@ -10,7 +10,7 @@ pub struct NewChangeset<'a> {
     /// Changesets that it follows, older ones of the same [`super::CommitBatch`] included;
     /// [`Node::NULL`] for none.
     pub parents: [Node; 2],
-    /// Who, usually `Name <address>`.
+    /// The author, usually `Name <address>`.
     pub user: &'a [u8],
     /// Seconds since 1970 and seconds west of UTC.
     pub date: (i64, i32),

@@ -35,7 +35,7 @@ impl WriteSteps for Revisions {
             folders.extend(folders_up_to(&store, revlog.path()));
             revlog.write()?;
         }
-        // A new name lasts only when its folder is synced, and that folder's name in turn.
+        // A new name is durable only when its directory is synced, and that directory's name in turn.
         for folder in folders.iter().rev() {
             if storage.kind(folder)?.is_some() {
                 storage.sync_directory(folder)?;
@@ -191,7 +191,8 @@ impl CommitBatch {
     }
 }
 
-/// What the caches are told of a batch of a single changeset, where nothing is hidden from others.
+/// The only changeset of a batch, for the caches; `None` if there are several or any changeset is
+/// hidden from clients.
 fn single_commit(
     view: &RepoView,
     changelog: &Appender,
@@ -219,7 +220,7 @@ fn single_commit(
     }))
 }
 
-/// As Mercurial does: adds what was committed to the caches of those who pull.
+/// Adds the new changesets to the caches of the "served" filter, as Mercurial does.
 pub(crate) fn update_branch_caches(
     context: &Arc<RepoContext>,
     (older, added): (usize, usize),
@@ -260,7 +261,7 @@ pub(crate) fn fncache_with(
     Ok(bytes)
 }
 
-/// The folders that lead from the store to a file in it.
+/// The directories that lead from the store to a file in it.
 fn folders_up_to<'a>(store: &'a Path, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     file.ancestors()
         .skip(1)

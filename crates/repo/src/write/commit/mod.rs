@@ -98,8 +98,8 @@ impl Repository {
         self.batch(transaction, view, options.into())
     }
 
-    /// As [`Repository::begin_locked`] for those who have read the repository under the lock, so that
-    /// it is not read again.
+    /// As [`Repository::begin_locked`], with a view that was read under the lock, so that the
+    /// repository is not read again.
     ///
     /// # Errors
     /// As of [`Repository::begin_locked`].
@@ -150,8 +150,8 @@ impl CommitBatch {
         self.commit_files(files, new)
     }
 
-    /// Begins to gather the files of a changeset that follows `parents`, for those who do not
-    /// want to hold all contents at once.
+    /// Begins to gather the files of a changeset that follows `parents`, for callers that do not
+    /// hold all contents in memory at once.
     ///
     /// # Errors
     /// [`RepoError::MissingNode`]; what is damaged.

@@ -1,6 +1,6 @@
-//! A store that comes from elsewhere as files, for a repository that has no history yet.
+//! A store that is received as files, as by a stream clone, for a repository that has no history yet.
 //!
-//! The files are written beside the empty store, as `.hg/store.new`. When all are there the folders
+//! The files are written beside the empty store, as `.hg/store.new`. When all are there the directories
 //! are exchanged in one step: before, and if something fails, the repository is empty as it was.
 
 mod writer_pool;
@@ -149,7 +149,7 @@ impl NewStore {
             // An empty store can be read whatever is required.
             replace(storage, &requires, &lines(&mut self.requirements.iter()))?;
         }
-        // Whoever waits for the lock must find it there after the exchange.
+        // A process that waits for the lock must find it in the new store too.
         storage.create_symlink(LockOwner::this_process().as_str(), &self.new.join("lock"))?;
         storage.sync_tree(&self.new)?;
         storage.exchange(&self.new, &context.store())?;
@@ -162,7 +162,7 @@ impl NewStore {
     /// Takes away what was written; the lock comes back.
     pub fn abandon(self) -> Lock {
         drop(self.writers);
-        // What stays is removed by the next who comes.
+        // Leftovers are removed by the next call of `new_store`.
         let _ = self.context.storage.remove_tree(&self.new);
         self.lock
     }

@@ -90,7 +90,8 @@ impl WriterPool {
         }
     }
 
-    /// Begins a file. All of a folder are made by one thread: two would wait for each other.
+    /// Begins a file. All files of a directory are made by one thread: two would wait for each
+    /// other's lock of the directory.
     pub fn begin(&mut self, path: PathBuf) -> Result<(), RepoError> {
         let folder = self.hashes.hash_one(path.parent());
         self.current = folder as usize % self.workers.len();

@@ -1,4 +1,4 @@
-//! RevisionBatch on their way to the thread that stores them.
+//! Revisions on their way to the thread that stores them.
 
 use crate::format::RepoError;
 use crate::write::worker::{Batch, BatchHandler};
@@ -7,7 +7,7 @@ use varve_revlog::ReceivedRevision;
 /// What an item takes besides its patch.
 const BATCH_ITEM_LEN: usize = size_of::<BatchItem>();
 
-/// RevisionBatch in the order in which they came.
+/// Revisions in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct RevisionBatch {
     items: Vec<BatchItem>,
@@ -17,7 +17,7 @@ pub(crate) struct RevisionBatch {
 
 #[derive(Debug)]
 enum BatchItem {
-    /// RevisionBatch of this file follow.
+    /// Revisions of this file follow.
     Begin(Vec<u8>),
     /// Its patch is the next that many bytes.
     Revision(ReceivedRevision<'static>, usize),

@@ -1,4 +1,4 @@
-//! Changesets and manifests, each of which has a worker.
+//! The workers that store changesets and manifests.
 
 use super::batch::RevisionSink;
 use super::spill;
@@ -16,7 +16,7 @@ pub(super) struct Changesets {
     pub phases: Vec<Phase>,
     /// What new ones get, if no parent has a higher one.
     pub target: Phase,
-    /// The files that new ones name and that nobody has been told of.
+    /// The files that new changesets name and that the journal does not have yet.
     pub files: Vec<Vec<u8>>,
     named: HashSet<Vec<u8>>,
     text: Vec<u8>,

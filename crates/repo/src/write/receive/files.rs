@@ -1,4 +1,4 @@
-//! The files that come, each in one of several workers.
+//! Receiving revisions of files: each file is stored by one of several workers.
 
 use super::batch::{RevisionBatch, RevisionSink};
 use super::{NewRevision, Receiver, spill};
@@ -11,27 +11,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_revlog::{Appender, AppenderState, Content, ReceivedRevision, WriteOptions};
 
-/// Replaced indexes that may wait until the journal is told of all at once.
+/// Indexes to be replaced that may wait until all are added to the journal at once.
 const MOST_REPLACED: usize = 64;
 
 /// Full batches that may wait in each worker.
 const BATCHES: usize = 8;
 
-/// What is known of the files that come.
+/// Distributes files over the workers.
 #[derive(Debug)]
 pub(super) struct FileReceiver {
     workers: Vec<Worker<Filelogs>>,
-    /// What comes next, for a worker that is chosen when it is full.
+    /// The next batch; its worker is chosen when it is full.
     batch: RevisionBatch,
     /// The worker that has the beginning of the file that is being received.
     has_begun: Option<usize>,
     /// Whether a file is being received.
     is_open: bool,
-    /// All that the journal knows.
+    /// Files that the journal has.
     announced: HashSet<Vec<u8>>,
     /// See [`Filelogs::replaced`], of all workers.
     replaced: Arc<AtomicUsize>,
-    /// What the list of the store's files lacks.
+    /// Names that the fncache lacks.
     pub(super) new_names: Vec<Vec<u8>>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct FileReceiver {
 pub(super) struct Filelogs {
     context: Arc<RepoContext>,
     options: WriteOptions,
-    /// What the next filelog can go on with.
+    /// Buffers for the next filelog.
     state: AppenderState,
     text: Vec<u8>,
     open: Option<OpenFile>,
@@ -141,7 +141,7 @@ impl FileReceiver {
         }
     }
 
-    /// Tells the journal of files, those of them that it does not know.
+    /// Adds those files to the journal that it lacks.
     pub fn announce(
         &mut self,
         context: &RepoContext,
@@ -250,7 +250,7 @@ impl FileReceiver {
 }
 
 impl Receiver {
-    /// RevisionBatch of the file `path` follow.
+    /// Revisions of the file `path` follow.
     ///
     /// # Errors
     /// What is damaged; what the storage answers.

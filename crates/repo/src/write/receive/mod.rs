@@ -1,4 +1,4 @@
-//! RevisionSink revisions that come from elsewhere, in one transaction of Mercurial's form.
+//! Storing revisions that another repository sends, in one transaction of Mercurial's form.
 //!
 //! The journal is there before anything else, and learns of each file before it is touched; chunks
 //! go out as they come, so that memory does not grow with what is received. Nothing counts before
@@ -35,24 +35,24 @@ const MAX_BUFFERED: usize = 8 << 20;
 /// are reached while changesets are stored.
 const BATCHES: usize = 48;
 
-/// A revision as it comes from elsewhere.
+/// A revision as another repository sends it.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRevision<'a> {
-    /// Its name.
+    /// Its node.
     pub node: Node,
     /// Its parents, or [`Node::NULL`].
     pub parents: [Node; 2],
-    /// What the patch is against.
+    /// The node of the text that the patch applies to.
     pub base: Node,
     /// The changeset that introduces it.
     pub changeset: Node,
     /// Bits of [`varve_revlog::flag`].
     pub flags: u16,
-    /// What makes the text.
+    /// The patch from that text to the new one.
     pub patch: &'a [u8],
 }
 
-/// What one changegroup has brought.
+/// Counts of one changegroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangegroupCounts {
     /// Number of new changesets.
@@ -65,7 +65,7 @@ pub struct ChangegroupCounts {
     pub heads: i64,
 }
 
-/// What a transaction has brought.
+/// Counts of one transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveReport {
     /// One for each changegroup.
@@ -151,7 +151,7 @@ impl Repository {
 }
 
 impl Receiver {
-    /// Changesets will come; new ones get `phase`, or that of their parents if it is higher.
+    /// Begins a changegroup; its new changesets get `phase`, or that of their parents if it is higher.
     ///
     /// # Errors
     /// [`RepoError::Hook`].
@@ -188,15 +188,15 @@ impl Receiver {
     }
 
     /// Has every manifest put together and compared with its name before it counts, where else only
-    /// those of heads are, and the others when they are read: for senders who are not trusted.
+    /// those of heads are, and the others when they are read: for untrusted senders.
     pub fn check_all(&mut self) {
         self.manifests.handler().checks_all = true;
     }
 
-    /// Takes a changeset.
+    /// Receives a changeset.
     ///
     /// # Errors
-    /// What is not as it says it is, with this changeset or an earlier one.
+    /// This changeset or an earlier one does not match its node.
     pub fn changeset(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
         let number = self.view.changelog().len() + self.numbers.len();
         if self.number(&new.node).is_some() {
@@ -209,10 +209,10 @@ impl Receiver {
         self.changesets.send_full()
     }
 
-    /// Takes a manifest.
+    /// Receives a manifest.
     ///
     /// # Errors
-    /// What is not as it says it is, with this manifest or an earlier revision.
+    /// This manifest or an earlier revision does not match its node.
     pub fn manifest(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
         let received = new.linked(self.link(new)?);
         self.manifests.batch().revision(&received);
@@ -244,10 +244,10 @@ impl Receiver {
         })
     }
 
-    /// All of a changegroup has come. Tells how many heads there are more than before.
+    /// Ends a changegroup; returns how many heads there are more than before.
     ///
     /// # Errors
-    /// What is not as it says it is; what the storage answers.
+    /// A revision that does not match its node; what the storage answers.
     pub fn end_changegroup(&mut self) -> Result<i64, RepoError> {
         let changesets = self.changesets.drain()?;
         let manifests = self.manifests.drain()?;
@@ -268,8 +268,7 @@ impl Receiver {
         Ok(heads.more)
     }
 
-    /// Puts bookmarks where they are said to be; [`Node::NULL`] removes one. Those on changesets
-    /// that are not there stay as they are.
+    /// Moves bookmarks; [`Node::NULL`] removes one. A move to a missing changeset is ignored.
     pub fn bookmarks(&mut self, moves: &[(Vec<u8>, Node)]) {
         let mut all = self.bookmarks.take();
         let before = || self.view.bookmarks().clone();
@@ -285,7 +284,7 @@ impl Receiver {
     }
 
     /// Adds obsolescence markers that are not there yet, in the form in which the store has them;
-    /// tells how many those are.
+    /// returns how many were new.
     ///
     /// # Errors
     /// If they are damaged.
@@ -295,7 +294,7 @@ impl Receiver {
         Ok(new)
     }
 
-    /// Undoes all that was written; gives what was wrong with what was taken.
+    /// Undoes all that was written; returns the first error of a worker.
     pub fn abandon(mut self) -> Option<RepoError> {
         let changesets = self.changesets.drain().err();
         let manifests = self.manifests.drain().err();

@@ -1,4 +1,4 @@
-//! The history as it will be once everything counts, for who has to look at it before.
+//! The history as it will be after the transaction, for checks that run before it is final.
 
 use super::Receiver;
 use std::collections::{BTreeMap, HashMap};

@@ -40,7 +40,7 @@ impl Receiver {
         }
     }
 
-    /// Replaces the file of phases if it changes, and tells hooks.
+    /// Replaces the file of phases if it changes, and notes each change for hooks.
     pub(super) fn write_phases(&mut self) {
         let Changesets { log, phases, .. } = self.changesets.handler();
         let old = self.view.changelog().len();

@@ -1,4 +1,4 @@
-//! What is needed besides where somebody else pushes.
+//! Keys and origins of pushes by clients.
 
 use super::Receiver;
 use crate::format::Phase;
@@ -6,14 +6,14 @@ use crate::hooks::{ExchangeOrigin, PushKey};
 use varve_revlog::Node;
 
 impl Receiver {
-    /// What comes, comes from elsewhere, also if it is no changesets.
+    /// Names the origin of what is received, for hooks, also without changesets.
     pub fn set_origin(&mut self, origin: &ExchangeOrigin) {
         if let Some(hooks) = &mut self.transaction.hooks {
             hooks.set_origin(origin);
         }
     }
 
-    /// Hooks will be asked about a key that somebody elsewhere sets; `part` is the number of the
+    /// Runs the hooks for a key that a client sets; `part` is the number of the
     /// part of a bundle that it came in, unless other than as a key.
     pub fn add_pushkey(&mut self, key: &PushKey, part: Option<u32>) {
         if let Some(hooks) = &mut self.transaction.hooks {

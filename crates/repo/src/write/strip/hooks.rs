@@ -1,6 +1,6 @@
 //! Hooks that hear of a strip. Mercurial takes three transactions for what is one here: it cuts the
 //! store, stores again what stood above the cut, and writes the bookmarks anew. All three are asked
-//! for before anything is written, so that whoever refuses finds everything as it was.
+//! for before anything is written, so that a refusal leaves the repository untouched.
 
 use super::names::bundle_name;
 use super::renumbering::Renumbering;

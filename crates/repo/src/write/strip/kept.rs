@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use varve_base::Interrupt;
 use varve_revlog::{Node, Rev, Revlog};
 
-/// What becomes of one revlog.
+/// The cut of one revlog.
 #[derive(Debug)]
 pub(super) struct Cut {
     /// So many revisions stay as they are.
@@ -29,7 +29,7 @@ pub(super) struct KeptRevisions {
     pub files: BTreeMap<Vec<u8>, Cut>,
 }
 
-/// Revisions of one revlog whose changesets go.
+/// Revisions of one revlog that lose their changesets.
 type Orphans = HashMap<Node, Rev>;
 
 struct Search<'a> {

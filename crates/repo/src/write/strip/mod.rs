@@ -34,7 +34,7 @@ impl Repository {
     /// them move to the newest changeset below that stays. A backup is for the caller to make.
     ///
     /// # Errors
-    /// [`RepoError::Strip`] if the working folder is at one of them; [`RepoError::MissingNode`];
+    /// [`RepoError::Strip`] if the working copy is at one of them; [`RepoError::MissingNode`];
     /// [`RepoError::Hook`]; what is damaged or cannot be written: everything is then as it was.
     pub fn strip(
         &self,
