@@ -201,7 +201,7 @@ fn a_pending_index_shows_what_the_real_one_does_not_yet() {
             add(&mut appender, &mut expected, noise(1, before));
             appender.write().unwrap();
         }
-        storage.create_folder(Path::new("data")).unwrap();
+        storage.create_directory(Path::new("data")).unwrap();
         let known = expected.clone();
         let mut appender = open(&storage);
         add(&mut appender, &mut expected, noise(2, 1000));
@@ -311,7 +311,7 @@ proptest! {
         let content = if manifest { Content::Manifest } else { Content::File };
         let open = || Appender::open(&storage, Path::new(INDEX), content, EngineSetting::ZSTD).unwrap();
         // A revlog that is cut has its directory.
-        storage.create_folder(Path::new("data")).unwrap();
+        storage.create_directory(Path::new("data")).unwrap();
         let (mut appender, mut expected) = (open(), Vec::new());
         for (number, action) in (0_u32..).zip(actions) {
             match action {
