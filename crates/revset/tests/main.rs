@@ -1,4 +1,8 @@
-//! Queries and their answers, beside those of the real program.
+//! Queries over whole repositories: laws and functions in memory, and answers beside those of the
+//! real program.
 #![allow(clippy::unwrap_used, reason = "a test that cannot do its work fails")]
 
 mod answers;
+mod functions;
+mod laws;
+mod memory;

@@ -5,9 +5,11 @@ use crate::fileset;
 use std::fmt::{Debug, Formatter, Result as FmtResult};
 use std::sync::Arc;
 
+type PathTest = dyn Fn(&[u8]) -> bool + Send + Sync;
+
 /// A test of paths.
 #[derive(Clone)]
-pub struct PathPredicate(Arc<dyn Fn(&[u8]) -> bool + Send + Sync>);
+pub struct PathPredicate(Arc<PathTest>);
 
 impl PathPredicate {
     /// Makes a predicate of a function.

@@ -129,8 +129,9 @@ pub(super) fn contains(
     let pattern = arguments::string(arguments, "contains requires a pattern")?;
     let files = FilePattern::new(engine, pattern, PatternKind::RelPath)?;
     // A name without a kind is one file, and never a directory.
+    let has_kind = Pattern::parse(pattern, PatternKind::RelPath).text != pattern;
     let exact = match &files {
-        FilePattern::Same(matcher) if !matcher.is_wild() => matcher.named().first().cloned(),
+        FilePattern::Same(matcher) if !has_kind => matcher.named().first().cloned(),
         _ => None,
     };
     let test = move |engine: &Engine<'_>, rev: Rev| {

@@ -1,0 +1,11 @@
+//! Working copies on a real file system, against naive models.
+#![allow(clippy::unwrap_used, reason = "a test that cannot do its work fails")]
+
+mod commit;
+mod dirstate;
+mod ignore;
+mod model;
+mod revert;
+mod small_files;
+mod status;
+mod update;
