@@ -1,10 +1,11 @@
 //! Decoded nodes, kept within a budget and shared by all files and snapshots.
 
 use crate::node::Node;
+use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Locks are per shard, so that readers seldom meet.
 const SHARDS: usize = 16;
@@ -67,10 +68,7 @@ impl NodeCache {
     }
 
     pub(crate) fn get(&self, key: CacheKey) -> Option<Arc<Node>> {
-        let mut shard = self
-            .shard(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shard(key).lock();
         let kept = shard.nodes.get_mut(&key)?;
         kept.used = true;
         Some(kept.node.clone())
@@ -78,10 +76,7 @@ impl NodeCache {
 
     pub(crate) fn put(&self, key: CacheKey, node: &Arc<Node>) {
         let memory = node.memory();
-        let mut shard = self
-            .shard(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shard(key).lock();
         if memory > shard.budget || shard.nodes.contains_key(&key) {
             return;
         }
@@ -133,14 +128,14 @@ mod tests {
         for offset in 2..5000 {
             cache.put((file, offset), &node);
             assert!(cache.get((file, 1)).is_some(), "lost at {offset}");
-            let newest = cache.shard((file, offset)).lock().unwrap();
+            let newest = cache.shard((file, offset)).lock();
             assert!(
                 newest.nodes.contains_key(&(file, offset)),
                 "{offset} did not stay"
             );
         }
         for shard in cache.shards.iter() {
-            let shard = shard.lock().unwrap();
+            let shard = shard.lock();
             assert!(shard.used <= shard.budget && shard.used > shard.budget / 2);
             assert_eq!(shard.nodes.len(), shard.queue.len());
         }

@@ -3,7 +3,7 @@
 //! Where they stand in the file is known to those who use it; they tell, before they read a chunk
 //! that needs one.
 
-use std::sync::{PoisonError, RwLock};
+use parking_lot::RwLock;
 use varve_codec::Dictionary;
 
 /// What all readers and the writer of an open file share; dictionaries only come.
@@ -12,13 +12,13 @@ pub(crate) struct Dictionaries(RwLock<Vec<Dictionary>>);
 
 impl Dictionaries {
     pub(crate) fn get(&self, number: u32) -> Option<Dictionary> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         known.iter().find(|it| it.number() == number).cloned()
     }
 
     /// Adds a dictionary, unless one of this number is there.
     pub(crate) fn add(&self, dictionary: &Dictionary) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         if known.iter().all(|it| it.number() != dictionary.number()) {
             known.push(dictionary.clone());
         }

@@ -9,9 +9,10 @@ use crate::reducer::Reducer;
 use crate::snapshot::{CommitState, Snapshot};
 use crate::transaction::Transaction;
 use crate::{NodeCache, TreeError, recover};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 use varve_base::{OpenMode, ReadMode, Storage, StorageFile};
 use varve_codec::{Compressor, EngineSetting};
 use xxhash_rust::xxh3::xxh3_64;
@@ -290,11 +291,7 @@ impl TreeFile {
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             pages: self.pages.clone(),
-            state: self
-                .newest
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            state: self.newest.read().clone(),
             mode: ReadMode::Blocking,
         }
     }
@@ -302,7 +299,7 @@ impl TreeFile {
     pub(crate) fn publish(&self, state: CommitState) -> Snapshot {
         let state = Arc::new(state);
         self.live_commits.add(&state);
-        *self.newest.write().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.newest.write() = state;
         self.snapshot()
     }
 
@@ -315,7 +312,7 @@ impl TreeFile {
         let writer = self.writer.as_ref().ok_or_else(|| TreeError::ReadOnly {
             path: self.pages.path().to_owned(),
         })?;
-        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = writer.lock();
         self.repair(&mut writer)?;
         Ok(Transaction::new(self, writer))
     }

@@ -19,9 +19,10 @@ use crate::node::{Child, Node};
 use crate::pages::NodeSource;
 use crate::snapshot::{CommitState, Snapshot};
 use crate::transaction::Transaction;
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use varve_base::Hole;
 
 /// The commits of one open file that readers may have.
@@ -44,7 +45,7 @@ const MIN_SWEEP: usize = 64;
 
 impl LiveCommits {
     pub(crate) fn add(&self, state: &Arc<CommitState>) {
-        let mut list = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.states.lock();
         if list.states.len() >= list.sweep_at {
             list.states.retain(|state| state.strong_count() > 0);
             list.sweep_at = MIN_SWEEP.max(2 * list.states.len());
@@ -54,7 +55,7 @@ impl LiveCommits {
 
     /// Position of the oldest commit that a reader has.
     fn oldest(&self) -> Option<u64> {
-        let list = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = self.states.lock();
         let alive = list.states.iter().filter_map(Weak::upgrade);
         alive.map(|state| state.at).min()
     }

@@ -2,7 +2,7 @@
 
 use crate::ChunkRef;
 use crate::pages::ReadScope;
-use std::sync::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
 use varve_base::{ReadMode, StorageError, StorageFile};
 
 /// Bytes of the first readahead, once one chunk follows another,
@@ -17,7 +17,7 @@ pub(crate) struct Readahead(Mutex<Window>);
 impl Readahead {
     /// `None` while another thread uses the window; readers then read without it.
     pub(crate) fn window(&self) -> Option<MutexGuard<'_, Window>> {
-        self.0.try_lock().ok()
+        self.0.try_lock()
     }
 }
 

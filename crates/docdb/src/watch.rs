@@ -1,13 +1,14 @@
-//! Who waits for commits.
+//! Waiting for commits: threads until a sequence is passed, callbacks at every commit.
 
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 type Callback = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// The newest update sequence, and those who want to know.
+/// The newest update sequence, and what waits for the next one.
 #[derive(Debug)]
 pub(crate) struct Watch {
     state: Arc<Mutex<WatchState>>,
@@ -33,10 +34,6 @@ impl fmt::Debug for WatchState {
     }
 }
 
-fn lock(state: &Mutex<WatchState>) -> MutexGuard<'_, WatchState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Watch {
     pub(crate) fn new(seq: u64) -> Self {
         let state = WatchState {
@@ -50,7 +47,7 @@ impl Watch {
     }
 
     pub(crate) fn publish(&self, seq: u64) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         // Writers may come here in another order than they committed in.
         state.seq = state.seq.max(seq);
         drop(state);
@@ -58,13 +55,13 @@ impl Watch {
     }
 
     pub(crate) fn close(&self) {
-        lock(&self.state).is_closed = true;
+        self.state.lock().is_closed = true;
         self.wake();
     }
 
     fn wake(&self) {
         let (seq, callbacks) = {
-            let state = lock(&self.state);
+            let state = self.state.lock();
             (
                 state.seq,
                 state.callbacks.values().cloned().collect::<Vec<_>>(),
@@ -81,20 +78,19 @@ impl Watch {
         // Far enough for every clock.
         let timeout = timeout.min(Duration::from_secs(1 << 30));
         let end = Instant::now() + timeout;
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while state.seq <= since && !state.is_closed {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, left);
         }
         state.seq
     }
 
     pub(crate) fn subscribe(&self, callback: Box<dyn Fn(u64) + Send + Sync>) -> Subscription {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let number = state.next;
         state.next += 1;
         state.callbacks.insert(number, callback.into());
@@ -116,7 +112,7 @@ pub struct Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         if let Some(state) = self.state.upgrade() {
-            lock(&state).callbacks.remove(&self.number);
+            state.lock().callbacks.remove(&self.number);
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::files::{copy_path, remove_rest};
 use crate::index::{ViewIndex, tree_options};
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use varve_base::{Interrupt, Interrupted, Progress, Unit};
 use varve_btree::{DiffEntry, Direction, Item, Loader, Snapshot, Transaction, TreeFile};
 
@@ -89,7 +89,7 @@ impl ViewIndex {
             state.rows.write_to(&mut txn)?;
             txn.commit()?;
         }
-        let renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        let renaming = self.renaming.lock();
         stop.check()?;
         self.storage.rename(&copy, &self.path)?;
         drop(renaming);

@@ -8,9 +8,10 @@ use crate::header::IndexHeader;
 use crate::memtable_budget::{MemtableBudget, Reservation};
 use crate::query::Memo;
 use crate::reduce::MapReducer;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use varve_base::{Interrupt, Storage};
 use varve_btree::{NoReduction, NodeCache, Options, Overlay, Reducer, Sizes, TreeError, TreeFile};
 use varve_codec::EngineSetting;
@@ -173,18 +174,18 @@ impl ViewIndex {
 
     /// Whether a build is under way.
     pub fn is_building(&self) -> bool {
-        matches!(self.building.try_lock(), Err(TryLockError::WouldBlock))
+        self.building.is_locked()
     }
 
     /// Ends a compaction: once this returns, none puts back a file that is about to be removed.
     pub fn end(&self) {
-        let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        let _renaming = self.renaming.lock();
         self.ended.raise();
     }
 
     pub(crate) fn state(&self) -> IndexState {
         let state = self.state.read();
-        state.unwrap_or_else(PoisonError::into_inner).clone()
+        state.clone()
     }
 
     /// The index at whatever sequence it has; empty if it was never built. It is read in the mode of
@@ -236,7 +237,7 @@ impl ViewIndex {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ()> {
-        self.building.lock().unwrap_or_else(PoisonError::into_inner)
+        self.building.lock()
     }
 
     /// The index, if it covers the sequence of `documents`. It is read in the mode of `documents`.
@@ -299,7 +300,7 @@ impl ViewIndex {
 
     /// Puts an empty file in the place of the present one; readers of the old one go on.
     fn replace(&self) -> Result<Overlay, ViewError> {
-        let _renaming = self.renaming.lock().unwrap_or_else(PoisonError::into_inner);
+        let _renaming = self.renaming.lock();
         self.ended.check()?;
         let made = create_anew(&*self.storage, &self.path, &self.group, &self.options)?;
         let state = IndexState::of(Arc::new(made));
@@ -310,8 +311,7 @@ impl ViewIndex {
     }
 
     fn put(&self, made: IndexState) {
-        let state = self.state.write();
-        *state.unwrap_or_else(PoisonError::into_inner) = made;
+        *self.state.write() = made;
     }
 
     /// Makes a file the one that is used from now on.

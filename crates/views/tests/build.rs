@@ -4,6 +4,7 @@ use crate::common::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use varve_base::{Interrupt, MemoryStorage, Progress, Silent, Storage, Unit};
 use varve_js::{Compilation, Limits};
 use varve_views::{BuildContext, BuildLog, NoLog, ViewError, ViewIndex, remove_stale};
@@ -297,11 +298,15 @@ fn a_document_that_takes_long_does_not_let_the_rows_of_all_others_wait_in_memory
     let index = open(storage, design);
     let view = index.update_to(&db.snapshot(), &context).unwrap();
     assert_eq!(view.row_count("v").unwrap(), 20_000);
-    let ahead = log.ahead.load(Ordering::Relaxed);
-    assert!(ahead > 0 && ahead < 10_000, "{ahead}");
+    assert_eq!(log.ahead.load(Ordering::Relaxed), MOST_AHEAD);
 }
 
-/// Lets the first document wait until the others come to a halt.
+/// Documents that two workers map while the first one is not done: 16 batches of 200 for each worker,
+/// but for the batch of the first.
+const MOST_AHEAD: usize = (2 * 16 - 1) * 200;
+
+/// Holds the first document back until as many others are mapped as may be; more than these would
+/// come at once.
 #[derive(Default)]
 struct Blocked {
     others: AtomicUsize,
@@ -314,12 +319,13 @@ impl BuildLog for Blocked {
             self.others.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let mut before = usize::MAX;
-        while self.others.load(Ordering::Relaxed) != before {
-            before = self.others.load(Ordering::Relaxed);
-            std::thread::sleep(std::time::Duration::from_millis(300));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let others = || self.others.load(Ordering::Relaxed);
+        while others() < MOST_AHEAD && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
         }
-        self.ahead.store(before, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(50));
+        self.ahead.store(others(), Ordering::Relaxed);
     }
 
     fn failure(&self, _document: &str, _view: Option<&str>, _reason: &str) {}

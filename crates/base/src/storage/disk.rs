@@ -2,6 +2,7 @@
 
 use super::removal;
 use super::{Entry, EntryKind, Hole, OpenMode, ReadMode, Storage, StorageError, StorageFile};
+use parking_lot::Mutex;
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Files below one directory of the local disk.
@@ -371,7 +372,7 @@ impl StorageFile for DiskFile {
     }
 
     fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = self.end.lock();
         let start = *end;
         self.file
             .write_all_at(bytes, start)
@@ -381,7 +382,7 @@ impl StorageFile for DiskFile {
     }
 
     fn truncate(&self, len: u64) -> Result<(), StorageError> {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = self.end.lock();
         self.file.set_len(len).map_err(self.fail("truncate"))?;
         *end = len;
         Ok(())

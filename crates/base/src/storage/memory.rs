@@ -1,11 +1,12 @@
 //! Files in memory: for tests, and as the state that the recorder's images are made of.
 
 use super::{Entry, EntryKind, Hole, OpenMode, Storage, StorageError, StorageFile};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 type Content = Arc<RwLock<Vec<u8>>>;
@@ -39,7 +40,7 @@ impl MemoryStorage {
     }
 
     fn tree(&self) -> MutexGuard<'_, Tree> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -73,7 +74,7 @@ impl Storage for MemoryStorage {
                 if tree.files.values().filter(same).count() < 2 {
                     shared
                 } else {
-                    let bytes = shared.read().unwrap_or_else(PoisonError::into_inner);
+                    let bytes = shared.read();
                     let own: Content = Arc::new(RwLock::new(bytes.clone()));
                     tree.files.insert(path.to_owned(), own.clone());
                     own
@@ -117,7 +118,7 @@ impl Storage for MemoryStorage {
     fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
         let content = self.tree().files.get(path).cloned();
         let len = |content: Content| {
-            let bytes = content.read().unwrap_or_else(PoisonError::into_inner);
+            let bytes = content.read();
             bytes.len() as u64
         };
         Ok(content.map(len))
@@ -296,15 +297,11 @@ impl StorageFile for MemoryFile {
     }
 
     fn len(&self) -> Result<u64, StorageError> {
-        Ok(self
-            .content
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len() as u64)
+        Ok(self.content.read().len() as u64)
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
-        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
+        let content = self.content.read();
         let start = usize::try_from(offset)
             .unwrap_or(usize::MAX)
             .min(content.len());
@@ -320,7 +317,7 @@ impl StorageFile for MemoryFile {
 
     fn append(&self, bytes: &[u8]) -> Result<u64, StorageError> {
         self.writable("append to")?;
-        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let mut content = self.content.write();
         let start = content.len() as u64;
         content.extend_from_slice(bytes);
         Ok(start)
@@ -328,7 +325,7 @@ impl StorageFile for MemoryFile {
 
     fn truncate(&self, len: u64) -> Result<(), StorageError> {
         self.writable("truncate")?;
-        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let mut content = self.content.write();
         content.truncate(usize::try_from(len).unwrap_or(usize::MAX));
         Ok(())
     }
@@ -339,7 +336,7 @@ impl StorageFile for MemoryFile {
 
     fn punch_hole(&self, bytes: Range<u64>) -> Result<Hole, StorageError> {
         self.writable("make a hole in")?;
-        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let mut content = self.content.write();
         let at = |offset| {
             usize::try_from(offset)
                 .unwrap_or(usize::MAX)

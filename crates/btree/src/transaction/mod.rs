@@ -14,9 +14,10 @@ use crate::read;
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::stats::{ChunkCount, ChunkStats};
 use crate::{ChunkForm, TreeError};
+use parking_lot::MutexGuard;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use varve_codec::{Compressor, EngineSetting};
 use xxhash_rust::xxh3::Xxh3;
 

@@ -13,8 +13,9 @@
 //! frame's head also says how long the content is.
 
 use super::{CodecError, context};
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use zstd::zstd_safe::{CCtx, CDict, DCtx, DDict, DParameter, FrameFormat, compress_bound};
 
 /// What trained dictionaries begin with.
@@ -109,8 +110,7 @@ impl Dictionary {
     }
 
     pub(super) fn writer(&self, level: i32) -> Result<Arc<CDict<'static>>, CodecError> {
-        let made = self.shared.write.lock();
-        let mut made = made.unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.shared.write.lock();
         if let Some((_, known)) = made.iter().find(|(of, _)| *of == level) {
             return Ok(Arc::clone(known));
         }

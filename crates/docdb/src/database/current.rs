@@ -3,16 +3,16 @@
 
 use super::{Current, Database};
 use crate::{DocdbError, InPlace, Snapshot};
+use parking_lot::MutexGuard;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use varve_btree::{Transaction, TreeFile};
 
 impl Database {
     /// The file as long as no compaction replaces it.
     pub(crate) fn file(&self) -> Arc<TreeFile> {
         let current = self.shared.current.read();
-        let current = current.unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current.file)
     }
 
@@ -40,8 +40,7 @@ impl Database {
     /// was waiting for that, it has taken the commit over and shows it already, and another writer
     /// may have been quicker to show what came after it.
     pub(crate) fn publish(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
-        let current = self.shared.current.write();
-        let mut current = current.unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.shared.current.write();
         let is_newer = snapshot.tree().position() > current.newest.tree().position();
         if Arc::ptr_eq(&current.file, file) && is_newer {
             current.newest = snapshot;
@@ -57,8 +56,7 @@ impl Database {
     ) -> Result<(), DocdbError> {
         self.shared.is_swap_in_doubt.store(true, Ordering::Release);
         {
-            let current = self.shared.current.write();
-            let mut current = current.unwrap_or_else(PoisonError::into_inner);
+            let mut current = self.shared.current.write();
             *current = Current { file, newest };
         }
         self.sync_swap()
@@ -97,7 +95,7 @@ impl Database {
 
     pub(super) fn compacting(&self) -> MutexGuard<'_, bool> {
         let state = self.shared.is_compacting.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
+        state
     }
 
     /// Whether the caller may begin a compaction, and has to say when it ends.

@@ -18,9 +18,10 @@ use crate::training::Training;
 use crate::watch::Watch;
 use crate::write::{Group, Job, Outcomes, Syncs, seal};
 use crate::{DocdbError, Snapshot, Subscription};
+use parking_lot::{Condvar, Mutex, RwLock};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
@@ -250,7 +251,6 @@ impl Database {
     /// The newest commit.
     pub fn snapshot(&self) -> Snapshot {
         let current = self.shared.current.read();
-        let current = current.unwrap_or_else(PoisonError::into_inner);
         current.newest.clone()
     }
 
@@ -361,7 +361,6 @@ impl Database {
     pub fn sizes(&self) -> Result<Sizes, DocdbError> {
         let (file, newest) = {
             let current = self.shared.current.read();
-            let current = current.unwrap_or_else(PoisonError::into_inner);
             (current.file.sizes(), current.newest.clone())
         };
         let info = newest.info()?;
@@ -406,8 +405,7 @@ impl Database {
         })?;
         let mut compacting = self.compacting();
         while *compacting {
-            let ended = shared.compacted.wait(compacting);
-            compacting = ended.unwrap_or_else(PoisonError::into_inner);
+            shared.compacted.wait(&mut compacting);
         }
         drop(compacting);
         compact::remove_rests(shared.storage.as_ref(), &shared.path)?;

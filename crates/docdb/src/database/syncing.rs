@@ -2,7 +2,7 @@
 
 use super::{Database, Shared};
 use crate::DocdbError;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,7 +69,6 @@ impl Drop for Shared {
         let is_deleted = *self.is_deleted.get_mut();
         if !is_deleted && self.syncs.has_unsynced() {
             let current = self.current.get_mut();
-            let current = current.unwrap_or_else(PoisonError::into_inner);
             // There is nobody left to be told.
             let _ = current.file.flush();
         }

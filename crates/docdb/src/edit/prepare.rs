@@ -11,7 +11,8 @@ use crate::record::Attachment;
 use crate::{DatabaseOptions, Digest, DocdbError, EditError, Limits, Snapshot};
 use md5::Digest as _;
 use md5::Md5;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use varve_base::ReadMode;
 use varve_btree::EncodedChunk;
 use varve_codec::deflate::Level;
@@ -168,8 +169,8 @@ impl Preparer {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<Worker>> {
+        self.workers.lock()
     }
 }
 

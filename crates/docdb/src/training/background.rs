@@ -3,8 +3,8 @@
 use super::{Trained, is_due};
 use crate::bodies::BodyCodec;
 use crate::{DocdbError, Snapshot};
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether some database of this process is training: one at a time is enough.
 static IS_TRAINING: AtomicBool = AtomicBool::new(false);
@@ -44,7 +44,7 @@ impl Training {
     }
 
     fn state(&self) -> MutexGuard<'_, TrainingState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A number that no other dictionary of this database has.

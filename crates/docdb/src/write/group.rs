@@ -1,17 +1,18 @@
 //! Group commit.
 //!
-//! Whoever comes first leads: it commits everything that waits, then hands over. A requester either
-//! sleeps until its own result is there, or until it is it who leads: nobody is woken for nothing.
-//! Or it cannot sleep, because others wait for its thread too, and is called back; then a thread of
-//! its own leads, which lingers for a moment after the last commit and then ends. So an idle
-//! database has no thread.
+//! The first requester becomes the leader: it commits the whole queue, then wakes the next leader. A
+//! requester that may sleep parks its thread until its own result is there or it becomes the leader;
+//! no thread is woken for anything else. A requester that must not sleep leaves a callback; then a
+//! writer thread leads, which lingers for a moment after the last commit and then ends, so that an
+//! idle database has no thread.
 
 use crate::DocdbError;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// How often a leader lets others run who may have more to commit.
+/// How often a leader yields to threads that may have more to commit.
 const MAX_YIELDS: usize = 16;
 /// How long a writer waits for the next job before it ends.
 pub(crate) const WRITER_LINGER: Duration = Duration::from_millis(50);
@@ -25,16 +26,16 @@ pub(crate) struct Group<J, R> {
 #[derive(Debug)]
 struct Queue<J, R> {
     waiting: Vec<(J, Waiter<R>)>,
-    /// Somebody commits, or has been told to.
+    /// A thread commits, or was woken to.
     has_leader: bool,
-    /// A writer with nothing to do.
+    /// A parked writer with nothing to do.
     idle: Option<Thread>,
 }
 
-/// What is called with a result; it must be short, since the next commit waits for it.
+/// Called with a result; it must be short, since the next commit waits for it.
 pub(crate) type Callback<R> = Box<dyn FnOnce(Result<R, DocdbError>) + Send>;
 
-/// Where one requester waits.
+/// A requester that waits for its result.
 enum Waiter<R> {
     Parked(Arc<Parked<R>>),
     Callback(Callback<R>),
@@ -49,24 +50,20 @@ impl<R> std::fmt::Debug for Waiter<R> {
     }
 }
 
-/// Where a thread sleeps.
+/// A parked thread.
 #[derive(Debug)]
 struct Parked<R> {
     thread: Thread,
     take_wakeup: Mutex<Wakeup<R>>,
 }
 
-/// What a requester is woken for.
+/// Why a parked thread is woken.
 #[derive(Debug)]
 enum Wakeup<R> {
     None,
-    /// It leads the next commit.
+    /// It is the leader of the next commit.
     Lead,
     Result(Result<R, DocdbError>),
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<R> Parked<R> {
@@ -78,11 +75,11 @@ impl<R> Parked<R> {
     }
 
     fn take_wakeup(&self) -> Wakeup<R> {
-        std::mem::replace(&mut lock(&self.take_wakeup), Wakeup::None)
+        std::mem::replace(&mut self.take_wakeup.lock(), Wakeup::None)
     }
 
     fn wake(&self, take_wakeup: Wakeup<R>) {
-        *lock(&self.take_wakeup) = take_wakeup;
+        *self.take_wakeup.lock() = take_wakeup;
         self.thread.unpark();
     }
 
@@ -106,7 +103,7 @@ pub(crate) struct Committer<'c, J, R> {
     /// If it panics, its jobs are abandoned. If it finds damage, which may be the matter of one job,
     /// it gets them one by one.
     pub(crate) commit: &'c Commit<'c, J, R>,
-    /// Sees to it that a thread calls [`Group::commit_all`].
+    /// Has a thread call [`Group::commit_all`].
     pub(crate) spawn_writer: &'c dyn Fn() -> bool,
     pub(crate) abandoned: DocdbError,
 }
@@ -125,7 +122,7 @@ impl<J, R> Group<J, R> {
     /// Returns when the job is durable, or why it is not.
     pub(crate) fn submit(&self, job: J, by: &Committer<'_, J, R>) -> Result<R, DocdbError> {
         let parked = Parked::for_this_thread();
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         queue
             .waiting
             .push((job, Waiter::Parked(Arc::clone(&parked))));
@@ -134,7 +131,7 @@ impl<J, R> Group<J, R> {
             if let Some(result) = parked.wait() {
                 return result;
             }
-            queue = lock(&self.queue);
+            queue = self.queue.lock();
         }
         queue.has_leader = true;
         drop(queue);
@@ -147,7 +144,7 @@ impl<J, R> Group<J, R> {
 
     /// Returns at once; `call` is called when the job is durable, or with why it is not.
     pub(crate) fn submit_with_callback(&self, job: J, call: Callback<R>, by: &Committer<'_, J, R>) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         queue.waiting.push((job, Waiter::Callback(call)));
         if !queue.has_leader {
             queue.has_leader = true;
@@ -155,7 +152,7 @@ impl<J, R> Group<J, R> {
         }
     }
 
-    /// Has a writer lead; without a thread for it nothing that waits can be done.
+    /// Makes a writer the leader; without a thread for it the whole queue is abandoned.
     fn wake_writer(&self, mut queue: MutexGuard<'_, Queue<J, R>>, by: &Committer<'_, J, R>) {
         let idle = queue.idle.take();
         drop(queue);
@@ -163,7 +160,7 @@ impl<J, R> Group<J, R> {
             return writer.unpark();
         }
         if !(by.spawn_writer)() {
-            let mut queue = lock(&self.queue);
+            let mut queue = self.queue.lock();
             queue.has_leader = false;
             let waiters = std::mem::take(&mut queue.waiting);
             drop(queue);
@@ -173,12 +170,12 @@ impl<J, R> Group<J, R> {
         }
     }
 
-    /// Leads as a writer as long as somebody waits. It may be called again: then its thread is
-    /// unparked.
+    /// Leads as a writer until the queue is empty. A later request may unpark its thread to call
+    /// this again.
     pub(crate) fn commit_all(&self, by: &Committer<'_, J, R>) {
         loop {
             self.lead(by, true);
-            let mut queue = lock(&self.queue);
+            let mut queue = self.queue.lock();
             if queue.waiting.is_empty() {
                 queue.has_leader = false;
                 queue.idle = Some(thread::current());
@@ -187,26 +184,26 @@ impl<J, R> Group<J, R> {
         }
     }
 
-    /// Whether this writer has been called again; if not, it will not be any more.
+    /// Whether this writer was woken for more; if not, it never will be.
     pub(crate) fn is_woken_again(&self) -> bool {
         let own = thread::current().id();
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         queue.idle.take_if(|idle| idle.id() == own).is_none()
     }
 
-    /// All that waits, and what other threads that are ready to run add before they sleep: a commit
-    /// costs nearly as much for one job as for ten. Where nobody else is at work this is no pause.
+    /// Takes the queue, with what threads that are ready to run add before they sleep: a commit costs
+    /// nearly as much for one job as for ten. Where no other thread runs, this is no pause.
     fn gather(&self) -> Vec<(J, Waiter<R>)> {
-        let mut known = lock(&self.queue).waiting.len();
+        let mut known = self.queue.lock().waiting.len();
         for _ in 0..MAX_YIELDS {
             thread::yield_now();
-            let now = lock(&self.queue).waiting.len();
+            let now = self.queue.lock().waiting.len();
             if now == known {
                 break;
             }
             known = now;
         }
-        std::mem::take(&mut lock(&self.queue).waiting)
+        std::mem::take(&mut self.queue.lock().waiting)
     }
 
     fn lead(&self, by: &Committer<'_, J, R>, is_writer: bool) {
@@ -239,22 +236,22 @@ impl<R> Waiter<R> {
     }
 }
 
-/// Leadership of one commit; its end tells those whose jobs it had and the next leader, also when
-/// the commit panics.
+/// Leadership of one commit; dropping it gives the waiters their results and wakes the next leader,
+/// also when the commit panics.
 struct LeaderGuard<'g, J, R> {
     group: &'g Group<J, R>,
     waiters: Vec<Waiter<R>>,
     /// In order; jobs without one are abandoned.
     results: Vec<Result<R, DocdbError>>,
     by: &'g Committer<'g, J, R>,
-    /// A writer, who leads the next one too.
+    /// A writer leads the next commit, too.
     is_writer: bool,
 }
 
 impl<J, R> LeaderGuard<'_, J, R> {
-    /// Hands over. The next commit does not wait for those that are done.
+    /// Wakes the next leader, before the waiters of this commit get their results.
     fn hand_over(&self) {
-        let mut queue = lock(&self.group.queue);
+        let mut queue = self.group.queue.lock();
         let next = queue.waiting.iter().find_map(|(_, waiter)| match waiter {
             Waiter::Parked(parked) => Some(Arc::clone(parked)),
             Waiter::Callback(_) => None,
@@ -424,7 +421,7 @@ mod tests {
         assert_eq!(take(13), (13, None));
         assert_eq!(take(2), (2, Some(4)));
         let is_over = || {
-            let queue = lock(&group.0.group.queue);
+            let queue = group.0.group.queue.lock();
             !queue.has_leader && queue.idle.is_none()
         };
         while !is_over() {

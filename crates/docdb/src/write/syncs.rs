@@ -1,17 +1,17 @@
 //! When commits are synced: each by itself, or all that came within an interval together.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::thread::Thread;
 use std::time::Duration;
 
 /// When a commit is on the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// Before anybody is told that it is done.
+    /// Before the requester gets its outcome.
     #[default]
     Commit,
-    /// After this time at the latest. What was told to be done survives the end of the process; a
-    /// power cut may undo the last commits, never one without all that came after it.
+    /// After this time at the latest. An accepted commit survives the end of the process; a power
+    /// cut may undo the last commits, never one without all that came after it.
     Interval(Duration),
 }
 
@@ -24,13 +24,13 @@ pub(crate) struct Syncs {
 
 #[derive(Debug, Default)]
 struct SyncState {
-    /// Somebody syncs when the interval is over.
+    /// A thread will sync when the interval is over.
     is_scheduled: bool,
     /// A commit came since the last sync began.
     has_unsynced: bool,
     /// The last sync failed.
     has_failed: bool,
-    /// Who syncs, or did last.
+    /// The thread that syncs, or did last.
     thread: Option<Thread>,
 }
 
@@ -47,7 +47,7 @@ impl Syncs {
     }
 
     fn state(&self) -> MutexGuard<'_, SyncState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// How long commits may wait; `None` if none does.
@@ -55,25 +55,25 @@ impl Syncs {
         self.interval
     }
 
-    /// Whether the next commit may do without a sync. After one that failed it may not: whoever
-    /// writes is to hear of it.
+    /// Whether the next commit may leave its sync to the interval. After a sync that failed it may
+    /// not: the next writer gets the error.
     pub(crate) fn may_defer(&self) -> bool {
         self.interval.is_some() && !self.state().has_failed
     }
 
-    /// Notes a commit that waits. Whether the caller is to see to it that somebody syncs.
+    /// Notes a commit without a sync. Returns whether the caller has to schedule one.
     pub(crate) fn mark_unsynced(&self) -> bool {
         let mut state = self.state();
         state.has_unsynced = true;
         !std::mem::replace(&mut state.is_scheduled, true)
     }
 
-    /// Says who syncs.
+    /// Sets the thread that syncs.
     pub(crate) fn set_thread(&self, thread: &Thread) {
         self.state().thread = Some(thread.clone());
     }
 
-    /// Wakes whoever waits for the end of the interval.
+    /// Wakes the thread that waits for the end of the interval.
     pub(crate) fn wake(&self) {
         if let Some(thread) = self.state().thread.take() {
             thread.unpark();
@@ -92,7 +92,7 @@ impl Syncs {
         state.has_unsynced |= !is_done;
     }
 
-    /// Nobody is there who could sync: the next commit does it by itself.
+    /// There is no thread that could sync: the next commit does it itself.
     pub(crate) fn fail(&self) {
         let mut state = self.state();
         state.is_scheduled = false;
@@ -104,8 +104,8 @@ impl Syncs {
         self.state().has_unsynced
     }
 
-    /// Whether whoever syncs may stop, because nothing waits; then the next commit asks for somebody
-    /// again.
+    /// Whether the thread that syncs may end, because no commit waits; the next commit then schedules
+    /// a sync again.
     pub(crate) fn try_stop(&self) -> bool {
         let mut state = self.state();
         state.is_scheduled = state.has_unsynced;

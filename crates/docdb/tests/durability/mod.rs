@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_docdb::{Database, DatabaseOptions, Durability, Mode};
 use varve_testkit::Recorder;
@@ -169,8 +169,14 @@ fn watched() -> Watched<MemoryStorage, Syncs> {
     Watched::new(MemoryStorage::default(), Syncs::default())
 }
 
+/// Returns once `is_so`.
+///
+/// # Panics
+/// If it is not so within a minute.
 fn until(is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
+        assert!(Instant::now() < deadline, "not so within a minute");
         std::thread::sleep(SOON);
     }
 }

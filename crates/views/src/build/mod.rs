@@ -17,10 +17,9 @@ use crate::header::IndexHeader;
 use crate::index::ViewIndex;
 pub(crate) use forget::forget;
 use map::Mapper;
+use parking_lot::Mutex;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use varve_base::{Interrupt, Progress, Unit};
@@ -167,7 +166,7 @@ fn run(
 
 /// Empties the channel so that the reader, if it waits for room, sees that it is to stop.
 fn drain(batches: &Mutex<Receiver<Batch>>) {
-    let batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
+    let batches = batches.lock();
     while batches.recv().is_ok() {}
 }
 
@@ -213,10 +212,7 @@ fn map_batches(
     };
     loop {
         // The lock is held while waiting: one worker waits for work, the others for it.
-        let batch = batches
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
+        let batch = batches.lock().recv();
         let Ok(batch) = batch else { return };
         if to_writer.send(mapper.map(batch)).is_err() {
             return;

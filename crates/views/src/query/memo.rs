@@ -2,9 +2,10 @@
 //! way finds them. What inner nodes of the tree tell is quickly found anyhow; this saves reducing the
 //! rows at both ends of each group.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Values are kept for so many groups.
 const MOST: usize = 2_048;
@@ -38,7 +39,7 @@ struct MemoState {
 
 impl Memo {
     pub(super) fn get(&self, version: IndexVersion, reduce: &Reduce) -> Option<Vec<u8>> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         let value = state
             .values
             .get(reduce)
@@ -48,15 +49,12 @@ impl Memo {
 
     /// Whether somebody asked for reduced values.
     pub(crate) fn is_used(&self) -> bool {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_used
+        self.state.lock().is_used
     }
 
     /// Keeps a value; an older state never takes the place of a newer one.
     pub(super) fn put(&self, version: IndexVersion, reduce: Reduce, value: &[u8]) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.is_used = true;
         if value.len() > LONGEST || version < state.version {
             return;
@@ -108,6 +106,6 @@ mod tests {
                 b"1",
             );
         }
-        assert!(memo.state.lock().unwrap().values.len() <= MOST);
+        assert!(memo.state.lock().values.len() <= MOST);
     }
 }

@@ -6,8 +6,8 @@
 use super::{Reduced, StoredRow};
 use crate::IndexOptions;
 use crate::row::id_of_tail;
+use parking_lot::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use varve_js::{JsError, Limits, ReduceEngine};
 
 /// Longer results must be shorter than half of what they were made of, as in CouchDB.
@@ -98,7 +98,7 @@ impl ScriptReducer {
     }
 
     fn sender(&self) -> Sender<Job> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread = self.thread.lock();
         if let Some(sender) = &*thread {
             return sender.clone();
         }

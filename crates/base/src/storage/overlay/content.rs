@@ -9,10 +9,11 @@
 
 use super::super::{ReadMode, Storage, StorageError, StorageFile};
 use crate::OpenMode;
+use parking_lot::RwLock;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// A run of bytes in the scratch file.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +81,8 @@ impl Content {
         self.state().len
     }
 
-    fn state(&self) -> std::sync::RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> parking_lot::RwLockReadGuard<'_, State> {
+        self.state.read()
     }
 
     /// Opens it under a name.
@@ -149,9 +150,9 @@ impl OverlayFile {
         if self.writable { Ok(()) } else { Err(denied()) }
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, State> {
+    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, State> {
         let state = &self.content.state;
-        state.write().unwrap_or_else(PoisonError::into_inner)
+        state.write()
     }
 
     fn read(&self, mode: ReadMode, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {

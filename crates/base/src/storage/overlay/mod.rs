@@ -10,10 +10,11 @@ mod tree;
 
 use super::{Entry, EntryKind, OpenMode, Storage, StorageError, StorageFile};
 use content::Content;
+use parking_lot::{Mutex, MutexGuard};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 use tree::{OverlayEntry, Tree};
 
@@ -37,7 +38,7 @@ impl OverlayStorage {
     }
 
     fn tree(&self) -> MutexGuard<'_, Tree> {
-        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tree.lock()
     }
 
     fn base(&self) -> &dyn Storage {
