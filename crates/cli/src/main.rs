@@ -1,11 +1,12 @@
-//! The varve binary: arguments, terminal, one file per command.
+//! The varve binary: Varve's own commands; those of `hg` come from `varve_hgcli`.
 
 mod commands;
 mod context;
 mod demo;
 mod error;
+mod help;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use context::Context;
 use error::CliError;
 use std::ffi::OsString;
@@ -24,7 +25,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Serve Mercurial repositories and CouchDB databases from one folder
 #[derive(Parser, Debug)]
-#[command(name = "varve", version, arg_required_else_help = true)]
+#[command(
+    name = "varve",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -56,7 +62,11 @@ fn main() -> ExitCode {
 }
 
 fn run_ours() -> ExitCode {
-    let arguments = Arguments::parse();
+    let matches = help::with_groups(Arguments::command()).get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
     let progress = TerminalProgress::default();
     let mut context = Context {
         out: &mut io::stdout().lock(),
