@@ -1,4 +1,4 @@
-//! `clonebundle`: bundles of a repository that are made before anybody clones it.
+//! `clonebundle`: bundles of a repository that are made before it is cloned.
 
 use varve_exchange::server::clone_bundles::{
     CloneBundleOptions, DEFAULT_FORMATS, make_clone_bundles,

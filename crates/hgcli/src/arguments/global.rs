@@ -53,7 +53,7 @@ pub const GLOBAL: &[Flag] = &[
 
 /// What must be known to read the configuration, which may define the command.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Early {
+pub struct EarlyOptions {
     /// `--config`, in order.
     pub config: Vec<Vec<u8>>,
     /// `--config-file`, in order.
@@ -64,11 +64,11 @@ pub struct Early {
     pub repository: Option<Vec<u8>>,
 }
 
-impl Early {
+impl EarlyOptions {
     /// Looks through all arguments, also those of a command that is not known yet; only whole
     /// names count.
-    pub fn scan(arguments: &[Vec<u8>]) -> Early {
-        let mut early = Early::default();
+    pub fn scan(arguments: &[Vec<u8>]) -> EarlyOptions {
+        let mut early = EarlyOptions::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             if argument == b"--" {

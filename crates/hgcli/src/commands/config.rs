@@ -128,7 +128,7 @@ fn print(
     out.plain(context, "\n")
 }
 
-/// What a few settings are if nobody sets them; of the others nothing is told.
+/// Defaults of a few settings; those of the others are not printed.
 fn default_value(name: &[u8]) -> Value {
     match name {
         b"bundle.mainreporoot" => Value::from(""),

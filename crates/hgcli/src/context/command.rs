@@ -40,7 +40,7 @@ pub enum Category {
     Contents,
     /// Moving through history.
     Navigation,
-    /// The working folder.
+    /// The working copy.
     WorkingDirectory,
     /// Care of stores.
     Maintenance,

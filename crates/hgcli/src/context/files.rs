@@ -46,7 +46,7 @@ impl Repo {
             .collect())
     }
 
-    /// Whether paths are shown from the current folder: `ui.relative-paths`, or where that is
+    /// Whether paths are shown from the current directory: `ui.relative-paths`, or where that is
     /// `legacy`, as it is by default, what the command has always done.
     pub fn uses_relative_paths(&self, always: bool) -> Result<bool, Abort> {
         let setting = self.config.get("ui", "relative-paths");
@@ -56,7 +56,7 @@ impl Repo {
         }
     }
 
-    /// Says of each file or folder that arguments name and that is not there, that it is not;
+    /// Says of each file or directory that arguments name and that is not there, that it is not;
     /// gives their paths.
     pub fn warn_of_missing_files(
         &self,
@@ -89,7 +89,7 @@ impl Repo {
     }
 }
 
-/// Whether the dirstate has a file of this name or in a folder of this name.
+/// Whether the dirstate has a file of this name or in a directory of this name.
 fn is_known(dirstate: &Dirstate, path: &[u8]) -> bool {
     dirstate.get(path).is_some() || dirstate.below(path).next().is_some()
 }

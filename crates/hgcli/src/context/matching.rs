@@ -80,19 +80,19 @@ impl Repo {
         Ok(Matcher::new(&request, audit)?)
     }
 
-    /// A path as it is shown: from the current folder on.
+    /// A path as it is shown: from the current directory on.
     pub fn display_path(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
-        let from_folder = match self.config.get("ui", "relative-paths") {
+        let from_directory = match self.config.get("ui", "relative-paths") {
             None | Some(b"legacy") => true,
             Some(_) => self.config.boolean("ui", "relative-paths", true)?,
         };
-        if !from_folder {
+        if !from_directory {
             return Ok(path.to_vec());
         }
         self.relative_path(path)
     }
 
-    /// Says that a changeset has no file or folder of this name.
+    /// Says that a changeset has no file or directory of this name.
     pub fn warn_not_in_revision(&self, ui: &mut Ui, path: &[u8], node: &Node) -> Result<(), Abort> {
         let shown = self.display_path(path)?;
         let short = short_hex(node);
@@ -107,18 +107,18 @@ impl Repo {
         )
     }
 
-    /// A path as it is called in the current folder.
+    /// A path as it is called in the current directory.
     pub fn relative_path(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
         Ok(relative_to(self.root()?, &self.cwd, path))
     }
 }
 
-/// `path`, which is from `root` on, as it is called in the folder `cwd`.
+/// `path`, which is from `root` on, as it is called in the directory `cwd`.
 pub fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
     if root == cwd {
         return path.to_vec();
     }
-    // Split as Mercurial does it: the root of the file system counts as a folder above its own.
+    // Split as Mercurial does it: the root of the file system counts as a directory above its own.
     let cwd: Vec<&[u8]> = cwd
         .as_os_str()
         .as_bytes()
@@ -136,7 +136,7 @@ pub fn relative_to(root: &Path, cwd: &Path, path: &[u8]) -> Vec<u8> {
 }
 
 /// Files of a manifest's text that match, sorted. `missing` hears of each argument that names
-/// neither a file nor a folder of it.
+/// neither a file nor a directory of it.
 pub fn files_of<'a>(
     view: &RepoView,
     text: &'a [u8],
@@ -162,8 +162,8 @@ pub fn files_of<'a>(
         }
     }
     for name in names.into_iter().filter(|name| !name.is_empty()) {
-        let folder = [&name[..], b"/"].concat();
-        if !has_folder(view, text, &folder)? && view.find_in_manifest(text, name)?.is_none() {
+        let directory = [&name[..], b"/"].concat();
+        if !has_directory(view, text, &directory)? && view.find_in_manifest(text, name)?.is_none() {
             missing(name)?;
         }
     }
@@ -184,10 +184,10 @@ fn only_files<'a>(
     Ok(entries)
 }
 
-/// Whether any file's path begins with `folder`.
-fn has_folder(view: &RepoView, text: &[u8], folder: &[u8]) -> Result<bool, Abort> {
+/// Whether any file's path begins with `directory`.
+fn has_directory(view: &RepoView, text: &[u8], directory: &[u8]) -> Result<bool, Abort> {
     for entry in view.manifest_entries(text) {
-        if entry?.path.starts_with(folder) {
+        if entry?.path.starts_with(directory) {
             return Ok(true);
         }
     }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_ways_from_the_current_folder() {
+    fn names_are_ways_from_the_current_directory() {
         for (cwd, path, expected) in [
             ("/r", "a/b", "a/b"),
             ("/r/a", "a/b", "b"),

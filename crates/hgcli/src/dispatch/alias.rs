@@ -12,7 +12,7 @@ const ONLY_TYPED: &[&str] = &["--config", "--cwd", "--repository", "--repo", "-R
 
 /// What is to be run.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum ResolvedCommand {
     /// A command with its arguments, and its name or that of the alias which leads to it.
     Command(&'static Command, String, Vec<Vec<u8>>),
     /// A line for the shell, as a `!` alias gives it.
@@ -43,7 +43,7 @@ pub(crate) fn resolve(
     arguments: &[Vec<u8>],
     config: &Hgrc,
     commands: &CommandTable,
-) -> Result<Target, Abort> {
+) -> Result<ResolvedCommand, Abort> {
     let mut name = String::from_utf8_lossy(name).into_owned();
     let mut arguments = arguments.to_vec();
     let mut through: Option<String> = None;
@@ -58,7 +58,7 @@ pub(crate) fn resolve(
                 let name = outermost.unwrap_or_else(|| command.name().to_owned());
                 let mut all = defaults(&name, config)?;
                 all.append(&mut arguments);
-                return Ok(Target::Command(command, name, all));
+                return Ok(ResolvedCommand::Command(command, name, all));
             }
             Meaning::Absent => return Err(unknown(&name, through.as_deref())),
             Meaning::Alias(at) => {
@@ -67,7 +67,7 @@ pub(crate) fn resolve(
                     let mut words = vec![full.into_bytes()];
                     words.append(&mut arguments);
                     let script = script.trim_ascii().to_vec();
-                    return Ok(Target::Shell { script, words });
+                    return Ok(ResolvedCommand::Shell { script, words });
                 }
                 (name, arguments) = expand(&full, definition, arguments)?;
                 aliases = &aliases[..at];

@@ -10,7 +10,7 @@ use std::io::Write;
 use varve_repo::hooks::{HookArgs, Hooks};
 
 /// A command as hooks see it.
-pub(crate) struct Called<'a> {
+pub(crate) struct HookedCommand<'a> {
     /// Its name or that of the alias.
     pub(crate) name: &'a str,
     /// All that was typed.
@@ -19,7 +19,7 @@ pub(crate) struct Called<'a> {
     pub(crate) command: Option<(&'static Command, &'a Matches)>,
 }
 
-impl Called<'_> {
+impl HookedCommand<'_> {
     fn facts(&self) -> HookArgs {
         let (mut patterns, mut options) = ("[]".to_owned(), "{}".to_owned());
         let mut typed = self.typed;
@@ -41,7 +41,7 @@ impl Called<'_> {
 /// Runs a command between its hooks.
 pub(crate) fn run_with_hooks(
     context: &mut Context,
-    called: &Called<'_>,
+    called: &HookedCommand<'_>,
     run: impl FnOnce(&mut Context) -> Result<u8, Abort>,
 ) -> Result<u8, Abort> {
     let kinds = ["pre", "post", "fail"].map(|when| format!("{when}-{}", called.name));

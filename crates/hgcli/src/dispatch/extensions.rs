@@ -97,7 +97,7 @@ pub(crate) fn warnings(config: &Hgrc) -> Vec<String> {
     lines
 }
 
-/// Why an extension is not there; `None` if nobody misses it.
+/// Why an extension is missing; `None` if its absence changes nothing.
 fn reason(name: &str, value: &[u8]) -> Option<String> {
     if value.is_empty() {
         let short = name.strip_prefix("hgext.").or(name.strip_prefix("hgext/"));

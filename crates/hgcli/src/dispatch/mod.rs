@@ -10,15 +10,15 @@ pub use stdio_form::check_stdio_form;
 /// The code of a `!` alias that a signal ended.
 const FAILED_SHELL: u8 = 255;
 
-use crate::arguments::global::{Early, GLOBAL};
+use crate::arguments::global::{EarlyOptions, GLOBAL};
 use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
 use crate::context::{Command, CommandTable, Context, RepoLocation, location};
 use crate::ui::{Abort, Verbosity, encoding, environment, pager, signals};
-use alias::Target;
-use command_hooks::{Called, run_with_hooks};
+use alias::ResolvedCommand;
+use command_hooks::{HookedCommand, run_with_hooks};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -68,7 +68,7 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Re
         // Before anything is read that the other words may name.
         check_stdio_form(arguments)?;
     }
-    let early = Early::scan(arguments);
+    let early = EarlyOptions::scan(arguments);
     let (mut context, with_untrusted) = begin(program, &early)?;
     let (target, global) = find_target(arguments, &context.config, commands)?;
     context.commands = Arc::clone(commands);
@@ -80,17 +80,17 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Re
     }
     let mut shows_time = false;
     let done = match target {
-        Target::Shell { script, words } => {
+        ResolvedCommand::Shell { script, words } => {
             early.check(&global)?;
             context.read_hooks(with_untrusted.as_ref())?;
-            let called = Called {
+            let called = HookedCommand {
                 name: &String::from_utf8_lossy(&words[0]),
                 typed: &words,
                 command: None,
             };
             run_with_hooks(&mut context, &called, |_| alias::run_shell(&script, &words))
         }
-        Target::Command(command, name, words) => {
+        ResolvedCommand::Command(command, name, words) => {
             let matches = parse_command(command, &name, &words, global)?;
             early.check(&matches)?;
             apply_global(&mut context, &matches)?;
@@ -130,8 +130,8 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Re
     Ok(code)
 }
 
-/// Reads the configuration; gives also what strangers say in it, if they do.
-fn begin(program: &str, early: &Early) -> Result<(Context, Option<Hgrc>), Abort> {
+/// Reads the configuration; gives also the configuration with untrusted files, if there are any.
+fn begin(program: &str, early: &EarlyOptions) -> Result<(Context, Option<Hgrc>), Abort> {
     let mut layers = Layers {
         user: environment::user_layers()?,
         arguments: Hgrc::default(),
@@ -144,7 +144,7 @@ fn begin(program: &str, early: &Early) -> Result<(Context, Option<Hgrc>), Abort>
         layers.arguments.add_argument(argument)?;
     }
     let started_in = std::env::current_dir().ok();
-    let cwd = change_folder(early.cwd.as_deref())?;
+    let cwd = change_directory(early.cwd.as_deref())?;
     let mut config = layers.user.clone();
     config.add_all(&layers.arguments);
     let main = location::configured(config.get("bundle", "mainreporoot"), &cwd);
@@ -159,7 +159,7 @@ fn begin(program: &str, early: &Early) -> Result<(Context, Option<Hgrc>), Abort>
     Ok((context, layered.with_untrusted))
 }
 
-/// Says whose configuration does not count, with the repository's path as it was typed.
+/// Warns of configuration files that do not count, with the repository's path as it was typed.
 fn warn_of_untrusted(
     context: &mut Context,
     layered: &Layered,
@@ -190,8 +190,8 @@ fn processor_times() -> [f64; 4] {
     std::array::from_fn(|_| next().unwrap_or(0.0) / TICKS)
 }
 
-/// Goes to the folder of `--cwd`; gives the folder that the process is in then.
-fn change_folder(cwd: Option<&[u8]>) -> Result<PathBuf, Abort> {
+/// Goes to the directory of `--cwd`; gives the directory that the process is in then.
+fn change_directory(cwd: Option<&[u8]>) -> Result<PathBuf, Abort> {
     if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
         let path = Path::new(OsStr::from_bytes(cwd));
         std::env::set_current_dir(path).map_err(|error| Abort::file(&error, path))?;
@@ -205,7 +205,7 @@ fn find_target(
     arguments: &[Vec<u8>],
     config: &Hgrc,
     known: &CommandTable,
-) -> Result<(Target, Matches), Abort> {
+) -> Result<(ResolvedCommand, Matches), Abort> {
     let global = options::parse(&[GLOBAL], arguments, Order::CommandFirst);
     let global = global.map_err(Abort::GlobalUsage)?;
     let special = if global.flag("version") {
@@ -217,12 +217,12 @@ fn find_target(
     };
     let target = match (special, global.arguments()) {
         (Some(command), words) => {
-            Target::Command(command, command.name().to_owned(), words.to_vec())
+            ResolvedCommand::Command(command, command.name().to_owned(), words.to_vec())
         }
         (None, [name, rest @ ..]) => alias::resolve(name, rest, config, known)?,
         (None, []) => {
             let help = &commands::help::COMMAND;
-            Target::Command(help, help.name().to_owned(), Vec::new())
+            ResolvedCommand::Command(help, help.name().to_owned(), Vec::new())
         }
     };
     Ok((target, global))
@@ -286,7 +286,7 @@ fn run_command(
     let is_option = |name| command.options.iter().any(|flag| flag.long == name);
     context.config.accepts_any_certificate =
         is_option(INSECURE.long) && matches.flag(INSECURE.long);
-    let called = Called {
+    let called = HookedCommand {
         name,
         typed,
         command: Some((command, matches)),

@@ -1,7 +1,7 @@
 //! What another repository lacks.
 
 use crate::context::Context;
-use crate::remote::Source;
+use crate::remote::PeerAddress;
 use crate::ui::Abort;
 use std::collections::HashSet;
 use varve_exchange::ExchangeError;
@@ -78,7 +78,7 @@ pub(crate) fn asked_for(
     context: &mut Context,
     view: &RepoView,
     (specs, branches): (&[&[u8]], &[&[u8]]),
-    source: &Source,
+    source: &PeerAddress,
 ) -> Result<Option<Vec<Rev>>, Abort> {
     if specs.is_empty() && branches.is_empty() && source.branch.is_none() {
         return Ok(None);

@@ -97,7 +97,7 @@ fn urls(context: &Context, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<
     written.iter().map(|url| absolute(url, &base)).collect()
 }
 
-/// The folder that relative paths are meant from: the repository's for its own file, the user's
+/// The directory that relative paths are meant from: the repository's for its own file, the user's
 /// for his, the current one for an argument.
 fn base(context: &Context, item: &Item) -> PathBuf {
     let root = context.repo.location().root();

@@ -14,9 +14,9 @@ use varve_exchange::client::peer::{HttpPeer, Login, Remote, SshPeer, Transport};
 use varve_exchange::server::wire::WireSettings;
 use varve_repo::{Evolution, Repository};
 
-/// Another repository, before anybody has asked it.
+/// The address of another repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct PeerAddress {
     /// A URL or a path.
     pub(crate) url: Vec<u8>,
     /// A branch that was asked for behind `#`.
@@ -42,7 +42,7 @@ pub(crate) struct LocalRepository {
     pub(crate) is_bundle: bool,
 }
 
-impl Source {
+impl PeerAddress {
     /// Whether it is reached over HTTP.
     pub(crate) fn is_http(&self) -> bool {
         HTTP.iter().any(|scheme| self.url.starts_with(scheme))
@@ -94,13 +94,13 @@ impl Source {
             )
     }
 
-    fn of(url: &[u8], name: Option<&[u8]>) -> Source {
+    fn of(url: &[u8], name: Option<&[u8]>) -> PeerAddress {
         let hash = url.iter().rposition(|byte| *byte == b'#');
         let (url, branch) = match hash {
             Some(hash) => (&url[..hash], Some(url[hash + 1..].to_vec())),
             None => (url, None),
         };
-        Source {
+        PeerAddress {
             url: url.to_vec(),
             branch: branch.filter(|branch| !branch.is_empty()),
             name: name.map(<[u8]>::to_vec),
@@ -108,17 +108,17 @@ impl Source {
         }
     }
 
-    /// What a name of `[paths]` means to those who push.
-    fn to_push(path: &RemotePath) -> Source {
+    /// What a name of `[paths]` means for a push.
+    fn to_push(path: &RemotePath) -> PeerAddress {
         let option = |name: &str| {
             let found = path.options.iter().find(|(option, _)| *option == name);
             found.map(|(_, value)| value.clone())
         };
         let other = option("pushurl").filter(|url| paths::is_url(url));
         let url = other.as_deref().unwrap_or(&path.url);
-        Source {
+        PeerAddress {
             push_rev: option("pushrev"),
-            ..Source::of(url, Some(&path.name))
+            ..PeerAddress::of(url, Some(&path.name))
         }
     }
 
@@ -133,28 +133,31 @@ impl Source {
 }
 
 /// What a name, path or URL stands for; a name may stand for several.
-pub(crate) fn sources(context: &mut Context, typed: &[u8]) -> Result<Vec<Source>, Abort> {
+pub(crate) fn sources(context: &mut Context, typed: &[u8]) -> Result<Vec<PeerAddress>, Abort> {
     let known = paths::paths(context)?;
     let named = known.iter().filter(|path| path.name == typed);
-    let found: Vec<Source> = named
-        .map(|path| Source::of(&path.url, Some(typed)))
+    let found: Vec<PeerAddress> = named
+        .map(|path| PeerAddress::of(&path.url, Some(typed)))
         .collect();
     if !found.is_empty() {
         return Ok(found);
     }
-    let mut source = Source::of(typed, None);
+    let mut source = PeerAddress::of(typed, None);
     let same = known.iter().find(|path| path.url == source.url);
     source.name = same.map(|path| path.name.clone());
     Ok(vec![source])
 }
 
-/// The repositories that `names` mean to those who push, each a name of the configuration, a
+/// The repositories that `names` mean for a push, each a name of the configuration, a
 /// path, or a URL; where there are none, the one that `push` would mean.
-pub(crate) fn destinations(context: &mut Context, names: &[Vec<u8>]) -> Result<Vec<Source>, Abort> {
+pub(crate) fn destinations(
+    context: &mut Context,
+    names: &[Vec<u8>],
+) -> Result<Vec<PeerAddress>, Abort> {
     let known = paths::paths(context)?;
-    let named = |name: &[u8]| -> Vec<Source> {
+    let named = |name: &[u8]| -> Vec<PeerAddress> {
         let paths = known.iter().filter(|path| path.name == name);
-        paths.map(Source::to_push).collect()
+        paths.map(PeerAddress::to_push).collect()
     };
     let mut found = Vec::new();
     for name in names {
@@ -177,11 +180,11 @@ pub(crate) fn destinations(context: &mut Context, names: &[Vec<u8>]) -> Result<V
     }
 }
 
-fn typed_destination(context: &Context, typed: &[u8]) -> Result<Source, Abort> {
-    let source = Source::of(typed, None);
+fn typed_destination(context: &Context, typed: &[u8]) -> Result<PeerAddress, Abort> {
+    let source = PeerAddress::of(typed, None);
     let is_there = source.path().is_none_or(|path| {
-        let folder = context.repo.cwd.join(Path::new(OsStr::from_bytes(path)));
-        !path.is_empty() && folder.join(".hg").is_dir()
+        let directory = context.repo.cwd.join(Path::new(OsStr::from_bytes(path)));
+        !path.is_empty() && directory.join(".hg").is_dir()
     });
     match is_there {
         true => Ok(source),
@@ -193,7 +196,7 @@ fn typed_destination(context: &Context, typed: &[u8]) -> Result<Source, Abort> {
 }
 
 /// Asks another repository what it can do.
-pub(crate) fn connect(context: &mut Context, source: &Source) -> Result<Remote, Abort> {
+pub(crate) fn connect(context: &mut Context, source: &PeerAddress) -> Result<Remote, Abort> {
     let mut remote = match source.is_http() {
         true => connect_over_http(context, source)?,
         false if source.is_ssh() => Remote::connect(Box::new(over_ssh(context, source)?))?,
@@ -211,7 +214,7 @@ pub(crate) fn connect(context: &mut Context, source: &Source) -> Result<Remote, 
     Ok(remote)
 }
 
-fn connect_over_http(context: &mut Context, source: &Source) -> Result<Remote, Abort> {
+fn connect_over_http(context: &mut Context, source: &PeerAddress) -> Result<Remote, Abort> {
     if context.ui.verbosity.debug {
         let words = [
             b"using ",
@@ -236,10 +239,10 @@ fn connect_over_http(context: &mut Context, source: &Source) -> Result<Remote, A
     Ok(remote)
 }
 
-/// Asks for name and password, if anybody is there.
+/// Prompts for name and password, if questions can be answered.
 pub(crate) fn prompt_login(
     context: &mut Context,
-    source: &Source,
+    source: &PeerAddress,
     (url, realm): (String, &str),
 ) -> Result<Login, Abort> {
     let realm = realm.to_owned();
@@ -269,7 +272,7 @@ pub(crate) fn prompt_login(
 }
 
 /// Has the program at the other end of ssh make a repository; what that says is shown as it is.
-pub(crate) fn create_over_ssh(context: &mut Context, target: &Source) -> Result<(), Abort> {
+pub(crate) fn create_over_ssh(context: &mut Context, target: &PeerAddress) -> Result<(), Abort> {
     context.ui.out.flush()?;
     let [ssh, there] = ssh_programs(context);
     let url = String::from_utf8_lossy(&target.url);
@@ -285,7 +288,7 @@ fn ssh_programs(context: &Context) -> [String; 2] {
 }
 
 /// Words of the other side are shown as soon as they are said.
-fn over_ssh(context: &mut Context, source: &Source) -> Result<SshPeer, Abort> {
+fn over_ssh(context: &mut Context, source: &PeerAddress) -> Result<SshPeer, Abort> {
     context.ui.out.flush()?;
     context.ui.unbuffered = true;
     let quiet = context.ui.verbosity.quiet;
@@ -314,7 +317,7 @@ fn over_ssh(context: &mut Context, source: &Source) -> Result<SshPeer, Abort> {
 }
 
 /// A way to a URL of http or https, with what the configuration says about it.
-pub(crate) fn over_http(context: &mut Context, source: &Source) -> Result<HttpPeer, Abort> {
+pub(crate) fn over_http(context: &mut Context, source: &PeerAddress) -> Result<HttpPeer, Abort> {
     let url = String::from_utf8_lossy(&source.url).into_owned();
     let mut peer = HttpPeer::new(
         &url,
@@ -365,7 +368,7 @@ fn configured_login(context: &Context, url: &str, user: Option<&str>) -> Option<
     best.map(|(_, login)| login)
 }
 
-fn local_peer(context: &mut Context, source: &Source) -> Result<LocalPeer, Abort> {
+fn local_peer(context: &mut Context, source: &PeerAddress) -> Result<LocalPeer, Abort> {
     let local = open_local(context, source)?;
     peer_of(context, &local)
 }
@@ -373,7 +376,7 @@ fn local_peer(context: &mut Context, source: &Source) -> Result<LocalPeer, Abort
 /// Asks another repository on this machine, which is also to be looked at.
 pub(crate) fn connect_local(
     context: &mut Context,
-    source: &Source,
+    source: &PeerAddress,
 ) -> Result<(Remote, Repository), Abort> {
     let local = open_local(context, source)?;
     let peer = peer_of(context, &local)?;
@@ -396,7 +399,10 @@ fn peer_of(context: &mut Context, local: &LocalRepository) -> Result<LocalPeer, 
 
 /// A repository on this machine, or a bundle that is laid over the one that the context is
 /// about.
-pub(crate) fn open_local(context: &mut Context, source: &Source) -> Result<LocalRepository, Abort> {
+pub(crate) fn open_local(
+    context: &mut Context,
+    source: &PeerAddress,
+) -> Result<LocalRepository, Abort> {
     Ok(match location_of(context, source)? {
         RepoLocation::Bundle(place) => LocalRepository {
             repository: context.repo.open_bundle(&place)?,
@@ -409,8 +415,8 @@ pub(crate) fn open_local(context: &mut Context, source: &Source) -> Result<Local
     })
 }
 
-/// The folder of a repository on this machine.
-pub(crate) fn root_of(context: &Context, source: &Source) -> Result<PathBuf, Abort> {
+/// The directory of a repository on this machine.
+pub(crate) fn root_of(context: &Context, source: &PeerAddress) -> Result<PathBuf, Abort> {
     let place = location_of(context, source)?;
     if let RepoLocation::Bundle(_) = place {
         return Err(cannot_reach(source));
@@ -418,7 +424,7 @@ pub(crate) fn root_of(context: &Context, source: &Source) -> Result<PathBuf, Abo
     found(source, &place).map(Path::to_owned)
 }
 
-fn location_of(context: &Context, source: &Source) -> Result<RepoLocation, Abort> {
+fn location_of(context: &Context, source: &PeerAddress) -> Result<RepoLocation, Abort> {
     if OTHERS.iter().any(|scheme| source.url.starts_with(scheme)) {
         return Err(cannot_reach(source));
     }
@@ -440,13 +446,13 @@ fn settings_of(context: &mut Context, root: &Path) -> Result<WireSettings, Abort
     })
 }
 
-fn cannot_reach(source: &Source) -> Abort {
+fn cannot_reach(source: &PeerAddress) -> Abort {
     let shown = String::from_utf8_lossy(&source.url);
     Abort::new(format!("cannot reach {shown}"))
         .hint("only http, https, ssh and repositories of this machine are supported")
 }
 
-fn found<'a>(source: &Source, place: &'a RepoLocation) -> Result<&'a Path, Abort> {
+fn found<'a>(source: &PeerAddress, place: &'a RepoLocation) -> Result<&'a Path, Abort> {
     let shown = String::from_utf8_lossy(&source.url);
     let missing = || Abort::new(format!("repository {shown} not found"));
     place.root().ok_or_else(missing)

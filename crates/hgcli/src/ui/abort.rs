@@ -112,9 +112,11 @@ impl Abort {
     }
 
     /// There is no repository where one is needed.
-    pub fn no_repository(folder: &std::path::Path) -> Abort {
-        let folder = folder.display();
-        Abort::new(format!("no repository found in '{folder}' (.hg not found)"))
+    pub fn no_repository(directory: &std::path::Path) -> Abort {
+        let directory = directory.display();
+        Abort::new(format!(
+            "no repository found in '{directory}' (.hg not found)"
+        ))
     }
 
     /// The line behind the message, in parentheses.

@@ -4,7 +4,7 @@ use crate::ui::environment;
 use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of a terminal if nobody knows.
+/// Columns of a terminal whose width is unknown.
 const USUAL: usize = 80;
 
 /// Columns that output for people may take: `$COLUMNS`, or those of the terminal.

@@ -1,4 +1,4 @@
-//! What the process was started in: variables, folders, and the layers of configuration.
+//! What the process was started in: variables, directories, and the layers of configuration.
 
 use std::ffi::OsString;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use varve_config::hgrc::{Files, Hgrc, HgrcError, Source};
 
-/// The folder of the system's configuration.
+/// The directory of the system's configuration.
 const SYSTEM: &str = "/etc/mercurial";
 
 /// Files on the disk, with the variables of this process.
@@ -95,14 +95,14 @@ pub fn user_layers() -> Result<Hgrc, HgrcError> {
             add_programs(&mut hgrc);
             let parts = list.split(|byte| *byte == b':');
             for part in parts.filter(|part| !part.is_empty()) {
-                add_file_or_folder(&mut hgrc, &Environment.expand(part))?;
+                add_file_or_directory(&mut hgrc, &Environment.expand(part))?;
             }
         }
         None => {
             for path in system_files() {
                 hgrc.add_file(&Environment, &path)?;
             }
-            add_folder(&mut hgrc, &Path::new(SYSTEM).join("hgrc.d"))?;
+            add_directory(&mut hgrc, &Path::new(SYSTEM).join("hgrc.d"))?;
             add_programs(&mut hgrc);
             for path in user_files() {
                 hgrc.add_file(&Environment, &path)?;
@@ -112,14 +112,18 @@ pub fn user_layers() -> Result<Hgrc, HgrcError> {
     Ok(hgrc)
 }
 
-/// Files of the system's configuration, besides those of a folder.
+/// Files of the system's configuration, besides those of a directory.
 pub fn system_files() -> Vec<PathBuf> {
     vec![Path::new(SYSTEM).join("hgrc")]
 }
 
 /// Files of the user's configuration.
 pub fn user_files() -> Vec<PathBuf> {
-    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(folder);
+    let path = |name: &str| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(directory)
+    };
     let home = path("HOME");
     let xdg = path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
     let mut files: Vec<PathBuf> = home.into_iter().map(|home| home.join(".hgrc")).collect();
@@ -127,7 +131,7 @@ pub fn user_files() -> Vec<PathBuf> {
     files
 }
 
-fn folder(bytes: Vec<u8>) -> PathBuf {
+fn directory(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
@@ -145,16 +149,16 @@ fn add_programs(hgrc: &mut Hgrc) {
     }
 }
 
-fn add_file_or_folder(hgrc: &mut Hgrc, path: &Path) -> Result<(), HgrcError> {
+fn add_file_or_directory(hgrc: &mut Hgrc, path: &Path) -> Result<(), HgrcError> {
     if path.is_dir() {
-        add_folder(hgrc, path)
+        add_directory(hgrc, path)
     } else {
         hgrc.add_file(&Environment, path)
     }
 }
 
-/// Files of a folder whose names end in `.rc`, sorted.
-fn add_folder(hgrc: &mut Hgrc, path: &Path) -> Result<(), HgrcError> {
+/// Files of a directory whose names end in `.rc`, sorted.
+fn add_directory(hgrc: &mut Hgrc, path: &Path) -> Result<(), HgrcError> {
     let Ok(entries) = std::fs::read_dir(path) else {
         return Ok(());
     };

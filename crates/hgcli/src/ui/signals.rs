@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::Interrupt;
 
-/// What a context knows of signals.
+/// What the signal handler and the command share.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     /// Whether there may be something to finish or to take back.

@@ -127,7 +127,7 @@ fn bind(
     Ok((Server::bind(options).map_err(failed)?, errors))
 }
 
-/// The repository, with its configuration as it is whenever somebody asks.
+/// The repository, with its configuration read anew for each request.
 fn repository(context: &Context, matches: &Matches) -> Result<LoneRepository, Abort> {
     let root = context.repo.root()?.to_owned();
     let mut name = setting(context, matches, "name");

@@ -7,7 +7,7 @@ use varve_hgcli::context::Context;
 use varve_hgcli::ui::user::host as full_name;
 use varve_hgcli::ui::{Abort, system_words};
 
-/// The port where nobody says another.
+/// The default port.
 const PORT: u16 = 8000;
 /// The port that a URL of HTTP need not name.
 const USUAL_PORT: u16 = 80;

@@ -84,13 +84,13 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
     };
     match stdio_server.serve(BufReader::new(input), BufWriter::new(output)) {
         Ok(()) => Ok(0),
-        // There is nobody who could read why.
+        // The client is gone and cannot read why.
         Err(ExchangeError::Closed(_)) => Ok(varve_hgcli::ui::FAILED),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Who asks, in the form that hooks know.
+/// The client's address, in the form that hooks know.
 fn client() -> Vec<u8> {
     let client = std::env::var_os("SSH_CLIENT").unwrap_or_default();
     let address = client.as_bytes().split(|byte| *byte == b' ').next();

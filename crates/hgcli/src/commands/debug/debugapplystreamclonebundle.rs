@@ -3,7 +3,7 @@
 use crate::arguments::Matches;
 use crate::context::Command;
 use crate::context::Context;
-use crate::remote::arrivals;
+use crate::remote::incoming;
 use crate::ui::Abort;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundle::{Bundle, open_bundle};
@@ -37,7 +37,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         );
     };
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-    drop(arrivals::apply_packed(context, lock, packed, failed)?);
+    drop(incoming::apply_packed(context, lock, packed, failed)?);
     context.repo.run_queued_hooks(&mut context.ui)?;
     Ok(0)
 }

@@ -4,7 +4,7 @@ use crate::arguments::Matches;
 use crate::commands::exchange::bundle::failed;
 use crate::context::Command;
 use crate::context::Context;
-use crate::remote::target::Target;
+use crate::remote::bundle_output::BundleOutput;
 use crate::ui::Abort;
 use varve_exchange::generate::{StreamBundle, StreamExtras};
 
@@ -23,14 +23,14 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut target = Target::begin(context, &matches.arguments()[0]);
+    let mut target = BundleOutput::begin(context, &matches.arguments()[0]);
     let done = create(context, &mut target);
     target.end(context)?;
     done?;
     Ok(0)
 }
 
-fn create(context: &mut Context, target: &mut Target) -> Result<(), Abort> {
+fn create(context: &mut Context, target: &mut BundleOutput) -> Result<(), Abort> {
     let view = context.repo.view()?;
     if view.phases().any_secret() {
         context

@@ -4,7 +4,7 @@ use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE}
 use crate::commands::exchange::exchanged;
 use crate::context::Context;
 use crate::context::{Category, Command};
-use crate::remote::Source;
+use crate::remote::PeerAddress;
 use crate::remote::outgoing::{Outgoing, asked_for, tell_nothing};
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
@@ -62,7 +62,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// The bookmarks that are different in one destination; ends with 1 if none is.
-fn bookmarks(context: &mut Context, source: &Source) -> Result<u8, Abort> {
+fn bookmarks(context: &mut Context, source: &PeerAddress) -> Result<u8, Abort> {
     let mut remote = peers::connect(context, source)?;
     context
         .ui
@@ -100,7 +100,7 @@ fn bookmarks(context: &mut Context, source: &Source) -> Result<u8, Abort> {
 }
 
 /// What one destination lacks; ends with 1 if that is nothing.
-fn show(context: &mut Context, matches: &Matches, source: &Source) -> Result<u8, Abort> {
+fn show(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Result<u8, Abort> {
     context
         .ui
         .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;

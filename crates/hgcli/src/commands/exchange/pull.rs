@@ -5,9 +5,9 @@ use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
 use crate::context::Context;
 use crate::context::{Category, Command};
-use crate::remote::Source;
-use crate::remote::arrivals;
-use crate::remote::arrivals::{ApplyMode, Arrival};
+use crate::remote::PeerAddress;
+use crate::remote::incoming;
+use crate::remote::incoming::{AppliedBundle, ApplyMode};
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 
 /// What of the other side is wanted.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct PullRequest {
     /// Changesets; all if there are none.
     pub(crate) heads: Vec<Node>,
     /// Bookmarks that are taken as they are.
@@ -84,7 +84,7 @@ pub(crate) struct Wanted {
     pub(crate) is_clone: bool,
 }
 
-fn pull(context: &mut Context, matches: &Matches, source: &Source) -> Result<u8, Abort> {
+fn pull(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Result<u8, Abort> {
     context
         .ui
         .status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
@@ -94,7 +94,7 @@ fn pull(context: &mut Context, matches: &Matches, source: &Source) -> Result<u8,
     let arrival = bring(context, source, (&mut remote, &wanted), force)?;
     let arrived = match &arrival {
         Some(arrival) => {
-            arrivals::print_arrival(context, arrival)?;
+            incoming::print_arrival(context, arrival)?;
             &arrival.report.changegroups[..]
         }
         None => &[],
@@ -107,13 +107,17 @@ fn pull(context: &mut Context, matches: &Matches, source: &Source) -> Result<u8,
         return update::to_newest(context, matches);
     }
     let more = arrived.iter().map(|arrived| arrived.heads).sum();
-    arrivals::advise_after_arrival(context, more)?;
+    incoming::advise_after_arrival(context, more)?;
     Ok(0)
 }
 
 /// Looks up what `--rev`, `--branch` and `--bookmark` name.
-fn wanted(matches: &Matches, source: &Source, remote: &mut Remote) -> Result<Wanted, Abort> {
-    let mut wanted = Wanted::default();
+fn wanted(
+    matches: &Matches,
+    source: &PeerAddress,
+    remote: &mut Remote,
+) -> Result<PullRequest, Abort> {
+    let mut wanted = PullRequest::default();
     let of_branches = heads_of_branches(matches, source, remote)?;
     let names = matches.list("bookmark");
     if !names.is_empty() {
@@ -142,7 +146,7 @@ fn wanted(matches: &Matches, source: &Source, remote: &mut Remote) -> Result<Wan
 /// Heads of the branches that are asked for; what stands behind `#` may also be another name.
 pub(crate) fn heads_of_branches(
     matches: &Matches,
-    source: &Source,
+    source: &PeerAddress,
     remote: &mut Remote,
 ) -> Result<Vec<Node>, Abort> {
     let typed = matches.list("branch");
@@ -170,10 +174,10 @@ pub(crate) fn heads_of_branches(
 /// Brings what is wanted and not there, with bookmarks, and says what it is about.
 pub(crate) fn bring(
     context: &mut Context,
-    source: &Source,
-    (remote, wanted): (&mut Remote, &Wanted),
+    source: &PeerAddress,
+    (remote, wanted): (&mut Remote, &PullRequest),
     force: bool,
-) -> Result<Option<Arrival>, Abort> {
+) -> Result<Option<AppliedBundle>, Abort> {
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
     let common = compare(context, remote, heads, force)?;
     let is_empty = context.repo.repository()?.view()?.changelog().is_empty();
@@ -223,7 +227,7 @@ pub(crate) fn compare(
         rev.is_some_and(|rev| view.is_visible(rev))
     };
     if let Some(heads) = heads.filter(|heads| heads.iter().all(is_here)) {
-        // Nobody has to be asked.
+        // No request is needed.
         return Ok(DiscoveryResult {
             common_heads: heads.to_vec(),
             remote_heads: heads.to_vec(),
@@ -266,11 +270,11 @@ pub(crate) fn compare(
 /// Asks for a bundle and applies it.
 pub(crate) fn apply(
     context: &mut Context,
-    source: &Source,
+    source: &PeerAddress,
     remote: &mut Remote,
     mut request: BundleRequest,
     way: ApplyMode<'_>,
-) -> Result<Arrival, Abort> {
+) -> Result<AppliedBundle, Abort> {
     if !remote.capabilities().has("bundle2") {
         return Err(Abort::new("the other side is too old to pull from")
             .hint("it makes no bundles of the second version"));
@@ -283,7 +287,7 @@ pub(crate) fn apply(
     request.markers = exchanges && (request.streamed || remote.has_markers());
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
-    let applied = arrivals::apply(context, lock, bundle, ("pull", source.hook_url()), way)?;
+    let applied = incoming::apply(context, lock, bundle, ("pull", source.hook_url()), way)?;
     let (arrival, _lock) = match applied {
         Err(ExchangeError::RemoteAbort { message, hint }) => {
             context.ui.warn(format!("remote: abort: {message}\n"))?;

@@ -4,8 +4,8 @@ use crate::arguments::{Flag, Matches};
 use crate::commands::local::update;
 use crate::context::Context;
 use crate::context::{Category, Command};
-use crate::remote::arrivals;
-use crate::remote::arrivals::Arrival;
+use crate::remote::incoming;
+use crate::remote::incoming::AppliedBundle;
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -42,7 +42,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     for name in matches.arguments() {
         let arrival;
         (arrival, lock) = apply(context, lock, name)?;
-        arrivals::print_arrival(context, &arrival)?;
+        incoming::print_arrival(context, &arrival)?;
         more = arrival
             .report
             .changegroups
@@ -55,7 +55,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("update") {
         return update::to_newest(context, matches);
     }
-    arrivals::advise_after_arrival(context, more)?;
+    incoming::advise_after_arrival(context, more)?;
     Ok(0)
 }
 
@@ -72,10 +72,10 @@ pub(crate) fn local_file(context: &Context, typed: &[u8]) -> Result<File, Abort>
     File::open(context.repo.cwd.join(path)).map_err(|error| Abort::file(&error, path))
 }
 
-fn apply(context: &mut Context, lock: Lock, name: &[u8]) -> Result<(Arrival, Lock), Abort> {
+fn apply(context: &mut Context, lock: Lock, name: &[u8]) -> Result<(AppliedBundle, Lock), Abort> {
     let file = local_file(context, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
     let origin = ("unbundle", [b"bundle:", name].concat());
-    arrivals::apply_bundle(context, lock, bundle, origin, failed)
+    incoming::apply_bundle(context, lock, bundle, origin, failed)
 }

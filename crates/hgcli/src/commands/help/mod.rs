@@ -27,7 +27,7 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// What is listed if nobody asks for anything.
+/// The commands that a call without arguments lists.
 const BASIC: &[&str] = &[
     "add", "annotate", "clone", "commit", "diff", "forget", "init", "log", "remove", "status",
     "summary", "update",

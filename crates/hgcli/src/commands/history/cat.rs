@@ -76,11 +76,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 
 fn write_file(name: &OsString, content: &[u8]) -> Result<(), Abort> {
     let path = std::path::Path::new(name);
-    if let Some(folder) = path
+    if let Some(directory) = path
         .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
+        .filter(|directory| !directory.as_os_str().is_empty())
     {
-        std::fs::create_dir_all(folder).map_err(|error| Abort::file(&error, folder))?;
+        std::fs::create_dir_all(directory).map_err(|error| Abort::file(&error, directory))?;
     }
     std::fs::write(path, content).map_err(|error| Abort::file(&error, path))
 }

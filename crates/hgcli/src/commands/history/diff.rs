@@ -1,4 +1,4 @@
-//! `diff`: what differs between changesets, or was changed in the working folder.
+//! `diff`: what differs between changesets, or was changed in the working copy.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::Context;
@@ -122,7 +122,7 @@ fn is_merging(context: &mut Context) -> Result<bool, Abort> {
     Ok(context.repo.working_parents()?.len() > 1)
 }
 
-/// Lets only files in the folder `root` match, and warns of names outside; gives what the names
+/// Lets only files in the directory `root` match, and warns of names outside; gives what the names
 /// of its files begin with.
 fn below(context: &mut Context, root: &[u8], matcher: &mut Matcher) -> Result<Vec<u8>, Abort> {
     let request = |patterns, root: &Path, cwd: &Path| {
@@ -137,15 +137,15 @@ fn below(context: &mut Context, root: &[u8], matcher: &mut Matcher) -> Result<Ve
         };
         Matcher::new(&request, &NameCheck)
     };
-    let folder = request(&[root.to_vec()], context.repo.root()?, &context.repo.cwd)?;
-    let folder = folder.named().first().cloned().unwrap_or_default();
-    if folder.is_empty() {
-        return Ok(folder);
+    let directory = request(&[root.to_vec()], context.repo.root()?, &context.repo.cwd)?;
+    let directory = directory.named().first().cloned().unwrap_or_default();
+    if directory.is_empty() {
+        return Ok(directory);
     }
-    let shown = context.repo.relative_path(&folder)?;
-    let prefix = [&folder[..], b"/"].concat();
+    let shown = context.repo.relative_path(&directory)?;
+    let prefix = [&directory[..], b"/"].concat();
     for path in matcher.named() {
-        if *path != folder && !path.starts_with(&prefix) {
+        if *path != directory && !path.starts_with(&prefix) {
             let name = context.repo.relative_path(path)?;
             let line = [
                 b"warning: ",
@@ -157,7 +157,7 @@ fn below(context: &mut Context, root: &[u8], matcher: &mut Matcher) -> Result<Ve
             context.ui.warn(line.concat())?;
         }
     }
-    matcher.keep_below(folder);
+    matcher.keep_below(directory);
     Ok(prefix)
 }
 

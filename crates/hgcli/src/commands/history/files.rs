@@ -56,7 +56,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let details = context.ui.verbosity.verbose || matches.value("template").is_some();
     let listed = match rev {
         Some(rev) => of_changeset(context, rev, &matcher, details)?,
-        None => of_working_folder(context, &matcher, details)?,
+        None => of_working_directory(context, &matcher, details)?,
     };
     let end = if matches.flag("print0") { "\0" } else { "\n" };
     let verbose = context.ui.verbosity.verbose;
@@ -110,7 +110,7 @@ fn of_changeset(
     listed.collect()
 }
 
-fn of_working_folder(
+fn of_working_directory(
     context: &mut Context,
     matcher: &varve_lang::patterns::Matcher,
     details: bool,

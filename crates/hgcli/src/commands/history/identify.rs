@@ -1,9 +1,9 @@
-//! `identify`: what the working folder or a changeset is.
+//! `identify`: what the working copy or a changeset is.
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
 use crate::context::Context;
 use crate::context::{Category, Command};
-use crate::remote::Source;
+use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::render::Formatter;
 use crate::ui::Abort;
@@ -36,12 +36,12 @@ pub(crate) const COMMAND: Command = Command {
 
 /// What is identified.
 struct Subject {
-    /// `None` stands for the null revision; a merge in the working folder has two.
+    /// `None` stands for the null revision; a merge in the working copy has two.
     revs: Vec<Option<Rev>>,
     branch: Vec<u8>,
     /// `+` if files are changed.
     dirty: &'static str,
-    /// Whether it is the working folder, which is no changeset itself.
+    /// Whether it is the working copy, which is no changeset itself.
     working: bool,
     tags: Vec<Vec<u8>>,
     bookmarks: Vec<Vec<u8>>,
@@ -59,7 +59,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             let rev = context.repo.revision(&mut context.ui, Some(rev))?;
             of_changeset(&view, rev)?
         }
-        None => of_working_folder(context, &view)?,
+        None => of_working_directory(context, &view)?,
     };
     print(context, matches, &view, &subject)
 }
@@ -80,7 +80,7 @@ fn of_changeset(view: &RepoView, rev: Option<Rev>) -> Result<Subject, Abort> {
     })
 }
 
-fn of_working_folder(context: &mut Context, view: &RepoView) -> Result<Subject, Abort> {
+fn of_working_directory(context: &mut Context, view: &RepoView) -> Result<Subject, Abort> {
     let parents = context.repo.working_parents()?;
     let status = context.repo.working_changes()?;
     let nodes: Vec<Node> = parents
@@ -168,7 +168,7 @@ fn print(
     Ok(0)
 }
 
-/// What stands for the node of the working folder.
+/// What stands for the node of the working copy.
 const WORKING_FOLDER: &str = "ffffffffffffffffffffffffffffffffffffffff";
 
 fn numbers(subject: &Subject) -> String {
@@ -264,18 +264,18 @@ fn of_source(
     Ok(0)
 }
 
-/// Identifies a changeset of a repository on this machine; its working folder does not count.
+/// Identifies a changeset of a repository on this machine; its working copy does not count.
 fn of_neighbour(
     context: &mut Context,
     matches: &Matches,
-    source: &Source,
+    source: &PeerAddress,
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
     let neighbour = peers::open_local(context, source)?;
     let view = neighbour.repository.view_for(ViewFilter::Visible)?;
     let wanted = wanted.or(source.branch.as_deref());
     let rev = match wanted {
-        // A bundle has no newest changeset of its own: that of the working folder counts.
+        // A bundle has no newest changeset of its own: that of the working copy counts.
         None if neighbour.is_bundle => {
             let parents = view.working_parents()?;
             parents.first().and_then(|node| view.changelog().rev(node))

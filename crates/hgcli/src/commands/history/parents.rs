@@ -1,4 +1,4 @@
-//! `parents`: what the working folder or a changeset builds on.
+//! `parents`: what the working copy or a changeset builds on.
 
 use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
 use crate::context::Context;

@@ -1,4 +1,4 @@
-//! `summary`: where the working folder stands.
+//! `summary`: where the working copy stands.
 
 use crate::arguments::Matches;
 use crate::context::Context;

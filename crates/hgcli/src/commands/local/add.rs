@@ -1,7 +1,7 @@
 //! `add`: track files from the next commit on.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
-use crate::commands::local::change::{Change, Portability, portability};
+use crate::commands::local::change::{DirstateChange, Portability, portability};
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::ui::Abort;
@@ -41,7 +41,7 @@ pub(crate) fn refuse_subrepositories(context: &Context, matches: &Matches) -> Re
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse_subrepositories(context, matches)?;
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(context)?;
+    let mut change = DirstateChange::begin(context)?;
     let mut rejected =
         context
             .repo
@@ -82,7 +82,12 @@ struct Collisions {
 }
 
 impl Collisions {
-    fn check(&mut self, context: &mut Context, change: &Change, file: &[u8]) -> Result<(), Abort> {
+    fn check(
+        &mut self,
+        context: &mut Context,
+        change: &DirstateChange,
+        file: &[u8],
+    ) -> Result<(), Abort> {
         let all = self.lower.get_or_insert_with(|| {
             let entries = change.dirstate.iter();
             entries.map(|(path, _)| path.to_ascii_lowercase()).collect()

@@ -2,7 +2,7 @@
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
-use crate::commands::local::change::Change;
+use crate::commands::local::change::DirstateChange;
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::ui::Abort;
@@ -40,7 +40,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse_subrepositories(context, matches)?;
     let similarity = similarity(matches)?;
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(context)?;
+    let mut change = DirstateChange::begin(context)?;
     let missing =
         context
             .repo
@@ -160,7 +160,7 @@ fn tell_rename(context: &mut Context, names: &Names, rename: &Rename) -> Result<
 
 fn find_renames(
     context: &mut Context,
-    change: &Change,
+    change: &DirstateChange,
     gone: &[Vec<u8>],
     came: &[Vec<u8>],
     least: f64,

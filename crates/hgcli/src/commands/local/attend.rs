@@ -10,7 +10,7 @@ use varve_workdir::{
     UpdateQuestion,
 };
 
-/// Tells and asks in a context's name.
+/// Prints what an update does, and asks about conflicts.
 pub(crate) struct Watcher<'s> {
     context: &'s mut Context,
     interactive: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Watcher<'s> {
 }
 
 impl<'s> Watcher<'s> {
-    /// Asks only if somebody is there to answer.
+    /// Asks only if questions can be answered.
     pub(crate) fn new(context: &'s mut Context, matches: &Matches) -> Result<Self, Abort> {
         let is_there = io::stdin().is_terminal();
         let interactive = context.config.boolean("ui", "interactive", is_there)?;
@@ -224,5 +224,5 @@ fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> ToolSelection {
 
 fn is_on_path(program: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&paths).any(|directory| directory.join(program).is_file())
 }

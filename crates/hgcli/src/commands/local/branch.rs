@@ -66,7 +66,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context
         .ui
         .status([b"marked working directory as branch ", &name[..], b"\n"].concat())?;
-    // Who has made one knows it.
+    // It is said only for the first branch.
     let others = branches
         .iter()
         .any(|(other, heads)| other != DEFAULT_BRANCH && heads.heads.len() > heads.closed.len());

@@ -13,19 +13,19 @@ use varve_workdir::{Dirstate, EntryState, Status, StatusLists, StatusRequest, wo
 const LARGE: u64 = 10 << 20;
 
 /// A change of the dirstate under the lock of the working copy.
-pub(crate) struct Change {
+pub(crate) struct DirstateChange {
     pub(crate) repository: Repository,
     pub(crate) dirstate: Dirstate,
     _lock: Lock,
 }
 
-impl Change {
+impl DirstateChange {
     /// Takes the lock and reads the dirstate.
-    pub(crate) fn begin(context: &mut Context) -> Result<Change, Abort> {
+    pub(crate) fn begin(context: &mut Context) -> Result<DirstateChange, Abort> {
         let repository = context.repo.repository()?;
         let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
         let dirstate = Dirstate::read(&repository)?;
-        Ok(Change {
+        Ok(DirstateChange {
             repository,
             dirstate,
             _lock: lock,

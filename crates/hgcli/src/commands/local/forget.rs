@@ -2,7 +2,7 @@
 
 use crate::arguments::{EXCLUDE, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
-use crate::commands::local::change::Change;
+use crate::commands::local::change::DirstateChange;
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::ui::Abort;
@@ -28,7 +28,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("no files specified"));
     }
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(context)?;
+    let mut change = DirstateChange::begin(context)?;
     let missing =
         context
             .repo

@@ -2,7 +2,7 @@
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
-use crate::commands::local::change::Change;
+use crate::commands::local::change::DirstateChange;
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::ui::Abort;
@@ -43,7 +43,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("no files specified"));
     }
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(context)?;
+    let mut change = DirstateChange::begin(context)?;
     let missing =
         context
             .repo
@@ -108,7 +108,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 fn untracked(
     context: &Context,
     matcher: &Matcher,
-    change: &Change,
+    change: &DirstateChange,
 ) -> Result<Vec<Option<Vec<u8>>>, Abort> {
     let mut lines = Vec::new();
     for file in matcher.named().iter().filter(|file| !file.is_empty()) {

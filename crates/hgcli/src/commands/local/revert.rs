@@ -120,9 +120,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// What `--rev` and `--date` say.
-type Asked<'m> = (Option<&'m [u8]>, Option<&'m [u8]>);
+type RevisionOptions<'m> = (Option<&'m [u8]>, Option<&'m [u8]>);
 
-fn asked(matches: &Matches) -> Result<Asked<'_>, Abort> {
+fn asked(matches: &Matches) -> Result<RevisionOptions<'_>, Abort> {
     let date = matches.value("date").filter(|date| !date.is_empty());
     let rev = matches.value("rev").filter(|rev| !rev.is_empty());
     if date.is_some() && rev.is_some() {
@@ -182,11 +182,11 @@ fn tell_backup(
     place: &[u8],
     files: &WorkingFiles,
 ) -> Result<(), Abort> {
-    let folder = files.path(place);
-    if let Some(folder) = folder.parent().filter(|folder| !folder.is_dir()) {
+    let directory = files.path(place);
+    if let Some(directory) = directory.parent().filter(|directory| !directory.is_dir()) {
         context
             .ui
-            .note(format!("creating directory: {}\n", folder.display()))?;
+            .note(format!("creating directory: {}\n", directory.display()))?;
     }
     let (path, place) = (
         context.repo.display_path(path)?,
@@ -232,9 +232,9 @@ fn tell_named(
         let on_disk = WorkingFiles::new(repository.root())
             .path(path)
             .symlink_metadata();
-        let is_folder = dirstate.below(path).next().is_some();
+        let is_directory = dirstate.below(path).next().is_some();
         match on_disk {
-            _ if is_folder => {}
+            _ if is_directory => {}
             Ok(found) if !found.is_dir() => {
                 context.ui.warn(format!("file not managed: {shown}\n"))?;
             }

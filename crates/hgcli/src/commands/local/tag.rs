@@ -1,7 +1,7 @@
 //! `tag`: names of changesets that stay where they are.
 
 use crate::arguments::{Flag, Matches};
-use crate::commands::local::commit::words;
+use crate::commands::local::commit::metadata;
 use crate::commands::names;
 use crate::context::Context;
 use crate::context::{Category, Command};
@@ -24,9 +24,9 @@ pub(crate) const COMMAND: Command = Command {
             "the changeset instead of that of the working folder",
         ),
         Flag::long_flag("remove", "take tags away"),
-        words::MESSAGE,
-        words::DATE,
-        words::USER,
+        metadata::MESSAGE,
+        metadata::DATE,
+        metadata::USER,
     ],
     arguments: 1..=usize::MAX,
     synopsis: "[-f] [-l] [-m TEXT] [-d DATE] [-u USER] [-r REV] NAME...",
@@ -76,7 +76,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             "warning: tag {tag} conflicts with existing branch name\n"
         ))?;
     }
-    let date = words::date(context, matches)?;
+    let date = metadata::date(context, matches)?;
     for tag in &tags {
         context
             .repo
@@ -90,7 +90,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         tell(context, &tags, &node, local)?;
         return Ok(0);
     }
-    let said = (words::user(context, matches)?, date);
+    let said = (metadata::user(context, matches)?, date);
     let status = write_tags(&repository, &mut dirstate, &tags, &node, &known)?;
     let description = match matches.value("message").filter(|text| !text.is_empty()) {
         Some(text) => message::tidy(text),
@@ -270,17 +270,17 @@ fn commit(
     description: &[u8],
 ) -> Result<(), Abort> {
     let branch = varve_workdir::branch(repository)?;
-    let phase: Phase = words::new_phase(context)?;
+    let phase: Phase = metadata::new_phase(context)?;
     let parents = dirstate.parents();
     context.repo.before_commit(&mut context.ui, &parents)?;
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-    // Somebody may have committed before.
+    // Another process may have committed before.
     context.repo.refresh();
     let place = CommitContext {
         repository,
         lock,
         seen: &*context.repo.view()?,
-        options: words::write_options(context, repository)?,
+        options: metadata::write_options(context, repository)?,
         stop: &context.ui.stop.clone(),
     };
     let words = CommitMetadata {
@@ -291,7 +291,7 @@ fn commit(
         description,
         phase,
     };
-    let (user, description) = words::texts(context, &words)?;
+    let (user, description) = metadata::texts(context, &words)?;
     let words = CommitMetadata {
         user: &user,
         description: &description,

@@ -1,4 +1,4 @@
-//! `update`: the working folder of another changeset.
+//! `update`: the working copy of another changeset.
 
 use super::attend;
 use crate::arguments::{Flag, Matches};
@@ -44,7 +44,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 /// Where to, and what that means for bookmarks.
-struct Target {
+struct UpdateTarget {
     rev: Option<Rev>,
     /// As typed; `None` if nothing was.
     typed: Option<Vec<u8>>,
@@ -146,9 +146,9 @@ fn local(context: &Context, matches: &Matches) -> LocalChanges {
 }
 
 /// The newest changeset of a date.
-fn of_date(context: &mut Context, date: &[u8]) -> Result<Target, Abort> {
+fn of_date(context: &mut Context, date: &[u8]) -> Result<UpdateTarget, Abort> {
     let rev = context.repo.tipmost_of_date(&mut context.ui, date)?;
-    Ok(Target {
+    Ok(UpdateTarget {
         rev: Some(rev),
         typed: Some(rev.0.to_string().into_bytes()),
         moves: None,
@@ -159,9 +159,9 @@ fn target(
     context: &mut Context,
     repository: &Repository,
     typed: Option<Vec<u8>>,
-) -> Result<Target, Abort> {
+) -> Result<UpdateTarget, Abort> {
     if let Some(typed) = typed {
-        return Ok(Target {
+        return Ok(UpdateTarget {
             rev: context.repo.revision(&mut context.ui, Some(&typed))?,
             typed: Some(typed),
             moves: None,
@@ -177,7 +177,7 @@ fn target(
         if at != from {
             let line = [b"updating to active bookmark ", &name[..], b"\n"].concat();
             context.ui.status(line)?;
-            return Ok(Target {
+            return Ok(UpdateTarget {
                 rev: at,
                 typed: None,
                 moves: None,
@@ -186,14 +186,14 @@ fn target(
         moves = Some(name);
     }
     let branch = varve_workdir::branch(repository)?;
-    Ok(Target {
+    Ok(UpdateTarget {
         rev: varve_workdir::destination(&view, &branch, from)?,
         typed: None,
         moves,
     })
 }
 
-/// The first parent of the working folder.
+/// The first parent of the working copy.
 fn working_parent(view: &RepoView) -> Result<Option<Rev>, Abort> {
     let parents = view.working_parents()?;
     Ok(parents.first().and_then(|node| view.changelog().rev(node)))
@@ -203,7 +203,7 @@ fn go(
     context: &mut Context,
     matches: &Matches,
     repository: &Repository,
-    target: &Target,
+    target: &UpdateTarget,
     local: LocalChanges,
 ) -> Result<UpdateStats, Abort> {
     let view = context.repo.view()?;
@@ -311,7 +311,7 @@ pub(crate) fn report(context: &mut Context, updated: &UpdateStats) -> Result<u8,
 fn bookmarks_after(
     context: &mut Context,
     repository: &Repository,
-    target: &Target,
+    target: &UpdateTarget,
 ) -> Result<(), Abort> {
     let view = context.repo.view()?;
     if let Some(name) = &target.moves {

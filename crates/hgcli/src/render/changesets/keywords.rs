@@ -4,7 +4,7 @@ use super::text::phase_name;
 use super::touched::{Touched, copies};
 use super::{Printer, Subject};
 use crate::render::formatter::{Row, Value};
-use crate::render::templates::{Keywords, Source};
+use crate::render::templates::{Keywords, TemplateData};
 use crate::ui::{Abort, columns};
 use std::os::unix::ffi::OsStrExt;
 use varve_repo::{DEFAULT_BRANCH, Node, Rev};
@@ -297,7 +297,7 @@ impl OfChangeset<'_> {
     }
 }
 
-/// Keywords that Mercurial fills and Varve cannot: empty like a name that nobody knows, they would
+/// Keywords that Mercurial fills and Varve cannot: empty like an unknown name, they would
 /// give wrong output.
 const OF_MERCURIAL: &[&str] = &[
     "flags",
@@ -349,7 +349,7 @@ impl Keywords for OfChangeset<'_> {
         }))
     }
 
-    fn source(&self) -> Option<&dyn Source> {
+    fn source(&self) -> Option<&dyn TemplateData> {
         Some(self)
     }
 }

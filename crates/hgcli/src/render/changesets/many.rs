@@ -67,7 +67,7 @@ impl Printer {
         for (number, block) in blocks {
             let rendered = self.block(number * BLOCK, block, &mut reader);
             let failed = rendered.1.is_some();
-            // Nobody listens any more after an error of the output.
+            // After an error of the output the receiver is gone.
             if send.send(rendered).is_err() || failed {
                 return;
             }

@@ -59,7 +59,7 @@ pub(crate) struct Printer {
     names: Names,
     verbosity: Verbosity,
     style: Style,
-    /// Parents of the working folder.
+    /// Parents of the working copy.
     working: Vec<Rev>,
     /// The other side of a merge that waits for its conflicts to be resolved.
     merged: Option<Node>,
@@ -67,12 +67,12 @@ pub(crate) struct Printer {
     width: usize,
     /// The bookmark that moves with the next commit.
     active: Option<Vec<u8>>,
-    /// The folder that paths are relative to.
+    /// The directory that paths are relative to.
     cwd: PathBuf,
     config: Arc<Hgrc>,
     /// What obsolescence means for the changesets.
     unstable: Instabilities,
-    /// Who uses this program, if it is known.
+    /// The user's name, if it is configured.
     user: Option<Vec<u8>>,
     /// How changes are shown that only a template asks for.
     plain_diff: Options,
@@ -123,7 +123,7 @@ impl Printer {
         })
     }
 
-    /// What a keyword of a template means for one changeset; `None` if nobody knows it.
+    /// What a keyword of a template means for one changeset; `None` for an unknown keyword.
     pub(crate) fn keyword(&self, rev: Rev, name: &str) -> Result<Option<Value>, Abort> {
         let mut value = None;
         let mut reader = self.view.changelog().reader();
@@ -213,7 +213,7 @@ impl Printer {
             return Ok(());
         };
         let digits = self.digits();
-        // Mercurial compares the null revision with the working folder's parent.
+        // Mercurial compares the null revision with the working copy's parent.
         let beside = self.working.first().copied();
         let (comparison, changes) =
             of_changeset(&self.view, subject.rev, beside, options, digits, matcher)?;

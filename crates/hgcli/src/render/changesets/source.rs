@@ -4,9 +4,9 @@ use super::keywords::OfChangeset;
 use crate::context::matching::relative_to;
 use crate::context::revision::abort;
 use crate::render::changesets::latest::Latest;
-use crate::render::diff::{Change, Comparison, of_changeset};
+use crate::render::diff::{Comparison, DiffedFile, of_changeset};
 use crate::render::formatter::Value;
-use crate::render::templates::{Keywords, Source};
+use crate::render::templates::{Keywords, TemplateData};
 use crate::ui::{Abort, clock};
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::{LookupError, Node, Rev};
@@ -46,7 +46,7 @@ impl OfChangeset<'_> {
     }
 
     /// What the changeset changed in files that match.
-    fn compared(&self, matcher: &Matcher) -> Result<(Comparison<'_>, Vec<Change>), Abort> {
+    fn compared(&self, matcher: &Matcher) -> Result<(Comparison<'_>, Vec<DiffedFile>), Abort> {
         let printer = self.printer;
         let beside = printer.working.first().copied();
         let (view, options) = (&printer.view, &printer.plain_diff);
@@ -64,7 +64,7 @@ impl OfChangeset<'_> {
     }
 }
 
-impl Source for OfChangeset<'_> {
+impl TemplateData for OfChangeset<'_> {
     fn of_changeset(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort> {
         let printer = self.printer;
         let mut reader = printer.view.changelog().reader();

@@ -15,7 +15,7 @@ use varve_workdir::{
 pub(crate) enum Side {
     /// A changeset, or the null revision.
     Rev(Option<Rev>),
-    /// The working folder.
+    /// The working copy.
     Working,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Side {
 pub(crate) enum Content {
     /// A revision of its filelog.
     Stored(Node),
-    /// The file in the working folder.
+    /// The file in the working copy.
     Disk,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Version {
 
 /// What a file is a copy of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct CopySource {
     /// The path.
     pub(crate) path: Vec<u8>,
     /// What it had before.
@@ -48,7 +48,7 @@ pub(crate) struct Source {
 
 /// A file that differs.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct DiffedFile {
     /// Its path.
     pub(crate) path: Vec<u8>,
     /// Before; `None` if it was not there.
@@ -56,7 +56,7 @@ pub(crate) struct Change {
     /// After.
     pub(crate) new: Option<Version>,
     /// What a new file was copied from.
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<CopySource>,
 }
 
 type Files = BTreeMap<Vec<u8>, Version>;
@@ -68,7 +68,7 @@ pub(crate) fn between(
     to: Option<Rev>,
     matcher: &Matcher,
     with_copies: bool,
-) -> Result<Vec<Change>, Abort> {
+) -> Result<Vec<DiffedFile>, Abort> {
     let (old, new) = (view.manifest_text(from)?, view.manifest_text(to)?);
     let mut changes = Vec::new();
     for path in differing(&old, &new) {
@@ -76,7 +76,7 @@ pub(crate) fn between(
         if !with_copies && !matcher.matches(&path) {
             continue;
         }
-        changes.push(Change {
+        changes.push(DiffedFile {
             old: version(view, &old, &path)?,
             new: version(view, &new, &path)?,
             path,
@@ -84,7 +84,7 @@ pub(crate) fn between(
         });
     }
     if with_copies {
-        let paths = |wanted: &dyn Fn(&&Change) -> bool| {
+        let paths = |wanted: &dyn Fn(&&DiffedFile) -> bool| {
             let found = changes.iter().filter(wanted);
             found.map(|change| change.path.clone()).collect()
         };
@@ -142,21 +142,25 @@ fn version(view: &RepoView, manifest: &[u8], path: &[u8]) -> Result<Option<Versi
 }
 
 /// A copied file as it was before.
-fn source(view: &RepoView, old: &[u8], path: Option<&Vec<u8>>) -> Result<Option<Source>, Abort> {
+fn source(
+    view: &RepoView,
+    old: &[u8],
+    path: Option<&Vec<u8>>,
+) -> Result<Option<CopySource>, Abort> {
     let Some(path) = path else { return Ok(None) };
     let version = version(view, old, path)?;
     let path = path.clone();
-    Ok(version.map(|version| Source { path, version }))
+    Ok(version.map(|version| CopySource { path, version }))
 }
 
-/// Files that match and differ between a changeset and the working folder.
+/// Files that match and differ between a changeset and the working copy.
 pub(crate) fn with_working(
     context: &mut Context,
     view: &RepoView,
     from: Option<Rev>,
     matcher: &Matcher,
     with_copies: bool,
-) -> Result<Vec<Change>, Abort> {
+) -> Result<Vec<DiffedFile>, Abort> {
     let repository = context.repo.repository()?;
     let parent = context.repo.working_parents()?.first().copied();
     let dirstate = Dirstate::read(&repository)?;
@@ -190,7 +194,7 @@ pub(crate) fn with_working(
         if before == after || (after.is_none() && status.deleted.contains(path)) {
             continue;
         }
-        changes.push(Change {
+        changes.push(DiffedFile {
             path: path.clone(),
             old: before,
             new: after,
@@ -222,15 +226,15 @@ fn files(view: &RepoView, text: &[u8], matcher: &Matcher) -> Result<Files, Abort
 }
 
 /// The same changes the other way round: what was renamed is renamed back.
-pub(crate) fn undone(changes: Vec<Change>) -> Vec<Change> {
+pub(crate) fn undone(changes: Vec<DiffedFile>) -> Vec<DiffedFile> {
     let mut back = BTreeMap::new();
     for change in &changes {
         if let (Some(source), Some(version)) = (&change.source, change.new) {
             let path = change.path.clone();
-            back.insert(source.path.clone(), Source { path, version });
+            back.insert(source.path.clone(), CopySource { path, version });
         }
     }
-    let turned = changes.into_iter().map(|change| Change {
+    let turned = changes.into_iter().map(|change| DiffedFile {
         source: match change.new {
             None => back.remove(&change.path),
             Some(_) => None,

@@ -1,6 +1,6 @@
 //! Two sides of a difference, and the text that shows it.
 
-use super::changes::{self, Change, Side, Source};
+use super::changes::{self, CopySource, DiffedFile, Side};
 use super::{FileStat, Options, binary, stat, unified};
 use crate::ui::{Abort, clock};
 use std::num::NonZero;
@@ -22,17 +22,17 @@ pub(crate) struct Comparison<'a> {
     options: &'a Options,
     /// Digits of nodes in headers.
     digits: usize,
-    /// Dates of both sides; that of the working folder is now.
+    /// Dates of both sides; that of the working copy is now.
     dates: (Date, Date),
-    /// What is tracked in the working folder, where that matters.
+    /// What is tracked in the working copy, where that matters.
     dirstate: Option<Dirstate>,
 }
 
 /// One file that differs, as it is shown.
 struct Shown<'c> {
-    change: &'c Change,
+    change: &'c DiffedFile,
     /// Not in the form without git.
-    source: Option<&'c Source>,
+    source: Option<&'c CopySource>,
     /// The source is gone, and this is its first copy.
     is_renamed: bool,
 }
@@ -81,7 +81,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Tells what is tracked in the working folder.
+    /// Tells what is tracked in the working copy.
     pub(crate) fn with_dirstate(mut self, dirstate: Dirstate) -> Comparison<'a> {
         self.dirstate = Some(dirstate);
         self
@@ -91,7 +91,7 @@ impl<'a> Comparison<'a> {
     /// that cannot be read is handed on too.
     pub(crate) fn write_all(
         &self,
-        changes: &[Change],
+        changes: &[DiffedFile],
         mut write: impl FnMut(&[u8]) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
@@ -115,7 +115,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Appends the differences of all files.
-    pub(crate) fn push_all(&self, changes: &[Change], out: &mut Vec<u8>) -> Result<(), Abort> {
+    pub(crate) fn push_all(&self, changes: &[DiffedFile], out: &mut Vec<u8>) -> Result<(), Abort> {
         self.write_all(changes, |text| {
             out.extend_from_slice(text);
             Ok(())
@@ -137,7 +137,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Counts the lines of all files.
-    pub(crate) fn stats(&self, changes: &[Change]) -> Result<Vec<FileStat>, Abort> {
+    pub(crate) fn stats(&self, changes: &[DiffedFile]) -> Result<Vec<FileStat>, Abort> {
         let mut stats = Vec::new();
         let mut reader = ReaderState::default();
         for shown in self.shown(changes) {
@@ -157,7 +157,7 @@ impl<'a> Comparison<'a> {
     /// Appends the counts as a picture.
     pub(crate) fn push_stat(
         &self,
-        changes: &[Change],
+        changes: &[DiffedFile],
         width: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Abort> {
@@ -181,8 +181,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// In git's form a file that was renamed is one change.
-    fn shown<'c>(&self, changes: &'c [Change]) -> Vec<Shown<'c>> {
-        let source_of = |change: &'c Change| {
+    fn shown<'c>(&self, changes: &'c [DiffedFile]) -> Vec<Shown<'c>> {
+        let source_of = |change: &'c DiffedFile| {
             let source = change.source.as_ref().filter(|_| self.options.git);
             source.filter(|source| source.path.starts_with(&self.options.root))
         };

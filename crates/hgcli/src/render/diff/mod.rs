@@ -1,4 +1,4 @@
-//! Differences between changesets, or of the working folder, in Mercurial's two forms.
+//! Differences between changesets, or of the working copy, in Mercurial's two forms.
 
 mod binary;
 mod changes;
@@ -8,7 +8,7 @@ mod stat;
 mod unified;
 
 use crate::ui::Abort;
-pub(crate) use changes::{Change, Side, between, undone, with_working};
+pub(crate) use changes::{DiffedFile, Side, between, undone, with_working};
 pub(crate) use comparison::Comparison;
 pub(crate) use options::{
     GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, Options,
@@ -18,7 +18,7 @@ pub(crate) use stat::FileStat;
 use varve_repo::{RepoView, Rev};
 
 /// The change that one changeset made, against its first parent. The null revision is compared with
-/// `beside`, as Mercurial compares it with the parent of the working folder.
+/// `beside`, as Mercurial compares it with the parent of the working copy.
 pub(crate) fn of_changeset<'a>(
     view: &'a RepoView,
     rev: Option<Rev>,
@@ -26,7 +26,7 @@ pub(crate) fn of_changeset<'a>(
     options: &'a Options,
     digits: usize,
     matcher: &varve_lang::patterns::Matcher,
-) -> Result<(Comparison<'a>, Vec<Change>), Abort> {
+) -> Result<(Comparison<'a>, Vec<DiffedFile>), Abort> {
     let parent = match rev {
         Some(rev) => view.changelog().parents(rev)[0],
         None => beside,

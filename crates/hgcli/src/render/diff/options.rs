@@ -26,7 +26,7 @@ pub(crate) struct Options {
     pub(super) functions: bool,
     /// Which blanks do not count.
     pub(super) blanks: Blanks,
-    /// What names begin with that are shown without it: a folder, or nothing.
+    /// What names begin with that are shown without it: a directory, or nothing.
     pub(crate) root: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) const IGNORE_SPACE_AT_EOL: Flag = Flag::flag(
     "blanks at the end of lines do not count",
 );
 
-/// Lines around a difference if nobody says.
+/// Lines of context where it is not set.
 const CONTEXT: usize = 3;
 
 /// Digits of a name of git.

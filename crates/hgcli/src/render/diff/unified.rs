@@ -9,7 +9,7 @@ const LONGEST_NAME: usize = 41;
 
 /// A stretch of both texts, in lines, from the first to behind the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Change {
+struct LineChange {
     a: (usize, usize),
     b: (usize, usize),
     /// Where it stands in the new text if no change before it is made that does not count.
@@ -56,7 +56,7 @@ fn changes(
     (old, a): (&[u8], &[&[u8]]),
     (new, b): (&[u8], &[&[u8]]),
     options: &Options,
-) -> Vec<Change> {
+) -> Vec<LineChange> {
     // What came or went whole is shown whole.
     let blanks = match a.is_empty() || b.is_empty() {
         true => Blanks::default(),
@@ -65,7 +65,7 @@ fn changes(
     let (mut changes, mut end_a, mut end_b) = (Vec::new(), 0, 0);
     let (mut hidden_old, mut hidden_new) = (0, 0);
     for same in same_lines(&blanks.cleaned(old), &blanks.cleaned(new)) {
-        let change = Change {
+        let change = LineChange {
             a: (end_a, same.a),
             b: (end_b, same.b),
             place: end_b + hidden_old - hidden_new,
@@ -85,7 +85,7 @@ fn changes(
 }
 
 fn push_hunk(
-    changes: &[Change],
+    changes: &[LineChange],
     (a, b): (&[&[u8]], &[&[u8]]),
     context: usize,
     name: Option<&[u8]>,

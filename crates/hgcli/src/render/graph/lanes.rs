@@ -1,6 +1,6 @@
 //! Which lane waits for what.
 
-use super::{Graph, Mark, Place};
+use super::{Graph, Mark, PlacedNode};
 
 /// A column, and what it waits for.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl Row {
 
 impl<K: Clone + PartialEq> Graph<K> {
     /// Finds the place of the next thing, which descends from others, each named once.
-    pub(crate) fn place(&mut self, key: K, edges: Vec<Edge<K>>) -> Place {
+    pub(crate) fn place(&mut self, key: K, edges: Vec<Edge<K>>) -> PlacedNode {
         let found = self.lanes.iter().position(|lane| lane.key == key);
         let mut at = found.unwrap_or(self.lanes.len());
         if found.is_none() {
@@ -81,7 +81,7 @@ impl<K: Clone + PartialEq> Graph<K> {
                 growth,
             });
             if left <= 2 {
-                return Place { rows };
+                return PlacedNode { rows };
             }
             (at, lanes, left) = (at + 1, lanes + 1, left - 1);
         }

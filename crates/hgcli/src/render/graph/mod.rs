@@ -30,13 +30,13 @@ pub(crate) struct Graph<K> {
     short: bool,
 }
 
-/// One thing whose place in the picture is known, but not yet drawn.
+/// A node with its lanes, not yet drawn.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PlacedNode {
     rows: Vec<Row>,
 }
 
-impl Place {
+impl PlacedNode {
     /// Columns that the picture takes beside the text.
     pub(crate) fn width(&self) -> usize {
         self.rows.first().map_or(0, |row| row.width() + 1)
@@ -54,7 +54,13 @@ impl<K: Clone + PartialEq> Graph<K> {
     }
 
     /// Appends the lines of one thing, with the lines of its text beside them.
-    pub(crate) fn draw(&mut self, place: &Place, symbol: &[u8], text: &[&[u8]], out: &mut Vec<u8>) {
+    pub(crate) fn draw(
+        &mut self,
+        place: &PlacedNode,
+        symbol: &[u8],
+        text: &[&[u8]],
+        out: &mut Vec<u8>,
+    ) {
         let (mut symbol, mut text) = (symbol, text);
         for row in &place.rows {
             self.draw_row(row, symbol, text, out);

@@ -4,7 +4,7 @@ use super::filters::filter;
 use super::functions;
 use super::grammar::Expr;
 use super::member::{OfMember, members};
-use super::source::Source;
+use super::source::TemplateData;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
 use varve_lang::date::Date;
@@ -15,7 +15,7 @@ pub(crate) trait Keywords {
     fn value(&self, name: &str) -> Result<Option<Value>, Abort>;
 
     /// The repository, if what is printed is about one.
-    fn source(&self) -> Option<&dyn Source> {
+    fn source(&self) -> Option<&dyn TemplateData> {
         None
     }
 }

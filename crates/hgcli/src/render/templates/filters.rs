@@ -106,7 +106,7 @@ const FILTERS: &[(&str, Filter)] = &[
     ("stripdir", |value| {
         of_text(value, |text| match before_last(text, b'/') {
             b"" => after_last(text, b'/').to_vec(),
-            folder => folder.to_vec(),
+            directory => directory.to_vec(),
         })
     }),
     ("tabindent", |value| {
@@ -285,14 +285,14 @@ fn escaped(text: &[u8], also_plain: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The folder that all paths have in common.
+/// The directory that all paths have in common.
 fn commondir(value: Value) -> Result<Value, Abort> {
     let paths = match value {
         Value::List(paths) => paths,
         Value::Null => Vec::new(),
         _ => return Err(parse_error("argument is not a list of text")),
     };
-    let folders = |path: &Value| {
+    let directories = |path: &Value| {
         let path = text(path);
         let path = path.strip_prefix(b"/").unwrap_or(&path).to_vec();
         let mut parts: Vec<Vec<u8>> = path
@@ -302,7 +302,7 @@ fn commondir(value: Value) -> Result<Value, Abort> {
         parts.pop();
         parts
     };
-    let mut all = paths.iter().map(folders);
+    let mut all = paths.iter().map(directories);
     let mut common = all.next().unwrap_or_default();
     for other in all {
         let same = common.iter().zip(&other).take_while(|(a, b)| a == b);

@@ -1,7 +1,7 @@
 //! Members of lists, and what keywords mean for one of them.
 
 use super::eval::Keywords;
-use super::source::Source;
+use super::source::TemplateData;
 use crate::render::formatter::{HIDDEN, Value};
 use crate::ui::Abort;
 
@@ -41,7 +41,7 @@ impl Keywords for OfMember<'_> {
         self.around.value(name)
     }
 
-    fn source(&self) -> Option<&dyn Source> {
+    fn source(&self) -> Option<&dyn TemplateData> {
         self.around.source()
     }
 }

@@ -15,7 +15,7 @@ use crate::render::formatter::{Item, ItemTemplate, Value};
 use crate::ui::Abort;
 pub(crate) use eval::Keywords;
 pub(crate) use filters::user as short_user;
-pub(crate) use source::Source;
+pub(crate) use source::TemplateData;
 use std::collections::BTreeSet;
 
 /// A template that has been read.

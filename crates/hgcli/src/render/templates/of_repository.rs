@@ -3,7 +3,7 @@
 use super::eval::{Keywords, evaluate, integer, parse_error, text};
 use super::functions::ordered;
 use super::grammar::Expr;
-use super::source::Source;
+use super::source::TemplateData;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
 use varve_config::hgrc::boolean;
@@ -147,7 +147,7 @@ fn setting(name: &str, value: Option<Vec<u8>>, default: Option<Value>) -> Result
     }
 }
 
-fn revset(source: &dyn Source, query: &[u8], values: &[Value]) -> Result<Value, Abort> {
+fn revset(source: &dyn TemplateData, query: &[u8], values: &[Value]) -> Result<Value, Abort> {
     let revs = if values.is_empty() {
         source.revset(query)?
     } else {

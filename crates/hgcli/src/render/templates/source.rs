@@ -5,7 +5,7 @@ use crate::ui::Abort;
 use varve_repo::Rev;
 
 /// The repository as functions see it, from the changeset that is printed.
-pub(crate) trait Source {
+pub(crate) trait TemplateData {
     /// A keyword of another changeset.
     fn of_changeset(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort>;
 
@@ -15,7 +15,7 @@ pub(crate) trait Source {
     /// The shortest beginning of a node that no other has, of no fewer digits than `least`.
     fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort>;
 
-    /// A path as it is called in the current folder.
+    /// A path as it is called in the current directory.
     fn relative(&self, path: &[u8]) -> Vec<u8>;
 
     /// A configured value.

@@ -7,8 +7,8 @@ use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::REV;
 use crate::context::Context;
 use crate::context::{Category, Command};
-use crate::remote::arrivals;
-use crate::remote::target::Target;
+use crate::remote::bundle_output::BundleOutput;
+use crate::remote::incoming;
 use crate::ui::{Abort, system_words};
 use choice::Choice;
 use std::io::ErrorKind;
@@ -62,13 +62,17 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut target = Target::begin(context, &matches.arguments()[0]);
+    let mut target = BundleOutput::begin(context, &matches.arguments()[0]);
     let done = bundle(context, matches, &mut target);
     target.end(context)?;
     done
 }
 
-fn bundle(context: &mut Context, matches: &Matches, target: &mut Target) -> Result<u8, Abort> {
+fn bundle(
+    context: &mut Context,
+    matches: &Matches,
+    target: &mut BundleOutput,
+) -> Result<u8, Abort> {
     let asked = choice::asked(context, matches)?;
     let spec = bundlespec(context, matches)?;
     if spec.kind() == BundleType::Packed1 {
@@ -154,7 +158,7 @@ fn setting(context: &Context, spec: &BundleSpec) -> Result<StreamSetting, Abort>
     setting.map_err(|error| Abort::new(error.to_string()))
 }
 
-/// Asks who may object, and says what will be written.
+/// Runs the hooks that may refuse, and prints what will be written.
 fn announce(
     context: &mut Context,
     view: &RepoView,
@@ -249,7 +253,7 @@ fn after(
     sizes: &SectionSizes,
 ) -> Result<(), Abort> {
     if context.ui.verbosity.verbose && !context.ui.verbosity.debug {
-        arrivals::note_sizes(&mut context.ui, sizes)?;
+        incoming::note_sizes(&mut context.ui, sizes)?;
     }
     let first = choice.outgoing.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());

@@ -2,7 +2,7 @@
 
 use super::failed;
 use crate::context::Context;
-use crate::remote::target::Target;
+use crate::remote::bundle_output::BundleOutput;
 use crate::ui::Abort;
 use varve_exchange::format::bundlespec::BundleContents;
 use varve_exchange::generate::{StreamBundle, StreamExtras};
@@ -10,7 +10,7 @@ use varve_exchange::generate::{StreamBundle, StreamExtras};
 /// Writes it, in the form that the bundlespec names.
 pub(super) fn write(
     context: &mut Context,
-    target: &mut Target,
+    target: &mut BundleOutput,
     form: &str,
     contents: &BundleContents,
 ) -> Result<(), Abort> {

@@ -1,8 +1,8 @@
 //! Clones that begin with a bundle that was made before, see `hg help -e clonebundles`.
 
 use crate::context::Context;
-use crate::remote::Source;
-use crate::remote::arrivals;
+use crate::remote::PeerAddress;
+use crate::remote::incoming;
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ const ADVICE: &str = "if this error persists, consider contacting the server ope
 /// Applies the clone bundle that suits best, if the server has any; the rest is still to be pulled.
 pub(super) fn begin(
     context: &mut Context,
-    source: &Source,
+    source: &PeerAddress,
     remote: &mut Remote,
     streamed: bool,
 ) -> Result<bool, Abort> {
@@ -76,7 +76,7 @@ fn preferred(context: &Context) -> Result<Vec<(String, String)>, Abort> {
 
 fn take(
     context: &mut Context,
-    source: &Source,
+    source: &PeerAddress,
     remote: &mut Remote,
     url: &str,
 ) -> Result<bool, Abort> {
@@ -116,10 +116,10 @@ fn take(
 /// Asks for a file, and says whether it came. Where the repository's own server has it, a login for that is good for both.
 fn fetch(
     context: &mut Context,
-    source: &Source,
+    source: &PeerAddress,
     url: &str,
 ) -> Result<Result<Box<dyn Read + Send>, ExchangeError>, Abort> {
-    let file = Source {
+    let file = PeerAddress {
         url: url.as_bytes().to_vec(),
         branch: None,
         name: None,
@@ -155,11 +155,11 @@ fn apply(context: &mut Context, url: &str, bytes: &mut (dyn Read + Send)) -> Res
     let bundle = open_bundle(bytes, BundleLimits::default()).map_err(failed)?;
     let Bundle::Packed(packed) = bundle else {
         let origin = ("clonebundles", url.as_bytes().to_vec());
-        let (report, lock) = arrivals::apply_bundle(context, lock, bundle, origin, failed)?;
+        let (report, lock) = incoming::apply_bundle(context, lock, bundle, origin, failed)?;
         drop(lock);
-        return arrivals::print_stored(context, &report);
+        return incoming::print_stored(context, &report);
     };
-    drop(arrivals::apply_packed(context, lock, packed, failed)?);
+    drop(incoming::apply_packed(context, lock, packed, failed)?);
     context.repo.refresh();
     Ok(())
 }

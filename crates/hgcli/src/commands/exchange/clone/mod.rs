@@ -9,7 +9,7 @@ use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
 use crate::context::{Category, Command};
 use crate::context::{Context, disk};
-use crate::remote::Source;
+use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
@@ -87,19 +87,19 @@ const UNHEARD: &[&str] = &[
 ];
 
 /// What is to be done.
-struct Plan {
+struct ClonePlan {
     source: PathBuf,
     target: PathBuf,
     /// Changesets that were asked for; all if there are none.
     heads: Vec<Rev>,
-    /// What the working folder becomes.
-    update: Update,
+    /// What the working copy becomes.
+    update: Checkout,
     pull: bool,
     link: bool,
     publishing: bool,
 }
 
-enum Update {
+enum Checkout {
     Nothing,
     To(Node),
     Default,
@@ -123,12 +123,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let plan = plan(context, matches)?;
     context.repo.refuse_hooks("clone", UNHEARD)?;
     context.ui.guard.writes();
-    let made_folder = !plan.target.exists();
+    let made_directory = !plan.target.exists();
     let outcome = clone(context, &plan);
     if outcome.is_err() {
-        // Half a clone helps nobody.
+        // An incomplete clone is useless.
         let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
-        if made_folder {
+        if made_directory {
             let _ = std::fs::remove_dir(&plan.target);
         }
     }
@@ -141,7 +141,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 fn to_url(
     context: &mut Context,
     matches: &Matches,
-    (other, target): (Option<Source>, &[u8]),
+    (other, target): (Option<PeerAddress>, &[u8]),
 ) -> Result<u8, Abort> {
     let other = other
         .map(|source| peers::connect(context, &source))
@@ -169,7 +169,7 @@ pub(crate) fn refuse_http(target: &[u8]) -> Result<(), Abort> {
     }
 }
 
-fn plan(context: &mut Context, matches: &Matches) -> Result<Plan, Abort> {
+fn plan(context: &mut Context, matches: &Matches) -> Result<ClonePlan, Abort> {
     let [source, rest @ ..] = matches.arguments() else {
         return Err(Abort::new("no repository to clone"));
     };
@@ -189,7 +189,7 @@ fn plan(context: &mut Context, matches: &Matches) -> Result<Plan, Abort> {
             name
         }
     };
-    let target_path = free_folder(context, &target)?;
+    let target_path = free_directory(context, &target)?;
     let publishing = context.is_publishing()?;
     let view = context.repo.view()?;
     let mut heads = Vec::new();
@@ -205,16 +205,16 @@ fn plan(context: &mut Context, matches: &Matches) -> Result<Plan, Abort> {
         (None, None) => None,
     };
     let update = match (matches.value("updaterev"), first) {
-        _ if matches.flag("noupdate") => Update::Nothing,
+        _ if matches.flag("noupdate") => Checkout::Nothing,
         (Some(rev), _) => match context.repo.revision(&mut context.ui, Some(rev))? {
-            Some(rev) => Update::To(view.changelog().node(rev)),
-            None => Update::Nothing,
+            Some(rev) => Checkout::To(view.changelog().node(rev)),
+            None => Checkout::Nothing,
         },
-        (None, Some(rev)) => Update::To(view.changelog().node(rev)),
-        (None, None) => Update::Default,
+        (None, Some(rev)) => Checkout::To(view.changelog().node(rev)),
+        (None, None) => Checkout::Default,
     };
     let pull = matches.flag("pull") || !heads.is_empty();
-    Ok(Plan {
+    Ok(ClonePlan {
         source,
         target: target_path,
         heads,
@@ -237,7 +237,7 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     Ok(typed)
 }
 
-fn free_folder(context: &Context, typed: &[u8]) -> Result<PathBuf, Abort> {
+fn free_directory(context: &Context, typed: &[u8]) -> Result<PathBuf, Abort> {
     if typed.is_empty() {
         return Err(Abort::new("empty destination path is not valid"));
     }
@@ -264,7 +264,7 @@ fn heads_of(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
     })
 }
 
-fn clone(context: &mut Context, plan: &Plan) -> Result<Repository, Abort> {
+fn clone(context: &mut Context, plan: &ClonePlan) -> Result<Repository, Abort> {
     let source = context.repo.repository()?;
     let others = source.view_for(ViewFilter::Served)?;
     let bookmarks = others.bookmarks().clone();
@@ -298,7 +298,7 @@ fn clone(context: &mut Context, plan: &Plan) -> Result<Repository, Abort> {
 
 fn pull(
     context: &mut Context,
-    plan: &Plan,
+    plan: &ClonePlan,
     source: &Repository,
     others: &Arc<RepoView>,
 ) -> Result<Repository, Abort> {
@@ -440,19 +440,19 @@ fn tell_pulled(
         .status(format!("new changesets {range}{drafts}\n"))
 }
 
-/// Fills the clone's working folder.
+/// Fills the clone's working copy.
 fn check_out(
     context: &mut Context,
     matches: &Matches,
-    (update, folder): (&Update, &Path),
+    (update, directory): (&Checkout, &Path),
     target: &Repository,
 ) -> Result<(), Abort> {
     let view = target.view_for(ViewFilter::Visible)?;
     let at = b"@".to_vec();
     let (rev, bookmark) = match update {
-        Update::Nothing => return Ok(()),
-        Update::To(node) => (view.changelog().rev(node), None),
-        Update::Default => match view.bookmarks().get(&at) {
+        Checkout::Nothing => return Ok(()),
+        Checkout::To(node) => (view.changelog().rev(node), None),
+        Checkout::Default => match view.bookmarks().get(&at) {
             Some(node) => (view.changelog().rev(node), Some(at)),
             None => {
                 let branch = view.branchmap()?.get(DEFAULT_BRANCH).and_then(|b| b.tip());
@@ -468,7 +468,7 @@ fn check_out(
         Some(name) => [b"updating to bookmark ", &name[..], b"\n"].concat(),
         None => [b"updating to branch ", &branch[..], b"\n"].concat(),
     })?;
-    context.repo.move_hooks(folder);
+    context.repo.move_hooks(directory);
     let parents = [view.changelog().node_or_null(rev), Node::NULL];
     let lock = target.try_lock(LockKind::WorkingCopy)?;
     context.repo.before_update(&mut context.ui, &parents)?;

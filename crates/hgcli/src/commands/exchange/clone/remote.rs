@@ -1,12 +1,12 @@
 //! Clones of repositories on other machines: an empty repository that pulls.
 
-use super::{Update, bundles, check_out, free_folder};
+use super::{Checkout, bundles, check_out, free_directory};
 use crate::arguments::Matches;
-use crate::commands::exchange::pull::{Wanted, apply, bring, heads_of_branches};
+use crate::commands::exchange::pull::{PullRequest, apply, bring, heads_of_branches};
 use crate::context::{Context, disk};
-use crate::remote::Source;
-use crate::remote::arrivals;
-use crate::remote::arrivals::ApplyMode;
+use crate::remote::PeerAddress;
+use crate::remote::incoming;
+use crate::remote::incoming::ApplyMode;
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
@@ -18,24 +18,28 @@ use varve_exchange::client::pull::BundleRequest;
 use varve_repo::{Node, Repository, Requirements};
 
 /// What is to be done.
-struct Plan {
-    source: Source,
+struct ClonePlan {
+    source: PeerAddress,
     target: PathBuf,
-    wanted: Wanted,
+    wanted: PullRequest,
     /// Whether the files of the store are to be taken, if all of it is wanted and they can be.
     streamed: bool,
-    update: Update,
+    update: Checkout,
 }
 
 /// Clones what a URL leads to.
-pub(super) fn run(context: &mut Context, matches: &Matches, source: Source) -> Result<u8, Abort> {
+pub(super) fn run(
+    context: &mut Context,
+    matches: &Matches,
+    source: PeerAddress,
+) -> Result<u8, Abort> {
     let mut remote = peers::connect(context, &source)?;
     let target = target(context, matches, &source)?;
-    let target = free_folder(context, &target)?;
-    let mut wanted = Wanted {
+    let target = free_directory(context, &target)?;
+    let mut wanted = PullRequest {
         heads: heads_of_branches(matches, &source, &mut remote)?,
         is_clone: true,
-        ..Wanted::default()
+        ..PullRequest::default()
     };
     let branch = wanted.heads.last().copied();
     let mut first = None;
@@ -45,7 +49,7 @@ pub(super) fn run(context: &mut Context, matches: &Matches, source: Source) -> R
         wanted.heads.push(node);
     }
     let update = update(matches, &mut remote, first.or(branch))?;
-    let plan = Plan {
+    let plan = ClonePlan {
         streamed: matches.flag("stream"),
         source,
         target,
@@ -53,12 +57,12 @@ pub(super) fn run(context: &mut Context, matches: &Matches, source: Source) -> R
         update,
     };
     context.ui.guard.writes();
-    let made_folder = !plan.target.exists();
+    let made_directory = !plan.target.exists();
     let outcome = fill(context, &plan, &mut remote);
     if outcome.is_err() {
-        // Half a clone helps nobody.
+        // An incomplete clone is useless.
         let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
-        if made_folder {
+        if made_directory {
             let _ = std::fs::remove_dir(&plan.target);
         }
     }
@@ -69,8 +73,12 @@ pub(super) fn run(context: &mut Context, matches: &Matches, source: Source) -> R
     Ok(0)
 }
 
-/// The folder that was typed, or else the last word of the URL.
-fn target(context: &mut Context, matches: &Matches, source: &Source) -> Result<Vec<u8>, Abort> {
+/// The directory that was typed, or else the last word of the URL.
+fn target(
+    context: &mut Context,
+    matches: &Matches,
+    source: &PeerAddress,
+) -> Result<Vec<u8>, Abort> {
     if let [_, target, ..] = matches.arguments() {
         return Ok(target.clone());
     }
@@ -86,22 +94,22 @@ fn target(context: &mut Context, matches: &Matches, source: &Source) -> Result<V
     Ok(name)
 }
 
-fn update(matches: &Matches, remote: &mut Remote, first: Option<Node>) -> Result<Update, Abort> {
+fn update(matches: &Matches, remote: &mut Remote, first: Option<Node>) -> Result<Checkout, Abort> {
     if matches.flag("noupdate") {
-        return Ok(Update::Nothing);
+        return Ok(Checkout::Nothing);
     }
     let typed = match matches.value("updaterev") {
         Some(rev) => Some(remote.lookup(rev)?),
         None => first,
     };
     Ok(match typed {
-        Some(node) => Update::To(node),
-        None => Update::Default,
+        Some(node) => Checkout::To(node),
+        None => Checkout::Default,
     })
 }
 
 /// Makes the repository and pulls into it.
-fn fill(context: &mut Context, plan: &Plan, remote: &mut Remote) -> Result<(), Abort> {
+fn fill(context: &mut Context, plan: &ClonePlan, remote: &mut Remote) -> Result<(), Abort> {
     let engine = context.config.storage_settings()?.engine_of_new()?;
     Repository::create_with(disk(), &plan.target, engine)?;
     context.repo.switch_to(plan.target.as_os_str().as_bytes());
@@ -114,14 +122,14 @@ fn fill(context: &mut Context, plan: &Plan, remote: &mut Remote) -> Result<(), A
     } else {
         let pair = (remote, &plan.wanted);
         if let Some(arrival) = bring(context, &plan.source, pair, true)? {
-            arrivals::print_arrival(context, &arrival)?;
+            incoming::print_arrival(context, &arrival)?;
         }
     }
     write_path(&plan.target, &plan.source)
 }
 
 /// Whether the server gives files that this program can read; says why not.
-fn may_stream(context: &mut Context, source: &Source, remote: &Remote) -> Result<bool, Abort> {
+fn may_stream(context: &mut Context, source: &PeerAddress, remote: &Remote) -> Result<bool, Abort> {
     let needs = remote.capabilities().streamed();
     let Some(needs) = needs.filter(|_| source.is_elsewhere()) else {
         context
@@ -144,7 +152,7 @@ fn may_stream(context: &mut Context, source: &Source, remote: &Remote) -> Result
 }
 
 /// Takes the files of the store, and the bookmarks.
-fn stream(context: &mut Context, source: &Source, remote: &mut Remote) -> Result<(), Abort> {
+fn stream(context: &mut Context, source: &PeerAddress, remote: &mut Remote) -> Result<(), Abort> {
     let look = remote.heads_and_known(&[])?;
     context.ui.status("streaming all changes\n")?;
     let comes_along = remote.capabilities().bundle2("listkeys").is_some();
@@ -168,7 +176,7 @@ fn stream(context: &mut Context, source: &Source, remote: &mut Remote) -> Result
 }
 
 /// The source becomes the path `default`, without its password.
-fn write_path(target: &Path, source: &Source) -> Result<(), Abort> {
+fn write_path(target: &Path, source: &PeerAddress) -> Result<(), Abort> {
     let path = target.join(".hg/hgrc");
     let url = source.without_password();
     let text = [b"[paths]\ndefault = ", &url[..], b"\n"].concat();

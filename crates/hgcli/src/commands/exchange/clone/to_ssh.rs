@@ -28,7 +28,10 @@ pub(super) fn run(context: &mut Context, matches: &Matches, target: &[u8]) -> Re
 }
 
 /// Makes the empty repository.
-pub(super) fn create(context: &mut Context, target: &[u8]) -> Result<crate::remote::Source, Abort> {
+pub(super) fn create(
+    context: &mut Context,
+    target: &[u8],
+) -> Result<crate::remote::PeerAddress, Abort> {
     let mut named = peers::destinations(context, &[target.to_vec()])?;
     let target = named.pop();
     let target = target.ok_or_else(|| Abort::new("empty destination path is not valid"))?;

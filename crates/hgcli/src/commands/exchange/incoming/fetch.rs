@@ -1,7 +1,7 @@
 //! Keeping what a repository sends.
 
 use crate::context::Context;
-use crate::remote::target::Target;
+use crate::remote::bundle_output::BundleOutput;
 use crate::ui::Abort;
 use std::io::{self, Read, Write};
 use varve_exchange::client::peer::Remote;
@@ -19,7 +19,7 @@ pub(super) fn save(
     name: &[u8],
 ) -> Result<(), Abort> {
     let mut bytes = remote.bundle(request)?;
-    let mut target = Target::File(name.to_vec());
+    let mut target = BundleOutput::File(name.to_vec());
     target.write(context, &mut |context, out| copy(context, &mut bytes, out))
 }
 

@@ -8,7 +8,7 @@ use crate::commands::exchange::exchanged;
 use crate::commands::exchange::pull::{compare, heads_of_branches};
 use crate::context::Context;
 use crate::context::{Category, Command};
-use crate::remote::Source;
+use crate::remote::PeerAddress;
 use crate::remote::outgoing::missing_of;
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
@@ -85,7 +85,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 fn show(
     context: &mut Context,
     matches: &Matches,
-    source: &Source,
+    source: &PeerAddress,
     remote: &mut Remote,
     near: Option<Repository>,
 ) -> Result<u8, Abort> {

@@ -1,6 +1,6 @@
 //! What changes on this side when a push is done: phases.
 
-use super::Pushing;
+use super::PushSession;
 use crate::context::Context;
 use crate::ui::Abort;
 use varve_exchange::client::peer::Remote;
@@ -10,7 +10,7 @@ use varve_repo::{LockKind, Phase, RepoView, Rev, ViewFilter};
 /// What the transaction is called, and the source that hooks learn.
 const RESPONSE: &str = "push-response";
 
-impl Pushing<'_> {
+impl PushSession<'_> {
     /// Gives changesets here the phases that they have there. `settled` are the newest that both
     /// sides have.
     pub(super) fn settle_phases(

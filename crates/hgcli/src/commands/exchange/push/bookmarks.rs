@@ -1,6 +1,6 @@
 //! Which bookmarks a push moves.
 
-use super::Pushing;
+use super::PushSession;
 use crate::arguments::Matches;
 use crate::context::Context;
 use crate::ui::Abort;
@@ -12,7 +12,7 @@ use varve_repo::{Node, Phase};
 
 /// What was found out about bookmarks.
 #[derive(Debug, Default)]
-pub(super) struct Moved {
+pub(super) struct BookmarkPlan {
     /// Those that are pushed, by name.
     pub(super) pushed: Vec<BookmarkPush>,
     /// Those of the other side.
@@ -49,18 +49,18 @@ pub(super) fn named(context: &mut Context, matches: &Matches) -> Result<BTreeSet
     Ok(names)
 }
 
-impl Pushing<'_> {
+impl PushSession<'_> {
     /// Compares the bookmarks of both sides: those that are ahead here move, if their changeset is
     /// pushed; those that were named move in any case.
     pub(super) fn compare_bookmarks(
         &self,
         context: &mut Context,
         remote: &mut Remote,
-    ) -> Result<Moved, Abort> {
+    ) -> Result<BookmarkPlan, Abort> {
         context.ui.debug("checking for updated bookmarks\n")?;
-        let mut moved = Moved {
+        let mut moved = BookmarkPlan {
             there: remote.bookmarks()?,
-            ..Moved::default()
+            ..BookmarkPlan::default()
         };
         let mut left = self.asked.bookmarks.clone();
         let pushed = self.pushed_history();
@@ -111,8 +111,8 @@ impl Pushing<'_> {
         (!below.is_empty()).then(|| below.into_iter().collect())
     }
 
-    /// Nobody is told of secret changesets.
-    pub(super) fn refuse_secret_bookmarks(&self, moved: &Moved) -> Result<(), Abort> {
+    /// Secret changesets are not sent.
+    pub(super) fn refuse_secret_bookmarks(&self, moved: &BookmarkPlan) -> Result<(), Abort> {
         let Some(BookmarkPush { name, .. }) = self.secret_bookmark(moved) else {
             return Ok(());
         };
@@ -122,7 +122,7 @@ impl Pushing<'_> {
     }
 
     /// The first bookmark that is on a secret changeset.
-    pub(super) fn secret_bookmark<'m>(&self, moved: &'m Moved) -> Option<&'m BookmarkPush> {
+    pub(super) fn secret_bookmark<'m>(&self, moved: &'m BookmarkPlan) -> Option<&'m BookmarkPush> {
         moved.pushed.iter().find(|BookmarkPush { after, .. }| {
             let rev = after.and_then(|node| self.all.changelog().rev(&node));
             rev.is_some_and(|rev| self.all.phases().of(rev) == Phase::Secret)

@@ -1,7 +1,7 @@
 //! What a push is refused for, unless it is forced.
 
-use super::Pushing;
-use super::bookmarks::Moved;
+use super::PushSession;
+use super::bookmarks::BookmarkPlan;
 use crate::context::Context;
 use crate::remote::outgoing::missing_of;
 use crate::ui::Abort;
@@ -60,7 +60,7 @@ pub(super) fn refuse_to_publish(
     }
 }
 
-impl Pushing<'_> {
+impl PushSession<'_> {
     /// Refuses heads that are obsolete, or build on what is, or compete with others; of several it
     /// names the newest.
     pub(super) fn refuse_unstable(&self) -> Result<(), Abort> {
@@ -88,7 +88,7 @@ impl Pushing<'_> {
         &self,
         context: &mut Context,
         remote: &mut Remote,
-        moved: &Moved,
+        moved: &BookmarkPlan,
     ) -> Result<Vec<Node>, Abort> {
         if self.outgoing.found.remote_heads.iter().all(Node::is_null) {
             return Ok(Vec::new());
@@ -131,7 +131,7 @@ impl Pushing<'_> {
     }
 
     /// Changesets that may become heads because a bookmark is on them.
-    fn bookmarked(&self, moved: &Moved) -> BTreeSet<Node> {
+    fn bookmarked(&self, moved: &BookmarkPlan) -> BTreeSet<Node> {
         let compared = compare_bookmarks(&*self.all, &moved.there).into_iter();
         let may = compared.filter(|bookmark| {
             let is_ahead = matches!(

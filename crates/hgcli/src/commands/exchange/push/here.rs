@@ -2,9 +2,9 @@
 
 use super::send::prepare;
 use crate::context::Context;
-use crate::remote::Source;
-use crate::remote::arrivals;
-use crate::remote::arrivals::ApplyMode;
+use crate::remote::PeerAddress;
+use crate::remote::incoming;
+use crate::remote::incoming::ApplyMode;
 use crate::remote::peers;
 use crate::ui::Abort;
 use varve_exchange::ExchangeError;
@@ -21,7 +21,7 @@ use varve_repo::LockKind;
 pub(super) fn store(
     context: &mut Context,
     remote: &Remote,
-    source: &Source,
+    source: &PeerAddress,
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
@@ -41,10 +41,10 @@ pub(super) fn store(
         replies: &mut replies,
     };
     let origin = ("push", source.hook_url());
-    let applied = arrivals::apply(&mut there, lock, bundle, origin, ApplyMode::Push(push))?;
+    let applied = incoming::apply(&mut there, lock, bundle, origin, ApplyMode::Push(push))?;
     let (arrival, lock) = applied.map_err(push_raced)?;
     drop(lock);
-    arrivals::print_stored(&mut there, &arrival)?;
+    incoming::print_stored(&mut there, &arrival)?;
     there.repo.run_queued_hooks(&mut there.ui)?;
     Ok(PushReply {
         changegroup: (!plan.changesets.is_empty()).then_some(1),

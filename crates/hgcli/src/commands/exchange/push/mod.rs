@@ -10,7 +10,7 @@ use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::context::Context;
 use crate::context::{Category, Command};
-use crate::remote::Source;
+use crate::remote::PeerAddress;
 use crate::remote::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
 use crate::remote::peers;
 use crate::ui::Abort;
@@ -68,7 +68,7 @@ pub(crate) const COMMAND: Command = Command {
 const LONGEST: usize = 255;
 
 /// What the command line asks for, wherever it is pushed to.
-struct Asked {
+struct PushOptions {
     force: bool,
     /// Whether all of this repository goes to a new one.
     fills: bool,
@@ -81,7 +81,7 @@ struct Asked {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let asked = Asked {
+    let asked = PushOptions {
         fills: false,
         force: matches.flag("force"),
         new_branch: matches.flag("new-branch"),
@@ -106,9 +106,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// A push on its way.
-struct Pushing<'a> {
-    asked: &'a Asked,
-    source: &'a Source,
+struct PushSession<'a> {
+    asked: &'a PushOptions,
+    source: &'a PeerAddress,
     /// This repository as its owner sees it.
     view: Arc<RepoView>,
     /// The same with all that is hidden.
@@ -124,8 +124,8 @@ struct Pushing<'a> {
 fn push(
     context: &mut Context,
     matches: &Matches,
-    source: &Source,
-    asked: &Asked,
+    source: &PeerAddress,
+    asked: &PushOptions,
 ) -> Result<u8, Abort> {
     context
         .ui
@@ -139,11 +139,11 @@ fn push(
 /// Pushes all of these heads, or of this repository, with all bookmarks, to one that is new.
 pub(crate) fn fill(
     context: &mut Context,
-    target: &Source,
+    target: &PeerAddress,
     heads: Option<Vec<Rev>>,
 ) -> Result<(), Abort> {
     let mut remote = peers::connect(context, target)?;
-    let asked = Asked {
+    let asked = PushOptions {
         fills: true,
         force: false,
         new_branch: false,
@@ -157,7 +157,7 @@ pub(crate) fn fill(
 fn send_all(
     context: &mut Context,
     remote: &mut Remote,
-    (source, asked): (&Source, &Asked),
+    (source, asked): (&PeerAddress, &PushOptions),
     heads: Option<Vec<Rev>>,
 ) -> Result<u8, Abort> {
     let view = context.repo.view()?;
@@ -175,7 +175,7 @@ fn send_all(
         None => outgoing.common.clone(),
     };
     let keys = remote.list_keys("phases")?;
-    let mut pushing = Pushing {
+    let mut pushing = PushSession {
         asked,
         source,
         phases: RemotePhases::read(&all, &keys, &common),
@@ -192,8 +192,8 @@ fn send_all(
 fn heads(
     context: &mut Context,
     matches: &Matches,
-    source: &Source,
-    asked: &Asked,
+    source: &PeerAddress,
+    asked: &PushOptions,
 ) -> Result<Option<Vec<Rev>>, Abort> {
     let view = context.repo.view()?;
     let specs = matches.list("rev");
@@ -221,7 +221,7 @@ fn heads(
     Ok(heads)
 }
 
-impl Pushing<'_> {
+impl PushSession<'_> {
     fn go(&mut self, context: &mut Context, remote: &mut Remote) -> Result<u8, Abort> {
         let markers = self.markers(context, remote)?;
         let moved = self.compare_bookmarks(context, remote)?;

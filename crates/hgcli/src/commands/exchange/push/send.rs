@@ -1,8 +1,8 @@
 //! Sending what a push has planned, and telling what comes back.
 
 use crate::context::Context;
-use crate::remote::Source;
-use crate::remote::arrivals;
+use crate::remote::PeerAddress;
+use crate::remote::incoming;
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::io::Write;
@@ -18,7 +18,7 @@ use varve_repo::hooks::HookArgs;
 pub(super) fn send(
     context: &mut Context,
     remote: &mut Remote,
-    source: &Source,
+    source: &PeerAddress,
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
@@ -46,7 +46,7 @@ pub(super) fn send(
     let mut told = Ok(());
     let reply = read_reply(answer, &mut |news| {
         if told.is_ok() {
-            told = arrivals::print_event(context, news);
+            told = incoming::print_event(context, news);
         }
     });
     told?;
@@ -85,7 +85,7 @@ fn write(
     if let Some(sizes) =
         sizes.filter(|_| context.ui.verbosity.verbose && !context.ui.verbosity.debug)
     {
-        arrivals::note_sizes(&mut context.ui, &sizes)?;
+        incoming::note_sizes(&mut context.ui, &sizes)?;
     }
     if let Some(first) = first {
         let facts = HookArgs::from([

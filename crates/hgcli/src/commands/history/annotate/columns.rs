@@ -1,7 +1,7 @@
 //! What is shown before each line.
 
-use super::files::Place;
-use super::source::{Source, Wanted};
+use super::files::FileLocation;
+use super::source::{LineOrigin, WantedColumns};
 use crate::arguments::Matches;
 use crate::context::Context;
 use crate::render::Formatter;
@@ -66,9 +66,9 @@ pub(super) struct Page {
     verbosity: Verbosity,
     columns: Vec<Column>,
     /// What is asked for, by a column or by a template.
-    wanted: Wanted,
-    place: Place,
-    /// First parent of the working folder.
+    wanted: WantedColumns,
+    place: FileLocation,
+    /// First parent of the working copy.
     parent: Option<Rev>,
 }
 
@@ -77,13 +77,13 @@ impl Page {
     pub(super) fn new(
         context: &mut Context,
         columns: Columns,
-        place: Place,
+        place: FileLocation,
         out: &Formatter,
     ) -> Result<Page, Abort> {
         Ok(Page {
             view: context.repo.view()?,
             verbosity: context.ui.verbosity,
-            wanted: Wanted::new(context, &columns.0, out)?,
+            wanted: WantedColumns::new(context, &columns.0, out)?,
             columns: columns.0,
             place,
             parent: context.repo.working_parents()?.first().copied(),
@@ -102,7 +102,7 @@ impl Page {
         for line in &annotation.lines {
             if let Entry::Vacant(place) = sources.entry(line.version) {
                 let version = &annotation.versions[line.version];
-                place.insert(Source::of(context, &self.view, version, &self.wanted)?);
+                place.insert(LineOrigin::of(context, &self.view, version, &self.wanted)?);
             }
         }
         let lines = content.split_inclusive(|byte| *byte == b'\n');
@@ -126,7 +126,7 @@ impl Page {
         context: &mut Context,
         out: &mut Formatter,
         lines: impl Iterator<Item = (&'t [u8], &'t AnnotatedLine)> + Clone,
-        sources: &HashMap<usize, Source>,
+        sources: &HashMap<usize, LineOrigin>,
     ) -> Result<(), Abort> {
         let mut cells: HashMap<(usize, usize), Rc<[u8]>> = HashMap::new();
         let mut widths = vec![0; self.columns.len()];
@@ -165,15 +165,15 @@ impl Page {
     }
 
     /// The text of one column for one line.
-    fn cell(&self, column: Column, source: &Source, line: &AnnotatedLine) -> Vec<u8> {
+    fn cell(&self, column: Column, source: &LineOrigin, line: &AnnotatedLine) -> Vec<u8> {
         let numbered = self.columns.contains(&Column::Changeset) && column == Column::Number;
         let marked = |mut text: Vec<u8>| {
             match (self.place, source.rev) {
                 // One mark is enough.
                 _ if numbered => {}
-                (Place::Working, None) => text.push(b'+'),
-                (Place::Working, Some(_)) => text.push(b' '),
-                (Place::Stored(_), _) => {}
+                (FileLocation::Working, None) => text.push(b'+'),
+                (FileLocation::Working, Some(_)) => text.push(b' '),
+                (FileLocation::Stored(_), _) => {}
             }
             text
         };

@@ -1,4 +1,4 @@
-//! Which files are annotated, and what they are in a changeset or in the working folder.
+//! Which files are annotated, and what they are in a changeset or in the working copy.
 
 use crate::arguments::Matches;
 use crate::context::{Context, matching};
@@ -13,26 +13,28 @@ use varve_workdir::{Dirstate, StatusLists, StatusRequest, WorkingFiles, working_
 
 /// Where the files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FileLocation {
     /// In a changeset, or the null revision.
     Stored(Option<Rev>),
-    /// In the working folder.
+    /// In the working copy.
     Working,
 }
 
-/// Names of the working folder as if it were a changeset.
+/// Names of the working copy as if it were a changeset.
 const WORKING: &[&[u8]] = &[
     b"wdir()",
     b"2147483647",
     b"ffffffffffffffffffffffffffffffffffffffff",
 ];
 
-impl Place {
+impl FileLocation {
     /// What `-r` names.
-    pub(super) fn of(context: &mut Context, spec: Option<&[u8]>) -> Result<Place, Abort> {
+    pub(super) fn of(context: &mut Context, spec: Option<&[u8]>) -> Result<FileLocation, Abort> {
         match spec {
-            Some(spec) if WORKING.contains(&spec.trim_ascii()) => Ok(Place::Working),
-            spec => Ok(Place::Stored(context.repo.revision(&mut context.ui, spec)?)),
+            Some(spec) if WORKING.contains(&spec.trim_ascii()) => Ok(FileLocation::Working),
+            spec => Ok(FileLocation::Stored(
+                context.repo.revision(&mut context.ui, spec)?,
+            )),
         }
     }
 }
@@ -40,7 +42,7 @@ impl Place {
 /// One file.
 pub(super) struct File {
     pub(super) path: Vec<u8>,
-    /// Where it is stored; `None` for one of the working folder.
+    /// Where it is stored; `None` for one of the working copy.
     stored: Option<(Rev, Node)>,
 }
 
@@ -48,15 +50,15 @@ pub(super) struct File {
 pub(super) fn listed(
     context: &mut Context,
     matches: &Matches,
-    place: Place,
+    place: FileLocation,
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
     match place {
-        Place::Stored(rev) => {
+        FileLocation::Stored(rev) => {
             let at = varve_workdir::filesets::FilesetTarget::Rev(rev);
             let matcher = context.repo.matcher_at(matches, at)?;
             stored(context, rev, &matcher)
         }
-        Place::Working => {
+        FileLocation::Working => {
             let matcher = context.repo.working_matcher(matches, matches.arguments())?;
             Ok((working(context, &matcher)?, None))
         }
@@ -123,7 +125,7 @@ fn working(context: &mut Context, matcher: &Matcher) -> Result<Vec<File>, Abort>
                 let shown = String::from_utf8_lossy(name);
                 return Err(Abort::new(format!("{shown}: {}", system_words(&error))));
             }
-            // Who names a file that is ignored means it.
+            // An ignored file that is named counts.
             Ok(found) if !found.is_dir() && matcher.matches(name) => {
                 paths.insert(name.clone());
             }
@@ -154,7 +156,7 @@ impl File {
         Ok((content, AnnotateStart::Stored(file)))
     }
 
-    /// What a file of the working folder is in its parents.
+    /// What a file of the working copy is in its parents.
     fn origin(&self, context: &mut Context, view: &RepoView) -> Result<AnnotateStart, Abort> {
         let dirstate = Dirstate::read(&context.repo.repository()?)?;
         let source = dirstate.copy_source(&self.path).unwrap_or(&self.path);

@@ -13,7 +13,7 @@ use crate::render::diff::{
 };
 use crate::ui::Abort;
 use columns::{Columns, Page};
-use files::{File, Place};
+use files::{File, FileLocation};
 use std::collections::HashSet;
 use varve_delta::Blanks;
 use varve_repo::{AnnotateOptions, Rev};
@@ -78,7 +78,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("at least one filename or pattern is required"));
     }
     let columns = Columns::new(matches)?;
-    let place = Place::of(context, matches.value("rev"))?;
+    let place = FileLocation::of(context, matches.value("rev"))?;
     let blanks = of_annotate(context, matches)?;
     let mut out = Formatter::new(context, matches, "annotate")?;
     let skipped = match &matches.list("skip")[..] {

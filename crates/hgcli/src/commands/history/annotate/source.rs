@@ -2,7 +2,7 @@
 
 use super::columns::{COLUMNS, Column};
 use crate::arguments::Matches;
-use crate::commands::local::commit::words;
+use crate::commands::local::commit::metadata;
 use crate::context::Context;
 use crate::render::Formatter;
 use crate::render::changesets::{Printer, Style};
@@ -14,24 +14,24 @@ use std::os::unix::fs::MetadataExt;
 use varve_lang::date::Date;
 use varve_repo::{AnnotatedLine, FileVersion, Node, RepoView, Rev};
 
-/// The number of the working folder, where it counts as a changeset.
+/// The number of the working copy, where it counts as a changeset.
 const WORKING: i64 = 0x7fff_ffff;
 
 /// What has to be found out.
-pub(super) struct Wanted {
+pub(super) struct WantedColumns {
     columns: Vec<Column>,
     /// Further keywords of a template, and what fills them.
     keywords: Vec<String>,
     printer: Option<Printer>,
 }
 
-impl Wanted {
+impl WantedColumns {
     /// What the columns show, and what a template uses.
     pub(super) fn new(
         context: &mut Context,
         columns: &[Column],
         out: &Formatter,
-    ) -> Result<Wanted, Abort> {
+    ) -> Result<WantedColumns, Abort> {
         let names = out.names();
         let of_lines = |wanted: &str| COLUMNS.iter().find(|(_, _, name)| *name == wanted);
         let used = COLUMNS
@@ -46,7 +46,7 @@ impl Wanted {
             [] => None,
             _ => Some(Printer::new(context, Style::default())?),
         };
-        Ok(Wanted {
+        Ok(WantedColumns {
             columns,
             keywords,
             printer,
@@ -59,8 +59,8 @@ impl Wanted {
 }
 
 /// One version of a file.
-pub(super) struct Source {
-    /// `None` for the working folder.
+pub(super) struct LineOrigin {
+    /// `None` for the working copy.
     pub(super) rev: Option<Rev>,
     node: Node,
     pub(super) path: Vec<u8>,
@@ -70,15 +70,15 @@ pub(super) struct Source {
     values: Vec<(Vec<u8>, Value)>,
 }
 
-impl Source {
+impl LineOrigin {
     /// Finds out what is wanted of a version.
     pub(super) fn of(
         context: &mut Context,
         view: &RepoView,
         version: &FileVersion,
-        wanted: &Wanted,
-    ) -> Result<Source, Abort> {
-        let mut source = Source {
+        wanted: &WantedColumns,
+    ) -> Result<LineOrigin, Abort> {
+        let mut source = LineOrigin {
             rev: version.changeset,
             node: view.changelog().node_or_null(version.changeset),
             path: version.path.clone(),
@@ -93,7 +93,7 @@ impl Source {
         Ok(source)
     }
 
-    fn fill(&mut self, view: &RepoView, rev: Rev, wanted: &Wanted) -> Result<(), Abort> {
+    fn fill(&mut self, view: &RepoView, rev: Rev, wanted: &WantedColumns) -> Result<(), Abort> {
         if wanted.has(Column::User) || wanted.has(Column::Date) {
             view.with_changeset(rev, |changeset| {
                 self.user = changeset.user.to_vec();
@@ -117,7 +117,7 @@ impl Source {
         &mut self,
         context: &mut Context,
         view: &RepoView,
-        wanted: &Wanted,
+        wanted: &WantedColumns,
     ) -> Result<(), Abort> {
         if wanted.has(Column::User) {
             self.user = context.ui.username()?;
@@ -153,7 +153,7 @@ impl Source {
         &self,
         text: &[u8],
         line: &AnnotatedLine,
-        wanted: &Wanted,
+        wanted: &WantedColumns,
         in_template: bool,
     ) -> Value {
         let mut values = vec![(b"line".to_vec(), Value::from(text))];
@@ -183,7 +183,7 @@ impl Source {
             Column::Number => Value::Int(self.number()),
             Column::Changeset if self.rev.is_none() => Value::from("f".repeat(2 * Node::LEN)),
             Column::Changeset => Value::from(self.node),
-            // Mercurial has seconds with a fraction here, except for files in the working folder.
+            // Mercurial has seconds with a fraction here, except for files in the working copy.
             Column::Date if !in_template && self.rev.is_some() => Value::List(vec![
                 Value::Float(self.date.time as f64),
                 Value::Int(i64::from(self.date.zone)),
@@ -200,12 +200,12 @@ fn hidden(name: &str) -> Vec<u8> {
     [&[HIDDEN], name.as_bytes()].concat()
 }
 
-/// When a file of the working folder was written, in the zone of a commit that is made now.
+/// When a file of the working copy was written, in the zone of a commit that is made now.
 fn changed(context: &Context, path: &[u8]) -> Result<Date, Abort> {
     let file = context.repo.root()?.join(OsStr::from_bytes(path));
     let found = file.symlink_metadata();
     let found = found.map_err(|error| Abort::file(&error, file))?;
-    let (_, zone) = words::date(context, &Matches::default())?;
+    let (_, zone) = metadata::date(context, &Matches::default())?;
     Ok(Date {
         time: found.mtime(),
         zone,

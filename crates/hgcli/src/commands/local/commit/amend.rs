@@ -1,10 +1,10 @@
-//! `commit --amend`: a new changeset in the place of the working folder's parent.
+//! `commit --amend`: a new changeset in the place of the working copy's parent.
 
 use super::before::{self, Before};
-use super::{CLOSING, closes, look, refuse_interrupted, tell_written, words};
+use super::{CLOSING, closes, look, metadata, refuse_interrupted, tell_written};
 use crate::arguments::Matches;
 use crate::context::Context;
-use crate::remote::arrivals;
+use crate::remote::incoming;
 use crate::ui::Abort;
 use std::sync::Arc;
 use varve_exchange::generate::SectionSizes;
@@ -30,7 +30,7 @@ const OF_STRIPPING: &[&str] = &[
 ];
 
 /// What the amended changeset says.
-struct Old {
+struct OldChangeset {
     rev: Rev,
     node: Node,
     user: Vec<u8>,
@@ -43,7 +43,7 @@ struct Old {
 }
 
 /// What the new one will say.
-struct New {
+struct NewChangeset {
     user: Vec<u8>,
     date: (i64, i32),
     extras: Vec<(Vec<u8>, Vec<u8>)>,
@@ -68,15 +68,15 @@ pub(super) fn run(
     if closes(matches) && !before.is_merge() {
         before.check_close(matches)?;
     }
-    let old = Old::read(before.view(), may_be_amended(context, &before, evolution)?)?;
+    let old = OldChangeset::read(before.view(), may_be_amended(context, &before, evolution)?)?;
     refuse_interrupted(&repository)?;
     context
         .ui
         .note(format!("amending changeset {}\n", short(&old.node)))?;
     // Hooks may refuse before the user has typed anything.
-    let options = words::write_options(context, &repository)?;
+    let options = metadata::write_options(context, &repository)?;
     let batch = repository.begin_named(lock, options, AMEND)?;
-    words::check(matches)?;
+    metadata::check(matches)?;
     let auditor = PathAuditor::new(context.repo.root()?);
     let matcher = context.repo.matcher_with(
         matches,
@@ -85,7 +85,7 @@ pub(super) fn run(
         FilesetTarget::Working,
     )?;
     let status = look(context, matches, (&repository, &matcher), &mut dirstate)?;
-    let Some(new) = New::of(context, matches, (&before, &old), &status)? else {
+    let Some(new) = NewChangeset::of(context, matches, (&before, &old), &status)? else {
         dirstate.write(&repository)?;
         batch.finish()?;
         context.ui.status("nothing changed\n")?;
@@ -117,8 +117,8 @@ pub(super) fn run(
 /// All that is known before anything is written.
 struct Amendment<'a> {
     before: &'a Before,
-    old: &'a Old,
-    new: &'a New,
+    old: &'a OldChangeset,
+    new: &'a NewChangeset,
     status: &'a Status,
     phase: Phase,
     /// Whether the old changeset stays, marked as obsolete.
@@ -157,7 +157,7 @@ impl Amendment<'_> {
             None => Vec::new(),
         };
         let marker = AmendMarker {
-            date: words::default_date(context)?,
+            date: metadata::default_date(context)?,
             user: &author,
             effects: new.effects(old, &self.before.branch),
         };
@@ -253,12 +253,12 @@ fn refuse_divergence(context: &Context, view: &RepoView, node: Node) -> Result<(
     .hint("see 'hg help evolution.instability' for details on content-divergence"))
 }
 
-impl Old {
-    fn read(view: &RepoView, rev: Rev) -> Result<Old, Abort> {
+impl OldChangeset {
+    fn read(view: &RepoView, rev: Rev) -> Result<OldChangeset, Abort> {
         let read = |changeset: varve_repo::Changeset<'_>| {
             let extras = changeset.extras();
             let extras = extras.map(|(key, value)| (key.into_owned(), value.into_owned()));
-            Old {
+            OldChangeset {
                 rev,
                 node: view.changelog().node(rev),
                 user: changeset.user.to_vec(),
@@ -273,23 +273,23 @@ impl Old {
     }
 }
 
-impl New {
+impl NewChangeset {
     /// From options, the old changeset and the editor; `None` if nothing would change.
     fn of(
         context: &mut Context,
         matches: &Matches,
-        (before, old): (&Before, &Old),
+        (before, old): (&Before, &OldChangeset),
         status: &Status,
-    ) -> Result<Option<New>, Abort> {
-        let typed_date = words::typed_date(matches)?;
+    ) -> Result<Option<NewChangeset>, Abort> {
+        let typed_date = metadata::typed_date(matches)?;
         let user = match matches.value("user").filter(|user| !user.is_empty()) {
             Some(_) => {
-                let typed = words::user(context, matches)?;
+                let typed = metadata::user(context, matches)?;
                 context.ui.decode(&typed)?
             }
             None => old.user.clone(),
         };
-        let typed = words::typed_message(context, matches)?;
+        let typed = metadata::typed_message(context, matches)?;
         let edits = typed.is_none() || matches.flag("edit");
         let shown = if edits {
             shown_status(before.view(), old, status)?
@@ -303,11 +303,11 @@ impl New {
             bookmark: before.bookmark.as_deref(),
             status: &shown,
         };
-        let text = words::Text {
+        let text = metadata::Text {
             typed: typed.unwrap_or_else(|| old.description.clone()),
             edits,
         };
-        let description = words::edited(context, text, &notes)?;
+        let description = metadata::edited(context, text, &notes)?;
         let description = context.ui.decode(&description)?;
         let mut extras = old.extras.clone();
         if closes(matches) {
@@ -317,7 +317,7 @@ impl New {
             extras.retain(|(key, _)| key != b"close");
             extras.extend(close);
         }
-        let mut new = New {
+        let mut new = NewChangeset {
             user,
             date: typed_date.unwrap_or(old.date),
             extras,
@@ -330,7 +330,7 @@ impl New {
             .config
             .boolean("rewrite", "update-timestamp", false)?;
         if typed_date.is_none() && updates {
-            new.date = words::now();
+            new.date = metadata::now();
         }
         let source = (SOURCE.to_vec(), old.node.to_string().into_bytes());
         new.extras.retain(|(key, _)| key != SOURCE);
@@ -339,7 +339,7 @@ impl New {
     }
 
     /// Which words differ, as the bits that markers have for them.
-    fn effects(&self, old: &Old, branch: &[u8]) -> u32 {
+    fn effects(&self, old: &OldChangeset, branch: &[u8]) -> u32 {
         let facts = |extras: &[(Vec<u8>, Vec<u8>)]| {
             let mut facts = extras.to_vec();
             facts.retain(|(key, _)| key != SOURCE);
@@ -361,7 +361,7 @@ impl New {
 }
 
 /// What an editor is shown: all that will differ from the parents.
-fn shown_status(view: &RepoView, old: &Old, status: &Status) -> Result<Status, Abort> {
+fn shown_status(view: &RepoView, old: &OldChangeset, status: &Status) -> Result<Status, Abort> {
     let parent = view.changelog().parents(old.rev)[0];
     let tree = Tree::of(view, parent)?;
     let all = varve_lang::patterns::Matcher::everything();
@@ -391,7 +391,7 @@ fn shown_status(view: &RepoView, old: &Old, status: &Status) -> Result<Status, A
 fn tell_amended(
     context: &mut Context,
     repository: &Repository,
-    old: &Old,
+    old: &OldChangeset,
     (node, status): (&Node, &Status),
 ) -> Result<(), Abort> {
     if !context.ui.verbosity.verbose {
@@ -431,7 +431,7 @@ fn tell_amended(
 fn strip(
     context: &mut Context,
     repository: &Repository,
-    old: &Old,
+    old: &OldChangeset,
     made: AmendResult,
 ) -> Result<(), Abort> {
     let lock: Lock = match made.lock {
@@ -458,7 +458,7 @@ fn strip(
             sizes.files.len()
         ))?;
     }
-    let options = words::write_options(context, repository)?;
+    let options = metadata::write_options(context, repository)?;
     let stripped = repository.strip(lock, &[old.node], options, &context.ui.stop);
     if stripped.is_err() {
         let path = backup.path.display();
@@ -479,5 +479,5 @@ fn tell_bundle(
     context
         .ui
         .note(format!("{changesets} changesets found\n"))?;
-    arrivals::note_sizes(&mut context.ui, sizes)
+    incoming::note_sizes(&mut context.ui, sizes)
 }

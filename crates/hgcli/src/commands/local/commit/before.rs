@@ -26,7 +26,7 @@ impl Before {
         repository: &Repository,
         dirstate: &Dirstate,
     ) -> Result<Before, Abort> {
-        // Somebody may have committed while the lock was waited for.
+        // Another process may have committed while this one waited for the lock.
         context.repo.refresh();
         context.repo.warn_of_disabled_markers(&mut context.ui)?;
         let view = context.repo.view()?;
@@ -157,7 +157,7 @@ impl Before {
     }
 }
 
-/// Names the new changeset to who wants to hear more.
+/// Prints the new changeset with `--verbose`.
 pub(super) fn tell_committed(context: &mut Context, node: &Node) -> Result<(), Abort> {
     if !context.ui.verbosity.verbose {
         return Ok(());

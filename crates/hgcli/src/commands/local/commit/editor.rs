@@ -7,8 +7,8 @@ use std::io::Write;
 
 /// Lets the user change a text.
 pub(super) fn edit(context: &mut Context, text: &[u8]) -> Result<Vec<u8>, Abort> {
-    let folder = std::env::temp_dir();
-    let path = folder.join(format!("hg-editor-{}.commit.hg.txt", std::process::id()));
+    let directory = std::env::temp_dir();
+    let path = directory.join(format!("hg-editor-{}.commit.hg.txt", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let wrong = |error: std::io::Error| Abort::file(&error, &path);

@@ -1,9 +1,9 @@
-//! `commit`: what changed in the working folder becomes a changeset.
+//! `commit`: what changed in the working copy becomes a changeset.
 
 mod amend;
 mod before;
 mod editor;
-pub(crate) mod words;
+pub(crate) mod metadata;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::Context;
@@ -46,10 +46,10 @@ pub(crate) const COMMAND: Command = Command {
         ),
         INCLUDE,
         EXCLUDE,
-        words::MESSAGE,
-        words::LOGFILE,
-        words::DATE,
-        words::USER,
+        metadata::MESSAGE,
+        metadata::LOGFILE,
+        metadata::DATE,
+        metadata::USER,
         Flag::flag('S', "subrepos", "also commit in subrepositories"),
     ],
     arguments: 0..=usize::MAX,
@@ -103,18 +103,18 @@ fn refuse(context: &Context, matches: &Matches) -> Result<(), Abort> {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let phase = words::phase(matches)?;
+    let phase = metadata::phase(matches)?;
     refuse(context, matches)?;
     if matches.flag("amend") {
         return amend::run(context, matches, phase);
     }
     let phase = match phase {
         Some(phase) => phase,
-        None => words::new_phase(context)?,
+        None => metadata::new_phase(context)?,
     };
-    words::check(matches)?;
-    let date = words::date(context, matches)?;
-    let typed = words::typed_message(context, matches)?;
+    metadata::check(matches)?;
+    let date = metadata::date(context, matches)?;
+    let typed = metadata::typed_message(context, matches)?;
     let repository = context.repo.repository()?;
     let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
@@ -127,7 +127,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         dirstate.write(&repository)?;
         return nothing_changed(context, &status);
     }
-    let user = words::user(context, matches)?;
+    let user = metadata::user(context, matches)?;
     let notes = message::EditorNotes {
         user: &user,
         branch: &before.branch,
@@ -136,7 +136,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         status: &status,
     };
     let edited = typed.is_none() || matches.flag("edit");
-    let description = words::description(context, matches, typed, &notes)?;
+    let description = metadata::description(context, matches, typed, &notes)?;
     let words = CommitMetadata {
         user: &user,
         date,
@@ -175,7 +175,7 @@ fn make(
         .repo
         .before_commit(&mut context.ui, &dirstate.parents())?;
     tell_files(context, status)?;
-    let (user, description) = words::texts(context, words)?;
+    let (user, description) = metadata::texts(context, words)?;
     let words = &CommitMetadata {
         user: &user,
         description: &description,
@@ -185,7 +185,7 @@ fn make(
         repository,
         lock,
         seen: before.view(),
-        options: words::write_options(context, repository)?,
+        options: metadata::write_options(context, repository)?,
         stop: &context.ui.stop,
     };
     Ok(varve_workdir::commit(place, dirstate, status, words)?)

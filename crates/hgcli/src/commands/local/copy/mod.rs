@@ -4,7 +4,7 @@ mod target;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
-use crate::commands::local::change::{Change, warn_unportable};
+use crate::commands::local::change::{DirstateChange, warn_unportable};
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::ui::Abort;
@@ -48,7 +48,7 @@ pub(crate) const RENAME: Command = Command {
 };
 
 /// One file that is to be copied.
-struct Source {
+struct CopiedFile {
     path: Vec<u8>,
     /// Whether an argument names it.
     exact: bool,
@@ -56,7 +56,7 @@ struct Source {
 
 struct Copying<'a> {
     context: &'a mut Context,
-    change: Change,
+    change: DirstateChange,
     auditor: PathAuditor,
     files: WorkingFiles,
     rename: bool,
@@ -80,7 +80,7 @@ fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abo
     }
     let root = context.repo.root()?.to_owned();
     let mut copying = Copying {
-        change: Change::begin(context)?,
+        change: DirstateChange::begin(context)?,
         context,
         auditor: PathAuditor::new(&root),
         files: WorkingFiles::new(&root),
@@ -120,7 +120,7 @@ fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abo
 /// `--forget`.
 fn forget(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = Change::begin(context)?;
+    let mut change = DirstateChange::begin(context)?;
     context
         .repo
         .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
@@ -155,7 +155,7 @@ impl Copying<'_> {
     }
 
     /// The tracked files that one argument means.
-    fn sources(&mut self, matches: &Matches, pattern: &[u8]) -> Result<Vec<Source>, Abort> {
+    fn sources(&mut self, matches: &Matches, pattern: &[u8]) -> Result<Vec<CopiedFile>, Abort> {
         let matcher = self
             .context
             .repo
@@ -168,8 +168,8 @@ impl Copying<'_> {
         for named in matcher.named() {
             let tracked = self.change.dirstate.is_tracked(named);
             let metadata = self.change.path(named).symlink_metadata();
-            let is_folder = metadata.is_ok_and(|found| found.is_dir());
-            if tracked || is_folder || !matcher.matches(named) {
+            let is_directory = metadata.is_ok_and(|found| found.is_dir());
+            if tracked || is_directory || !matcher.matches(named) {
                 continue;
             }
             if self.change.dirstate.get(named).is_some() {
@@ -180,7 +180,7 @@ impl Copying<'_> {
         }
         let entries = self.change.dirstate.iter();
         let tracked = entries.filter(|(path, item)| item.is_tracked() && matcher.matches(path));
-        let sources = tracked.map(|(path, _)| Source {
+        let sources = tracked.map(|(path, _)| CopiedFile {
             path: path.to_vec(),
             exact: matcher.is_exact(path),
         });
@@ -188,7 +188,7 @@ impl Copying<'_> {
     }
 
     /// Copies one file to `target`, which is as the user wrote it; says whether that went well.
-    fn copy(&mut self, source: &Source, target: &[u8]) -> Result<bool, Abort> {
+    fn copy(&mut self, source: &CopiedFile, target: &[u8]) -> Result<bool, Abort> {
         let root = self.change.repository.root().to_owned();
         let to = relative_to_root(&root, &self.context.repo.cwd, target)?;
         self.auditor.check(&to)?;
@@ -240,7 +240,7 @@ impl Copying<'_> {
         Ok(true)
     }
 
-    fn tell(&mut self, source: &Source, to: &[u8]) -> Result<(), Abort> {
+    fn tell(&mut self, source: &CopiedFile, to: &[u8]) -> Result<(), Abort> {
         if !self.context.ui.verbosity.verbose && source.exact {
             return Ok(());
         }
@@ -293,8 +293,8 @@ impl Copying<'_> {
         if to.symlink_metadata().is_ok() {
             std::fs::remove_file(&to)?;
         }
-        if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder)?;
+        if let Some(directory) = to.parent() {
+            std::fs::create_dir_all(directory)?;
         }
         if metadata.is_symlink() {
             return std::os::unix::fs::symlink(std::fs::read_link(&from)?, &to);
@@ -337,11 +337,11 @@ impl Copying<'_> {
 }
 
 /// A path in bytes.
-fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
-    if folder.is_empty() || folder.ends_with(b"/") {
-        return [folder, name].concat();
+fn joined(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    if directory.is_empty() || directory.ends_with(b"/") {
+        return [directory, name].concat();
     }
-    [folder, b"/", name].concat()
+    [directory, b"/", name].concat()
 }
 
 /// Whether something stands at a name as the user wrote it.

@@ -1,6 +1,6 @@
 //! Where each source of a copy goes.
 
-use super::{Source, is_there, joined};
+use super::{CopiedFile, is_there, joined};
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,29 +12,31 @@ pub(super) struct Targets<'a> {
     root: &'a Path,
     cwd: std::path::PathBuf,
     destination: Vec<u8>,
-    /// Whether it is a folder that is there.
-    is_folder: bool,
+    /// Whether it is a directory that is there.
+    is_directory: bool,
 }
 
 /// From a source's path to its destination, as written by the user.
-pub(super) enum Way {
+pub(super) enum Destination {
     /// That name itself.
     Exactly(Vec<u8>),
-    /// Into a folder, under the last part of the path.
+    /// Into a directory, under the last part of the path.
     Flat(Vec<u8>),
-    /// Into a folder, without the first bytes of the path.
+    /// Into a directory, without the first bytes of the path.
     Below(Vec<u8>, usize),
 }
 
-impl Way {
+impl Destination {
     pub(super) fn target(&self, path: &[u8]) -> Vec<u8> {
         match self {
-            Way::Exactly(name) => name.clone(),
-            Way::Flat(folder) => {
+            Destination::Exactly(name) => name.clone(),
+            Destination::Flat(directory) => {
                 let slash = path.iter().rposition(|byte| *byte == b'/');
-                joined(folder, &path[slash.map_or(0, |at| at + 1)..])
+                joined(directory, &path[slash.map_or(0, |at| at + 1)..])
             }
-            Way::Below(folder, skip) => joined(folder, path.get(*skip..).unwrap_or_default()),
+            Destination::Below(directory, skip) => {
+                joined(directory, path.get(*skip..).unwrap_or_default())
+            }
         }
     }
 }
@@ -56,8 +58,8 @@ impl<'a> Targets<'a> {
         let is_link = path
             .symlink_metadata()
             .is_ok_and(|found| found.is_symlink());
-        let is_folder = path.is_dir() && !is_link;
-        if !is_folder {
+        let is_directory = path.is_dir() && !is_link;
+        if !is_directory {
             if sources.len() > 1 || is_pattern(&sources[0]) {
                 return Err(Abort::new(
                     "with multiple sources, destination must be an existing directory",
@@ -74,7 +76,7 @@ impl<'a> Targets<'a> {
             root,
             cwd: cwd.to_owned(),
             destination,
-            is_folder,
+            is_directory,
         })
     }
 
@@ -84,11 +86,11 @@ impl<'a> Targets<'a> {
         argument: &[u8],
         first: &[u8],
         after: bool,
-        sources: &[Source],
-    ) -> Result<Way, Abort> {
+        sources: &[CopiedFile],
+    ) -> Result<Destination, Abort> {
         let destination = self.destination.clone();
         if is_pattern(argument) {
-            return Ok(Way::Flat(destination));
+            return Ok(Destination::Flat(destination));
         }
         let prefix = relative_to_root(self.root, &self.cwd, argument)?;
         let is_below = match after {
@@ -96,26 +98,26 @@ impl<'a> Targets<'a> {
             false => self.root.join(OsStr::from_bytes(&prefix)).is_dir() && prefix != first,
         };
         if !is_below {
-            return Ok(match self.is_folder {
-                true => Way::Flat(destination),
-                false => Way::Exactly(destination),
+            return Ok(match self.is_directory {
+                true => Destination::Flat(destination),
+                false => Destination::Exactly(destination),
             });
         }
         let with_slash = |len: usize| if len == 0 { 0 } else { len + 1 };
         let content = with_slash(prefix.len());
         let slash = prefix.iter().rposition(|byte| *byte == b'/');
         let with_name = with_slash(slash.unwrap_or(0));
-        if !self.is_folder {
-            return Ok(Way::Below(destination, content));
+        if !self.is_directory {
+            return Ok(Destination::Below(destination, content));
         }
         if !after {
-            return Ok(Way::Below(destination, with_name));
+            return Ok(Destination::Below(destination, with_name));
         }
-        // What was moved by hand may have gone into the folder or become it: whichever explains
+        // What was moved by hand may have gone into the directory or become it: whichever explains
         // more of the files that are there.
         let explained = |skip: usize| {
-            let way = Way::Below(destination.clone(), skip);
-            let there = |source: &&Source| is_there(&self.cwd, &way.target(&source.path));
+            let way = Destination::Below(destination.clone(), skip);
+            let there = |source: &&CopiedFile| is_there(&self.cwd, &way.target(&source.path));
             sources.iter().filter(there).count()
         };
         let skip = if explained(with_name) > explained(content) {
@@ -123,6 +125,6 @@ impl<'a> Targets<'a> {
         } else {
             content
         };
-        Ok(Way::Below(destination, skip))
+        Ok(Destination::Below(destination, skip))
     }
 }

@@ -16,26 +16,26 @@ const BUFFER: usize = 256 << 10;
 const USUAL_MODE: u32 = 0o666;
 
 /// Where a bundle goes.
-pub(crate) enum Target {
+pub(crate) enum BundleOutput {
     /// To a file, by its name as typed.
     File(Vec<u8>),
     /// To the standard output, which is here meanwhile: all words go to the standard error.
     Output(BufWriter<Box<dyn Write>>),
 }
 
-impl Target {
-    /// What `typed` means. [`Target::end`] must be called.
-    pub(crate) fn begin(context: &mut Context, typed: &[u8]) -> Target {
+impl BundleOutput {
+    /// What `typed` means. [`BundleOutput::end`] must be called.
+    pub(crate) fn begin(context: &mut Context, typed: &[u8]) -> BundleOutput {
         if typed != b"-" {
-            return Target::File(typed.to_vec());
+            return BundleOutput::File(typed.to_vec());
         }
         let words = BufWriter::new(Box::new(io::stderr()) as Box<dyn Write>);
-        Target::Output(std::mem::replace(&mut context.ui.out, words))
+        BundleOutput::Output(std::mem::replace(&mut context.ui.out, words))
     }
 
     /// Gives the context its output back.
     pub(crate) fn end(self, context: &mut Context) -> Result<(), Abort> {
-        if let Target::Output(out) = self {
+        if let BundleOutput::Output(out) = self {
             std::mem::replace(&mut context.ui.out, out).flush()?;
         }
         Ok(())
@@ -48,8 +48,8 @@ impl Target {
         make: &mut dyn FnMut(&mut Context, &mut dyn Write) -> Result<T, Abort>,
     ) -> Result<T, Abort> {
         match self {
-            Target::File(name) => to_file(context, name, make),
-            Target::Output(out) => {
+            BundleOutput::File(name) => to_file(context, name, make),
+            BundleOutput::Output(out) => {
                 context.ui.out.flush()?;
                 make(context, out)
             }
@@ -66,9 +66,9 @@ fn to_file<T>(
     let shown = Path::new(OsStr::from_bytes(typed));
     let path = context.repo.cwd.join(shown);
     let refused = |error: io::Error| Abort::file(&error, shown);
-    let Some(place) = Place::find(&path).map_err(refused)? else {
+    let Some(place) = TemporaryFile::find(&path).map_err(refused)? else {
         // A device, a pipe, or a link to nothing yet: nothing can be put in its place. Or a
-        // folder, which the system refuses.
+        // directory, which the system refuses.
         let file = File::create(&path).map_err(refused)?;
         return make(context, &mut BufWriter::with_capacity(BUFFER, file));
     };
@@ -81,23 +81,23 @@ fn to_file<T>(
         Ok(made)
     });
     if made.is_err() {
-        // Half a bundle helps nobody.
+        // An incomplete bundle is useless.
         let _ = fs::remove_file(&place.beside);
     }
     made
 }
 
 /// The file, and the one that becomes it.
-struct Place {
+struct TemporaryFile {
     target: PathBuf,
     beside: PathBuf,
     /// Of the file that is there already.
     mode: Option<u32>,
 }
 
-impl Place {
+impl TemporaryFile {
     /// `None` if something is there that is no file.
-    fn find(path: &Path) -> io::Result<Option<Place>> {
+    fn find(path: &Path) -> io::Result<Option<TemporaryFile>> {
         let mode = match fs::metadata(path) {
             Ok(found) if !found.is_file() => return Ok(None),
             Ok(found) => Some(found.mode() & 0o7777),
@@ -116,7 +116,7 @@ impl Place {
         };
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.new", std::process::id()));
-        Ok(Some(Place {
+        Ok(Some(TemporaryFile {
             beside: target.with_file_name(name),
             target,
             mode,

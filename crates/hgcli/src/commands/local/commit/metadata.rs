@@ -1,4 +1,4 @@
-//! Who, when and what: the words of a changeset, from options and configuration.
+//! User, date and description of a changeset, from options and configuration.
 
 use super::editor;
 use crate::arguments::{Flag, Matches};

@@ -1,4 +1,4 @@
-//! Changesets that come from elsewhere: how a bundle is applied, and what is said about it.
+//! Incoming changesets: applies bundles and prints what they bring.
 
 use crate::context::Context;
 use crate::remote::servers::download_options;
@@ -48,9 +48,9 @@ pub(crate) enum ApplyMode<'a> {
     Clone(PullContext<'a>),
 }
 
-/// What has come, and how things stood before.
+/// An applied bundle, with the state before it.
 #[derive(Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct AppliedBundle {
     /// What has come.
     pub(crate) report: ReceiveReport,
     before: InstabilitySnapshot,
@@ -65,7 +65,7 @@ pub(crate) fn apply_bundle(
     bundle: Bundle<'_>,
     origin: (&'static str, Vec<u8>),
     failed: impl FnOnce(ExchangeError) -> Abort,
-) -> Result<(Arrival, Lock), Abort> {
+) -> Result<(AppliedBundle, Lock), Abort> {
     apply(context, lock, bundle, origin, ApplyMode::Given)?.map_err(failed)
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn apply(
     bundle: Bundle<'_>,
     (source, url): (&'static str, Vec<u8>),
     mode: ApplyMode<'_>,
-) -> Result<Result<(Arrival, Lock), ExchangeError>, Abort> {
+) -> Result<Result<(AppliedBundle, Lock), ExchangeError>, Abort> {
     let repository = context.repo.repository()?;
     let before = InstabilitySnapshot::of(&repository)?;
     let write = context.config.storage_settings()?;
@@ -120,7 +120,7 @@ pub(crate) fn apply(
     let applied = applier.apply(lock, bundle);
     context.ui.progress = progress;
     told?;
-    Ok(applied.map(|(report, lock)| (Arrival { report, before }, lock)))
+    Ok(applied.map(|(report, lock)| (AppliedBundle { report, before }, lock)))
 }
 
 /// Takes the files of a store out of a packed bundle, under the store's lock, which comes back.
@@ -235,7 +235,7 @@ pub(crate) fn print_remote(context: &mut Context, words: &[u8]) -> Result<(), Ab
 }
 
 /// Says what has come.
-pub(crate) fn print_arrival(context: &mut Context, arrival: &Arrival) -> Result<(), Abort> {
+pub(crate) fn print_arrival(context: &mut Context, arrival: &AppliedBundle) -> Result<(), Abort> {
     print_stored(context, arrival)?;
     let report = &arrival.report;
     print_new(context, report)?;
@@ -248,8 +248,8 @@ pub(crate) fn print_arrival(context: &mut Context, arrival: &Arrival) -> Result<
     Ok(())
 }
 
-/// Says what was stored, without which changesets these are: who sends them knows.
-pub(crate) fn print_stored(context: &mut Context, arrival: &Arrival) -> Result<(), Abort> {
+/// Prints what was stored, without the changesets, which a pushing client knows.
+pub(crate) fn print_stored(context: &mut Context, arrival: &AppliedBundle) -> Result<(), Abort> {
     context.repo.refresh();
     let report = &arrival.report;
     if context.ui.verbosity.debug && !report.new.is_empty() {
