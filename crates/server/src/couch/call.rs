@@ -70,22 +70,15 @@ impl Call {
         self.database.documents.snapshot().with_mode(self.reads)
     }
 
-    /// A 200 whose body is written while it is sent. Without blocking, it is written now, if it is
-    /// short.
+    /// [`stream`], in the mode of this call.
     ///
     /// # Errors
-    /// In [`ReadMode::CachedOnly`], [`Failure::would_block`] for all that goes wrong: a failure of
-    /// a body that is being sent cuts the connection, which this one cannot do.
+    /// Those of [`stream`].
     pub fn stream<P>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
     where
         P: FnOnce(&mut BodyWriter) -> Result<(), Failure> + Send + 'static,
     {
-        match self.reads {
-            ReadMode::Blocking => Ok(Answer::stream(content_type, produce)),
-            ReadMode::CachedOnly => {
-                Answer::short(content_type, produce).map_err(|_| Failure::would_block())
-            }
-        }
+        stream(self.reads, content_type, produce)
     }
 
     /// Refuses those who may not write documents.
@@ -138,5 +131,23 @@ impl Call {
         let database = crate::couch::names::escape(&self.database.name);
         let document = crate::couch::names::escape(id);
         format!("{}/{database}/{document}", self.request.base())
+    }
+}
+
+/// A 200 whose body is written while it is sent. Without blocking, it is written now, if it is
+/// short.
+///
+/// # Errors
+/// In [`ReadMode::CachedOnly`], [`Failure::would_block`] for all that goes wrong: a failure of
+/// a body that is being sent cuts the connection, which this one cannot do.
+pub fn stream<P>(reads: ReadMode, content_type: &str, produce: P) -> Result<Answer, Failure>
+where
+    P: FnOnce(&mut BodyWriter) -> Result<(), Failure> + Send + 'static,
+{
+    match reads {
+        ReadMode::Blocking => Ok(Answer::stream(content_type, produce)),
+        ReadMode::CachedOnly => {
+            Answer::short(content_type, produce).map_err(|_| Failure::would_block())
+        }
     }
 }

@@ -72,9 +72,9 @@ pub async fn route(
                 target.check_method(&call.request.method)?;
                 answer(call, target.clone())
             };
-            if let Some(answered) = CouchContext::try_cached(attempt) {
+            if let Some(next) = CouchContext::try_cached(attempt) {
                 watch(&app);
-                return answered;
+                return next?.answer().await;
             }
         }
     }
@@ -93,15 +93,9 @@ pub async fn route(
         watch(&app);
         let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
         target.check_method(&call.request.method)?;
-        match target {
-            Target::Changes => changes::begin(call).map(|feed| Next::Feed(Box::new(feed))),
-            target => answer(call, target).map(Next::Answered),
-        }
+        answer(call, target)
     });
-    match next.await? {
-        Next::Answered(answer) => Ok(answer),
-        Next::Feed(feed) => feed.answer().await,
-    }
+    next.await?.answer().await
 }
 
 /// Sees to what is done in the background.
@@ -140,9 +134,32 @@ pub(crate) fn parse_range(header: Option<&str>, length: u64) -> Option<std::ops:
 enum Next {
     Answered(Answer),
     Feed(Box<changes::Feed>),
+    /// An index has to be built before there is an answer.
+    Index(Box<views::IndexWait>),
 }
 
-fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
+impl Next {
+    async fn answer(self) -> Result<Answer, Failure> {
+        match self {
+            Next::Answered(answer) => Ok(answer),
+            Next::Feed(feed) => feed.answer().await,
+            Next::Index(wait) => wait.answer().await,
+        }
+    }
+}
+
+fn answer(call: Call, target: Target) -> Result<Next, Failure> {
+    match target {
+        Target::Changes => changes::begin(call).map(|feed| Next::Feed(Box::new(feed))),
+        Target::View(design, view) => views::answer(&call, &design, &view),
+        Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
+        Target::Find => find::answer(&call),
+        target => answer_now(call, target).map(Next::Answered),
+    }
+}
+
+/// Answers what never waits for an index or for changes.
+fn answer_now(call: Call, target: Target) -> Result<Answer, Failure> {
     match target {
         Target::Database => database::answer(&call),
         Target::AllDocs => document::all_docs::answer(call, document::all_docs::Which::All),
@@ -179,8 +196,6 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
         Target::Document(id) => document::answer(&call, &id),
         Target::Attachment(id, name) => document::attachments::answer(&call, &id, &name),
         Target::Unknown(id) => document::answer(&call, &id),
-        Target::View(design, view) => views::answer(&call, &design, &view),
-        Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
         Target::Update(design, function, id) => {
             functions::update::answer(&call, &design, &function, id.as_deref())
         }
@@ -190,12 +205,13 @@ fn answer(call: Call, target: Target) -> Result<Answer, Failure> {
             "Invalid path.",
         )),
         Target::ViewInfo(design) => views::info(&call, &design),
-        Target::Find => find::answer(&call),
         Target::Explain => find::explain_query(&call),
         Target::Index => find::index(&call),
         Target::IndexNamed(design, kind, name) => find::delete(&call, &design, &kind, &name),
         Target::IndexBulkDelete => find::delete_many(&call),
-        // `route` has taken these.
-        Target::Changes => Err(failures::missing()),
+        // `answer` has taken these.
+        Target::Changes | Target::View(..) | Target::ViewQueries(..) | Target::Find => {
+            Err(failures::missing())
+        }
     }
 }

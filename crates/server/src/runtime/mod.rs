@@ -8,6 +8,7 @@ mod executor;
 pub(crate) mod log;
 pub(crate) mod metrics;
 mod registry;
+pub(crate) mod single_flight;
 mod tasks;
 pub(crate) mod throttle;
 

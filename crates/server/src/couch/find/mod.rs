@@ -10,26 +10,47 @@ use hyper::StatusCode;
 use varve_base::ReadMode;
 use varve_docdb::Snapshot;
 use varve_json::{Object, Value};
-use varve_views::IndexSnapshot;
 use varve_views::find::{Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, explain};
+use varve_views::{IndexSnapshot, ViewIndex};
 
-use crate::couch::call::Call;
+use crate::couch::Next;
+use crate::couch::call::{Call, stream};
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::Shown;
 use crate::couch::failures;
+use crate::couch::views::IndexWait;
 use crate::couch::views::indexes::{Refresh, fresh, index_of};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 pub use definitions::Definitions;
 pub use manage::{delete, delete_many, index};
 
+/// Content type of all answers.
+const JSON: &str = "application/json";
+
 /// Answers `POST /{db}/_find`.
 ///
 /// # Errors
 /// 400 for what cannot be used, or if no index can answer.
-pub fn answer(call: &Call) -> Result<Answer, Failure> {
-    let query = Query::of(call)?;
-    call.stream("application/json", move |writer| query.write(writer))
+pub fn answer(call: &Call) -> Result<Next, Failure> {
+    let mut query = FindQuery::of(call)?;
+    let reads = call.reads;
+    let answer = move |query: FindQuery| stream(reads, JSON, move |writer| query.write(writer));
+    Ok(match query.index(call)? {
+        PlanIndex::None => Next::Answered(answer(query)?),
+        PlanIndex::Ready(view) => {
+            query.view = Some(view);
+            Next::Answered(answer(query)?)
+        }
+        PlanIndex::Behind(refresh, index) => {
+            let snapshot = query.snapshot.clone();
+            let wait = IndexWait::new(refresh, index, snapshot, move |view| {
+                query.view = Some(view);
+                answer(query)
+            });
+            Next::Index(Box::new(wait))
+        }
+    })
 }
 
 /// Answers `POST /{db}/_explain`.
@@ -60,18 +81,27 @@ fn json(object: Object) -> Answer {
     Answer::json(StatusCode::OK, body)
 }
 
-/// One query, ready to be written on another thread.
-struct Query {
+/// One query, whose documents are found and written on another thread.
+struct FindQuery {
     begun: Instant,
     snapshot: Snapshot,
     options: FindOptions,
     indexes: Arc<Vec<JsonIndex>>,
-    /// The index of the plan at its moment.
+    /// The index of the plan.
     view: Option<IndexSnapshot>,
 }
 
-impl Query {
-    fn of(call: &Call) -> Result<Query, Failure> {
+/// The index of a plan, as a request finds it.
+enum PlanIndex {
+    /// The plan reads all documents.
+    None,
+    Ready(IndexSnapshot),
+    /// The index has to be brought up to date first.
+    Behind(Refresh, Arc<ViewIndex>),
+}
+
+impl FindQuery {
+    fn of(call: &Call) -> Result<FindQuery, Failure> {
         let begun = Instant::now();
         let options = FindOptions::read(&body_of(call)?)?;
         let snapshot = call.snapshot();
@@ -79,16 +109,35 @@ impl Query {
         let plan = Plan::new(&indexes, &options)?;
         // A bookmark of another index is refused while there is a status to say so.
         plan.ranges_left(&options)?;
-        let view = match plan.index {
-            Some(index) => Some(view_of(call, &snapshot, index, &options)?),
-            None => None,
-        };
-        Ok(Query {
+        Ok(FindQuery {
             begun,
             snapshot,
             options,
             indexes,
-            view,
+            view: None,
+        })
+    }
+
+    fn index(&self, call: &Call) -> Result<PlanIndex, Failure> {
+        let Some(index) = Plan::new(&self.indexes, &self.options)?.index else {
+            return Ok(PlanIndex::None);
+        };
+        let snapshot = &self.snapshot;
+        let design = snapshot.document(index.design())?;
+        let design = design.ok_or_else(failures::missing)?;
+        if call.reads == ReadMode::CachedOnly {
+            return fresh(call, snapshot, &design).map(|(_, view)| PlanIndex::Ready(view));
+        }
+        let index = index_of(&call.app, &call.database, snapshot, &design)?;
+        if !self.options.updates() {
+            return Ok(PlanIndex::Ready(index.current(snapshot)?));
+        }
+        Ok(match index.get_if_current(snapshot) {
+            Some(view) => PlanIndex::Ready(view),
+            None => {
+                let refresh = Refresh::of(&call.app, &call.database, design.id());
+                PlanIndex::Behind(refresh, index)
+            }
         })
     }
 
@@ -171,24 +220,5 @@ impl Query {
             elapsed % 1000
         );
         out.extend_from_slice(text.as_bytes());
-    }
-}
-
-/// The index at the moment that is asked about.
-fn view_of(
-    call: &Call,
-    snapshot: &Snapshot,
-    index: &JsonIndex,
-    options: &FindOptions,
-) -> Result<IndexSnapshot, Failure> {
-    let design = snapshot.document(index.design())?;
-    let design = design.ok_or_else(failures::missing)?;
-    if call.reads == ReadMode::CachedOnly {
-        return fresh(call, snapshot, &design).map(|(_, moment)| moment);
-    }
-    let views = index_of(&call.app, &call.database, snapshot, &design)?;
-    match options.updates() {
-        true => Refresh::of(&call.app, &call.database, design.id()).for_client(&views, snapshot),
-        false => Ok(views.current(snapshot)?),
     }
 }

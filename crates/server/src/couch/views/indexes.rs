@@ -16,7 +16,7 @@ use crate::couch::database::registry::OpenDatabase;
 use crate::couch::failures;
 use crate::couch::views::build_log::{BuildLogger, RateLimiter};
 use crate::couch::views::builds::Builds;
-use crate::couch::views::waiting::Waiting;
+use crate::couch::views::waiting::IndexWaits;
 use crate::directory::INDEXES;
 use crate::http::FailureKind;
 use crate::runtime::throttle::Throttle;
@@ -28,7 +28,7 @@ pub struct Indexes {
     open: Mutex<Open>,
     builds: Builds,
     /// Clients that wait for what is built.
-    pub(super) waiting: Waiting,
+    pub(super) waits: IndexWaits,
     limiter: RateLimiter,
 }
 
@@ -307,7 +307,7 @@ impl Refresh {
         Ok(view)
     }
 
-    fn interrupted(&self) -> Failure {
+    pub(super) fn interrupted(&self) -> Failure {
         if self.database.documents.is_deleted() {
             return failures::missing_database();
         }

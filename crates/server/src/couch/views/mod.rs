@@ -16,16 +16,17 @@ use varve_views::{
     ViewIndex,
 };
 
-use crate::couch::call::Call;
+use crate::couch::call::{Call, stream};
 use crate::couch::changes::sequence::write_number;
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, write_error};
 use crate::couch::queries::{has_queries, options_of, queries_of};
 use crate::couch::rows::{Counts, Rows, write_results};
-use crate::couch::{etag, failures};
+use crate::couch::{Next, etag, failures};
 use crate::http::BodyWriter;
-use crate::{Answer, Failure};
+use crate::{Answer, Failure, Request};
 use indexes::index_of;
+pub use waiting::IndexWait;
 
 /// The most rows of an answer that is made in [`ReadMode::CachedOnly`].
 const FEW_ROWS: usize = 500;
@@ -34,24 +35,32 @@ const FEW_ROWS: usize = 500;
 ///
 /// # Errors
 /// 404 if there is no such view; 400 for options that cannot be used.
-pub fn answer(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> {
+pub fn answer(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
     if has_queries(call) {
         return answer_queries(call, design, view);
     }
-    let query = Asked::of(call, design)?.query(view, options_of(call)?)?;
-    let tag = call.request.is_read().then(|| query.tag(call));
-    if let Some(tag) = &tag
-        && etag::matches(&call.request, tag)
-    {
-        return Ok(etag::not_modified(tag));
-    }
-    let answer = call.stream("application/json", move |writer| {
-        query.write(writer)?;
-        Ok(writer.write(b"\n")?)
-    })?;
-    Ok(match tag {
-        Some(tag) => answer.with_header("etag", &tag),
-        None => answer,
+    let source = ViewSource::of(call, design)?;
+    let options = options_of(call)?;
+    source.check(view, &options)?;
+    let waits = options.update == Update::Before;
+    let (request, view) = (Arc::clone(&call.request), view.to_owned());
+    source.when_ready(waits, move |source| {
+        let query = source.query(&view, options)?;
+        let tag = request.is_read().then(|| query.tag(&request));
+        if let Some(tag) = &tag
+            && etag::matches(&request, tag)
+        {
+            return Ok(etag::not_modified(tag));
+        }
+        let reads = source.snapshot.mode();
+        let answer = stream(reads, "application/json", move |writer| {
+            query.write(writer)?;
+            Ok(writer.write(b"\n")?)
+        })?;
+        Ok(match tag {
+            Some(tag) => answer.with_header("etag", &tag),
+            None => answer,
+        })
     })
 }
 
@@ -59,13 +68,23 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> 
 ///
 /// # Errors
 /// As [`answer`], for any of them.
-pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Answer, Failure> {
-    let asked = Asked::of(call, design)?;
-    let queries = queries_of(call)?.into_iter();
-    let queries = queries.map(|options| asked.query(view, options));
-    let queries = queries.collect::<Result<Vec<_>, _>>()?;
-    call.stream("application/json", move |writer| {
-        write_results(writer, queries, |query, writer| query.write(writer))
+pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
+    let source = ViewSource::of(call, design)?;
+    let queries = queries_of(call)?;
+    for options in &queries {
+        source.check(view, options)?;
+    }
+    let waits = queries
+        .iter()
+        .any(|options| options.update == Update::Before);
+    let view = view.to_owned();
+    source.when_ready(waits, move |source| {
+        let queries = queries.into_iter();
+        let queries = queries.map(|options| source.query(&view, options));
+        let queries = queries.collect::<Result<Vec<_>, _>>()?;
+        stream(source.snapshot.mode(), "application/json", move |writer| {
+            write_results(writer, queries, |query, writer| query.write(writer))
+        })
     })
 }
 
@@ -74,23 +93,23 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Answer, F
 /// # Errors
 /// 404 if there is no such design document.
 pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
-    let asked = Asked::of(call, design)?;
-    let sizes = asked.index.sizes();
-    let view = asked.index.current(&asked.snapshot)?;
+    let source = ViewSource::of(call, design)?;
+    let sizes = source.index.sizes();
+    let view = source.index.current(&source.snapshot)?;
     let current = view.update_seq();
-    let pending = asked.snapshot.count_changes(current)?;
+    let pending = source.snapshot.count_changes(current)?;
     let mut body = b"{\"name\":".to_vec();
     varve_json::write_string(design, &mut body);
     body.extend_from_slice(b",\"view_index\":{\"updates_pending\":{\"minimum\":");
     write_number(pending, &mut body);
     let indexes = &call.database.indexes;
-    let group = asked.index.group();
+    let group = source.index.group();
     let signature = group.signature();
     let updater = format!(
         "}},\"waiting_commit\":{},\"waiting_clients\":{},\"updater_running\":{},\"update_seq\":",
         indexes.is_unsynced(signature),
-        indexes.waiting.clients(&asked.index),
-        asked.index.is_building(),
+        indexes.waits.clients(&source.index),
+        source.index.is_building(),
     );
     let members = [
         (&b",\"preferred\":"[..], pending),
@@ -110,7 +129,7 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
     body.extend_from_slice(b",\"language\":");
     varve_json::write_string(group.language(), &mut body);
     body.extend_from_slice(b",\"compact_running\":");
-    body.extend_from_slice(match call.app.compactor.has_index(&asked.index) {
+    body.extend_from_slice(match call.app.compactor.has_index(&source.index) {
         true => b"true",
         false => b"false",
     });
@@ -133,28 +152,28 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
 /// # Errors
 /// 404 if there is no such design document.
 pub fn index_named(call: &Call, design: &str) -> Result<Arc<ViewIndex>, Failure> {
-    Ok(Asked::of(call, design)?.index)
+    Ok(ViewSource::of(call, design)?.index)
 }
 
-/// The index of a design document, and the moment of the database that is asked about.
-struct Asked {
+/// The index of a design document, and the snapshot of the database that a request is about.
+struct ViewSource {
     snapshot: Snapshot,
     incarnation: String,
     index: Arc<ViewIndex>,
-    /// The index at the moment of the snapshot, in [`ReadMode::CachedOnly`].
-    fresh: Option<IndexSnapshot>,
+    /// The index as of the snapshot, once it is known.
+    current: Option<IndexSnapshot>,
     refresh: indexes::Refresh,
 }
 
-impl Asked {
-    fn of(call: &Call, design: &str) -> Result<Asked, Failure> {
+impl ViewSource {
+    fn of(call: &Call, design: &str) -> Result<ViewSource, Failure> {
         let snapshot = call.snapshot();
         let document = snapshot.document(&format!("{DESIGN_PREFIX}{design}"))?;
         let document = document.ok_or_else(failures::missing)?;
         if document.is_deleted() {
             return Err(failures::deleted());
         }
-        let (index, fresh) = match call.reads {
+        let (index, current) = match call.reads {
             ReadMode::CachedOnly => indexes::fresh(call, &snapshot, &document)
                 .map(|(index, moment)| (index, Some(moment)))?,
             ReadMode::Blocking => (
@@ -162,38 +181,60 @@ impl Asked {
                 None,
             ),
         };
-        Ok(Asked {
+        Ok(ViewSource {
             index,
-            fresh,
+            current,
             incarnation: call.database.incarnation.clone(),
             refresh: indexes::Refresh::of(&call.app, &call.database, document.id()),
             snapshot,
         })
     }
 
-    fn query(&self, view: &str, options: QueryOptions) -> Result<Query, Failure> {
-        options.check_for_view(self.index.group().can_reduce(view)?)?;
+    /// # Errors
+    /// 404 if there is no such view; 400 for options that it cannot have.
+    fn check(&self, view: &str, options: &QueryOptions) -> Result<(), Failure> {
         let group = self.index.group();
+        options.check_for_view(group.can_reduce(view)?)?;
         let reduces = options.reduce != Some(false) && group.can_reduce(view)?;
         let takes_time = options.skip > FEW_ROWS as u64
             || group.reduces_by_script(view)?
-            || self
-                .fresh
-                .as_ref()
-                .is_some_and(IndexSnapshot::reduces_slowly);
-        self.snapshot
-            .mode()
-            .refuse_long_work(reduces && takes_time)?;
-        let moment = match options.update {
-            _ if let Some(fresh) = &self.fresh => fresh.clone(),
-            Update::Before => self.refresh.for_client(&self.index, &self.snapshot)?,
-            Update::No => self.index.current(&self.snapshot)?,
-            Update::After => {
-                self.refresh.later(&self.index, &self.snapshot);
+            || self.current.as_ref().is_some_and(IndexSnapshot::reduces_slowly);
+        let mode = self.snapshot.mode();
+        Ok(mode.refuse_long_work(reduces && takes_time)?)
+    }
+
+    /// Makes an answer, after a wait for the index if `waits` and the index is behind the snapshot.
+    fn when_ready(
+        mut self,
+        waits: bool,
+        make_answer: impl FnOnce(ViewSource) -> Result<Answer, Failure> + Send + 'static,
+    ) -> Result<Next, Failure> {
+        if waits && self.current.is_none() {
+            self.current = self.index.get_if_current(&self.snapshot);
+        }
+        if !waits || self.current.is_some() {
+            return make_answer(self).map(Next::Answered);
+        }
+        let (refresh, index) = (self.refresh.clone(), Arc::clone(&self.index));
+        let snapshot = self.snapshot.clone();
+        let wait = IndexWait::new(refresh, index, snapshot, move |view| {
+            self.current = Some(view);
+            make_answer(self)
+        });
+        Ok(Next::Index(Box::new(wait)))
+    }
+
+    fn query(&self, view: &str, options: QueryOptions) -> Result<ViewQuery, Failure> {
+        let moment = match &self.current {
+            Some(current) => current.clone(),
+            None => {
+                if options.update == Update::After {
+                    self.refresh.in_background(&self.index, &self.snapshot);
+                }
                 self.index.current(&self.snapshot)?
             }
         };
-        Ok(Query {
+        Ok(ViewQuery {
             found: moment.query(view, &options)?,
             snapshot: self.snapshot.clone(),
             incarnation: self.incarnation.clone(),
@@ -204,8 +245,8 @@ impl Asked {
     }
 }
 
-/// One query, ready to be written on another thread.
-struct Query {
+/// The rows that one query found, to be written on another thread.
+struct ViewQuery {
     snapshot: Snapshot,
     incarnation: String,
     signature: Signature,
@@ -214,9 +255,9 @@ struct Query {
     found: Found,
 }
 
-impl Query {
+impl ViewQuery {
     /// What the answer depends on.
-    fn tag(&self, call: &Call) -> String {
+    fn tag(&self, request: &Request) -> String {
         let documents = self
             .options
             .include_docs
@@ -229,8 +270,8 @@ impl Query {
         etag::opaque(&[
             self.incarnation.as_bytes(),
             &self.signature.0,
-            call.request.path().join("/").as_bytes(),
-            call.request.raw_query.as_bytes(),
+            request.path().join("/").as_bytes(),
+            request.raw_query.as_bytes(),
             &numbers.map(u64::to_le_bytes).concat(),
         ])
     }
