@@ -3,6 +3,7 @@
 use crate::client::{Connection, Running};
 use crate::compaction::{call, until};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// A server that builds at once what is written.
 fn eager() -> (Running, Connection) {
@@ -158,6 +159,12 @@ fn a_server_that_stops_does_not_wait_for_its_indexes() {
     let builds = |tasks: &Value| tasks.to_string().contains("indexer");
     until(&mut connection, "/_active_tasks", builds);
     drop(connection);
-    // 5,000 documents of five seconds each are not waited for.
-    server.stop();
+    // 5,000 documents of five seconds each would take seven hours.
+    let (stopped, stops) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        server.stop();
+        stopped.send(())
+    });
+    let waited = stops.recv_timeout(Duration::from_secs(120));
+    assert!(waited.is_ok(), "the server waits for its indexes");
 }

@@ -308,11 +308,45 @@ fn databases_are_compacted_by_themselves() {
     assert_eq!(rows["total_rows"], 101);
     assert_eq!(names(&server), ["db.varve"]);
 
-    let server = Running::start_with("[smoosh]\nwait_secs = 0\ndb_channels = none\n");
+    let off = format!("[smoosh]\nwait_secs = 0\ndb_channels = none\n{SMALL_VIEWS}");
+    let server = Running::start_with(&off);
     let mut connection = Connection::open(server.address);
     fill(&mut connection, 100, 30);
-    std::thread::sleep(Duration::from_millis(300));
+    follow(&mut connection, 30);
+    wait_for_compaction_of_index(&mut connection);
     assert!(!small(&info(&mut connection)), "it was switched off");
+}
+
+/// Has small indexes compacted by themselves.
+const SMALL_VIEWS: &str = "[smoosh.ratio_views]\nmin_size = 20000\n";
+
+fn is_compacted(info: &Value) -> bool {
+    let index = &info["view_index"];
+    let size = index["sizes"]["file"].as_u64().unwrap();
+    size < 20_000 && index["compact_running"] == false
+}
+
+/// Makes a database with old revisions, and waits until it was compacted by itself.
+fn have_compacted(connection: &mut Connection, name: &str) {
+    call(connection, "PUT", &format!("/{name}"), &Value::Null);
+    let mut document = json!({});
+    for round in 0..40 {
+        let noise = varve_testkit::repos::noise(1000, round + 1);
+        let text: String = noise.iter().map(|byte| format!("{byte:02x}")).collect();
+        document["text"] = json!(text);
+        let answer = call(connection, "PUT", &format!("/{name}/d"), &document);
+        document["_rev"] = answer["rev"].clone();
+    }
+    // 40 bodies of 1000 random bytes are more than that.
+    until(connection, &format!("/{name}"), |info| {
+        info["sizes"]["file"].as_u64().unwrap() < 20_000 && info["compact_running"] == false
+    });
+}
+
+/// Waits until an index was compacted by itself. Its database was looked at before, and would have been compacted
+/// before.
+fn wait_for_compaction_of_index(connection: &mut Connection) {
+    until(connection, "/db/_design/d/_info", is_compacted);
 }
 
 /// Two hours for compactions, UTC, around now or some time from now.
@@ -328,7 +362,7 @@ fn hours(are_now: bool) -> String {
 fn compactions_begin_by_themselves_in_their_hours() {
     for are_now in [true, false] {
         let settings = format!(
-            "[smoosh]\nwait_secs = 0\n[smoosh.ratio_dbs]\nmin_size = 20000\n{}",
+            "[smoosh]\nwait_secs = 0\n{SMALL_VIEWS}[smoosh.ratio_dbs]\nmin_size = 20000\n{}",
             hours(are_now)
         );
         let server = Running::start_with(&settings);
@@ -341,9 +375,10 @@ fn compactions_begin_by_themselves_in_their_hours() {
         if are_now {
             until(&mut connection, "/db", small);
         } else {
-            std::thread::sleep(Duration::from_millis(300));
+            follow(&mut connection, 30);
+            wait_for_compaction_of_index(&mut connection);
             assert!(!small(&info(&mut connection)), "{settings}");
-            // Who asks for it need not wait.
+            // A compaction that a client asks for has no hours.
             call(&mut connection, "POST", "/db/_compact", &Value::Null);
             until(&mut connection, "/db", small);
         }
@@ -374,28 +409,27 @@ fn follow(connection: &mut Connection, rounds: u64) {
 
 #[test]
 fn indexes_are_compacted_by_themselves() {
-    let settings =
-        "[smoosh]\nwait_secs = 0\ndb_channels = none\n[smoosh.ratio_views]\nmin_size = 20000\n";
-    let server = Running::start_with(settings);
+    let settings = format!("[smoosh]\nwait_secs = 0\ndb_channels = none\n{SMALL_VIEWS}");
+    let server = Running::start_with(&settings);
     let mut connection = Connection::open(server.address);
     fill(&mut connection, 300, 0);
     follow(&mut connection, 30);
-    let size = |info: &Value, name: &str| info["view_index"]["sizes"][name].as_u64().unwrap();
-    let small = |info: &Value| {
-        let is_running = &info["view_index"]["compact_running"];
-        size(info, "file") < 20_000 && *is_running == false
-    };
-    until(&mut connection, "/db/_design/d/_info", small);
+    wait_for_compaction_of_index(&mut connection);
     let rows = "/db/_design/d/_view/v?reduce=false";
     let rows = call(&mut connection, "GET", rows, &Value::Null);
     assert_eq!(rows["total_rows"], 300);
 
-    let off = "[smoosh]\nwait_secs = 0\nview_channels = none\n";
+    let off =
+        "[smoosh]\nwait_secs = 0\nview_channels = none\n[smoosh.ratio_dbs]\nmin_size = 20000\n";
     let server = Running::start_with(off);
     let mut connection = Connection::open(server.address);
     fill(&mut connection, 300, 0);
     follow(&mut connection, 30);
-    std::thread::sleep(Duration::from_millis(300));
+    // The index would be compacted in the round of the first of these databases at the latest, which is over when
+    // the second one is compacted.
+    for name in ["first", "second"] {
+        have_compacted(&mut connection, name);
+    }
     let info = call(&mut connection, "GET", "/db/_design/d/_info", &Value::Null);
-    assert!(!small(&info), "it was switched off: {info}");
+    assert!(!is_compacted(&info), "it was switched off: {info}");
 }

@@ -3,7 +3,8 @@
 use crate::client::{ADMIN, Connection, Reply, Running};
 use crate::compaction::{JSON, call, until};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::thread::JoinHandle;
 
 const VIEW: &str = "/db/_design/d/_view/v";
@@ -135,6 +136,60 @@ fn who_waits_and_what_is_not_on_the_disk_yet_is_told() {
     server = server.restart(|_| {});
     connection = Connection::open(server.address);
     assert_eq!(told(&mut connection, "waiting_commit"), false);
+}
+
+/// Sends a query that waits, without reading its answer.
+fn begin_to_wait(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let (name, value) = ADMIN;
+    let head = format!(
+        "GET {VIEW} HTTP/1.1\r\nhost: varve.test\r\n{name}: {value}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn a_client_that_leaves_is_no_longer_counted_and_the_build_goes_on() {
+    let (server, mut connection) = endless_for("[couchdb]\nos_process_timeout = 2000\n", 2);
+    let clients = [(); 3].map(|()| begin_to_wait(server.address));
+    let waits = |clients: u32| move |info: &Value| info["view_index"]["waiting_clients"] == clients;
+    until(&mut connection, "/db/_design/d/_info", waits(3));
+    let [stays, leaves, also_leaves] = clients;
+    drop((leaves, also_leaves));
+    until(&mut connection, "/db/_design/d/_info", waits(1));
+    drop(stays);
+    until(&mut connection, "/db/_design/d/_info", waits(0));
+    until(&mut connection, &format!("{VIEW}?update=false"), |answer| {
+        count(answer) == 3
+    });
+}
+
+#[test]
+fn clients_that_wait_hold_no_threads() {
+    let (server, mut connection) = endless_for("[couchdb]\nos_process_timeout = 86400000\n", 1);
+    // More than the server may have threads.
+    let clients: Vec<_> = (0..600).map(|_| begin_to_wait(server.address)).collect();
+    until(&mut connection, "/db/_design/d/_info", |info| {
+        info["view_index"]["waiting_clients"] == 600
+    });
+    // Requests that need a thread get one.
+    write(&mut connection, &["f"]);
+    let body = json!({"docs": [{"id": "f"}]});
+    let found = call(&mut connection, "POST", "/db/_bulk_get", &body);
+    assert_eq!(found["results"][0]["id"], "f");
+    call(&mut connection, "PUT", "/another", &Value::Null);
+    let tasks = get(&mut connection, "/_active_tasks");
+    assert_eq!(tasks.as_array().unwrap().len(), 1, "{tasks}");
+    // The build ends with its design document, and all of them are answered.
+    let rev = get(&mut connection, "/db/_design/d")["_rev"].clone();
+    let path = format!("/db/_design/d?rev={}", rev.as_str().unwrap());
+    call(&mut connection, "DELETE", &path, &Value::Null);
+    for mut client in clients {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    }
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! What all requests to a served folder share.
 
 use crate::auth::Auth;
+use crate::couch::Databases;
 use crate::couch::admin::{NodeConfig, Uuids};
 use crate::couch::database::files as databases;
 use crate::couch::users::UserDirectory;
-use crate::couch::{AutoIndexer, Compactor, Databases};
 use crate::directory::{DATABASES, ServedDirectory};
 use crate::runtime::log::Log;
+use crate::runtime::scheduler::JobKind;
 use crate::runtime::{Executor, ServerContext};
 use crate::{Failure, ServerError, Tasks};
 use rustix::process::{Resource, getrlimit};
@@ -32,8 +33,6 @@ pub struct CouchContext {
     /// What every server has.
     pub(crate) server: Arc<ServerContext>,
     pub(crate) databases: Arc<Databases>,
-    pub(crate) compactor: Arc<Compactor>,
-    pub(crate) auto_indexer: AutoIndexer,
     /// A part of the memory that is configured for caches.
     pub(crate) memtable_budget: MemtableBudget,
     pub(crate) uuids: Uuids,
@@ -99,6 +98,8 @@ impl CouchContext {
         let databases = databases.map_err(|source| ServerError::Random { source })?;
         let databases = Arc::new(databases);
         let reads = &server.executor.reads;
+        let builds = folder.settings.ken.builds;
+        server.scheduler.set_workers(JobKind::AutoIndex, builds);
         Ok(CouchContext {
             auth: Auth::new(
                 &folder.settings,
@@ -106,8 +107,6 @@ impl CouchContext {
                 reads.clone(),
             )?,
             databases,
-            compactor: Arc::default(),
-            auto_indexer: AutoIndexer::default(),
             memtable_budget: MemtableBudget::new(memtable_budget),
             uuids: Uuids::new()?,
             config: NodeConfig::of(&folder.ini),
@@ -196,14 +195,7 @@ impl CouchContext {
         &self.server.log
     }
 
-    /// Ends what works in the background.
-    pub(crate) fn stop(&self) {
-        self.compactor.stop();
-        self.databases.dirty().end();
-        self.databases.written().end();
-    }
-
-    /// What runs for longer.
+    /// The list of `_active_tasks`.
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.server.tasks
     }

@@ -30,7 +30,7 @@ use crate::http::FailureKind;
 use crate::http::blocking;
 use crate::http::range;
 use crate::{Answer, Failure, Request, UserContext};
-pub(crate) use admin::compaction::Compactor;
+use admin::compaction::AutoCompactor;
 pub(crate) use admin::is_about_the_server;
 use call::Call;
 pub(crate) use changes::db_updates::route as db_updates;
@@ -40,8 +40,7 @@ pub use database::registry::Databases;
 use document::write::ReadyPut;
 use failures::missing_database;
 use target::Target;
-use views::auto_index;
-pub(crate) use views::auto_index::AutoIndexer;
+use views::auto_index::AutoIndexer;
 
 /// Answers everything whose first path segment is a database's name.
 ///
@@ -63,7 +62,6 @@ pub async fn route(
         };
         if let Some(id) = target.brief_write(&request) {
             if let Some(ready) = CouchContext::try_cached(|reads| ReadyPut::new(open(reads)?, id)) {
-                watch(&app);
                 return ready?.answer().await;
             }
         } else if target.is_brief(&request) {
@@ -73,7 +71,6 @@ pub async fn route(
                 answer(call, target.clone())
             };
             if let Some(next) = CouchContext::try_cached(attempt) {
-                watch(&app);
                 return next?.answer().await;
             }
         }
@@ -90,7 +87,6 @@ pub async fn route(
         if !names::is_legal(&name) {
             return Err(missing_database());
         }
-        watch(&app);
         let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
         target.check_method(&call.request.method)?;
         answer(call, target)
@@ -98,10 +94,15 @@ pub async fn route(
     next.await?.answer().await
 }
 
-/// Sees to what is done in the background.
-fn watch(app: &Arc<CouchContext>) {
-    admin::compaction::watch(app);
-    auto_index::watch(app);
+/// Looks after the databases until the server stops: compacts them and brings their indexes up to date.
+pub(crate) async fn maintain(app: Arc<CouchContext>) {
+    let mut stopping = app.stopping();
+    let compactor = AutoCompactor::new(Arc::clone(&app)).run();
+    let indexer = AutoIndexer::new(app).run();
+    tokio::select! {
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
+        ((), ()) = async { tokio::join!(compactor, indexer) } => (),
+    }
 }
 
 /// Whether the body of a request is read while it arrives: attachments may be longer than memory.

@@ -8,14 +8,16 @@
 //! trigger.revs = 1000                  so many changesets are in no bundle, or
 //! trigger.below-bundled-ratio = 0.95   less than this part of all is in one
 //! ```
-//! One thread of low priority makes them, one repository after the other. Every request that looks
-//! at a repository or changes it may be what it is dirty by.
+//! The scheduler makes them at the lowest priority, one repository after the other. A push, or a request for
+//! the capabilities, checks whether its repository needs them.
 
 use crate::hg::find::Found;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{OpenError, RepoRegistry, open};
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::runtime::scheduler::{Job, JobKind};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
 use varve_base::Interrupt;
 use varve_config::hgrc::HgrcError;
 use varve_exchange::ExchangeError;
@@ -35,79 +37,59 @@ const RATIO: f64 = 0.95;
 /// What Mercurial has and this server does not: it serves the bundles itself.
 const ELSEWHERE: [&str; 3] = ["upload-command", "delete-command", "url-template"];
 
-/// What is to be made, and by whom.
+/// Has clone bundles made when repositories need them.
 #[derive(Debug, Default)]
 pub(crate) struct CloneBundleScheduler {
-    work: Mutex<Work>,
-    stop: Interrupt,
+    /// The state of each repository when bundles were last made: the same state is not tried twice.
+    tried: Mutex<HashMap<String, BundledState>>,
 }
 
-#[derive(Debug, Default)]
-struct Work {
-    waiting: VecDeque<Job>,
-    /// Whether there is a thread.
-    runs: bool,
-    /// What was last begun for each repository: the same is not tried twice.
-    begun: HashMap<String, Seen>,
-}
-
+/// Bundles that a repository needs.
 #[derive(Debug)]
-struct Job {
+struct WantedBundles {
     found: Found,
     formats: Vec<String>,
     publishing: bool,
 }
 
-/// What a repository was like.
+/// The state of a repository that decides whether it needs bundles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+struct BundledState {
     changesets: usize,
     formats: Vec<String>,
     is_visible: bool,
 }
 
-impl CloneBundleScheduler {
-    /// Ends what runs, without damage, and begins nothing more.
-    pub(crate) fn stop(&self) {
-        self.stop.raise();
-    }
-
-    fn work(&self) -> MutexGuard<'_, Work> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Has bundles made if the repository wants them and the ones that are there are too old.
+/// Has bundles made if the repository wants them and has none, or has outdated ones.
 pub(super) fn consider(
     repos: &Arc<RepoRegistry>,
     found: &Found,
     repository: &Repository,
     config: &RepositoryConfig,
 ) -> Result<(), OpenError> {
-    if !is_on(config)? || repos.scheduler.stop.is_raised() {
+    if !is_on(config)? || repos.server().is_stopping() {
         return Ok(());
     }
     let view = repository.view()?;
-    let Some(seen) = due(repository, &view, config)? else {
+    let Some(state) = due(repository, &view, config)? else {
         return Ok(());
     };
-    let mut work = repos.scheduler.work();
-    if work.begun.get(&found.name) == Some(&seen) {
+    let wanted = WantedBundles {
+        found: found.clone(),
+        formats: state.formats.clone(),
+        publishing: config.publishing()?,
+    };
+    let mut tried = repos.clone_bundles.tried.lock();
+    if tried.get(&found.name) == Some(&state) {
         return Ok(());
     }
-    work.begun.insert(found.name.clone(), seen.clone());
-    work.waiting.retain(|job| job.found != *found);
-    work.waiting.push_back(Job {
-        found: found.clone(),
-        formats: seen.formats,
-        publishing: config.publishing()?,
+    tried.insert(found.name.clone(), state);
+    let maker = Arc::clone(repos);
+    let job = Job::new(JobKind::CloneBundle, &*found.name, move |stop| {
+        make_and_report(&maker, &wanted, stop);
     });
-    if !work.runs {
-        let repos = Arc::clone(repos);
-        let started = std::thread::Builder::new().name("bundles".to_owned());
-        let started = started.spawn(move || run(&repos));
-        work.runs = started.is_ok();
-    }
+    // A server that stops makes no bundles.
+    let _ = repos.server().scheduler.submit(job);
     Ok(())
 }
 
@@ -137,7 +119,7 @@ fn due(
     repository: &Repository,
     view: &RepoView,
     config: &RepositoryConfig,
-) -> Result<Option<Seen>, OpenError> {
+) -> Result<Option<BundledState>, OpenError> {
     let changesets = view
         .changelog()
         .revs()
@@ -146,7 +128,7 @@ fn due(
     let mut is_visible = true;
     if let Some(manifest) = read_manifest(repository)? {
         let Some(status) = clone_bundle_status(repository, view, &manifest)? else {
-            // Somebody takes care of them by hand.
+            // They are made by hand.
             return Ok(None);
         };
         is_visible = status.is_visible;
@@ -160,7 +142,7 @@ fn due(
         true => DEFAULT_FORMATS.map(str::to_owned).to_vec(),
         false => formats.iter().map(text).collect(),
     };
-    Ok((changesets > 0).then_some(Seen {
+    Ok((changesets > 0).then_some(BundledState {
         changesets,
         formats,
         is_visible,
@@ -191,46 +173,32 @@ fn is_behind(
     Ok(missing > 0 && (enough || (bundled as f64) < ratio * changesets as f64))
 }
 
-/// Works until nothing waits.
-fn run(repos: &Arc<RepoRegistry>) {
-    // Requests come first. Where that cannot be had, bundles are made all the same.
-    let _ = rustix::process::setpriority_process(None, 19);
-    loop {
-        let job = {
-            let mut work = repos.scheduler.work();
-            let job = work.waiting.pop_front();
-            let job = job.filter(|_| !repos.scheduler.stop.is_raised());
-            work.runs = job.is_some();
-            job
-        };
-        let Some(job) = job else { return };
-        match make(repos, &job) {
-            // Whoever makes them looks at what is there now, or soon.
-            Ok(()) | Err(OpenError::Exchange(ExchangeError::CloneBundlesLocked)) => {}
-            Err(_) if repos.scheduler.stop.is_raised() => {}
-            Err(error) => {
-                let name = &job.found.name;
-                repos.server().log.scope(|| {
-                    tracing::error!(repository = name, "clone bundles of {name}: {error}")
-                });
-            }
+fn make_and_report(repos: &RepoRegistry, wanted: &WantedBundles, stop: &Interrupt) {
+    match make(repos, wanted, stop) {
+        // The process that makes them looks at the repository as it is now, or soon.
+        Ok(()) | Err(OpenError::Exchange(ExchangeError::CloneBundlesLocked)) => {}
+        Err(_) if stop.is_raised() => {}
+        Err(error) => {
+            let name = &wanted.found.name;
+            let log = &repos.server().log;
+            log.scope(|| tracing::error!(repository = name, "clone bundles of {name}: {error}"));
         }
     }
 }
 
-fn make(repos: &RepoRegistry, job: &Job) -> Result<(), OpenError> {
-    let opened = open(repos, &job.found)?;
+fn make(repos: &RepoRegistry, wanted: &WantedBundles, stop: &Interrupt) -> Result<(), OpenError> {
+    let opened = open(repos, &wanted.found)?;
     let server = repos.server();
     let task = server
         .tasks
-        .start("clonebundle", &[("repository", &job.found.name)]);
-    let recipe = CloneBundleOptions {
-        formats: &job.formats,
+        .start("clonebundle", &[("repository", &wanted.found.name)]);
+    let options = CloneBundleOptions {
+        formats: &wanted.formats,
         replaces_manifest: false,
-        publishing: job.publishing,
+        publishing: wanted.publishing,
         progress: &task,
-        stop: &repos.scheduler.stop,
+        stop,
     };
-    make_clone_bundles(&opened.repository, &recipe)?;
+    make_clone_bundles(&opened.repository, &options)?;
     Ok(())
 }

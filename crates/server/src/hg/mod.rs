@@ -18,6 +18,7 @@ mod shared_bundles;
 
 use crate::auth::UserContext;
 use crate::http::blocking;
+use crate::runtime::Resource;
 use crate::{Answer, Failure, Request};
 use clone_bundles::CloneBundleScheduler;
 use find::Found;
@@ -61,6 +62,8 @@ pub(crate) struct OpenRepository {
     /// repository stands there now. Everything else is dirty by the repository itself.
     requires: Option<Vec<u8>>,
 }
+
+impl Resource for OpenRepository {}
 
 /// Answers everything below `/hg`, or all there is where a repository is served alone.
 pub(crate) async fn route(

@@ -55,8 +55,7 @@ pub(crate) struct RepoRegistry {
     pub(super) repositories: Registry<OpenRepository>,
     /// Answers that several clients get at the moment.
     pub(super) shared: SharedAnswers,
-    /// Makes clone bundles.
-    pub(super) scheduler: CloneBundleScheduler,
+    pub(super) clone_bundles: CloneBundleScheduler,
 }
 
 /// What there is to find.
@@ -106,18 +105,13 @@ impl RepoRegistry {
             holds,
             repositories: Registry::new(IDLE_REPOSITORIES),
             shared,
-            scheduler: CloneBundleScheduler::default(),
+            clone_bundles: CloneBundleScheduler::default(),
         }
     }
 
     /// What every server has.
     pub(crate) fn server(&self) -> &Arc<ServerContext> {
         &self.server
-    }
-
-    /// Ends what works in the background.
-    pub(crate) fn stop(&self) {
-        self.scheduler.stop();
     }
 
     pub(super) fn storage(&self) -> &Arc<dyn Storage> {

@@ -34,7 +34,7 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     /// Whether answers carry the headers that CouchDB's clients know.
     fn answers_as_couchdb(&self) -> bool;
 
-    /// Ends feeds and background work.
+    /// Ends feeds, and background work that no request waits for.
     fn stop(&self);
 }
 

@@ -4,7 +4,8 @@ use crate::Tasks;
 use crate::runtime::Executor;
 use crate::runtime::log::Log;
 use crate::runtime::metrics::Metrics;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::runtime::scheduler::Scheduler;
+use crate::runtime::throttle::RequestCounter;
 use tokio::sync::watch;
 use varve_base::Interrupt;
 
@@ -14,9 +15,11 @@ pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
 /// One running server, without what it serves.
 #[derive(Debug)]
 pub(crate) struct ServerContext {
-    /// The threads that requests and background work run on.
+    /// The threads that requests run on.
     pub(crate) executor: Executor,
-    /// What runs for longer.
+    /// Background work.
+    pub(crate) scheduler: Scheduler,
+    /// The list of `_active_tasks`.
     pub(crate) tasks: Tasks,
     /// Raised when work that still runs has no more time.
     pub(crate) hurry: Interrupt,
@@ -24,19 +27,21 @@ pub(crate) struct ServerContext {
     pub(crate) log: Log,
     pub(crate) metrics: Metrics,
     stopping: watch::Sender<bool>,
-    requests: AtomicU64,
+    requests: RequestCounter,
 }
 
 impl ServerContext {
     pub(crate) fn new(executor: Executor, log: Log) -> ServerContext {
+        let requests = RequestCounter::default();
         ServerContext {
             executor,
+            scheduler: Scheduler::new(requests.clone()),
             tasks: Tasks::default(),
             hurry: Interrupt::default(),
             log,
             metrics: Metrics::default(),
             stopping: watch::Sender::new(false),
-            requests: AtomicU64::new(0),
+            requests,
         }
     }
 
@@ -45,13 +50,17 @@ impl ServerContext {
         self.stopping.subscribe()
     }
 
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
     pub(crate) fn stop(&self) {
         self.stopping.send_replace(true);
     }
 
     /// Ten hexadecimal digits that tell this request from others in the log.
     pub(crate) fn next_request_id(&self) -> String {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let number = self.requests.count();
         format!("{:010x}", number & 0xff_ffff_ffff)
     }
 }

@@ -1,61 +1,48 @@
-//! Databases in which something happened, for threads that look after them.
+//! Databases that were changed since background work last looked at them.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use tokio::sync::Notify;
 
-/// Whoever waits looks after this at the latest: for what is to be done at other hours, and for the stop flag.
-const PAUSE: Duration = Duration::from_secs(30);
-
-/// Names of databases, each once until it is looked at.
+/// Names of changed databases, for one task that waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct DirtySet {
-    list: Mutex<List>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct List {
-    names: BTreeSet<String>,
-    /// Whether the server stops.
-    is_over: bool,
+    names: Mutex<BTreeSet<String>>,
+    marked: Notify,
 }
 
 impl DirtySet {
-    fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Nothing is dirty any more.
-    pub(crate) fn end(&self) {
-        self.list().is_over = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits until there is something, but not for long.
-    pub(crate) fn wait(&self) {
-        let list = self.list();
-        if list.names.is_empty() && !list.is_over {
-            drop(self.changed.wait_timeout(list, PAUSE));
+    /// Waits until the set has a name.
+    pub(crate) async fn wait(&self) {
+        while self.is_empty() {
+            self.marked.notified().await;
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.list().names.is_empty()
+        self.names.lock().is_empty()
     }
 
+    /// Empties the set.
     pub(crate) fn take(&self) -> BTreeSet<String> {
-        std::mem::take(&mut self.list().names)
+        std::mem::take(&mut *self.names.lock())
+    }
+
+    fn insert(&self, name: &str) {
+        self.names.lock().insert(name.to_owned());
+        // Kept for the next wait if no task waits now.
+        self.marked.notify_one();
     }
 }
 
-/// Tells of one database.
+/// Marks one database in a [`DirtySet`]. While it is marked, another mark costs one atomic operation.
 #[derive(Clone, Debug)]
 pub(crate) struct DirtyFlag {
     name: String,
     dirty: Arc<DirtySet>,
-    is_told: Arc<AtomicBool>,
+    is_marked: Arc<AtomicBool>,
 }
 
 impl DirtyFlag {
@@ -63,20 +50,57 @@ impl DirtyFlag {
         DirtyFlag {
             name: name.to_owned(),
             dirty: Arc::clone(dirty),
-            is_told: Arc::default(),
+            is_marked: Arc::default(),
         }
     }
 
-    /// Something happened.
-    pub(crate) fn tell(&self) {
-        if !self.is_told.swap(true, Ordering::AcqRel) {
-            self.dirty.list().names.insert(self.name.clone());
-            self.dirty.changed.notify_all();
+    /// Adds the database to the set, unless it was marked and not cleared since.
+    pub(crate) fn mark(&self) {
+        if !self.is_marked.swap(true, Ordering::AcqRel) {
+            self.dirty.insert(&self.name);
         }
     }
 
-    /// Somebody looks now: what happens from here on is to be told.
-    pub(crate) fn taken(&self) {
-        self.is_told.store(false, Ordering::Release);
+    /// To be called before the database is looked at: later changes mark it again.
+    pub(crate) fn clear(&self) {
+        self.is_marked.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn a_mark_wakes_the_task_that_waits_and_is_kept_for_one_that_does_not() {
+        let dirty = Arc::<DirtySet>::default();
+        let (a, b) = (DirtyFlag::new("a", &dirty), DirtyFlag::new("b", &dirty));
+        let short = Duration::from_millis(1);
+        assert!(tokio::time::timeout(short, dirty.wait()).await.is_err());
+        let waiting = tokio::spawn({
+            let dirty = Arc::clone(&dirty);
+            async move { dirty.wait().await }
+        });
+        tokio::task::yield_now().await;
+        b.mark();
+        waiting.await.unwrap();
+        a.mark();
+        dirty.wait().await;
+        assert_eq!(dirty.take().into_iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert!(tokio::time::timeout(short, dirty.wait()).await.is_err());
+    }
+
+    #[test]
+    fn a_marked_database_is_added_again_only_after_it_was_cleared() {
+        let dirty = Arc::<DirtySet>::default();
+        let flag = DirtyFlag::new("a", &dirty);
+        flag.mark();
+        dirty.take();
+        flag.clone().mark();
+        assert!(dirty.is_empty());
+        flag.clear();
+        flag.mark();
+        assert!(!dirty.is_empty());
     }
 }

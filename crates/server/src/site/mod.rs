@@ -53,15 +53,24 @@ impl Site {
         }
     }
 
-    /// Waits, but not longer than this, for what works in the background to be undone.
-    pub(crate) fn wait_for_end(&self, limit: Duration) {
+    /// Starts the tasks that look after databases until the server stops.
+    pub(crate) fn start(&self) {
         if let Site::Directory(halves) = self {
-            halves.couch.databases.end_builds();
-            halves.couch.compactor.wait_for_end(limit);
+            tokio::spawn(couch::maintain(Arc::clone(&halves.couch)));
         }
     }
 
-    /// To be called when nothing works any more.
+    /// Interrupts all background work and waits, but not longer than `limit`, until it has undone its halves.
+    pub(crate) async fn end_background_work(&self, limit: Duration) {
+        if let Site::Directory(halves) = self {
+            halves.couch.databases.end_builds();
+        }
+        let scheduler = &self.server().scheduler;
+        scheduler.stop();
+        scheduler.wait_until_idle(limit).await;
+    }
+
+    /// Seals all databases. To be called when nothing works any more.
     pub(crate) fn close(&self) {
         if let Site::Directory(halves) = self {
             halves.couch.databases.seal_all();
@@ -118,13 +127,8 @@ impl Handler for Site {
     }
 
     fn stop(&self) {
-        match self {
-            Site::Directory(halves) => {
-                halves.hg.stop();
-                halves.couch.stop();
-            }
-            Site::Repository(repos) => repos.stop(),
-        }
-        self.server().stop();
+        let server = self.server();
+        server.scheduler.stop_background();
+        server.stop();
     }
 }

@@ -1,4 +1,19 @@
 //! Starting and stopping: threads, the listening socket, signals.
+//!
+//! A server stops in this order, so that nothing is begun that could not be finished, and nothing is closed
+//! that is still in use:
+//!
+//! 1. The listener is closed: there are no new connections.
+//! 2. Feeds end, and background work that no request waits for is interrupted.
+//! 3. Requests finish, or are cut after 5 s. A push that is cut is undone.
+//! 4. Index builds are interrupted. The scheduler waits until all background work has removed its unfinished
+//!    files, up to 5 s.
+//! 5. Threads that still answer requests end, within 5 s more.
+//! 6. Databases are sealed.
+//! 7. The access log is flushed.
+//!
+//! After a step's time the next one follows regardless: the files are safe against a power cut at any point, so
+//! nothing that was acknowledged is lost.
 
 use crate::directory::ServedDirectory;
 use crate::hg::RepoRegistry;
@@ -206,9 +221,11 @@ impl Server {
     pub fn run_until(self, stop: impl Future<Output = ()>) {
         let site = self.site.clone();
         let access = self.context.access.clone();
-        let serving = http::serve((self.listener, self.tls), (self.site, self.context), stop);
-        self.runtime.block_on(serving);
-        site.wait_for_end(UNDONE_WITHIN);
+        self.runtime.block_on(async {
+            site.start();
+            http::serve((self.listener, self.tls), (self.site, self.context), stop).await;
+            site.end_background_work(UNDONE_WITHIN).await;
+        });
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.
         self.runtime.shutdown_timeout(UNDONE_WITHIN);

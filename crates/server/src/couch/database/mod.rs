@@ -11,6 +11,7 @@ use varve_docdb::Edit;
 use varve_json::Value;
 
 use crate::auth::Security;
+use crate::couch::admin::compaction::is_compacting;
 use crate::couch::call::Call;
 use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::couch::{document, names, users, views};
@@ -108,7 +109,7 @@ pub fn write_info(call: &Call, body: &mut Vec<u8>) -> Result<(), Failure> {
         body.extend_from_slice(name);
         write_number(number, body);
     }
-    body.extend_from_slice(match call.app.compactor.has(&call.database) {
+    body.extend_from_slice(match is_compacting(&call.app, &call.database) {
         true => b",\"compact_running\":true",
         false => b",\"compact_running\":false",
     });

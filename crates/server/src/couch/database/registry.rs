@@ -1,15 +1,16 @@
 //! Databases that are open, shared by all requests.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
 use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 use varve_js::Limits;
 
+use crate::Failure;
 use crate::Failure;
 use crate::couch::changes::db_updates::{Event, Updates};
 use crate::couch::database::files::file_of;
@@ -20,6 +21,7 @@ use crate::couch::views::indexes::{Indexes, folder_of};
 use crate::http::FailureKind;
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
 use crate::runtime::log::Log;
+use crate::runtime::{Registry, Resource};
 
 /// Feeds that read at the same time; a read is short, and its thread is not to be had for nothing.
 const FEED_READS: usize = 8;
@@ -35,19 +37,20 @@ pub struct OpenDatabase {
     pub documents: Database,
     /// 16 hexadecimal digits that another database of the same name does not have.
     pub incarnation: String,
-    /// The number of the last update, told after each commit; feeds wait for it.
+    /// The sequence of the last commit, which feeds wait for.
     commits: watch::Sender<u64>,
-    used: AtomicU64,
-    /// To whoever sees whether it should be compacted.
+    /// Marks it as worth a look for a compaction.
     pub(crate) to_compact: DirtyFlag,
-    /// To whoever keeps its indexes up to date.
+    /// Marks its indexes as behind.
     pub(crate) to_index: DirtyFlag,
+    /// Whether it was marked once since it is open.
+    is_marked_opened: AtomicBool,
     validators: Mutex<Arc<Validators>>,
     /// Its views.
     pub indexes: Indexes,
     /// What its design documents say of json indexes.
     pub definitions: Definitions,
-    _told: Subscription,
+    _subscription: Subscription,
 }
 
 impl OpenDatabase {
@@ -61,28 +64,28 @@ impl OpenDatabase {
         let commits = watch::Sender::new(info.update_seq);
         let to_compact = DirtyFlag::new(name, dirty);
         let to_index = DirtyFlag::new(name, written);
-        let (told, updates, of) = (commits.clone(), Arc::clone(updates), name.to_owned());
-        let notices = (to_compact.clone(), to_index.clone());
-        let told = documents.on_commit(move |update| {
-            let before = told.send_replace(update);
+        let (sender, updates, of) = (commits.clone(), Arc::clone(updates), name.to_owned());
+        let flags = (to_compact.clone(), to_index.clone());
+        let subscription = documents.on_commit(move |update| {
+            let before = sender.send_replace(update);
             if update > before {
                 updates.note(&of, Event::Updated);
-                notices.1.tell();
+                flags.1.mark();
             }
-            notices.0.tell();
+            flags.0.mark();
         });
         Ok(OpenDatabase {
             name: name.to_owned(),
             incarnation: info.uuid[..INCARNATION].to_owned(),
             documents,
             commits,
-            used: AtomicU64::new(0),
             to_compact,
             to_index,
+            is_marked_opened: AtomicBool::new(false),
             validators: Mutex::default(),
             indexes: Indexes::default(),
             definitions: Definitions::default(),
-            _told: told,
+            _subscription: subscription,
         })
     }
 
@@ -95,15 +98,35 @@ impl OpenDatabase {
         snapshot: &Snapshot,
         limits: Limits,
     ) -> Result<Arc<Validators>, Failure> {
-        let known = Arc::clone(&lock(&self.validators));
+        let known = Arc::clone(&self.validators.lock());
         let current = Validators::of(snapshot, &known, limits)?;
-        *lock(&self.validators) = Arc::clone(&current);
+        *self.validators.lock() = Arc::clone(&current);
         Ok(current)
+    }
+
+    /// Marks a database that was just opened. Before it is in the registry, the mark would be passed over.
+    fn mark_opened(&self) {
+        if !self.is_marked_opened.swap(true, Ordering::Relaxed) {
+            self.to_compact.mark();
+        }
     }
 
     /// Changes whenever something was committed, and once more when the database is deleted.
     pub fn commits(&self) -> watch::Receiver<u64> {
         self.commits.subscribe()
+    }
+}
+
+impl Resource for OpenDatabase {
+    /// Its open files: that of the database and those of its indexes.
+    fn weight(&self) -> usize {
+        1 + self.indexes.len()
+    }
+
+    /// Seals the file. That only makes later damage easier to tell, so a disk that refuses does not keep the
+    /// database open.
+    fn close(&self) {
+        let _ = self.documents.seal();
     }
 }
 
@@ -113,14 +136,10 @@ pub struct Databases {
     storage: Arc<dyn Storage>,
     options: DatabaseOptions,
     log: Log,
-    /// More files than this, of databases and of their indexes, make the longest unused databases
-    /// close that nobody uses.
-    most_open: usize,
-    open: Mutex<HashMap<String, Arc<OpenDatabase>>>,
-    /// Held while a file is opened, made or removed, so that no file is ever open twice.
-    changing: Mutex<()>,
-    clock: AtomicU64,
+    open: Registry<OpenDatabase>,
+    /// Databases that may be worth a compaction.
     dirty: Arc<DirtySet>,
+    /// Databases whose indexes may be behind.
     written: Arc<DirtySet>,
     updates: Arc<Updates>,
     /// Bounds how many feeds read at the same time: one commit may wake thousands of them.
@@ -128,7 +147,7 @@ pub struct Databases {
 }
 
 impl Databases {
-    /// Databases in the storage's folder of databases; new ones are made with these options. About
+    /// Databases in the storage's directory of databases; new ones are made with these options. About
     /// `most_open` files of databases and indexes are kept open.
     ///
     /// # Errors
@@ -143,10 +162,7 @@ impl Databases {
             storage,
             options,
             log,
-            most_open,
-            open: Mutex::default(),
-            changing: Mutex::default(),
-            clock: AtomicU64::new(0),
+            open: Registry::new(most_open),
             dirty: Arc::default(),
             written: Arc::default(),
             updates: Arc::new(Updates::new()?),
@@ -174,9 +190,14 @@ impl Databases {
         &self.written
     }
 
-    /// The database, if it is open.
+    /// The database, if it is open; that does not count as a use of it.
     pub(crate) fn if_open(&self, name: &str) -> Option<Arc<OpenDatabase>> {
-        lock(&self.open).get(name).cloned()
+        self.open.peek(name)
+    }
+
+    /// The database, if it is open; that counts as a use of it.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {
+        self.open.get(name)
     }
 
     /// What a feed holds while it reads.
@@ -189,22 +210,19 @@ impl Databases {
     /// # Errors
     /// 404 if there is none; 500 if its file cannot be read.
     pub fn get(&self, name: &str) -> Result<Arc<OpenDatabase>, Failure> {
-        if let Some(database) = self.find(name) {
-            return Ok(database);
-        }
-        let _changing = lock(&self.changing);
-        if let Some(database) = self.find(name) {
-            return Ok(database);
-        }
-        let storage = Arc::clone(&self.storage);
-        match Database::open(storage, &file_of(name), &self.options) {
-            Ok(documents) => {
-                self.log_recovery(name, &documents);
-                self.keep(name, documents)
+        let database = self.open.get_or_open(name, || {
+            let storage = Arc::clone(&self.storage);
+            match Database::open(storage, &file_of(name), &self.options) {
+                Ok(documents) => {
+                    self.log_recovery(name, &documents);
+                    self.track(name, documents)
+                }
+                Err(error) if error.is_not_found() => Err(missing_database()),
+                Err(error) => Err(error.into()),
             }
-            Err(error) if error.is_not_found() => Err(missing_database()),
-            Err(error) => Err(error.into()),
-        }
+        })?;
+        database.mark_opened();
+        Ok(database)
     }
 
     /// Makes a database; without a compression of its own it is compressed as the options say.
@@ -216,22 +234,24 @@ impl Databases {
         name: &str,
         compression: Option<EngineSetting>,
     ) -> Result<Arc<OpenDatabase>, Failure> {
-        let _changing = lock(&self.changing);
-        let storage = Arc::clone(&self.storage);
-        let (path, options) = (file_of(name), &self.options);
-        match Database::create_compressed(storage, &path, options, compression) {
-            Ok(documents) => {
-                let made = self.keep(name, documents)?;
-                self.updates.note(name, Event::Created);
-                Ok(made)
+        self.open.exclusively(name, || {
+            let storage = Arc::clone(&self.storage);
+            let (path, options) = (file_of(name), &self.options);
+            match Database::create_compressed(storage, &path, options, compression) {
+                Ok(documents) => {
+                    let made = self.open.insert(name, self.track(name, documents)?);
+                    made.mark_opened();
+                    self.updates.note(name, Event::Created);
+                    Ok(made)
+                }
+                Err(error) if error.is_already_there() => Err(Failure::new(
+                    FailureKind::PreconditionFailed,
+                    "file_exists",
+                    "The database could not be created, the file already exists.",
+                )),
+                Err(error) => Err(error.into()),
             }
-            Err(error) if error.is_already_there() => Err(Failure::new(
-                FailureKind::PreconditionFailed,
-                "file_exists",
-                "The database could not be created, the file already exists.",
-            )),
-            Err(error) => Err(error.into()),
-        }
+        })
     }
 
     /// Removes a database; requests that are under way see it to their end, feeds stop.
@@ -240,13 +260,14 @@ impl Databases {
     /// 404 if there is none; 500 if its file cannot be removed.
     pub fn delete(&self, name: &str) -> Result<(), Failure> {
         let database = self.get(name)?;
-        let _changing = lock(&self.changing);
-        database.documents.delete()?;
-        database.indexes.end();
-        lock(&self.open).remove(name);
-        self.updates.note(name, Event::Deleted);
-        varve_views::remove_stale(self.storage.as_ref(), &folder_of(name), &[])?;
-        Ok(())
+        self.open.exclusively(name, || {
+            database.documents.delete()?;
+            database.indexes.end();
+            self.open.forget(name);
+            self.updates.note(name, Event::Deleted);
+            varve_views::remove_stale(self.storage.as_ref(), &folder_of(name), &[])?;
+            Ok(())
+        })
     }
 
     fn log_recovery(&self, name: &str, documents: &Database) {
@@ -273,75 +294,20 @@ impl Databases {
         }
     }
 
-    /// The database, if it is open; that counts as a use of it.
-    pub(crate) fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {
-        let open = lock(&self.open);
-        let database = open.get(name)?;
-        database.used.store(self.tick(), Ordering::Relaxed);
-        Some(Arc::clone(database))
+    fn track(&self, name: &str, documents: Database) -> Result<OpenDatabase, Failure> {
+        let dirty = (&self.dirty, &self.written);
+        OpenDatabase::new(name, documents, dirty, &self.updates)
     }
 
-    fn keep(&self, name: &str, documents: Database) -> Result<Arc<OpenDatabase>, Failure> {
-        let database = Arc::new(OpenDatabase::new(
-            name,
-            documents,
-            (&self.dirty, &self.written),
-            &self.updates,
-        )?);
-        database.used.store(self.tick(), Ordering::Relaxed);
-        let mut open = lock(&self.open);
-        make_room(&mut open, self.most_open);
-        open.insert(name.to_owned(), Arc::clone(&database));
-        drop(open);
-        // Whoever hears of it finds it open; told before, it might be passed over for good.
-        database.to_compact.tell();
-        Ok(database)
-    }
-
-    /// Ends what is built in the background.
+    /// Interrupts all index builds, and those that begin later.
     pub fn end_builds(&self) {
-        lock(&self.open)
-            .values()
-            .for_each(|open| open.indexes.end());
+        let open = self.open.values();
+        open.iter().for_each(|database| database.indexes.end());
     }
 
-    /// To be called when the server ends.
+    /// Seals all open databases. To be called when the server ends.
     pub fn seal_all(&self) {
-        let open: Vec<_> = lock(&self.open).values().cloned().collect();
-        open.iter().for_each(|database| seal(database));
+        let open = self.open.values();
+        open.iter().for_each(|database| database.close());
     }
-
-    fn tick(&self) -> u64 {
-        self.clock.fetch_add(1, Ordering::Relaxed)
-    }
-}
-
-/// Closes the longest unused databases until there is room for one more file.
-fn make_room(open: &mut HashMap<String, Arc<OpenDatabase>>, most: usize) {
-    let files = |database: &OpenDatabase| 1 + database.indexes.len();
-    let mut kept: usize = open.values().map(|database| files(database)).sum();
-    while kept >= most {
-        let idle = open
-            .values()
-            .filter(|database| Arc::strong_count(database) == 1);
-        let oldest = idle.min_by_key(|database| database.used.load(Ordering::Relaxed));
-        let Some(database) = oldest.map(|database| database.name.clone()) else {
-            return;
-        };
-        let Some(database) = open.remove(&database) else {
-            return;
-        };
-        kept -= files(&database);
-        seal(&database);
-    }
-}
-
-/// Only makes later damage easier to tell, so a disk that refuses is no reason not to close.
-fn seal(database: &OpenDatabase) {
-    let _ = database.documents.seal();
-}
-
-/// What the locks guard is whole after every statement, so a panic elsewhere does no harm.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,44 +1,38 @@
 //! Indexes are brought up to date behind writes, as `[ken]` says, so that the first query after many
-//! writes need not wait; and those of design documents that are gone are removed.
+//! writes finds its index current; index files that no design document needs are removed.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::time::sleep;
+use varve_base::Interrupt;
 use varve_btree::Direction;
 use varve_docdb::{IdRange, Rev, Snapshot};
 use varve_json::{Object, Value};
 use varve_views::ViewIndex;
 
-use crate::couch::admin::compaction::{Compactor, pause};
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::views::indexes::{Refresh, clean_up, index_of};
 use crate::http::FailureKind;
+use crate::runtime::scheduler::JobKind;
 use crate::{CouchContext, Failure};
 
 /// An index that could not be brought up to date is tried again after this.
-const AGAIN_AFTER: Duration = Duration::from_secs(600);
+const RETRY_AFTER: Duration = Duration::from_secs(600);
 
-/// Says whether there is a thread that brings indexes up to date.
-#[derive(Debug, Default)]
+/// Brings indexes up to date by the settings.
 pub(crate) struct AutoIndexer {
-    runs: AtomicBool,
+    app: Arc<CouchContext>,
+    databases: KnownDatabases,
 }
 
-/// Begins to bring indexes up to date, unless somebody does.
-pub(crate) fn watch(app: &Arc<CouchContext>) {
-    let runs = &app.auto_indexer.runs;
-    let is_on = app.settings().ken.builds > 0;
-    if is_on && !runs.load(Ordering::Relaxed) && !runs.swap(true, Ordering::AcqRel) {
-        runs.store(Compactor::begin(app, "ken", run), Ordering::Release);
-    }
-}
+/// Design documents of databases that were written to, by name and id.
+type KnownDatabases = HashMap<String, KnownDesigns>;
 
-/// What is known of the design documents of a database, by id.
-type Known = HashMap<String, Design>;
+type KnownDesigns = HashMap<String, KnownDesign>;
 
-struct Design {
+struct KnownDesign {
     rev: Rev,
     /// Whether it has views that are to be kept up to date.
     is_wanted: bool,
@@ -46,83 +40,135 @@ struct Design {
 }
 
 /// An index that is behind its database.
-struct Job {
+struct StaleIndex {
     database: Arc<OpenDatabase>,
     design: String,
     index: Arc<ViewIndex>,
     snapshot: Snapshot,
 }
 
-fn run(app: &Arc<CouchContext>) {
-    let written = app.databases.written();
-    let ken = &app.settings().ken;
-    let mut databases: HashMap<String, Known> = HashMap::new();
-    while !app.compactor.is_stopping() {
-        written.wait();
-        if written.is_empty() {
-            continue;
+impl AutoIndexer {
+    pub(crate) fn new(app: Arc<CouchContext>) -> AutoIndexer {
+        AutoIndexer {
+            app,
+            databases: KnownDatabases::new(),
         }
-        pause(app, ken.wait);
-        databases.retain(|name, _| app.databases.if_open(name).is_some());
-        let mut jobs = VecDeque::new();
-        for name in written.take() {
-            if ken.ignored.contains(&name) {
-                continue;
-            }
-            // One that was closed again is looked at after it is written to the next time.
-            let Some(database) = app.databases.if_open(&name) else {
-                continue;
-            };
-            database.to_index.taken();
-            let known = databases.entry(name).or_default();
-            if let Err(failure) = examine(app, &database, known, &mut jobs) {
-                report(app, &database, &failure);
-            }
+    }
+
+    /// Looks after databases for ever, unless the settings switch it off.
+    pub(crate) async fn run(mut self) {
+        let app = Arc::clone(&self.app);
+        let ken = &app.settings().ken;
+        if ken.builds == 0 {
+            return;
         }
-        for (name, design) in build_all(app, jobs, ken.builds) {
-            let known = databases.get_mut(&name);
-            if let Some(design) = known.and_then(|known| known.get_mut(&design)) {
+        let written = app.databases.written();
+        loop {
+            written.wait().await;
+            sleep(ken.wait).await;
+            let mut names = written.take();
+            names.retain(|name| !ken.ignored.contains(name));
+            let stale = self.find_stale(names).await;
+            self.build(stale).await;
+        }
+    }
+
+    async fn find_stale(&mut self, names: BTreeSet<String>) -> Vec<StaleIndex> {
+        let app = Arc::clone(&self.app);
+        let mut databases = std::mem::take(&mut self.databases);
+        let find = move |_: &Interrupt| {
+            databases.retain(|name, _| app.databases.if_open(name).is_some());
+            let mut stale = Vec::new();
+            for name in names {
+                // A database that was closed again is looked at after the next write to it.
+                let Some(database) = app.databases.if_open(&name) else {
+                    continue;
+                };
+                database.to_index.clear();
+                let known = databases.entry(name).or_default();
+                if let Err(failure) = examine(&app, &database, known, &mut stale) {
+                    report(&app, &database, &failure);
+                }
+            }
+            (databases, stale)
+        };
+        let scheduler = &self.app.server().scheduler;
+        let found = scheduler.run(JobKind::AutoIndex, "examine", find).await;
+        let (databases, stale) = found.unwrap_or_default();
+        self.databases = databases;
+        stale
+    }
+
+    /// Builds as many indexes at the same time as the kind has workers, and waits for all of them.
+    async fn build(&mut self, stale: Vec<StaleIndex>) {
+        let scheduler = &self.app.server().scheduler;
+        let builds: Vec<_> = stale
+            .into_iter()
+            .map(|stale| {
+                let app = Arc::clone(&self.app);
+                let key = format!("{} {}", stale.database.name, stale.design);
+                let names = (stale.database.name.clone(), stale.design.clone());
+                let build = scheduler.start(JobKind::AutoIndex, key, move |stop| {
+                    build(&app, &stale, stop)
+                });
+                (names, build)
+            })
+            .collect();
+        for ((name, design), build) in builds {
+            let has_failed = build.await != Ok(true);
+            let known = self.databases.get_mut(&name);
+            if has_failed && let Some(design) = known.and_then(|known| known.get_mut(&design)) {
                 design.failed = Some(Instant::now());
             }
         }
     }
 }
 
+/// Returns `false` if the index is not to be tried again soon.
+fn build(app: &Arc<CouchContext>, stale: &StaleIndex, stop: &Interrupt) -> bool {
+    let refresh = Refresh::of(app, &stale.database, &stale.design);
+    let Err(failure) = refresh.run(&stale.index, &stale.snapshot, stop.clone()) else {
+        return true;
+    };
+    refresh.report(&failure);
+    failure.kind == FailureKind::IndexAbandoned || stale.database.documents.is_deleted()
+}
+
 fn report(app: &CouchContext, database: &OpenDatabase, failure: &Failure) {
-    if !database.documents.is_deleted() && !app.compactor.is_stopping() {
+    if !database.documents.is_deleted() && !app.server().is_stopping() {
         let name = &database.name;
         app.log()
             .scope(|| tracing::error!(database = name, "indexes of {name}: {failure}"));
     }
 }
 
-/// Sees which indexes of a database are behind.
+/// Adds the indexes of a database that are behind it.
 fn examine(
     app: &CouchContext,
     database: &Arc<OpenDatabase>,
-    known: &mut Known,
-    jobs: &mut VecDeque<Job>,
+    known: &mut KnownDesigns,
+    stale: &mut Vec<StaleIndex>,
 ) -> Result<(), Failure> {
     let snapshot = database.documents.snapshot();
     if learn(&snapshot, known)? {
         clean_up(app, database)?;
     }
-    let is_due = |design: &Design| {
-        let rests = design
+    let is_due = |design: &KnownDesign| {
+        let has_failed = design
             .failed
-            .is_some_and(|when| when.elapsed() < AGAIN_AFTER);
-        design.is_wanted && !rests
+            .is_some_and(|when| when.elapsed() < RETRY_AFTER);
+        design.is_wanted && !has_failed
     };
     for id in known.iter().filter(|(_, it)| is_due(it)).map(|(id, _)| id) {
         let Some(document) = snapshot.document(id)? else {
             continue;
         };
-        // What cannot be used is told to whoever asks for it.
+        // A request for an index that cannot be used is answered with the reason.
         let Ok(index) = index_of(app, database, &snapshot, &document) else {
             continue;
         };
         if index.get_if_current(&snapshot).is_none() {
-            jobs.push_back(Job {
+            stale.push(StaleIndex {
                 database: Arc::clone(database),
                 design: id.clone(),
                 index,
@@ -133,9 +179,9 @@ fn examine(
     Ok(())
 }
 
-/// Brings what is known of design documents up to date; says whether any has changed.
-fn learn(snapshot: &Snapshot, known: &mut Known) -> Result<bool, Failure> {
-    let (mut changed, mut found) = (false, Known::new());
+/// Brings the known design documents up to date; returns whether any has changed.
+fn learn(snapshot: &Snapshot, known: &mut KnownDesigns) -> Result<bool, Failure> {
+    let (mut changed, mut found) = (false, KnownDesigns::new());
     for row in snapshot.all_docs(IdRange::DESIGN, Direction::Forward)? {
         let row = row?;
         let same = known
@@ -147,7 +193,7 @@ fn learn(snapshot: &Snapshot, known: &mut Known) -> Result<bool, Failure> {
             None => {
                 let mut text = Vec::new();
                 snapshot.body(&row.stored, &mut text)?;
-                Design {
+                KnownDesign {
                     rev: row.rev.clone(),
                     is_wanted: is_wanted(&varve_json::parse_object(&text)?),
                     failed: None,
@@ -156,7 +202,7 @@ fn learn(snapshot: &Snapshot, known: &mut Known) -> Result<bool, Failure> {
         };
         found.insert(row.id().to_owned(), design);
     }
-    // What is left is gone.
+    // Those that are left were deleted.
     changed |= !known.is_empty();
     *known = found;
     Ok(changed)
@@ -167,43 +213,4 @@ fn is_wanted(design: &Object) -> bool {
     let views = design.get("views").and_then(Value::as_object);
     let is_off = design.get("autoupdate") == Some(&Value::Bool(false));
     views.is_some_and(|views| !views.is_empty()) && !is_off
-}
-
-/// Builds so many at the same time; returns database and design document of those that failed.
-fn build_all(
-    app: &Arc<CouchContext>,
-    jobs: VecDeque<Job>,
-    at_once: usize,
-) -> Vec<(String, String)> {
-    let threads = at_once.min(jobs.len());
-    let (jobs, failed) = (Mutex::new(jobs), Mutex::default());
-    let build = || {
-        while let Some(job) = next(&jobs).filter(|_| !app.compactor.is_stopping()) {
-            let refresh = Refresh::of(app, &job.database, &job.design);
-            if let Err(failure) = refresh.run(&job.index, &job.snapshot) {
-                refresh.report(&failure);
-                if failure.kind == FailureKind::IndexAbandoned
-                    || job.database.documents.is_deleted()
-                {
-                    continue;
-                }
-                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                Vec::push(&mut failed, (job.database.name.clone(), job.design));
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            let thread = std::thread::Builder::new().name("ken".to_owned());
-            // Without it the others do more.
-            let _ = thread.spawn_scoped(scope, build);
-        }
-        build();
-    });
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn next(jobs: &Mutex<VecDeque<Job>>) -> Option<Job> {
-    let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
-    jobs.pop_front()
 }

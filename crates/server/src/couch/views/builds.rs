@@ -1,7 +1,6 @@
 //! Builds of one database's indexes that are under way, so that those that nobody needs are ended.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::{Mutex, MutexGuard};
 use varve_base::Interrupt;
 use varve_views::Signature;
 
@@ -19,7 +18,7 @@ struct List {
 
 /// One build; the list forgets it when this is dropped.
 #[derive(Debug)]
-pub struct Running<'b> {
+pub struct RunningBuild<'b> {
     builds: &'b Builds,
     number: u64,
     /// Raised when the build is to end.
@@ -28,20 +27,19 @@ pub struct Running<'b> {
 
 impl Builds {
     fn list(&self) -> MutexGuard<'_, List> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
-    /// A build begins, or waits for another one of the same index.
-    pub fn begin(&self, index: Signature) -> Running<'_> {
+    /// Lists a build that begins, or waits for another one of the same index.
+    pub fn begin(&self, index: Signature, interrupt: Interrupt) -> RunningBuild<'_> {
         let mut list = self.list();
         let number = list.next;
         list.next += 1;
-        let interrupt = Interrupt::default();
         if list.is_over {
             interrupt.raise();
         }
         list.running.push((number, index, interrupt.clone()));
-        Running {
+        RunningBuild {
             builds: self,
             number,
             interrupt,
@@ -70,7 +68,7 @@ impl Builds {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningBuild<'_> {
     fn drop(&mut self) {
         let mut list = self.builds.list();
         list.running.retain(|(number, _, _)| *number != self.number);
@@ -84,15 +82,16 @@ mod tests {
     #[test]
     fn builds_are_ended_by_index_and_all_together() {
         let builds = Builds::default();
+        let begin = |index| builds.begin(index, Interrupt::default());
         let [one, two] = [1, 2].map(|byte| Signature([byte; 16]));
-        let (first, second, other) = (builds.begin(one), builds.begin(one), builds.begin(two));
+        let (first, second, other) = (begin(one), begin(one), begin(two));
         builds.end(one);
-        let raised = |build: &Running<'_>| build.interrupt.is_raised();
+        let raised = |build: &RunningBuild<'_>| build.interrupt.is_raised();
         assert!(raised(&first) && raised(&second) && !raised(&other));
         drop((first, second));
-        assert!(!raised(&builds.begin(one)));
+        assert!(!raised(&begin(one)));
         builds.end_all();
-        assert!(raised(&other) && raised(&builds.begin(one)) && builds.is_over());
+        assert!(raised(&other) && raised(&begin(one)) && builds.is_over());
         drop(other);
         assert!(builds.list().running.is_empty());
     }

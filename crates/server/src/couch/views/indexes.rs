@@ -2,8 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::{Mutex, MutexGuard};
+use varve_base::Interrupt;
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_views::{
@@ -19,13 +22,14 @@ use crate::couch::views::builds::Builds;
 use crate::couch::views::waiting::IndexWaits;
 use crate::directory::INDEXES;
 use crate::http::FailureKind;
-use crate::runtime::throttle::Throttle;
 use crate::{CouchContext, Failure};
 
 /// Indexes of one database that are open.
 #[derive(Debug, Default)]
 pub struct Indexes {
-    open: Mutex<Open>,
+    open: Mutex<OpenIndexes>,
+    /// Number of those that are open, which can be read while one is being opened.
+    count: AtomicUsize,
     builds: Builds,
     /// Clients that wait for what is built.
     pub(super) waits: IndexWaits,
@@ -33,13 +37,13 @@ pub struct Indexes {
 }
 
 impl Indexes {
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, OpenIndexes> {
+        self.open.lock()
     }
 
     /// How many are open.
     pub fn len(&self) -> usize {
-        self.lock().by_signature.len()
+        self.count.load(Ordering::Relaxed)
     }
 
     /// Ends what is built and compacted; nothing is begun any more, and no file is made.
@@ -99,7 +103,7 @@ impl Indexes {
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenIndexes {
     /// What each design document meant at which revision.
     by_design: HashMap<String, (Rev, Arc<ViewIndex>)>,
     /// No file is open twice.
@@ -153,6 +157,9 @@ pub fn index_of(
     // What the design document was before, unless somebody still reads or builds it.
     open.by_signature
         .retain(|_, index| Arc::strong_count(index) > 1);
+    indexes
+        .count
+        .store(open.by_signature.len(), Ordering::Relaxed);
     Ok(index)
 }
 
@@ -228,6 +235,9 @@ pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failu
     let mut open = indexes.lock();
     open.by_signature
         .retain(|signature, _| kept.contains(signature));
+    indexes
+        .count
+        .store(open.by_signature.len(), Ordering::Relaxed);
     open.unsynced.retain(|signature| kept.contains(signature));
     open.by_design
         .retain(|_, (_, index)| kept.contains(&index.group().signature()));
@@ -258,11 +268,16 @@ impl Refresh {
         }
     }
 
-    /// The index as of the snapshot.
+    /// The index as of the snapshot. `interrupt` is raised to end the build, by this server too.
     ///
     /// # Errors
     /// 400 if its functions cannot be used.
-    pub fn run(&self, index: &ViewIndex, snapshot: &Snapshot) -> Result<IndexSnapshot, Failure> {
+    pub fn run(
+        &self,
+        index: &ViewIndex,
+        snapshot: &Snapshot,
+        interrupt: Interrupt,
+    ) -> Result<IndexSnapshot, Failure> {
         let current = index.current(snapshot)?;
         if current.update_seq() == snapshot.update_seq() {
             return Ok(current);
@@ -278,7 +293,7 @@ impl Refresh {
             .database
             .indexes
             .builds
-            .begin(index.group().signature());
+            .begin(index.group().signature(), interrupt);
         let log = BuildLogger {
             app: &self.app,
             task: &task,
@@ -286,9 +301,9 @@ impl Refresh {
             database: &self.database.name,
             design: &self.design,
         };
-        let throttle = Throttle::new(BUILD_SHARE, &self.app.compactor.requests);
+        let throttle = self.app.server().scheduler.throttle(BUILD_SHARE);
         let context = BuildContext {
-            throttle: &|| throttle.rest(),
+            throttle: &|| throttle.pause(),
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: self.app.limits(),
             compilation: self.app.compilation(),
@@ -303,7 +318,7 @@ impl Refresh {
         let signature = index.group().signature();
         self.database.indexes.lock().unsynced.insert(signature);
         // Rows that went have left room.
-        self.database.to_compact.tell();
+        self.database.to_compact.mark();
         Ok(view)
     }
 
@@ -316,8 +331,7 @@ impl Refresh {
         Failure::new(FailureKind::IndexAbandoned, "service_unavailable", words)
     }
 
-    /// Tells the operator why an index was not brought up to date, unless the database is gone or the
-    /// server stops.
+    /// Logs why an index was not brought up to date, unless the database is gone or the server stops.
     pub fn report(&self, failure: &Failure) {
         if failure.kind != FailureKind::IndexAbandoned && !self.database.indexes.builds.is_over() {
             let (database, design) = (&self.database.name, &self.design);

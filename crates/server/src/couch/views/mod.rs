@@ -16,6 +16,7 @@ use varve_views::{
     ViewIndex,
 };
 
+use crate::couch::admin::compaction::is_compacting_index;
 use crate::couch::call::{Call, stream};
 use crate::couch::changes::sequence::write_number;
 use crate::couch::document::read::row_extras;
@@ -129,10 +130,12 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
     body.extend_from_slice(b",\"language\":");
     varve_json::write_string(group.language(), &mut body);
     body.extend_from_slice(b",\"compact_running\":");
-    body.extend_from_slice(match call.app.compactor.has_index(&source.index) {
-        true => b"true",
-        false => b"false",
-    });
+    body.extend_from_slice(
+        match is_compacting_index(&call.app, &call.database, &source.index) {
+            true => b"true",
+            false => b"false",
+        },
+    );
     let collator = varve_json::collate::version();
     let end = format!(",\"collator_versions\":[\"{collator:016x}\"],\"compiled\":[");
     body.extend_from_slice(end.as_bytes());
@@ -198,7 +201,10 @@ impl ViewSource {
         let reduces = options.reduce != Some(false) && group.can_reduce(view)?;
         let takes_time = options.skip > FEW_ROWS as u64
             || group.reduces_by_script(view)?
-            || self.current.as_ref().is_some_and(IndexSnapshot::reduces_slowly);
+            || self
+                .current
+                .as_ref()
+                .is_some_and(IndexSnapshot::reduces_slowly);
         let mode = self.snapshot.mode();
         Ok(mode.refuse_long_work(reduces && takes_time)?)
     }

@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use tokio::time::timeout;
+use varve_base::Interrupt;
 use varve_docdb::Snapshot;
 use varve_views::{IndexSnapshot, ViewIndex};
 
-use crate::couch::admin::compaction::Compactor;
 use crate::couch::views::indexes::Refresh;
 use crate::http::{FailureKind, blocking};
+use crate::runtime::scheduler::{Job, JobKind, Submission};
 use crate::runtime::single_flight::{SingleFlight, Target};
 use crate::{Answer, Failure};
 
@@ -76,8 +77,9 @@ impl IndexWait {
     /// Those of [`Refresh::for_client`] and of making the answer.
     pub async fn answer(self) -> Result<Answer, Failure> {
         let view = self.refresh.for_client(&self.index, &self.snapshot).await?;
+        let reads = &self.refresh.app.server().executor.reads;
         let make_answer = self.make_answer;
-        blocking(move || make_answer(view)).await
+        blocking(reads, move || make_answer(view)).await
     }
 }
 
@@ -97,7 +99,9 @@ impl IndexBuilder {
     fn run(mut self) {
         let waits = &self.refresh.database.indexes.waits.0;
         while let Some(snapshot) = waits.next(&self.index) {
-            let outcome = self.refresh.run(&self.index.0, &snapshot);
+            let outcome = self
+                .refresh
+                .run(&self.index.0, &snapshot, Interrupt::default());
             if let Some(Err(failure)) = waits.finish(&self.index, outcome) {
                 self.refresh.report(&failure);
             }
@@ -135,7 +139,8 @@ impl Refresh {
         let Some(waiter) = waits.join(&key, snapshot.clone(), || self.start_builder(index)) else {
             // Without a thread for builds, the client's request does the work.
             let (refresh, index, snapshot) = (self.clone(), Arc::clone(index), snapshot.clone());
-            return blocking(move || refresh.run(&index, &snapshot)).await;
+            let build = move || refresh.run(&index, &snapshot, Interrupt::default());
+            return blocking(&self.app.server().executor.reads, build).await;
         };
         let outcome = match self.app.settings().request_timeout {
             Some(limit) => timeout(limit, waiter.outcome()).await,
@@ -161,6 +166,9 @@ impl Refresh {
             index: OpenIndex(Arc::clone(index)),
             is_done: false,
         };
-        Compactor::begin(&self.app, "index", move |_| builder.run())
+        // Unlike its signature, the address of an open index is never that of another one.
+        let key = format!("{:p}", Arc::as_ptr(index));
+        let job = Job::new(JobKind::IndexBuild, key, move |_| builder.run());
+        self.app.server().scheduler.submit(job) == Submission::Queued
     }
 }

@@ -1,102 +1,108 @@
 //! Databases and view indexes that are compacted by themselves, as `[smoosh]` says.
 //!
 //! A database is dirty when it is opened, when something is committed to it, and when one of its
-//! indexes was brought up to date. One thread looks
-//! at those that were dirty, chooses by the channels' priorities, and compacts one after the other.
+//! indexes was brought up to date. One task looks at dirty databases, chooses by the channels' priorities,
+//! and has one file after the other compacted.
 
 use crate::CouchContext;
-use crate::couch::admin::compaction::{Compactor, Job, Why, report};
+use crate::couch::admin::compaction::{CompactionTarget, Why, report};
+use crate::runtime::scheduler::JobKind;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::time::{sleep, timeout};
 use varve_base::Interrupt;
 use varve_config::Window;
 
 /// A compaction that failed is tried again after this, or when the file has grown by a quarter.
-const AGAIN_AFTER: Duration = Duration::from_secs(600);
+const RETRY_AFTER: Duration = Duration::from_secs(600);
+/// Databases that are to be compacted at other hours are looked at again after this.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// Counts a request, and begins to watch the databases, unless somebody does.
-pub(crate) fn watch(app: &Arc<CouchContext>) {
-    let compactor = &app.compactor;
-    // Every request comes by here.
-    compactor.requests.fetch_add(1, Ordering::Relaxed);
-    let smoosh = &app.settings().smoosh;
-    let has_channels = !smoosh.channels.is_empty() || !smoosh.view_channels.is_empty();
-    if compactor.watches.load(Ordering::Relaxed) || !has_channels {
-        return;
-    }
-    let mut work = compactor.work();
-    if !compactor.watches.load(Ordering::Relaxed) && !compactor.stop.is_raised() {
-        let watches = Compactor::spawn(app, &mut work, "smoosh", run);
-        compactor.watches.store(watches, Ordering::Relaxed);
-    }
+/// Compacts databases and indexes by the settings.
+pub(crate) struct AutoCompactor {
+    app: Arc<CouchContext>,
+    history: History,
+    /// Databases that are to be compacted at other hours.
+    later: BTreeSet<String>,
 }
 
-fn run(app: &Arc<CouchContext>) {
-    let dirty = app.databases.dirty();
-    let mut history = History::new();
-    // Outside of their channel's hours.
-    let mut later = BTreeSet::new();
-    let stop = &app.compactor.stop;
-    while !stop.is_raised() {
-        dirty.wait();
-        if dirty.is_empty() && later.is_empty() {
-            continue;
+impl AutoCompactor {
+    pub(crate) fn new(app: Arc<CouchContext>) -> AutoCompactor {
+        AutoCompactor {
+            app,
+            history: History::new(),
+            later: BTreeSet::new(),
         }
-        pause(app, app.settings().smoosh.wait);
-        let mut names = dirty.take();
-        names.append(&mut later);
-        let mut chosen: Vec<Chosen<'_>> = Vec::new();
-        for name in names {
-            if examine(app, &name, &history, &mut chosen) {
-                later.insert(name);
+    }
+
+    /// Looks after databases for ever, if the settings have channels.
+    pub(crate) async fn run(mut self) {
+        let app = Arc::clone(&self.app);
+        let smoosh = &app.settings().smoosh;
+        if smoosh.channels.is_empty() && smoosh.view_channels.is_empty() {
+            return;
+        }
+        let dirty = app.databases.dirty();
+        loop {
+            match self.later.is_empty() {
+                true => dirty.wait().await,
+                false => drop(timeout(LOOK_AGAIN, dirty.wait()).await),
+            }
+            sleep(smoosh.wait).await;
+            let mut names = dirty.take();
+            names.append(&mut self.later);
+            for chosen in self.choose(names).await {
+                let (key, file) = (chosen.target.key(), chosen.target.key());
+                let app = Arc::clone(&self.app);
+                let compact = move |stop: &Interrupt| chosen.compact(&app, stop);
+                let scheduler = &self.app.server().scheduler;
+                let past = scheduler.run(JobKind::AutoCompaction, key, compact).await;
+                // A compaction that panicked is tried again when the file is dirty again.
+                self.history.insert(file, past.unwrap_or_default());
             }
         }
+    }
+
+    /// The files to compact, most urgent first.
+    async fn choose(&mut self, names: BTreeSet<String>) -> Vec<Chosen> {
+        let app = Arc::clone(&self.app);
+        let history = std::mem::take(&mut self.history);
+        let examine = move |_: &Interrupt| {
+            let (mut chosen, mut later) = (Vec::new(), BTreeSet::new());
+            for name in names {
+                if examine(&app, &name, &history, &mut chosen) {
+                    later.insert(name);
+                }
+            }
+            (chosen, later, history)
+        };
+        let scheduler = &self.app.server().scheduler;
+        let examined = scheduler.run(JobKind::AutoCompaction, "examine", examine);
+        let Some((mut chosen, later, history)) = examined.await else {
+            return Vec::new();
+        };
+        (self.later, self.history) = (later, history);
         // Channels in their order, within each the most urgent first.
         chosen.sort_by(|a, b| {
             let channels = a.channel.cmp(&b.channel);
             channels.then(b.priority.total_cmp(&a.priority))
         });
-        for chosen in chosen {
-            if stop.is_raised() {
-                return;
-            }
-            history.insert(key_of(&chosen.job), chosen.run(app));
-        }
+        chosen
     }
 }
 
-/// Sleeps, unless the server stops.
-pub(crate) fn pause(app: &CouchContext, time: Duration) {
-    let end = Instant::now() + time;
-    let mut work = app.compactor.work();
-    while !app.compactor.stop.is_raised() {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        let waited = app.compactor.ended.wait_timeout(work, left);
-        work = waited.unwrap_or_else(PoisonError::into_inner).0;
-    }
-}
-
-/// What is to be compacted.
-struct Chosen<'a> {
-    job: Job,
+/// A file that a channel has chosen.
+struct Chosen {
+    target: CompactionTarget,
     /// Position among the channels, those of views behind those of databases.
     channel: usize,
-    window: Option<&'a Window>,
+    window: Option<Window>,
     priority: f64,
 }
 
-/// How the last compactions went, by database and design document.
-type History = HashMap<(String, Option<String>), Past>;
-
-fn key_of(job: &Job) -> (String, Option<String>) {
-    let design = job.index.as_ref().map(|(design, _)| design.clone());
-    (job.database.name.clone(), design)
-}
+/// How the last compactions went, by the key of their jobs.
+type History = HashMap<String, Past>;
 
 /// How the last compaction of a file went.
 #[derive(Default)]
@@ -110,30 +116,26 @@ struct Past {
 
 /// Chooses what is to be compacted of a database and its indexes. Returns whether something of it is
 /// to be, but in other hours.
-fn examine<'a>(
-    app: &'a CouchContext,
-    name: &str,
-    history: &History,
-    chosen: &mut Vec<Chosen<'a>>,
-) -> bool {
+fn examine(app: &CouchContext, name: &str, history: &History, chosen: &mut Vec<Chosen>) -> bool {
     // One that was closed again is dirty when it is opened the next time.
     let Some(database) = app.databases.if_open(name) else {
         return false;
     };
-    database.to_compact.taken();
+    database.to_compact.clear();
     let indexes = database.indexes.all().into_iter().map(Some);
-    let jobs = std::iter::once(None).chain(indexes).map(|index| Job {
+    let targets = std::iter::once(None).chain(indexes);
+    let targets = targets.map(|index| CompactionTarget {
         database: Arc::clone(&database),
         index,
     });
     let smoosh = &app.settings().smoosh;
     let mut is_later = false;
-    for job in jobs {
-        let (channels, first) = match job.index {
+    for target in targets {
+        let (channels, first) = match target.index {
             None => (&smoosh.channels, 0),
             Some(_) => (&smoosh.view_channels, smoosh.channels.len()),
         };
-        let Some((file, active)) = needed(&job, history.get(&key_of(&job))) else {
+        let Some((file, active)) = sizes_to_weigh(&target, history.get(&target.key())) else {
             continue;
         };
         let channels = (first..).zip(channels);
@@ -145,9 +147,9 @@ fn examine<'a>(
             takes.partition(|(_, window, _)| window.is_none_or(|it| it.contains(minute())));
         match now.first() {
             Some(&(channel, window, priority)) => chosen.push(Chosen {
-                job,
+                target,
                 channel,
-                window,
+                window: window.cloned(),
                 priority,
             }),
             None => is_later |= !others.is_empty(),
@@ -157,11 +159,11 @@ fn examine<'a>(
 }
 
 /// The bytes of a file and those that a compaction would leave; `None` if it need not be tried.
-fn needed(job: &Job, past: Option<&Past>) -> Option<(u64, u64)> {
-    let (file, active) = job.sizes()?;
+fn sizes_to_weigh(target: &CompactionTarget, past: Option<&Past>) -> Option<(u64, u64)> {
+    let (file, active) = target.sizes()?;
     if let Some((when, size)) = past.and_then(|past| past.failed)
         && file < size + size / 4
-        && when.elapsed() < AGAIN_AFTER
+        && when.elapsed() < RETRY_AFTER
     {
         return None;
     }
@@ -175,23 +177,21 @@ fn minute() -> u32 {
     u32::try_from(seconds / 60).unwrap_or(0)
 }
 
-impl Chosen<'_> {
-    /// Compacts the file.
-    fn run(&self, app: &CouchContext) -> Past {
-        let stop = Interrupt::default();
-        let is_strict = self.window.filter(|window| window.is_strict);
+impl Chosen {
+    /// Compacts the file, until its strict hours are over.
+    fn compact(&self, app: &CouchContext, stop: &Interrupt) -> Past {
+        let strict = self.window.as_ref().filter(|window| window.is_strict);
         let look = || {
-            let is_over = is_strict.is_some_and(|window| !window.contains(minute()));
-            if is_over || app.compactor.stop.is_raised() {
+            if strict.is_some_and(|window| !window.contains(minute())) {
                 stop.raise();
             }
         };
-        let database = &self.job.database;
+        let database = &self.target.database;
         let before = database.documents.snapshot().update_seq();
-        let done = self.job.run(app, &stop, Why::ByItself(&look));
+        let done = self.target.compact(app, stop, Why::ByItself(&look));
         let after = database.documents.snapshot().update_seq();
         let mut past = Past::default();
-        let Some((file, active)) = self.job.sizes() else {
+        let Some((file, active)) = self.target.sizes() else {
             return past;
         };
         match done {
@@ -200,7 +200,7 @@ impl Chosen<'_> {
             Ok(()) => past.uncounted = file.saturating_sub(active),
             // Its hours are over, or the server stops.
             Err(failed) if failed.is_interruption() => {
-                database.to_compact.tell();
+                database.to_compact.mark();
             }
             Err(failed) => {
                 report(app, database, &failed);
