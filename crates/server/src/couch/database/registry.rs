@@ -11,7 +11,6 @@ use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
 use varve_js::Limits;
 
 use crate::Failure;
-use crate::Failure;
 use crate::couch::changes::db_updates::{Event, Updates};
 use crate::couch::database::files::file_of;
 use crate::couch::failures::missing_database;

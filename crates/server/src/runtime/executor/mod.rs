@@ -1,15 +1,17 @@
 //! The threads of a server: one bounded pool per kind of work.
 //!
 //! ```text
-//! connections (tokio)     reads      commits     pushes    index builds   background
-//!  sockets, timers,       answers    requests    hg push   of views and   compaction, clone
-//!  cached reads           and their  that                  _find          bundles, upkeep
+//! connections (tokio)     reads      commits     pushes
+//!  sockets, timers,       answers    requests    hg push
+//!  cached reads           and their  that
 //!                         bodies     write
 //! ```
 //!
 //! Work in a pool may wait for the disk and for other work that holds a thread already; it never waits for a
 //! client. Work that would wait for work that is still queued in the same pool could wait for ever: so a
 //! result of another pool is awaited as a future, outside of all pools.
+//!
+//! Background work has threads of its own, see [`scheduler`](super::scheduler).
 //!
 //! All pools of a server together have at most [`Executor::MAX_THREADS`] threads.
 
@@ -33,15 +35,11 @@ pub(crate) struct Executor {
     pub(crate) commits: Pool,
     /// Pushes to repositories, which may wait for a lock that another process holds.
     pub(crate) pushes: Pool,
-    /// Builds of view indexes that requests wait for.
-    pub(crate) index_builds: Pool,
-    /// Work that no request waits for.
-    pub(crate) background: Pool,
 }
 
 impl Executor {
     /// The most threads of all pools together, on a machine with any number of cores.
-    pub(crate) const MAX_THREADS: usize = 44;
+    pub(crate) const MAX_THREADS: usize = 36;
 
     /// Starts one thread in each pool; the others follow when there is work for them.
     ///
@@ -60,8 +58,6 @@ impl Executor {
             reads: pool("reads", (2 * cores).clamp(8, 16), Abandoned::Skip)?,
             commits: pool("commits", 16, Abandoned::Run)?,
             pushes: pool("pushes", 4, Abandoned::Run)?,
-            index_builds: pool("builds", cores.clamp(2, 4), Abandoned::Run)?,
-            background: pool("background", 4, Abandoned::Run)?,
         })
     }
 
@@ -77,14 +73,8 @@ impl Executor {
         }
     }
 
-    fn pools(&self) -> [&Pool; 5] {
-        [
-            &self.reads,
-            &self.commits,
-            &self.pushes,
-            &self.index_builds,
-            &self.background,
-        ]
+    fn pools(&self) -> [&Pool; 3] {
+        [&self.reads, &self.commits, &self.pushes]
     }
 }
 

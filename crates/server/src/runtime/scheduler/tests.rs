@@ -79,7 +79,9 @@ async fn a_key_that_runs_is_queued_again_only_where_its_kind_says_so() {
             other.wait_until_started();
         }
         assert!(!second.has_started());
-        drop((first.release, second.release));
+        first.release.send(()).unwrap();
+        // The second job is gone if its key was not queued again.
+        let _ = second.release.send(());
         assert!(scheduler.wait_until_idle(DEADLINE).await);
         assert_eq!(second.has_started(), submission == Submission::Queued);
     }
@@ -162,10 +164,13 @@ async fn stopping_interrupts_background_work_first_and_builds_for_requests_last(
 async fn waiting_for_the_end_has_a_limit() {
     let scheduler = scheduler();
     let (sender, held) = mpsc::channel::<()>();
+    let (start, started) = mpsc::channel();
     let deaf = Job::new(JobKind::Compaction, "deaf", move |_| {
+        start.send(()).unwrap();
         let _ = held.recv();
     });
     scheduler.submit(deaf);
+    started.recv_timeout(DEADLINE).unwrap();
     scheduler.stop();
     assert!(!scheduler.wait_until_idle(Duration::from_millis(1)).await);
     drop(sender);
