@@ -23,7 +23,7 @@ pub fn changesets_summary(report: &ReceiveReport) -> Option<String> {
         heads => format!(" ({heads:+} heads)"),
     };
     Some(format!(
-        "changesets_summary {changesets} changesets with {changes} changes to {files} files{heads}\n"
+        "added {changesets} changesets with {changes} changes to {files} files{heads}\n"
     ))
 }
 
