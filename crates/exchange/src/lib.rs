@@ -32,3 +32,6 @@ pub use error::{ExchangeError, SinkClosed};
 pub use local_peer::LocalPeer;
 pub use sink::{ChunkSink, copy_file};
 pub use spool::Spool;
+
+#[cfg(test)]
+mod tests;
