@@ -38,6 +38,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "bind_address",
             "max_http_request_size",
             "enable_cors",
+            "max_connections",
             "require_valid_user",
             // Without effect here.
             "authentication_handlers",
@@ -102,6 +103,23 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "shard_timeout_min_msec",
             "uuid_prefix_len",
             "view_timeout",
+        ],
+    ),
+    (
+        "limits",
+        &[
+            "connections_per_address",
+            "reads",
+            "writes",
+            "queries",
+            "exchanges",
+            "head_timeout",
+            "body_timeout",
+            "body_rate",
+            "idle_timeout",
+            "write_timeout",
+            "answer_buffer",
+            "body_buffer",
         ],
     ),
     (

@@ -1,7 +1,8 @@
 //! What a server needs to know, typed and checked as a whole before anything starts.
 
 use crate::{
-    ConfigError, Functions, Ini, Ken, Log, Setting, Smoosh, functions, ken, known, log, smoosh,
+    ConfigError, Functions, Ini, Ken, Limits, Log, Setting, Smoosh, functions, ken, known, limits,
+    log, smoosh,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -47,6 +48,8 @@ pub struct Settings {
     pub smoosh: Smoosh,
     /// `[ken]`: which indexes are kept up to date behind writes.
     pub ken: Ken,
+    /// What clients may hold of the server, and for how long.
+    pub limits: Limits,
     /// What functions in JavaScript may use.
     pub functions: Functions,
     /// `[log]`.
@@ -180,6 +183,7 @@ impl Settings {
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
+            limits: limits::read(ini)?,
             functions: functions::read(ini)?,
             log: log::read(ini)?,
             request_timeout: or(
