@@ -17,6 +17,7 @@ mod feeds;
 mod find;
 mod functions;
 mod hg;
+mod limits;
 mod log;
 mod node;
 mod operators;

@@ -106,15 +106,15 @@ impl Call {
         Ok(varve_json::parse(&self.request.body)?)
     }
 
-    /// The body as it arrives. Nothing, if somebody has taken it.
+    /// The body that was spooled; empty if it was read before.
     pub fn upload(&self) -> Box<dyn Read> {
         match &self.request.upload {
-            Some(upload) => Box::new(upload.reader()),
+            Some(upload) => upload.reader(),
             None => Box::new(std::io::empty()),
         }
     }
 
-    /// The body as it arrives, free of its `Content-Encoding`.
+    /// The body that was spooled, free of its `Content-Encoding`.
     ///
     /// # Errors
     /// 415 for an unknown encoding.

@@ -29,6 +29,7 @@ use varve_base::ReadMode;
 use crate::http::FailureKind;
 use crate::http::blocking;
 use crate::http::range;
+use crate::runtime::RequestClass;
 use crate::{Answer, Failure, Request, UserContext};
 use admin::compaction::AutoCompactor;
 pub(crate) use admin::is_about_the_server;
@@ -55,6 +56,15 @@ pub async fn route(
     let (name, rest) = path.split_first().ok_or_else(missing_database)?;
     let (name, target) = ((*name).to_owned(), Target::parse(rest));
     let request = Arc::new(request);
+    if request.upload.is_some() {
+        let open = {
+            let (app, request, name) = (Arc::clone(&app), Arc::clone(&request), name.clone());
+            move |target: &Target| {
+                Call::open(app, request, user, (&name, target), ReadMode::Blocking)
+            }
+        };
+        return document::upload::route(&app, &request, target, open).await;
+    }
     if app.databases.if_open(&name).is_some() {
         let open = |reads| {
             let (app, request) = (Arc::clone(&app), Arc::clone(&request));
@@ -123,6 +133,16 @@ pub(crate) fn reads_while_arriving(request: &Request) -> bool {
         }
 }
 
+/// Which limit a request counts against.
+pub(crate) fn class(request: &Request) -> RequestClass {
+    let path = request.path();
+    match Target::parse(path.get(1..).unwrap_or_default()) {
+        Target::View(..) | Target::ViewQueries(..) | Target::Find => RequestClass::Query,
+        target if target.writes(request) => RequestClass::Write,
+        _ => RequestClass::Read,
+    }
+}
+
 /// The bytes that a `Range` header asks for, of a body of `length` bytes.
 pub(crate) fn parse_range(header: Option<&str>, length: u64) -> Option<std::ops::Range<u64>> {
     match range::parse_range(header, length) {
@@ -160,7 +180,7 @@ fn answer(call: Call, target: Target) -> Result<Next, Failure> {
 }
 
 /// Answers what never waits for an index or for changes.
-fn answer_now(call: Call, target: Target) -> Result<Answer, Failure> {
+pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer, Failure> {
     match target {
         Target::Database => database::answer(&call),
         Target::AllDocs => document::all_docs::answer(call, document::all_docs::Which::All),

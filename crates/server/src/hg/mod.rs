@@ -41,7 +41,7 @@ use varve_exchange::server::wire::{StreamBody, WireRequest, WireResponse};
 use varve_exchange::{ChunkSink, ExchangeError, SinkClosed, copy_file};
 use varve_repo::Repository;
 
-use crate::http::{BodyWriter, FilePiece, Upload, UploadReader};
+use crate::http::{BodyWriter, FilePiece};
 
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
 pub(crate) fn claims(path: &str) -> bool {
@@ -74,48 +74,124 @@ pub(crate) async fn route(
     if !request.is_read() && request.method != Method::POST {
         return Err(Failure::method_not_allowed("GET,HEAD,POST"));
     }
-    // From here on it is read, by somebody or by nobody.
-    let upload = request.upload.as_ref().map(Upload::reader);
     let executor = &repos.server().executor;
+    if let Some(upload) = request.upload.clone() {
+        let request = request.clone();
+        if !upload.is_short()
+            && let Some(refusal) = refusal(&repos, request, &user).await?
+        {
+            return Ok(refusal);
+        }
+        let memory = repos.server().limits.settings().body_buffer;
+        let directory = repos.spool_directory();
+        upload.spool(&executor.commits, memory, &directory).await?;
+    }
     let pool = match Asked::of(&request, &user).writes() {
         true => executor.pushes.clone(),
         false => executor.reads.clone(),
     };
-    blocking(&pool, move || answer(&repos, &request, &user, upload)).await
+    blocking(&pool, move || answer(&repos, &request, &user)).await
+}
+
+/// The answer to a push that need not send its bundle.
+async fn refusal(
+    repos: &Arc<RepoRegistry>,
+    request: Request,
+    user: &UserContext,
+) -> Result<Option<Answer>, Failure> {
+    let pool = repos.server().executor.reads.clone();
+    let (repos, user) = (Arc::clone(repos), user.clone());
+    let admission = blocking(&pool, move || admit(&repos, &request, &user));
+    Ok(match admission.await? {
+        Admission::Answered(answer) => Some(answer),
+        Admission::Admitted(_) => None,
+    })
+}
+
+/// Whether a request gets to its repository.
+enum Admission {
+    Admitted(Box<AdmittedRequest>),
+    Answered(Answer),
+}
+
+/// A request that may do what it asks for.
+struct AdmittedRequest {
+    found: Found,
+    repository: Arc<OpenRepository>,
+    config: RepositoryConfig,
+    /// The clone bundle that it asks for.
+    bundle: Option<String>,
+}
+
+/// Finds the repository, and checks that the user may do what is asked for.
+fn admit(
+    repos: &Arc<RepoRegistry>,
+    request: &Request,
+    user: &UserContext,
+) -> Result<Admission, Failure> {
+    let segments = repos.segments(&request.segments);
+    if let (ServedRepos::Directory { title, .. }, []) = (repos.holds(), segments) {
+        let names = find::list(repos.storage().as_ref()).map_err(Failure::internal)?;
+        let index = page::index(title, &names, &request.mount);
+        return Ok(Admission::Answered(index));
+    }
+    let found = repos.find(segments).map_err(Failure::internal)?;
+    let Some(found) = found else {
+        let missing = format!("there is no repository {:?}\n", segments.join("/"));
+        let missing = Answer::text(StatusCode::NOT_FOUND, missing);
+        return Ok(Admission::Answered(missing));
+    };
+    let opened =
+        open(repos, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
+    let (repository, config) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return Ok(Admission::Answered(refuse(&error.to_string()))),
+    };
+    let bundle = bundles::named(&found, segments).map(str::to_owned);
+    let asked = asked(request, user, &found, bundle.as_deref());
+    if let Err(refusal) = rights::check(&config, &asked) {
+        return Ok(Admission::Answered(refusal.into()));
+    }
+    Ok(Admission::Admitted(Box::new(AdmittedRequest {
+        found,
+        repository,
+        config,
+        bundle,
+    })))
+}
+
+fn asked<'a>(
+    request: &'a Request,
+    user: &'a UserContext,
+    found: &Found,
+    bundle: Option<&str>,
+) -> Asked<'a> {
+    let mut asked = Asked::of(request, user);
+    asked.has_users = !found.is_lone;
+    if bundle.is_some() {
+        // A client that may not pull may not fetch the same from here.
+        asked.command = "getbundle";
+    }
+    asked
 }
 
 fn answer(
     repos: &Arc<RepoRegistry>,
     request: &Request,
     user: &UserContext,
-    upload: Option<UploadReader>,
 ) -> Result<Answer, Failure> {
-    let segments = repos.segments(&request.segments);
-    if let (ServedRepos::Directory { title, .. }, []) = (repos.holds(), segments) {
-        let names = find::list(repos.storage().as_ref()).map_err(Failure::internal)?;
-        return Ok(page::index(title, &names, &request.mount));
-    }
-    let found = repos.find(segments).map_err(Failure::internal)?;
-    let Some(found) = found else {
-        let missing = format!("there is no repository {:?}\n", segments.join("/"));
-        return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
+    let admitted = match admit(repos, request, user)? {
+        Admission::Admitted(admitted) => admitted,
+        Admission::Answered(answer) => return Ok(answer),
     };
-    let opened =
-        open(repos, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
-    let (repository, config) = match opened {
-        Ok(opened) => opened,
-        Err(error) => return Ok(refuse(&error.to_string())),
-    };
-    let mut asked = Asked::of(request, user);
-    asked.has_users = !found.is_lone;
-    let bundle = bundles::named(&found, segments);
-    if bundle.is_some() {
-        // Who may not pull may not fetch the same from here.
-        asked.command = "getbundle";
-    }
-    if let Err(refusal) = rights::check(&config, &asked) {
-        return Ok(refusal.into());
-    }
+    let AdmittedRequest {
+        found,
+        repository,
+        config,
+        bundle,
+    } = *admitted;
+    let bundle = bundle.as_deref();
+    let asked = asked(request, user, &found, bundle);
     if let Some(name) = bundle {
         let sent = bundles::send(repos, &repository.repository, request, name);
         return Ok(sent.unwrap_or_else(|error| refuse(&error.to_string())));
@@ -124,7 +200,7 @@ fn answer(
         return browse(&repository.repository, &found, request);
     }
     let answered = match asked.writes() {
-        true => push::receive(repos, &found, &config, (request, &asked), upload),
+        true => push::receive(repos, &found, &config, (request, &asked)),
         false => respond(repos, &found, &repository.repository, request, &config),
     };
     if (asked.writes() || asked.command == "capabilities")

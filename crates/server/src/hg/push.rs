@@ -5,7 +5,6 @@ use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::hooks::PushHooks;
 use crate::hg::rights::Asked;
 use crate::hg::{OpenError, RepoRegistry, send, wire_request};
-use crate::http::UploadReader;
 use crate::{Answer, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io;
@@ -27,7 +26,6 @@ pub(super) fn receive(
     found: &Found,
     config: &RepositoryConfig,
     (request, asked): (&Request, &Asked<'_>),
-    upload: Option<UploadReader>,
 ) -> Result<Answer, OpenError> {
     let output = Arc::new(PushOutput::default());
     let folder = repos.path(&found.folder);
@@ -62,9 +60,9 @@ pub(super) fn receive(
         hooks: hooks.as_ref(),
         after_locks: &|| hooks.after_locks(),
     };
-    let response = wire_request(request).and_then(|wire| match (asked.command, upload) {
+    let response = wire_request(request).and_then(|wire| match (asked.command, &request.upload) {
         ("pushkey", _) => push.pushkey(&wire),
-        (_, Some(upload)) => push.unbundle(&wire, upload),
+        (_, Some(upload)) => push.unbundle(&wire, upload.reader()),
         (_, None) => push.unbundle(&wire, io::empty()),
     });
     Ok(send(repos, request, response))

@@ -122,6 +122,22 @@ impl RepoRegistry {
         &self.holds
     }
 
+    /// Where bodies of pushes are spooled.
+    pub(super) fn spool_directory(&self) -> PathBuf {
+        match &self.holds {
+            ServedRepos::Directory { .. } => self.root.clone(),
+            ServedRepos::Lone(one) => {
+                let cache = one.root.join(".hg/cache");
+                // Not every repository has one.
+                if cache.is_dir() {
+                    cache
+                } else {
+                    one.root.join(".hg")
+                }
+            }
+        }
+    }
+
     /// The path on the disk of one that the storage knows.
     pub(super) fn path(&self, path: &Path) -> PathBuf {
         self.root.join(path)

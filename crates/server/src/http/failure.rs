@@ -2,6 +2,8 @@
 
 use crate::http::Answer;
 use hyper::StatusCode;
+use std::io;
+use varve_base::StorageError;
 
 /// What went wrong, as far as the server itself decides by it. CouchDB's word and the reason are text for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum FailureKind {
     NotFound,
     /// 405.
     MethodNotAllowed,
+    /// 408: the client did not send its request in time.
+    RequestTimeout,
     /// 409: an edit of a revision that is not the newest.
     Conflict,
     /// 410: a feature that CouchDB once had.
@@ -38,11 +42,16 @@ pub enum FailureKind {
     IndexAbandoned,
     /// 503: a service that this server does not have.
     Unavailable,
+    /// 503: too many connections or requests at this moment.
+    Overloaded,
     /// 507: the disk is full.
     NoSpace,
     /// Never sent: an attempt to answer from memory ended, and the request is done again on a blocking thread.
     WouldBlock,
 }
+
+/// Seconds after which a client that was one too many may come again.
+const RETRY_AFTER: &str = "1";
 
 impl FailureKind {
     /// The HTTP status of answers of this kind.
@@ -53,6 +62,7 @@ impl FailureKind {
             FailureKind::Forbidden => StatusCode::FORBIDDEN,
             FailureKind::NotFound => StatusCode::NOT_FOUND,
             FailureKind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            FailureKind::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             FailureKind::Conflict => StatusCode::CONFLICT,
             FailureKind::Gone => StatusCode::GONE,
             FailureKind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
@@ -62,9 +72,10 @@ impl FailureKind {
             FailureKind::FunctionFailed | FailureKind::Internal | FailureKind::Timeout => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
-            FailureKind::IndexAbandoned | FailureKind::Unavailable | FailureKind::WouldBlock => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            FailureKind::IndexAbandoned
+            | FailureKind::Unavailable
+            | FailureKind::Overloaded
+            | FailureKind::WouldBlock => StatusCode::SERVICE_UNAVAILABLE,
             FailureKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         }
     }
@@ -84,6 +95,8 @@ impl FailureKind {
             | FailureKind::Forbidden
             | FailureKind::NotFound
             | FailureKind::MethodNotAllowed
+            | FailureKind::RequestTimeout
+            | FailureKind::Overloaded
             | FailureKind::Conflict
             | FailureKind::Gone
             | FailureKind::PreconditionFailed
@@ -174,6 +187,18 @@ impl Failure {
         )
     }
 
+    /// 408 for a client that takes too long; the connection cannot be used any more.
+    pub fn request_timeout(reason: impl Into<String>) -> Self {
+        Self::new(FailureKind::RequestTimeout, "request_timeout", reason)
+            .with_header("connection", "close")
+    }
+
+    /// 503 for a request or connection that is one too many at this moment.
+    pub fn overloaded(reason: impl Into<String>) -> Self {
+        Self::new(FailureKind::Overloaded, "service_unavailable", reason)
+            .with_header("retry-after", RETRY_AFTER)
+    }
+
     /// 413 for a body that is longer than the server takes.
     pub fn too_large() -> Self {
         Self::new(
@@ -211,6 +236,16 @@ impl Failure {
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+}
+
+/// A body that was spooled cannot be read, or is not what its `Content-Encoding` says.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.get_ref() {
+            Some(cause) if cause.is::<StorageError>() => Failure::internal(cause),
+            _ => Failure::bad_request(format!("cannot read the body: {error}")),
+        }
     }
 }
 

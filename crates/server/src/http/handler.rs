@@ -1,7 +1,7 @@
 //! What the listener asks of the rooms above it.
 
 use crate::http::{AccessLog, Answer, Failure, Mount, Request};
-use crate::runtime::ServerContext;
+use crate::runtime::{RequestClass, ServerContext};
 use hyper::header::HeaderMap;
 use std::sync::Arc;
 
@@ -24,6 +24,9 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
 
     /// The most bytes of body that this request may have, and how the body is read.
     fn body_plan(&self, request: &Request, login: &Self::Login) -> BodyPlan;
+
+    /// Which limit a request counts against.
+    fn class(&self, request: &Request) -> RequestClass;
 
     /// Answers a request; failures are answers too.
     fn answer(&self, request: Request, login: Self::Login) -> impl Future<Output = Answer> + Send;

@@ -1,13 +1,11 @@
 //! Taking in a request's body: bounded, and free of its content encoding.
 
 use crate::Failure;
+use crate::http::arriving::{ArrivingBody, BodyError};
 use flate2::read::MultiGzDecoder;
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, EXPECT, HeaderMap};
 use std::io::Read;
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// Memory that a length merely claimed by a header may reserve.
 const TRUSTED_CLAIM: u64 = 1 << 20;
@@ -19,25 +17,23 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Reads the whole body, at most `limit` bytes of it, also after gunzipping.
 ///
 /// # Errors
-/// 413 past the limit, 415 for an unknown encoding, 400 for a cut or damaged body.
+/// 408 if it does not come in time, 413 past the limit, 415 for an unknown encoding, 400 for a cut or damaged body.
 pub(crate) async fn read_body(
-    mut incoming: Incoming,
+    mut arriving: ArrivingBody,
     headers: &HeaderMap,
     limit: u64,
 ) -> Result<Vec<u8>, Failure> {
-    let claimed = incoming.size_hint().lower();
+    let claimed = arriving.size_hint().lower();
     if claimed > limit {
-        return Err(too_large(incoming, headers).await);
+        return Err(too_large(arriving, headers).await);
     }
     let mut body = Vec::with_capacity(usize::try_from(claimed.min(TRUSTED_CLAIM)).unwrap_or(0));
-    while let Some(frame) = incoming.frame().await {
-        let frame =
-            frame.map_err(|e| Failure::bad_request(format!("cannot read the body: {e}")))?;
-        if let Some(data) = frame.data_ref() {
-            if (body.len() + data.len()) as u64 > limit {
-                return Err(too_large(incoming, headers).await);
-            }
-            body.extend_from_slice(data);
+    loop {
+        match arriving.next().await {
+            Ok(Some(data)) => body.extend_from_slice(&data),
+            Ok(None) => break,
+            Err(BodyError::TooLong) => return Err(too_large(arriving, headers).await),
+            Err(error) => return Err(error.into()),
         }
     }
     match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
@@ -50,13 +46,9 @@ pub(crate) async fn read_body(
 /// Refuses a body for its length. A client that is still sending must be able to come to its end, or
 /// the cut connection takes the answer along; one that first asks whether it may send is told at
 /// once.
-pub(super) async fn too_large(mut incoming: Incoming, headers: &HeaderMap) -> Failure {
-    let mut passed = 0;
-    while passed < PASSED_OVER && !headers.contains_key(EXPECT) {
-        match timeout(PAUSE, incoming.frame()).await {
-            Ok(Some(Ok(frame))) => passed += frame.data_ref().map_or(0, |data| data.len() as u64),
-            _ => break,
-        }
+pub(super) async fn too_large(mut arriving: ArrivingBody, headers: &HeaderMap) -> Failure {
+    if !headers.contains_key(EXPECT) {
+        arriving.discard(PASSED_OVER, PAUSE).await;
     }
     Failure::too_large()
 }

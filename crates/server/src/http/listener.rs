@@ -2,14 +2,18 @@
 
 use crate::Failure;
 use crate::http::access::Asked;
+use crate::http::arriving::{ArrivingBody, BodyTime};
 use crate::http::body::BodyReceiver;
+use crate::http::guarded::{ConnectionLimits, GuardedStream, Meter, MeteredBody};
 use crate::http::handler::{BodyPlan, Handler, HttpContext};
 use crate::http::observe::Observed;
 use crate::http::quotes::{QuoteStream, Quoted};
+use crate::http::refusal;
 use crate::http::sendfile;
 use crate::http::sendfile::{FileQueue, SendfileStream};
 use crate::http::tls::Tls;
 use crate::http::{Answer, Body, Request, Upload, read_body};
+use crate::runtime::{ConnectionPermit, Limits};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
@@ -28,8 +32,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tracing::Instrument;
 use tracing::instrument::WithSubscriber;
 
-/// A client has this long to send a request's head.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// `hg` sends long arguments in numbered headers of 1 KiB each, 24 nodes in one.
 const MAX_HEADERS: usize = 400;
 /// Requests that run when the server is told to stop may take this much longer.
@@ -40,7 +42,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// `Server` header of every answer.
 const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
 
-type Outgoing = Either<Full<Bytes>, BodyReceiver>;
+type Outgoing = MeteredBody<Either<Full<Bytes>, BodyReceiver>>;
 
 /// Answers requests until `stop` completes, then lets running ones finish.
 pub(crate) async fn serve(
@@ -53,7 +55,18 @@ pub(crate) async fn serve(
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => connect((stream, peer.ip()), tls.clone(), (&handler, &context), &graceful),
+                Ok((stream, peer)) => {
+                    let peer = peer.ip();
+                    match context.server.limits.connect(peer) {
+                        Some(permit) => {
+                            let connection = (stream, peer, permit);
+                            connect(connection, tls.clone(), (&handler, &context), &graceful);
+                        }
+                        // A refusal in words would need a handshake first.
+                        None if tls.is_some() => drop(stream),
+                        None => refusal::refuse(stream),
+                    }
+                }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
             () = &mut stop => break,
@@ -73,10 +86,21 @@ struct Way {
     /// Where pieces of files wait that the kernel sends; none under TLS.
     files: Option<FileQueue>,
     is_encrypted: bool,
+    /// Which time the client has, and how much of its answer waits for it.
+    meter: Meter,
+}
+
+fn connection_limits(limits: &Limits) -> ConnectionLimits {
+    let settings = limits.settings();
+    ConnectionLimits {
+        head: settings.head_timeout,
+        idle: settings.idle_timeout,
+        write: settings.write_timeout,
+    }
 }
 
 fn connect(
-    (stream, peer): (TcpStream, IpAddr),
+    (stream, peer, permit): (TcpStream, IpAddr, ConnectionPermit),
     tls: Option<Tls>,
     (handler, context): (&impl Handler, &HttpContext),
     graceful: &GracefulShutdown,
@@ -91,14 +115,16 @@ fn connect(
         peer,
         files: files.clone(),
         is_encrypted,
+        meter: Meter::new(),
     };
+    let handshake_time = context.server.limits.settings().head_timeout;
     let open = context.server.metrics.count_connection();
     tokio::spawn(async move {
-        let _open = open;
+        let _held = (permit, open);
         if let Some(tls) = tls {
             let greeting = tls.acceptor().accept(stream);
-            // Whoever does not trust the certificate leaves here, which concerns nobody else.
-            if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIMEOUT, greeting).await {
+            // A failed TLS handshake closes this connection only.
+            if let Ok(Ok(stream)) = tokio::time::timeout(handshake_time, greeting).await {
                 converse(stream, way, (handler, context), watcher).await;
             }
         } else {
@@ -117,8 +143,11 @@ async fn converse(
 ) {
     let server = Arc::clone(&context.server);
     let quoted = Quoted::default();
+    let limits = connection_limits(&server.limits);
+    let stream = GuardedStream::new(stream, limits, way.meter.clone());
     let stream = QuoteStream::new(stream, quoted.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        way.meter.begin_request();
         if quoted.take() {
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
@@ -127,7 +156,8 @@ async fn converse(
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        // The stream keeps the time, as it can tell a slow head from an idle connection.
+        .header_read_timeout(None)
         .max_headers(MAX_HEADERS)
         .writev(true)
         .serve_connection(TokioIo::new(stream), service);
@@ -163,7 +193,13 @@ async fn handle<H: Handler>(
         Ok((request, login)) => {
             let upload = request.upload.clone();
             observed.record_user(H::user_name(&login));
-            let answering = handler.answer(request, login);
+            let admitted = context.server.limits.admit(handler.class(&request));
+            let answering = async {
+                match admitted {
+                    Some(_permit) => handler.answer(request, login).await,
+                    None => Failure::overloaded("too many requests of this kind").into(),
+                }
+            };
             let answering = answering.instrument(observed.span.clone());
             let answer = answering
                 .with_subscriber(context.server.log.dispatch())
@@ -183,7 +219,9 @@ async fn handle<H: Handler>(
     if let Some((log, asked)) = noted {
         log.note(&asked, answer.status);
     }
-    Ok(outgoing(answer, head_only, way.files))
+    let buffer = context.server.limits.settings().answer_buffer;
+    let response = outgoing(answer, head_only, way.files);
+    Ok(response.map(|body| MeteredBody::new(body, way.meter, buffer)))
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
@@ -198,14 +236,21 @@ async fn take_in<H: Handler>(
         return Err(Failure::not_found("Not Found"));
     };
     let login = handler.login(&parts.headers).await?;
+    let settings = context.server.limits.settings();
+    let time = BodyTime {
+        pause: settings.body_timeout,
+        rate: settings.body_rate,
+    };
     let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
     match handler.body_plan(&request, &login) {
         BodyPlan::WhileArriving(limit) => {
-            let upload = Upload::new(incoming, &request.headers, limit).await?;
+            let body = ArrivingBody::new(incoming, time, limit);
+            let upload = Upload::new(body, &request.headers, limit).await?;
             request.upload = Some(upload);
         }
         BodyPlan::Whole(limit) => {
-            request.body = read_body(incoming, &request.headers, limit).await?;
+            let body = ArrivingBody::new(incoming, time, limit);
+            request.body = read_body(body, &request.headers, limit).await?;
         }
     }
     request.mount = mount.path();
@@ -214,7 +259,11 @@ async fn take_in<H: Handler>(
     Ok((request, login))
 }
 
-fn outgoing(answer: Answer, head_only: bool, files: Option<FileQueue>) -> Response<Outgoing> {
+fn outgoing(
+    answer: Answer,
+    head_only: bool,
+    files: Option<FileQueue>,
+) -> Response<Either<Full<Bytes>, BodyReceiver>> {
     let mut headers = answer.headers;
     let cache = HeaderName::from_static("cache-control");
     let fixed = headers.entry(cache);

@@ -1,37 +1,48 @@
-//! A body that is read while it arrives, by a blocking thread.
+//! A request's body that may be longer than memory.
+//!
+//! No thread waits for a client: the body is either pulled, and each batch handed to a pool when it has come
+//! ([`PulledBody::feed`]), or spooled until it is whole, in memory and beyond some size in an unnamed file
+//! ([`Upload::spool`]), and then read like any file.
 
 use crate::Failure;
+use crate::http::arriving::{ArrivingBody, BodyError};
+use crate::http::blocking;
 use crate::http::intake::too_large;
-use http_body_util::BodyExt;
+use crate::http::spool::{SpooledBody, Spooling};
+use crate::runtime::Pool;
 use hyper::HeaderMap;
-use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::body::Bytes;
+use hyper::header::EXPECT;
 use std::fmt;
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
-/// Pieces that may wait for their reader; the client is slowed down then.
-const AHEAD: usize = 4;
-/// A client that sends nothing for so long has gone: others may be waiting for it.
-const SILENCE: Duration = Duration::from_secs(60);
-/// Bytes that are read of a body which nobody wants, before the connection is cut.
+/// Bytes that are worth the way to another thread.
+const BATCH: usize = 256 << 10;
+/// Bytes that may come while a batch is stored; then the client is slowed down.
+const AHEAD: usize = 1 << 20;
+/// Up to this length a body is read before it is known whether it is wanted.
+const SHORT: u64 = 64 << 10;
+/// Bytes that are read of an unwanted body, before the connection is closed.
 const DISCARDED: u64 = 4 << 30;
 
-type Piece = io::Result<Bytes>;
-
-/// The body of a request, until somebody takes it.
+/// The body of a request that is not read before the request is answered.
 #[derive(Clone)]
-pub struct Upload(Arc<Mutex<State>>);
+pub struct Upload(Arc<Shared>);
 
-enum State {
-    /// With the bytes that somebody may read of it.
-    Waiting(Incoming, u64),
-    /// Somebody reads; the task hands it the pieces.
-    Read(JoinHandle<()>),
-    Done,
+struct Shared {
+    is_short: bool,
+    state: Mutex<UploadState>,
+}
+
+enum UploadState {
+    Arriving(ArrivingBody),
+    Spooled(SpooledBody),
+    /// It is being read, or was.
+    Taken,
 }
 
 impl fmt::Debug for Upload {
@@ -41,117 +52,175 @@ impl fmt::Debug for Upload {
 }
 
 impl Upload {
-    /// A body of at most `limit` bytes; whoever reads on gets an error there.
-    ///
     /// # Errors
-    /// 413 if the client says that it is longer.
+    /// 413 if the client announces more than the body's limit.
     pub(super) async fn new(
-        incoming: Incoming,
+        arriving: ArrivingBody,
         headers: &HeaderMap,
         limit: u64,
     ) -> Result<Upload, Failure> {
-        if incoming.size_hint().lower() > limit {
-            return Err(too_large(incoming, headers).await);
+        let size = arriving.size_hint();
+        if size.lower() > limit {
+            return Err(too_large(arriving, headers).await);
         }
-        Ok(Upload(Arc::new(Mutex::new(State::Waiting(
-            incoming, limit,
-        )))))
+        let is_asking = headers.contains_key(EXPECT);
+        Ok(Upload(Arc::new(Shared {
+            is_short: !is_asking && size.upper().is_some_and(|upper| upper <= SHORT),
+            state: Mutex::new(UploadState::Arriving(arriving)),
+        })))
     }
 
-    fn take(&self) -> State {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut state, State::Done)
+    /// Whether the body is announced so short that it need not be refused before it is read.
+    pub(crate) fn is_short(&self) -> bool {
+        self.0.is_short
     }
 
-    /// The body, which a blocking thread may read. Nothing, if it was taken before.
-    pub(crate) fn reader(&self) -> UploadReader {
-        let (sender, receiver) = mpsc::channel(AHEAD);
-        if let State::Waiting(incoming, limit) = self.take() {
-            let task = tokio::spawn(hand_on(incoming, Some((sender, limit))));
-            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            *state = State::Read(task);
-        }
-        UploadReader {
-            receiver,
-            rest: Bytes::new(),
-        }
+    fn lock(&self) -> MutexGuard<'_, UploadState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what nobody has read: a client that sends all of its request before it reads must be
-    /// able to, or it never sees the answer.
-    pub(super) async fn discard(&self) {
+    fn take(&self) -> UploadState {
+        std::mem::replace(&mut self.lock(), UploadState::Taken)
+    }
+
+    /// The body, to be read as it arrives; `None` if it was taken before.
+    pub(crate) fn pull(&self) -> Option<PulledBody> {
         match self.take() {
-            State::Waiting(incoming, _) => hand_on(incoming, None).await,
-            // It goes on without a reader.
-            State::Read(task) => drop(task.await),
-            State::Done => {}
+            UploadState::Arriving(body) => Some(PulledBody {
+                body: Some(body),
+                upload: self.clone(),
+            }),
+            other => {
+                *self.lock() = other;
+                None
+            }
         }
     }
-}
 
-/// Passes a body on, and reads on to its end when nobody wants it any more.
-async fn hand_on(mut incoming: Incoming, mut to: Option<(mpsc::Sender<Piece>, u64)>) {
-    let (mut discarded, mut received) = (0, 0);
-    loop {
-        let piece = match timeout(SILENCE, incoming.frame()).await {
-            Ok(None) => return,
-            Ok(Some(Ok(frame))) => match frame.into_data() {
-                Ok(bytes) => Ok(bytes),
-                Err(_trailers) => continue,
-            },
-            Ok(Some(Err(error))) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, error)),
-            Err(_elapsed) => Err(io::ErrorKind::TimedOut.into()),
+    /// Reads the body to its end, so that [`Upload::reader`] has all of it. More than `memory` bytes are written to
+    /// an unnamed file in `directory`.
+    ///
+    /// # Errors
+    /// 408, 413 and 400 as [`BodyError`] says; 500 if the file cannot be written.
+    pub(crate) async fn spool(
+        &self,
+        pool: &Pool,
+        memory: u64,
+        directory: &Path,
+    ) -> Result<(), Failure> {
+        let Some(mut body) = self.pull() else {
+            return Ok(());
         };
-        let is_end = piece.is_err();
-        let len = piece.as_ref().map_or(0, Bytes::len) as u64;
-        received += len;
-        match &to {
-            Some((sender, limit)) => {
-                let is_past = received > *limit;
-                let piece = if is_past {
-                    Err(io::ErrorKind::FileTooLarge.into())
-                } else {
-                    piece
-                };
-                if sender.send(piece).await.is_err() || is_past {
-                    to = None;
+        let spooling = Spooling::new(memory, directory);
+        let spooling = body.feed(pool, spooling, Spooling::append).await?;
+        // The body is at its end and has nothing to discard.
+        drop(body);
+        *self.lock() = UploadState::Spooled(spooling.finish());
+        Ok(())
+    }
+
+    /// The body that was spooled. Nothing, if it was not, or was taken before.
+    pub(crate) fn reader(&self) -> Box<dyn Read + Send> {
+        match self.take() {
+            UploadState::Spooled(body) => body.reader(),
+            other => {
+                *self.lock() = other;
+                Box::new(io::empty())
+            }
+        }
+    }
+
+    /// Reads on what is unread: a client that sends all of its request before it reads must be able to, or it never
+    /// sees the answer.
+    pub(super) async fn discard(&self) {
+        if let UploadState::Arriving(mut body) = self.take() {
+            body.discard(DISCARDED, Duration::MAX).await;
+        }
+    }
+}
+
+/// A body that is read as it arrives. When it is dropped, its upload gets the rest back, to discard it.
+pub(crate) struct PulledBody {
+    /// Always there, but while it is dropped.
+    body: Option<ArrivingBody>,
+    upload: Upload,
+}
+
+impl Drop for PulledBody {
+    fn drop(&mut self) {
+        if let Some(body) = self.body.take() {
+            *self.upload.lock() = UploadState::Arriving(body);
+        }
+    }
+}
+
+impl PulledBody {
+    async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
+        match &mut self.body {
+            Some(body) => body.next().await,
+            None => Ok(None),
+        }
+    }
+
+    /// Passes the whole body on in batches. `store` gets each on a thread of the pool, together with the sink, which
+    /// it gives back; meanwhile the next batch arrives.
+    ///
+    /// # Errors
+    /// As [`BodyError`] says; those of `store`.
+    pub(crate) async fn feed<S, T>(
+        &mut self,
+        pool: &Pool,
+        mut sink: S,
+        store: T,
+    ) -> Result<S, Failure>
+    where
+        S: Send + 'static,
+        T: Fn(S, Vec<Bytes>) -> Result<S, Failure> + Clone + Send + 'static,
+    {
+        let mut arrived = Arrived::default();
+        loop {
+            while !arrived.is_whole && arrived.len < BATCH {
+                arrived.add(self.next().await?);
+            }
+            let batch = arrived.take();
+            if batch.is_empty() {
+                return Ok(sink);
+            }
+            let store = store.clone();
+            let mut stored = pin!(blocking(pool, move || store(sink, batch)));
+            sink = loop {
+                tokio::select! {
+                    sink = &mut stored => break sink?,
+                    piece = self.next(), if !arrived.is_whole && arrived.len < AHEAD => {
+                        arrived.add(piece?);
+                    }
                 }
-            }
-            None => discarded += len,
-        }
-        if is_end || discarded > DISCARDED {
-            return;
+            };
         }
     }
 }
 
-/// A body that did not come to its end.
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::FileTooLarge => Failure::too_large(),
-            _ => Failure::bad_request(format!("cannot read the body: {error}")),
+/// Pieces that have come and are not stored yet.
+#[derive(Default)]
+struct Arrived {
+    pieces: Vec<Bytes>,
+    len: usize,
+    is_whole: bool,
+}
+
+impl Arrived {
+    fn add(&mut self, piece: Option<Bytes>) {
+        match piece {
+            Some(bytes) => {
+                self.len += bytes.len();
+                self.pieces.push(bytes);
+            }
+            None => self.is_whole = true,
         }
     }
-}
 
-/// Reads a body on a blocking thread.
-#[derive(Debug)]
-pub(crate) struct UploadReader {
-    receiver: mpsc::Receiver<Piece>,
-    rest: Bytes,
-}
-
-impl Read for UploadReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.rest.is_empty() {
-            match self.receiver.blocking_recv() {
-                Some(piece) => self.rest = piece?,
-                None => return Ok(0),
-            }
-        }
-        let taken = self.rest.split_to(self.rest.len().min(buffer.len()));
-        buffer[..taken.len()].copy_from_slice(&taken);
-        Ok(taken.len())
+    fn take(&mut self) -> Vec<Bytes> {
+        self.len = 0;
+        std::mem::take(&mut self.pieces)
     }
 }

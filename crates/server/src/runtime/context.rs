@@ -1,11 +1,11 @@
 //! What every server has, whatever it serves.
 
 use crate::Tasks;
-use crate::runtime::Executor;
 use crate::runtime::log::Log;
 use crate::runtime::metrics::Metrics;
 use crate::runtime::scheduler::Scheduler;
 use crate::runtime::throttle::RequestCounter;
+use crate::runtime::{Executor, Limits};
 use tokio::sync::watch;
 use varve_base::Interrupt;
 
@@ -17,6 +17,8 @@ pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
 pub(crate) struct ServerContext {
     /// The threads that requests run on.
     pub(crate) executor: Executor,
+    /// How much its clients may hold of it.
+    pub(crate) limits: Limits,
     /// Background work.
     pub(crate) scheduler: Scheduler,
     /// The list of `_active_tasks`.
@@ -31,10 +33,11 @@ pub(crate) struct ServerContext {
 }
 
 impl ServerContext {
-    pub(crate) fn new(executor: Executor, log: Log) -> ServerContext {
+    pub(crate) fn new(executor: Executor, log: Log, limits: Limits) -> ServerContext {
         let requests = RequestCounter::default();
         ServerContext {
             executor,
+            limits,
             scheduler: Scheduler::new(requests.clone()),
             tasks: Tasks::default(),
             hurry: Interrupt::default(),

@@ -5,6 +5,7 @@ mod context;
 pub(crate) mod dirty;
 #[allow(dead_code, reason = "bodies of answers follow")]
 mod executor;
+mod limits;
 pub(crate) mod log;
 pub(crate) mod metrics;
 mod registry;
@@ -15,6 +16,7 @@ pub(crate) mod throttle;
 
 pub(crate) use context::{NODE_NAME, ServerContext};
 pub(crate) use executor::{Executor, Pool, STACK};
+pub(crate) use limits::{ConnectionPermit, Limits, RequestClass};
 pub use log::LogOutput;
 pub use registry::{Registry, Resource};
 pub use tasks::{RunningTask, Tasks};

@@ -8,7 +8,7 @@ pub use server::{ServeOptions, Served, Server, raise_file_limit};
 use crate::auth::Login;
 use crate::hg::RepoRegistry;
 use crate::http::handler::{BodyPlan, Handler, Subject};
-use crate::runtime::ServerContext;
+use crate::runtime::{RequestClass, ServerContext};
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
 use hyper::header::HeaderMap;
 use std::sync::Arc;
@@ -115,6 +115,13 @@ impl Handler for Site {
             }
             false if couch::reads_while_arriving(request) => BodyPlan::WhileArriving(limit),
             _ => BodyPlan::Whole(limit),
+        }
+    }
+
+    fn class(&self, request: &Request) -> RequestClass {
+        match self {
+            Site::Directory(_) if !hg::claims(&request.raw_path) => couch::class(request),
+            _ => RequestClass::Exchange,
         }
     }
 

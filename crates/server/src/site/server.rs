@@ -21,7 +21,7 @@ use crate::http;
 use crate::http::handler::HttpContext;
 use crate::http::{AccessLog, AccessLogOutput, Mount, Tls};
 use crate::runtime::log::Log;
-use crate::runtime::{Executor, LogOutput, STACK, ServerContext};
+use crate::runtime::{Executor, Limits, LogOutput, STACK, ServerContext};
 use crate::site::Halves;
 use crate::site::Site;
 use crate::{CouchContext, LoneRepository, ServerError};
@@ -67,6 +67,14 @@ pub fn raise_file_limit() {
 fn connection_threads() -> usize {
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     cores.min(MOST_CONNECTION_THREADS)
+}
+
+/// Half of the descriptors that the process may have are for clients; the rest is for files.
+fn socket_budget() -> usize {
+    let allowed = getrlimit(Resource::Nofile).current;
+    allowed.map_or(usize::MAX, |allowed| {
+        usize::try_from(allowed / 2).unwrap_or(usize::MAX)
+    })
 }
 
 /// What to serve.
@@ -127,14 +135,17 @@ impl Server {
                 let folder = ServedDirectory::open(&path)?;
                 let (ip, port) = (folder.settings.bind_address, folder.settings.port);
                 let log = Log::open(&folder.settings.log, &path, options.log)?;
-                let server = Arc::new(ServerContext::new(executor, log));
+                let limits = Limits::new(folder.settings.limits.clone(), socket_budget());
+                let server = Arc::new(ServerContext::new(executor, log, limits));
                 let hg = Arc::new(RepoRegistry::of_folder(&folder, Arc::clone(&server), title));
                 let couch = Arc::new(CouchContext::new(folder, server)?);
                 (Site::Directory(Arc::new(Halves { couch, hg })), ip, port)
             }
             Served::Repository(one) => {
                 let log = Log::open(&varve_config::Log::default(), Path::new(""), options.log)?;
-                let repos = RepoRegistry::of_one(one, Arc::new(ServerContext::new(executor, log)));
+                let limits = Limits::new(varve_config::Limits::default(), socket_budget());
+                let server = Arc::new(ServerContext::new(executor, log, limits));
+                let repos = RepoRegistry::of_one(one, server);
                 let anywhere = Ipv4Addr::UNSPECIFIED.into();
                 (Site::Repository(Arc::new(repos)), anywhere, PORT)
             }

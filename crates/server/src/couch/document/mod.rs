@@ -12,6 +12,7 @@ pub mod receive;
 pub mod render;
 pub mod revisions;
 pub mod text;
+pub mod upload;
 pub mod write;
 
 use crate::couch::call::Call;

@@ -1,4 +1,4 @@
-//! Documents that come in parts: attachments go into the file while they arrive.
+//! Documents that come in parts.
 
 use crate::couch::call::Call;
 use crate::couch::document::multipart::{Headers, Parts, boundary_of, parameter};

@@ -2,10 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hyper::body::Bytes;
 use hyper::{Method, StatusCode};
 use std::io::{self, Read};
 use std::ops::Range;
-use varve_docdb::{Announced, Attachment, Edit, Form, LOCAL_PREFIX, Mode, Rev, Snapshot};
+use std::sync::Arc;
+use varve_docdb::{Announced, Attachment, Edit, Form, LOCAL_PREFIX, Mode, Rev, Snapshot, Upload};
 
 use crate::couch::call::Call;
 use crate::couch::document::DEFAULT_TYPE;
@@ -14,6 +16,7 @@ use crate::couch::document::write::{Tagged, accepted_answer, apply, written_stat
 use crate::couch::{etag, failures};
 use crate::http::FailureKind;
 use crate::http::range::{Part, parse_range};
+use crate::http::{PulledBody, blocking};
 use crate::{Answer, Failure};
 
 /// Bytes that are read at once; longer attachments are sent while they are read.
@@ -24,10 +27,7 @@ const SHARE: usize = 64 << 10;
 /// # Errors
 /// As the method's handler.
 pub fn answer(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
-    if id.starts_with(LOCAL_PREFIX) {
-        let reason = "_local documents do not accept attachments.";
-        return Err(Failure::bad_request(reason));
-    }
+    check_id(id)?;
     match call.request.method {
         Method::PUT => put(call, id, name),
         Method::DELETE => delete(call, id, name),
@@ -35,22 +35,18 @@ pub fn answer(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     }
 }
 
+fn check_id(id: &str) -> Result<(), Failure> {
+    if id.starts_with(LOCAL_PREFIX) {
+        let reason = "_local documents do not accept attachments.";
+        return Err(Failure::bad_request(reason));
+    }
+    Ok(())
+}
+
+/// Answers a `PUT` whose body is here.
 fn put(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
-    call.check_writer()?;
-    let content_type = call.request.header("content-type").unwrap_or(DEFAULT_TYPE);
-    let announced = Announced {
-        name: name.to_owned(),
-        content_type: content_type.to_owned(),
-        is_gzip: match call.request.header("content-encoding") {
-            None | Some("identity") => false,
-            Some("gzip") => true,
-            Some(_) => return Err(Failure::unknown_encoding()),
-        },
-        length: None,
-    };
-    let mut edit = continued(call, id)?;
-    edit.attach(announced.clone())?;
-    let mut upload = call.database.documents.upload(&announced)?;
+    let begun = Begun::new(call, id, name)?;
+    let mut upload = call.database.documents.upload(&begun.announced)?;
     let mut body = call.upload();
     let mut share = vec![0; SHARE];
     loop {
@@ -61,15 +57,91 @@ fn put(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
             Err(error) => return Err(error.into()),
         }
     }
-    edit.bring(name, upload.finish()??);
-    let accepted = apply(call, edit, Mode::Interactive)?;
-    let location = format!(
-        "{}/{}",
-        call.location(id),
-        crate::couch::names::escape(name)
-    );
-    let answer = accepted_answer(written_status(call), &accepted, Tagged::No);
-    Ok(answer.with_header("location", &location))
+    begun.finish(call, id, upload)
+}
+
+/// A `PUT` whose body is still to come.
+pub struct AttachmentPut {
+    call: Call,
+    id: String,
+    begun: Begun,
+}
+
+impl AttachmentPut {
+    /// # Errors
+    /// As [`answer`], before the body is read.
+    pub fn new(call: Call, id: &str, name: &str) -> Result<AttachmentPut, Failure> {
+        check_id(id)?;
+        Ok(AttachmentPut {
+            begun: Begun::new(&call, id, name)?,
+            call,
+            id: id.to_owned(),
+        })
+    }
+}
+
+/// Answers a `PUT` whose body goes into the database's file while it arrives.
+///
+/// # Errors
+/// 408 if it does not come in time, 413 if it is too long; the refusals of edits.
+pub(crate) async fn store(put: AttachmentPut, mut body: PulledBody) -> Result<Answer, Failure> {
+    let AttachmentPut { call, id, begun } = put;
+    let database = Arc::clone(&call.database);
+    let announced = begun.announced.clone();
+    // A client that sends little and then nothing shall not hold the memory of a compressor.
+    let begin = move |begun: Option<Upload>| match begun {
+        Some(upload) => Ok(upload),
+        None => database.documents.upload(&announced),
+    };
+    let append = {
+        let begin = begin.clone();
+        move |upload, batch: Vec<Bytes>| {
+            let mut upload = begin(upload)?;
+            for piece in batch {
+                upload.write(&piece)??;
+            }
+            Ok::<_, Failure>(Some(upload))
+        }
+    };
+    let pool = call.app.executor().commits.clone();
+    let upload = body.feed(&pool, None, append).await?;
+    blocking(&pool, move || begun.finish(&call, &id, begin(upload)?)).await
+}
+
+/// What is known of a new attachment before its data.
+struct Begun {
+    announced: Announced,
+    edit: Edit,
+}
+
+impl Begun {
+    fn new(call: &Call, id: &str, name: &str) -> Result<Begun, Failure> {
+        call.check_writer()?;
+        let content_type = call.request.header("content-type").unwrap_or(DEFAULT_TYPE);
+        let announced = Announced {
+            name: name.to_owned(),
+            content_type: content_type.to_owned(),
+            is_gzip: match call.request.header("content-encoding") {
+                None | Some("identity") => false,
+                Some("gzip") => true,
+                Some(_) => return Err(Failure::unknown_encoding()),
+            },
+            length: None,
+        };
+        let mut edit = continued(call, id)?;
+        edit.attach(announced.clone())?;
+        Ok(Begun { announced, edit })
+    }
+
+    fn finish(mut self, call: &Call, id: &str, upload: Upload) -> Result<Answer, Failure> {
+        let name = &self.announced.name;
+        self.edit.bring(name, upload.finish()??);
+        let accepted = apply(call, self.edit, Mode::Interactive)?;
+        let name = crate::couch::names::escape(name);
+        let location = format!("{}/{name}", call.location(id));
+        let answer = accepted_answer(written_status(call), &accepted, Tagged::No);
+        Ok(answer.with_header("location", &location))
+    }
 }
 
 fn delete(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {

@@ -1,4 +1,4 @@
-//! Multipart bodies: read while they arrive, and boundaries for those that are sent.
+//! Multipart bodies: read part by part, and boundaries for those that are sent.
 
 mod read;
 

@@ -1,5 +1,4 @@
-//! Parts of a body, one after the other, while it arrives. Never more than a share of it is in
-//! memory.
+//! Parts of a body, one after the other. Never more than a share of it is in memory.
 
 use crate::Failure;
 use std::io::{self, Read};
