@@ -68,12 +68,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         && matches.list("include").is_empty()
         && matches.list("exclude").is_empty();
     let auditor = PathAuditor::new(repository.root());
-    let matcher = context.repo.matcher_with(
-        matches,
-        matches.arguments(),
-        &auditor,
-        FilesetTarget::Working,
-    )?;
+    let (names, at) = (matches.arguments(), FilesetTarget::Working);
+    let matcher = context.repo.matcher_with(matches, names, &auditor, at)?;
     let status = working_status(&StatusRequest {
         repository: &repository,
         dirstate: &dirstate,
