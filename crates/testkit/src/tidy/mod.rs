@@ -4,9 +4,11 @@
 
 mod licences;
 mod links;
+mod words;
 
 pub use licences::{forbidden_licences, is_allowed};
 pub use links::{broken_links, links};
+pub use words::{COINED, VAGUE, coined_names, count_vague};
 
 use crate::workspace_root;
 use std::path::{Path, PathBuf};

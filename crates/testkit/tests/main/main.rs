@@ -6,6 +6,7 @@ mod layering;
 mod repos;
 mod rooms;
 mod tidy;
+mod words;
 
 use serde_json::Value;
 use std::process::Command;

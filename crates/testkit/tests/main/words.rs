@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+use varve_testkit::tidy::{COINED, VAGUE, coined_names, count_vague, files, read};
+use varve_testkit::workspace_root;
+
+/// The list itself and these tests, which must name the words.
+const LISTS: &[&str] = &["tidy/words.rs", "main/words.rs"];
+
+fn sources() -> impl Iterator<Item = (String, String)> {
+    let files = files(&[".rs"]).into_iter();
+    let files = files.map(|path| (path.display().to_string(), read(&path)));
+    files.filter(|(path, _)| !LISTS.iter().any(|list| path.ends_with(list)))
+}
+
+#[test]
+fn coined_names_do_not_come_back() {
+    let found: Vec<String> = sources()
+        .flat_map(|(path, text)| {
+            let found = coined_names(&text).into_iter();
+            let found =
+                found.map(|(line, name, better)| format!("{path}:{line}: {name}; write {better}"));
+            found.collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+#[test]
+fn vague_words_become_fewer() {
+    let allowed =
+        std::fs::read_to_string(workspace_root().join("crates/testkit/banned_words.txt")).unwrap();
+    let lines = allowed.lines().filter(|line| !line.starts_with('#'));
+    let allowed: BTreeMap<&str, usize> = lines
+        .map(|line| {
+            let (word, count) = line.split_once(' ').unwrap();
+            (word, count.parse().unwrap())
+        })
+        .collect();
+    let sources: Vec<_> = sources().collect();
+    assert!(sources.len() > 500, "only {} sources", sources.len());
+    for word in VAGUE {
+        let count: usize = sources
+            .iter()
+            .map(|(_, text)| count_vague(text, word))
+            .sum();
+        let allowed = allowed[word];
+        assert!(
+            count <= allowed,
+            "{word:?} stands {count} times in the sources, at most {allowed}: name the subject"
+        );
+        assert_eq!(
+            count, allowed,
+            "{word:?} is rarer: write the new number into banned_words.txt"
+        );
+    }
+}
+
+#[test]
+fn banned_words_are_found() {
+    let (name, better) = COINED[0];
+    assert_eq!(
+        coined_names(&format!("a\nuse x::{name};")),
+        [(2, name, better)]
+    );
+    assert_eq!(coined_names(&format!("{name}hold my_{name}")), []);
+    let word = VAGUE[0];
+    assert_eq!(
+        count_vague(
+            &format!("/// Whoever, {word}; {word}s {word}_x un{word}"),
+            word
+        ),
+        2
+    );
+}
