@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use varve_testkit::rooms::{FLOORS, allowed, upward_among, upward_imports};
+use varve_testkit::rooms::{FLOORS, allowed, picture, upward_among, upward_imports};
+use varve_testkit::workspace_root;
 
 #[test]
 fn imports_inside_crates_go_downward() {
@@ -25,6 +26,26 @@ fn imports_inside_crates_go_downward() {
             count, allowed,
             "{name} has fewer: write the new number into upward_imports.txt"
         );
+    }
+}
+
+#[test]
+fn the_picture_in_the_architecture_is_the_table() {
+    let text = std::fs::read_to_string(workspace_root().join("ARCHITECTURE.md")).unwrap();
+    let picture = picture();
+    assert!(
+        text.contains(&picture),
+        "ARCHITECTURE.md has not these lines:\n{picture}"
+    );
+}
+
+#[test]
+fn every_crate_has_its_rooms_in_order() {
+    let crates = std::fs::read_dir(workspace_root().join("crates")).unwrap();
+    for entry in crates {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_listed = FLOORS.iter().any(|(listed, _)| *listed == name);
+        assert!(is_listed, "{name} is not in the table of rooms");
     }
 }
 
@@ -63,6 +84,8 @@ fn imports_from_above_and_from_beside_are_upward() {
     assert_eq!(found(&clean), [] as [String; 0]);
     let upward = [
         ("lib.rs", library),
+        ("right.rs", ""),
+        ("roof.rs", ""),
         (
             "ground.rs",
             "use crate::{left::Wall, House}; use crate::RoofTile;",

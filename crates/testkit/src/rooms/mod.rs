@@ -4,66 +4,18 @@
 //! on one floor do not know each other. An import against the order is upward, and `upward_imports.txt`
 //! keeps how many each crate has left. The count may only fall.
 
+mod floors;
+
+pub use floors::FLOORS;
+
 use crate::workspace_root;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree};
 
 /// Rooms that may not import each other.
-type Floor = &'static [&'static str];
-
-/// Each crate with its floors, the lowest first.
-pub const FLOORS: &[(&str, &[Floor])] = &[
-    (
-        "exchange",
-        &[
-            &["error"],
-            &["sink", "spool"],
-            &["format"],
-            &["generate", "apply"],
-            &["bundle_repo"],
-            &["server", "client"],
-            &["local_peer"],
-            &["fuzzing"],
-        ],
-    ),
-    (
-        "repo",
-        &[
-            &["hooks"],
-            &["format"],
-            &["read"],
-            &["write"],
-            &["tools"],
-            &["fuzzing"],
-        ],
-    ),
-    (
-        "hgcli",
-        &[
-            &["ui"],
-            &["arguments", "hooks"],
-            &["context"],
-            &["render", "remote"],
-            &["commands"],
-            &["dispatch"],
-        ],
-    ),
-    (
-        "server",
-        &[
-            &["error"],
-            &["runtime"],
-            &["http"],
-            &["auth"],
-            &["directory"],
-            &["hg", "couch"],
-            &["site"],
-            &["fuzzing"],
-        ],
-    ),
-];
+pub type Floor = &'static [&'static str];
 
 /// An import from a room into one that is not below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,14 +41,19 @@ pub fn upward_imports(name: &str, floors: &[Floor]) -> Vec<UpwardImport> {
 
 /// [`upward_imports`] of sources that are given as text, by path relative to `src`.
 pub fn upward_among(files: &BTreeMap<PathBuf, String>, floors: &[Floor]) -> Vec<UpwardImport> {
-    let library = files.get(Path::new("lib.rs"));
+    let root = ["lib.rs", "main.rs"].map(|name| files.get(Path::new(name)));
+    let library = root.into_iter().flatten().next();
     let names = library.map(|text| root_names(text)).unwrap_or_default();
+    let rooms = files
+        .keys()
+        .filter_map(|path| module_of(path).first().cloned());
+    let rooms: BTreeSet<String> = rooms.collect();
     let mut found = Vec::new();
     for (path, text) in files {
         let module = module_of(path);
         let Some(from) = module.first() else { continue };
         let from_floor = floor_of(from, floors);
-        for to in imported_rooms(text, &module, &names) {
+        for to in imported_rooms(text, &module, (&rooms, &names)) {
             if to == *from {
                 continue;
             }
@@ -198,7 +155,11 @@ fn flatten(tree: &UseTree, prefix: &mut Vec<String>, paths: &mut Vec<Vec<String>
 }
 
 /// The rooms that a file of `module` names, once per mention.
-fn imported_rooms(text: &str, module: &[String], names: &BTreeMap<String, String>) -> Vec<String> {
+fn imported_rooms(
+    text: &str,
+    module: &[String],
+    (rooms, names): (&BTreeSet<String>, &BTreeMap<String, String>),
+) -> Vec<String> {
     let file = syn::parse_file(text).expect("sources parse");
     let mut mentions = Mentions::default();
     mentions.visit_file(&file);
@@ -206,14 +167,9 @@ fn imported_rooms(text: &str, module: &[String], names: &BTreeMap<String, String
     paths
         .filter_map(|path| room_of(path, module))
         .map(|room| names.get(&room).cloned().unwrap_or(room))
-        .filter(|room| !is_of_the_root(room, names))
+        // The others are items of `lib.rs` itself.
+        .filter(|room| rooms.contains(room))
         .collect()
-}
-
-/// Whether a name is an item of `lib.rs` itself, such as a type; rooms have names in lower case.
-fn is_of_the_root(name: &str, names: &BTreeMap<String, String>) -> bool {
-    let is_module = name.starts_with(|first: char| first.is_ascii_lowercase());
-    !is_module && !names.contains_key(name)
 }
 
 /// The name behind `crate::`, of a path that begins with that or leads there by `super`.
@@ -261,6 +217,33 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
         let condition = condition.ok().filter(|list| list.path.is_ident("cfg"));
         condition.is_some_and(|list| list.tokens.to_string().contains("test"))
     })
+}
+
+/// The rooms of all crates as `ARCHITECTURE.md` shows them: the lowest floor first, `|` between rooms of one floor.
+pub fn picture() -> String {
+    let width = FLOORS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines = FLOORS.iter().map(|(name, floors)| {
+        let floors: Vec<String> = floors.iter().map(|floor| floor.join(" | ")).collect();
+        format!("{name:width$}  {}\n", wrapped(&floors, width + 2))
+    });
+    lines.collect()
+}
+
+/// Floors with arrows between them, in lines of at most 110 characters.
+fn wrapped(floors: &[String], indent: usize) -> String {
+    let mut text = String::new();
+    let mut length = indent;
+    for (at, floor) in floors.iter().enumerate() {
+        let arrow = if at == 0 { "" } else { " <- " };
+        if length + arrow.len() + floor.len() > 110 {
+            text.push_str(&format!("\n{:indent$}", ""));
+            length = indent;
+        }
+        text.push_str(arrow);
+        text.push_str(floor);
+        length += arrow.len() + floor.len();
+    }
+    text
 }
 
 /// How many upward imports a crate is allowed, by `upward_imports.txt`.
