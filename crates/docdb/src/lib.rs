@@ -33,8 +33,8 @@ pub use error::{DocdbError, EditError};
 pub use gzip::Compressible;
 pub use hole_punching::InPlace;
 pub use read::{
-    AllDocs, AllDocsRow, Changes, Document, Form, IdRange, Info, LocalDocument, LocalDocuments,
-    Snapshot,
+    AllDocs, AllDocsRow, AttachmentReader, Changes, Document, Form, IdRange, Info, LocalDocument,
+    LocalDocuments, Snapshot,
 };
 pub use record::{Attachment, Change, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};

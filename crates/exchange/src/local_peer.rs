@@ -60,7 +60,7 @@ impl Transport for LocalPeer {
             WireResponse::Whole { body, .. } => Ok(body),
             WireResponse::Stream { body, .. } => {
                 let mut bytes = Vec::new();
-                body(&mut bytes)?;
+                body.send(&mut bytes)?;
                 Ok(bytes)
             }
         }
@@ -78,7 +78,7 @@ impl Transport for LocalPeer {
         let (sender, receiver) = sync_channel(AHEAD);
         thread::spawn(move || {
             let mut sink = Sender(sender);
-            if let Err(error) = body(&mut sink) {
+            if let Err(error) = body.send(&mut sink) {
                 // If the reader has gone there is nobody to tell.
                 let _ = sink.0.send(Err(io::Error::other(error)));
             }

@@ -161,7 +161,7 @@ pub fn collected(response: WireResponse) -> (&'static str, Vec<u8>) {
             content_type, body, ..
         } => {
             let mut bytes = Vec::new();
-            body(&mut bytes).unwrap();
+            body.send(&mut bytes).unwrap();
             (content_type, bytes)
         }
     }

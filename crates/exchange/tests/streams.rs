@@ -103,7 +103,7 @@ fn a_client_that_leaves_stops_the_stream() {
         let WireResponse::Stream { body, .. } = served.ask(command, &[]) else {
             panic!("{command} is no stream");
         };
-        let error = body(&mut Gone).unwrap_err();
+        let error = body.send(&mut Gone).unwrap_err();
         assert!(
             matches!(error, varve_exchange::ExchangeError::Closed(_)),
             "{error:?}"

@@ -155,6 +155,22 @@ impl Connection {
         Connection(BufReader::new(TcpStream::connect(address).unwrap()))
     }
 
+    /// A connection whose kernel takes in few bytes before they are read.
+    pub fn open_narrow(address: SocketAddr) -> Connection {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
+        let connect = async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.set_recv_buffer_size(8 << 10).unwrap();
+            let stream = socket.connect(address).await.unwrap().into_std().unwrap();
+            stream.set_nonblocking(false).unwrap();
+            stream
+        };
+        Connection(BufReader::new(runtime.block_on(connect)))
+    }
+
     pub fn send(
         &mut self,
         method: &str,

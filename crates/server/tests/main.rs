@@ -26,6 +26,7 @@ mod purge;
 mod recorded;
 mod revisions;
 mod short;
+mod stalled;
 mod streams;
 mod users;
 mod view_options;

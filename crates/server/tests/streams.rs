@@ -17,6 +17,9 @@ const UNCOMPRESSED: (&str, &str) = ("x-hgproto-1", "0.1 0.2 comp=none");
 /// Sizes around those where a file is handed over, cut into pieces or into chunks.
 const SIZES: &[usize] = &[
     1,
+    (64 << 10) - 1,
+    64 << 10,
+    (64 << 10) + 1,
     (256 << 10) - 1,
     256 << 10,
     0,

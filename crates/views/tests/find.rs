@@ -7,7 +7,7 @@ use varve_base::{MemoryStorage, ReadMode, Storage};
 use varve_docdb::{Database, DocumentText, Snapshot};
 use varve_json::{Object, Value, parse, parse_object};
 use varve_views::find::{
-    Cursor, FindError, FindOptions, FindStats, Hit, JsonIndex, NewIndex, Plan, explain,
+    Cursor, FindError, FindOptions, FindStats, Hit, JsonIndex, NewIndex, Plan, Step, explain,
 };
 use varve_views::selector::Selector;
 use varve_views::{IndexSnapshot, ViewError};
@@ -89,8 +89,12 @@ impl World {
         let mut cursor = Cursor::new(&plan, options, &snapshot, Some(&self.view))?;
         let (mut found, mut out) = (Vec::new(), Vec::new());
         let read = |hit: &Hit, out: &mut Vec<u8>| read(&snapshot, hit, out);
-        while cursor.next(&mut out, read)? {
-            found.push(parse(&out).unwrap());
+        loop {
+            match cursor.next(3, &mut out, read)? {
+                Step::Found => found.push(parse(&out).unwrap()),
+                Step::Paused => assert_eq!(out, b"", "nothing is appended"),
+                Step::End => break,
+            }
             out.clear();
         }
         let bookmark = varve_views::find::Bookmark::write(cursor.bookmark());

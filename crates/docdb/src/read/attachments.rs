@@ -22,37 +22,46 @@ const CHUNK_HEAD: u64 = 13;
 /// Bytes that are handed out at once.
 const SHARE: usize = 64 << 10;
 
-/// Reads the stored form piece by piece.
-struct Pieces<'a> {
+/// Reads the stored form chunk by chunk.
+#[derive(Debug)]
+struct StoredBytes<'a> {
     snapshot: &'a Snapshot,
     attachment: &'a Attachment,
-    next: usize,
-    piece: Vec<u8>,
+    /// Index of the chunk that is read.
+    chunk: usize,
+    /// Bytes of that chunk that were handed out.
     at: usize,
+    /// Its content; empty if it has to be read.
+    content: Vec<u8>,
 }
 
-impl Read for Pieces<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.piece.len() {
-            let Some(chunk) = self.attachment.chunks.get(self.next) else {
-                return Ok(0);
-            };
-            self.piece.clear();
+impl StoredBytes<'_> {
+    /// What is left of the chunk at hand; nothing at the end.
+    fn rest(&mut self) -> Result<&[u8], DocdbError> {
+        while let Some(chunk) = self.attachment.chunks.get(self.chunk) {
+            if self.content.is_empty() {
+                let read = self.snapshot.tree.read_chunk(*chunk, &mut self.content);
+                read.map_err(DocdbError::from)?;
+            }
+            if self.at < self.content.len() {
+                break;
+            }
+            self.chunk += 1;
             self.at = 0;
-            self.next += 1;
-            let read = self.snapshot.tree.read_chunk(*chunk, &mut self.piece);
-            read.map_err(|error| io::Error::other(DocdbError::from(error)))?;
+            self.content.clear();
         }
-        let rest = &self.piece[self.at..];
-        let len = rest.len().min(out.len());
-        out[..len].copy_from_slice(&rest[..len]);
-        self.at += len;
-        Ok(len)
+        Ok(self.content.get(self.at..).unwrap_or_default())
     }
-}
 
-impl Pieces<'_> {
-    /// Leaves pieces out that lie before byte `start`; returns how many bytes that were.
+    fn release(&mut self) {
+        if !self.content.is_empty() && self.at == self.content.len() {
+            self.chunk += 1;
+            self.at = 0;
+        }
+        self.content = Vec::new();
+    }
+
+    /// Leaves chunks out that lie before byte `start`; returns how many bytes that were.
     fn skip_to(&mut self, start: u64) -> u64 {
         let mut skipped = 0;
         for chunk in &self.attachment.chunks {
@@ -62,61 +71,140 @@ impl Pieces<'_> {
                 break;
             }
             skipped = behind;
-            self.next += 1;
+            self.chunk += 1;
         }
         skipped
     }
 }
 
-impl Snapshot {
-    /// Calls `visit` with the bytes of an attachment that lie in `range`, in order, some at a time.
+impl Read for StoredBytes<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let rest = self.rest().map_err(io::Error::other)?;
+        let len = rest.len().min(out.len());
+        out[..len].copy_from_slice(&rest[..len]);
+        self.at += len;
+        Ok(len)
+    }
+}
+
+/// Reads a range of an attachment in order, some bytes at a time.
+#[derive(Debug)]
+pub struct AttachmentReader<'a> {
+    form: Reading<'a>,
+    /// Bytes of the form that were read or passed over.
+    at: u64,
+    range: Range<u64>,
+}
+
+#[derive(Debug)]
+enum Reading<'a> {
+    Stored(StoredBytes<'a>),
+    Unzipped(Box<MultiGzDecoder<StoredBytes<'a>>>),
+}
+
+impl AttachmentReader<'_> {
+    /// Appends at most `most` bytes to `out`, and as many if that is not the end. Returns whether there is more.
     ///
     /// # Errors
-    /// Damage; an error of `visit` ends it.
-    pub fn read_attachment<E: From<DocdbError>>(
-        &self,
-        attachment: &Attachment,
-        form: Form,
-        range: Range<u64>,
-        visit: &mut dyn FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut pieces = Pieces {
-            snapshot: self,
-            attachment,
-            next: 0,
-            piece: Vec::new(),
-            at: 0,
-        };
-        let mut at = 0;
-        let mut reader: Box<dyn Read + '_> = match form {
-            Form::Plain if attachment.is_gzip => Box::new(MultiGzDecoder::new(pieces)),
-            _ => {
-                at = pieces.skip_to(range.start);
-                Box::new(pieces)
+    /// Damage.
+    pub fn read(&mut self, out: &mut Vec<u8>, most: usize) -> Result<bool, DocdbError> {
+        let mut room = most;
+        let mut passed_over = Vec::new();
+        while self.at < self.range.end && room > 0 {
+            let before = self.range.start.saturating_sub(self.at);
+            let (to, wanted) = match before {
+                0 => (&mut *out, self.range.end - self.at),
+                before => (&mut passed_over, before),
+            };
+            let wanted = usize::try_from(wanted).map_or(SHARE, |wanted| wanted.min(SHARE));
+            let wanted = wanted.min(room);
+            let got = self.append(to, wanted)?;
+            if before == 0 {
+                room -= got;
             }
-        };
-        let mut share = vec![0; SHARE];
-        while at < range.end {
-            let wanted = usize::try_from(range.end - at).map_or(SHARE, |left| left.min(SHARE));
-            let got = reader.read(&mut share[..wanted]);
-            let got = got.map_err(|error| self.unreadable(error, attachment))?;
-            if got == 0 {
-                return Err(self.damaged("data", attachment.name.as_bytes()).into());
-            }
-            let before = usize::try_from(range.start.saturating_sub(at)).unwrap_or(got);
-            if before < got {
-                visit(&share[before..got])?;
-            }
-            at += got as u64;
+            passed_over.clear();
+            self.at += got as u64;
         }
-        Ok(())
+        Ok(self.at < self.range.end)
     }
 
-    fn unreadable(&self, error: io::Error, attachment: &Attachment) -> DocdbError {
-        match error.downcast() {
-            Ok(error) => error,
-            Err(_) => self.damaged("gzip data", attachment.name.as_bytes()),
+    /// Frees the chunk at hand. It is read again, and checked again, when more of it is wanted.
+    pub fn release(&mut self) {
+        match &mut self.form {
+            Reading::Stored(stored) => stored.release(),
+            Reading::Unzipped(decoder) => decoder.get_mut().release(),
         }
+    }
+
+    /// Appends between 1 and `wanted` bytes of the form.
+    fn append(&mut self, out: &mut Vec<u8>, wanted: usize) -> Result<usize, DocdbError> {
+        let got = match &mut self.form {
+            Reading::Stored(stored) => {
+                let rest = stored.rest()?;
+                let got = rest.len().min(wanted);
+                out.extend_from_slice(&rest[..got]);
+                stored.at += got;
+                got
+            }
+            Reading::Unzipped(decoder) => {
+                let at = out.len();
+                out.resize(at + wanted, 0);
+                let got = decoder.read(&mut out[at..]);
+                out.truncate(at + got.as_ref().map_or(0, |got| *got));
+                got.map_err(|error| unreadable(error, decoder.get_ref()))?
+            }
+        };
+        if got == 0 {
+            let (snapshot, attachment) = self.source();
+            return Err(snapshot.damaged("data", attachment.name.as_bytes()));
+        }
+        Ok(got)
+    }
+
+    fn source(&self) -> (&Snapshot, &Attachment) {
+        let stored = match &self.form {
+            Reading::Stored(stored) => stored,
+            Reading::Unzipped(decoder) => decoder.get_ref(),
+        };
+        (stored.snapshot, stored.attachment)
+    }
+}
+
+fn unreadable(error: io::Error, stored: &StoredBytes<'_>) -> DocdbError {
+    match error.downcast() {
+        Ok(error) => error,
+        Err(_) => {
+            let name = stored.attachment.name.as_bytes();
+            stored.snapshot.damaged("gzip data", name)
+        }
+    }
+}
+
+impl Snapshot {
+    /// Reads the bytes of an attachment that lie in `range`.
+    pub fn attachment_reader<'a>(
+        &'a self,
+        attachment: &'a Attachment,
+        form: Form,
+        range: Range<u64>,
+    ) -> AttachmentReader<'a> {
+        let mut stored = StoredBytes {
+            snapshot: self,
+            attachment,
+            chunk: 0,
+            at: 0,
+            content: Vec::new(),
+        };
+        let (form, at) = match form {
+            Form::Plain if attachment.is_gzip => {
+                (Reading::Unzipped(Box::new(MultiGzDecoder::new(stored))), 0)
+            }
+            _ => {
+                let at = stored.skip_to(range.start);
+                (Reading::Stored(stored), at)
+            }
+        };
+        AttachmentReader { form, at, range }
     }
 
     /// Appends an attachment as clients see it.
@@ -128,11 +216,9 @@ impl Snapshot {
         attachment: &Attachment,
         out: &mut Vec<u8>,
     ) -> Result<(), DocdbError> {
-        let all = 0..attachment.length;
-        self.read_attachment(attachment, Form::Plain, all, &mut |bytes| {
-            out.extend_from_slice(bytes);
-            Ok(())
-        })
+        let mut reader = self.attachment_reader(attachment, Form::Plain, 0..attachment.length);
+        while reader.read(out, SHARE)? {}
+        Ok(())
     }
 
     /// An edit that repeats a revision with its attachments, to be changed; without `rev` one that

@@ -7,7 +7,7 @@ mod local;
 mod purges;
 
 pub use all_docs::{AllDocs, AllDocsRow, IdRange};
-pub use attachments::Form;
+pub use attachments::{AttachmentReader, Form};
 pub use changes::Changes;
 pub use local::{LocalDocument, LocalDocuments};
 

@@ -207,12 +207,14 @@ fn an_attachment_that_comes_during_compactions_is_whole() {
         (7, 7),
     ] {
         out.clear();
-        let read =
-            snapshot.read_attachment(&attachments[0], Form::Plain, start..end, &mut |bytes| {
-                out.extend_from_slice(bytes);
-                Ok::<_, varve_docdb::DocdbError>(())
-            });
-        read.unwrap();
+        let mut reader = snapshot.attachment_reader(&attachments[0], Form::Plain, start..end);
+        while reader.read(&mut out, 70_000).unwrap() {}
+        assert!(out == data[start as usize..end as usize], "{start}..{end}");
+        out.clear();
+        let mut reader = snapshot.attachment_reader(&attachments[0], Form::Plain, start..end);
+        while reader.read(&mut out, 1 << 18).unwrap() {
+            reader.release();
+        }
         assert!(out == data[start as usize..end as usize], "{start}..{end}");
     }
 }

@@ -12,7 +12,8 @@ use crate::auth::Security;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::target::Target;
 use crate::couch::users;
-use crate::http::BodyWriter;
+use crate::http::{BodyWriter, FinishedBody};
+use crate::runtime::Pool;
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
 /// One request by somebody who may read the database.
@@ -70,15 +71,24 @@ impl Call {
         self.database.documents.snapshot().with_mode(self.reads)
     }
 
-    /// [`stream`], in the mode of this call.
+    /// [`Streams::stream`], in the mode of this call.
     ///
     /// # Errors
-    /// Those of [`stream`].
-    pub fn stream<P>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
+    /// Those of [`Streams::stream`].
+    pub fn stream<P, F>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
     where
-        P: FnOnce(&mut BodyWriter) -> Result<(), Failure> + Send + 'static,
+        P: FnOnce(BodyWriter) -> F,
+        F: Future<Output = Result<FinishedBody, Failure>> + Send + 'static,
     {
-        stream(self.reads, content_type, produce)
+        self.streams().stream(content_type, produce)
+    }
+
+    /// How bodies are made, for answers that come when this call is over.
+    pub fn streams(&self) -> Streams {
+        Streams {
+            reads: self.reads,
+            pool: self.app.executor().reads.clone(),
+        }
     }
 
     /// Refuses those who may not write documents.
@@ -134,20 +144,31 @@ impl Call {
     }
 }
 
-/// A 200 whose body is written while it is sent. Without blocking, it is written now, if it is
-/// short.
-///
-/// # Errors
-/// In [`ReadMode::CachedOnly`], [`Failure::would_block`] for all that goes wrong: a failure of
-/// a body that is being sent cuts the connection, which this one cannot do.
-pub fn stream<P>(reads: ReadMode, content_type: &str, produce: P) -> Result<Answer, Failure>
-where
-    P: FnOnce(&mut BodyWriter) -> Result<(), Failure> + Send + 'static,
-{
-    match reads {
-        ReadMode::Blocking => Ok(Answer::stream(content_type, produce)),
-        ReadMode::CachedOnly => {
-            Answer::short(content_type, produce).map_err(|_| Failure::would_block())
+/// How the bodies of one request are made.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    reads: ReadMode,
+    pool: Pool,
+}
+
+impl Streams {
+    /// A 200 whose body is written while it is sent. Without blocking, it is written now, if it is
+    /// short.
+    ///
+    /// # Errors
+    /// In [`ReadMode::CachedOnly`], [`Failure::would_block`] for all that goes wrong: a failure of
+    /// a body that is being sent cuts the connection, which this one cannot do.
+    pub fn stream<P, F>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
+    where
+        P: FnOnce(BodyWriter) -> F,
+        F: Future<Output = Result<FinishedBody, Failure>> + Send + 'static,
+    {
+        match self.reads {
+            ReadMode::Blocking => Ok(Answer::stream(content_type, &self.pool, produce)),
+            ReadMode::CachedOnly => match Answer::short(content_type, produce) {
+                Some(Ok(answer)) => Ok(answer),
+                Some(Err(_)) | None => Err(Failure::would_block()),
+            },
         }
     }
 }

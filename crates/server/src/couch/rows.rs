@@ -23,10 +23,7 @@ pub struct Rows<'w> {
 
 impl<'w> Rows<'w> {
     /// Writes `{"total_rows":6,"offset":0,"rows":[`.
-    ///
-    /// # Errors
-    /// The client has gone.
-    pub fn begin(writer: &'w mut BodyWriter, counts: &Counts<'_>) -> Result<Rows<'w>, Failure> {
+    pub fn begin(writer: &'w mut BodyWriter, counts: &Counts<'_>) -> Rows<'w> {
         let out = writer.buffer();
         out.extend_from_slice(b"{\"total_rows\":");
         write_or_null(counts.total, out);
@@ -37,7 +34,7 @@ impl<'w> Rows<'w> {
             write_sequence(update, incarnation, out);
         }
         out.extend_from_slice(b",\"rows\":[\r\n");
-        Ok(Rows { writer, any: false })
+        Rows { writer, any: false }
     }
 
     /// Writes `{"rows":[`, as reduced views have it.
@@ -72,17 +69,17 @@ impl<'w> Rows<'w> {
     ///
     /// # Errors
     /// The client has gone.
-    pub fn flush_if_full(&mut self) -> Result<(), Failure> {
-        Ok(self.writer.flush_if_full()?)
+    pub async fn flush_if_full(&mut self) -> Result<(), Failure> {
+        Ok(self.writer.flush_if_full().await?)
     }
 
     /// Writes what ends the rows.
     ///
     /// # Errors
     /// The client has gone.
-    pub fn end(self) -> Result<(), Failure> {
+    pub async fn end(self) -> Result<(), Failure> {
         let end: &[u8] = if self.any { b"\r\n]}" } else { b"]}" };
-        Ok(self.writer.write(end)?)
+        Ok(self.writer.write(end).await?)
     }
 }
 
@@ -93,21 +90,9 @@ fn write_or_null(number: Option<u64>, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes `{"results":[…]}` around the rows of several queries.
-///
-/// # Errors
-/// The client has gone, or a query fails.
-pub fn write_results<Q>(
-    writer: &mut BodyWriter,
-    queries: Vec<Q>,
-    mut write: impl FnMut(Q, &mut BodyWriter) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    writer.buffer().extend_from_slice(b"{\"results\":[\r\n");
-    for (index, query) in queries.into_iter().enumerate() {
-        if index > 0 {
-            writer.buffer().extend_from_slice(b",\r\n");
-        }
-        write(query, writer)?;
-    }
-    Ok(writer.write(b"\r\n]}\n")?)
-}
+/// What stands before the rows of several queries.
+pub const RESULTS_HEAD: &[u8] = b"{\"results\":[\r\n";
+/// What stands between the rows of two queries.
+pub const RESULTS_SEPARATOR: &[u8] = b",\r\n";
+/// What stands behind the rows of several queries.
+pub const RESULTS_END: &[u8] = b"\r\n]}\n";

@@ -1,8 +1,8 @@
 //! Clone bundles as files: served below the repository's URL, in ranges too.
 
 use crate::hg::find::Found;
+use crate::hg::streams::{SendError, send_file};
 use crate::hg::{OpenError, RepoRegistry};
-use crate::http::BodyWriter;
 use crate::http::range::{Part, parse_range};
 use crate::{Answer, Request};
 use hyper::StatusCode;
@@ -10,7 +10,6 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use varve_base::StorageFile;
 use varve_exchange::server::clone_bundles::open_clone_bundle;
-use varve_exchange::{ChunkSink, ExchangeError};
 use varve_repo::Repository;
 
 /// The path segment between a repository's URL and the name of a bundle.
@@ -72,7 +71,7 @@ pub(super) fn send(
     let count = range.end - range.start;
     let mut answer = match request.method == hyper::Method::HEAD {
         true => Answer::whole(status, TYPE, Vec::new()),
-        false => body(repos, request, file, range.start, count),
+        false => body(repos, file, range.start, count),
     };
     answer.status = status;
     if status == StatusCode::PARTIAL_CONTENT {
@@ -84,20 +83,12 @@ pub(super) fn send(
     Ok(answer.with_header("etag", &tag))
 }
 
-fn body(
-    repos: &Arc<RepoRegistry>,
-    request: &Request,
-    file: Arc<dyn StorageFile>,
-    start: u64,
-    count: u64,
-) -> Answer {
-    let report = crate::hg::reporter(repos, request);
-    Answer::stream(
-        TYPE,
-        move |writer: &mut BodyWriter| -> Result<(), ExchangeError> {
-            crate::hg::Sink { writer, report }.send_file(&file, start, count)
-        },
-    )
+fn body(repos: &RepoRegistry, file: Arc<dyn StorageFile>, start: u64, count: u64) -> Answer {
+    let reads = &repos.server().executor.reads;
+    Answer::stream(TYPE, reads, move |mut writer| async move {
+        send_file(&mut writer, &file, start, count).await?;
+        Ok::<_, SendError>(writer.finish())
+    })
 }
 
 /// Another one for each file that ever had the name.

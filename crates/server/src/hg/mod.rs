@@ -15,6 +15,7 @@ mod registry;
 mod rights;
 mod settings;
 mod shared_bundles;
+mod streams;
 
 use crate::auth::UserContext;
 use crate::http::blocking;
@@ -29,19 +30,17 @@ pub(crate) use registry::RepoRegistry;
 use registry::ServedRepos;
 pub use registry::{LoneConfig, LoneRepository};
 use rights::Asked;
-use shared_bundles::SharedAnswers;
+use shared_bundles::SharedBundles;
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::StorageFile;
 use varve_base::storage::read_if_there;
 use varve_config::hgrc::HgrcError;
+use varve_exchange::ExchangeError;
 use varve_exchange::format::media_types::TYPE_ERROR;
 use varve_exchange::server::wire;
 use varve_exchange::server::wire::{StreamBody, WireRequest, WireResponse};
-use varve_exchange::{ChunkSink, ExchangeError, SinkClosed, copy_file};
 use varve_repo::Repository;
 
-use crate::http::{BodyWriter, FilePiece};
 
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
 pub(crate) fn claims(path: &str) -> bool {
@@ -277,21 +276,22 @@ fn send(
         }
         WireResponse::Stream {
             content_type,
-            body,
+            body: StreamBody::InSteps(steps),
+            ..
+        } => streams::in_steps(repos, content_type, steps),
+        WireResponse::Stream {
+            content_type,
+            body: StreamBody::OnePass(write),
             repeatable,
         } => {
-            let report = reporter(repos, request);
-            let join = |repeatable| {
-                repos
-                    .shared
-                    .join(repeatable, Box::new(reporter(repos, request)))
-            };
-            let body = match repeatable.map(join) {
-                Some(Ok(part)) => Box::new(move |sink: &mut dyn ChunkSink| part.send(sink)),
-                // Where there cannot be a file for all, each gets an answer of its own.
-                None | Some(Err(_)) => body,
-            };
-            stream(content_type, body, report)
+            let report = Box::new(reporter(repos, request));
+            let bundles = &repos.server().executor.bundles;
+            let part = repos.shared.join(bundles, (write, repeatable), report);
+            Answer::stream(
+                content_type,
+                &repos.server().executor.reads,
+                move |writer| part.send(writer),
+            )
         }
     }
 }
@@ -306,50 +306,6 @@ fn reporter(
     move |error| {
         let log = &repos.server().log;
         log.scope(|| tracing::error!("{asked}: {error}"));
-    }
-}
-
-fn stream(
-    content_type: &str,
-    body: StreamBody,
-    report: impl Fn(&ExchangeError) + Send + 'static,
-) -> Answer {
-    Answer::stream(content_type, move |writer| -> Result<(), ExchangeError> {
-        body(&mut Sink { writer, report })
-    })
-}
-
-/// Hands the buffers of an exchange on to the connection.
-struct Sink<'a, R> {
-    writer: &'a mut BodyWriter,
-    report: R,
-}
-
-impl<R: Fn(&ExchangeError)> ChunkSink for Sink<'_, R> {
-    fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
-        self.writer.send(bytes).map_err(|_closed| SinkClosed)
-    }
-
-    fn send_file(
-        &mut self,
-        file: &Arc<dyn StorageFile>,
-        offset: u64,
-        len: u64,
-    ) -> Result<(), ExchangeError> {
-        if !FilePiece::can_send(file.as_ref()) {
-            return copy_file(file.as_ref(), offset, len, |bytes| self.send(bytes));
-        }
-        for piece in FilePiece::cut(file, offset, len) {
-            piece.read_ahead()?;
-            self.writer
-                .send_piece(piece)
-                .map_err(|_closed| SinkClosed)?;
-        }
-        Ok(())
-    }
-
-    fn broke_off(&mut self, error: &ExchangeError) {
-        (self.report)(error);
     }
 }
 

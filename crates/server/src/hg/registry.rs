@@ -4,7 +4,7 @@ use crate::Registry;
 use crate::directory::ServedDirectory;
 use crate::hg::find;
 use crate::hg::find::Found;
-use crate::hg::{CloneBundleScheduler, OpenRepository, SharedAnswers};
+use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
 use crate::runtime::ServerContext;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(crate) struct RepoRegistry {
     holds: ServedRepos,
     pub(super) repositories: Registry<OpenRepository>,
     /// Answers that several clients get at the moment.
-    pub(super) shared: SharedAnswers,
+    pub(super) shared: SharedBundles,
     pub(super) clone_bundles: CloneBundleScheduler,
 }
 
@@ -79,7 +79,7 @@ impl RepoRegistry {
             settings: folder.settings.hg.clone(),
         };
         let storage = Arc::clone(&folder.storage);
-        let shared = SharedAnswers::new(&folder.path);
+        let shared = SharedBundles::new(&folder.path);
         RepoRegistry::new(server, (storage, folder.path.clone()), shared, holds)
     }
 
@@ -87,7 +87,7 @@ impl RepoRegistry {
     pub(crate) fn of_one(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
         let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("")));
         // Not in `.hg` itself, whose time would change, which looks as if the repository had.
-        let shared = SharedAnswers::new(&repository.root.join(".hg/cache"));
+        let shared = SharedBundles::new(&repository.root.join(".hg/cache"));
         let place = (storage, PathBuf::new());
         RepoRegistry::new(server, place, shared, ServedRepos::Lone(repository))
     }
@@ -95,7 +95,7 @@ impl RepoRegistry {
     fn new(
         server: Arc<ServerContext>,
         (storage, root): (Arc<dyn Storage>, PathBuf),
-        shared: SharedAnswers,
+        shared: SharedBundles,
         holds: ServedRepos,
     ) -> RepoRegistry {
         RepoRegistry {

@@ -1,7 +1,8 @@
 //! Answers: status, headers, and a body that is whole or comes from a producer while it is sent.
 
 use crate::http::body;
-use crate::http::body::{BodyClosed, BodyReceiver, BodySender, BodyWriter};
+use crate::http::body::{BodyClosed, BodyReceiver, BodySender, BodyWriter, FinishedBody};
+use crate::runtime::Pool;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -61,27 +62,30 @@ impl Answer {
         )
     }
 
-    /// A 200 whose body a blocking thread writes while it is sent. Buffers go out without being
-    /// copied; the producer waits when the client is slow, and gets [`BodyClosed`] when it left.
-    /// A producer that returns an error cuts the connection, so that the client sees the failure.
-    pub fn stream<P, E>(content_type: &str, produce: P) -> Answer
+    /// A 200 whose body a future in a pool writes while it is sent. Between two pieces the producer holds no thread; it
+    /// gets [`BodyClosed`] when the client has left. A producer that returns an error cuts the connection, so that
+    /// the client sees the failure.
+    pub(crate) fn stream<P, F, E>(content_type: &str, pool: &Pool, produce: P) -> Answer
     where
-        P: FnOnce(&mut BodyWriter) -> Result<(), E> + Send + 'static,
+        P: FnOnce(BodyWriter) -> F,
+        F: Future<Output = Result<FinishedBody, E>> + Send + 'static,
         E: std::fmt::Display,
     {
-        Self::of_stream(content_type, body::spawn_blocking(produce))
+        Self::of_stream(content_type, body::spawn(pool, produce))
     }
 
-    /// A 200 with a body of at most one buffer, written on this thread.
+    /// A 200 with a body of at most one piece, written on this thread. `None` if its producer waits for something else
+    /// than its client.
     ///
     /// # Errors
     /// That of the producer.
-    pub(crate) fn short<P, E>(content_type: &str, produce: P) -> Result<Answer, E>
+    pub(crate) fn short<P, F, E>(content_type: &str, produce: P) -> Option<Result<Answer, E>>
     where
-        P: FnOnce(&mut BodyWriter) -> Result<(), E>,
+        P: FnOnce(BodyWriter) -> F,
+        F: Future<Output = Result<FinishedBody, E>>,
     {
-        let body = body::short(produce)?;
-        Ok(Self::whole(StatusCode::OK, content_type, body))
+        let made = body::short(produce)?;
+        Some(made.map(|body| Self::whole(StatusCode::OK, content_type, body)))
     }
 
     /// A 200 whose body an async task sends, for feeds that wait most of the time.

@@ -1,19 +1,36 @@
-//! Streamed bodies: a bounded channel of owned buffers between a producer and the connection.
+//! Bodies that are pulled: the next piece of one is made when the connection has taken the one before.
+//!
+//! ```text
+//! producer (a future in a pool) ── piece ──► slot ──► hyper ──► socket
+//!          ▲                                  │
+//!          └───── is woken, makes the next ───┘
+//! ```
+//!
+//! A producer writes straight on; where a piece is full it is suspended until the piece has been taken, and holds no
+//! thread meanwhile. So a client that reads nothing costs the piece that hyper has, the one in the slot, and the state
+//! of the producer.
 
 use crate::http::sendfile::{FilePiece, FileQueue};
+use crate::runtime::Pool;
 use bytes::Bytes;
 use hyper::body::Frame;
+use parking_lot::Mutex;
 use std::fmt::Display;
+use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use tokio::sync::mpsc;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use tokio::sync::OwnedSemaphorePermit;
 
-/// Small writes are gathered into buffers of this many bytes.
-pub const STREAM_BUFFER: usize = 128 << 10;
-/// Buffers that may wait for a slow client; with 1 MiB each this bounds memory per connection. More
-/// of them gain nothing: while one leaves, the next is made.
-const QUEUED_BUFFERS: usize = 2;
+/// Small writes are gathered into pieces of this many bytes.
+pub const STREAM_BUFFER: usize = 64 << 10;
+/// Reserved behind [`STREAM_BUFFER`], as the last write of a piece runs over it.
+const OVERRUN: usize = 8 << 10;
+/// A shorter buffer is cheaper to copy than to pass on alone.
+const SMALL_BUFFER: usize = 16 << 10;
+/// Bytes of a file that a connection reads at a time if it cannot send files.
+const READ_PIECE: usize = 64 << 10;
 
 /// The client has gone; nobody reads the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,30 +40,141 @@ pub struct BodyClosed;
 /// Why a [`BodyWriter`] takes no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// Nobody reads the rest.
+    /// The client has gone.
     #[error(transparent)]
     Closed(#[from] BodyClosed),
-    /// A body that is made without waiting is longer than one buffer.
+    /// A body that is made without waiting is longer than one piece.
     #[error("the body does not fit in one buffer")]
     WouldBlock,
 }
 
-/// What travels through the channel. A channel that closes without `End` means that the producer
-/// died, and a cut connection is the only way left to tell the client.
+/// A part of a body.
 #[derive(Debug)]
 enum Piece {
     Data(Bytes),
     File(FilePiece),
+}
+
+/// How a body ended.
+#[derive(Debug)]
+enum End {
+    Whole,
+    /// With the reason; a cut connection is the only way left to tell the client.
     Failed(String),
-    End,
+}
+
+/// Between a producer and the connection: at most one piece.
+#[derive(Debug, Default)]
+struct Slot(Mutex<SlotState>);
+
+#[derive(Debug, Default)]
+struct SlotState {
+    piece: Option<Piece>,
+    /// Until the connection has taken it.
+    end: Option<End>,
+    is_ended: bool,
+    /// The connection takes no more.
+    is_closed: bool,
+    /// Wakes the producer that waits for an empty slot.
+    producer: Option<Waker>,
+    /// Wakes [`BodySender::closed`].
+    closing: Option<Waker>,
+    /// Wakes the connection.
+    connection: Option<Waker>,
+}
+
+impl Slot {
+    /// Puts a piece into the slot, which must be empty.
+    fn put(&self, piece: Piece) -> Result<(), BodyClosed> {
+        let mut state = self.0.lock();
+        if state.is_closed {
+            return Err(BodyClosed);
+        }
+        debug_assert!(state.piece.is_none(), "a piece would be lost");
+        state.piece = Some(piece);
+        let connection = state.connection.take();
+        drop(state);
+        wake(connection);
+        Ok(())
+    }
+
+    /// Says how the body ended, unless that was said before.
+    fn end(&self, end: End) {
+        let mut state = self.0.lock();
+        if state.is_ended {
+            return;
+        }
+        state.is_ended = true;
+        state.end = Some(end);
+        let connection = state.connection.take();
+        drop(state);
+        wake(connection);
+    }
+
+    /// Ready when the slot is empty.
+    fn poll_empty(&self, context: &mut Context<'_>) -> Poll<Result<(), BodyClosed>> {
+        let mut state = self.0.lock();
+        if state.is_closed {
+            return Poll::Ready(Err(BodyClosed));
+        }
+        if state.piece.is_none() {
+            return Poll::Ready(Ok(()));
+        }
+        state.producer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.lock();
+        if state.is_closed {
+            return Poll::Ready(());
+        }
+        state.closing = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// The next piece, or how the body ended.
+    fn poll_take(&self, context: &mut Context<'_>) -> Poll<Result<Piece, End>> {
+        let mut state = self.0.lock();
+        if let Some(piece) = state.piece.take() {
+            let producer = state.producer.take();
+            drop(state);
+            wake(producer);
+            return Poll::Ready(Ok(piece));
+        }
+        if let Some(end) = state.end.take() {
+            return Poll::Ready(Err(end));
+        }
+        state.connection = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn close(&self) {
+        let mut state = self.0.lock();
+        state.is_closed = true;
+        let unsent = state.piece.take();
+        let wakers = [state.producer.take(), state.closing.take()];
+        drop(state);
+        drop(unsent);
+        wakers.into_iter().for_each(wake);
+    }
+}
+
+/// Must not be called under the lock of a slot: a task that cannot run any more is dropped, and ends its body.
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
 }
 
 /// The end that the connection reads.
 #[derive(Debug)]
 pub struct BodyReceiver {
-    receiver: mpsc::Receiver<Piece>,
+    slot: Arc<Slot>,
     /// Where pieces of files are queued; without it they are read.
     files: Option<FileQueue>,
+    /// What is left to be read of a piece of a file.
+    unread: Option<FilePiece>,
     ended: bool,
 }
 
@@ -61,48 +189,115 @@ impl hyper::body::Body for BodyReceiver {
         if self.ended {
             return Poll::Ready(None);
         }
-        self.receiver.poll_recv(context).map(|piece| match piece {
-            Some(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
-            Some(Piece::File(piece)) => Some(match &self.files {
+        if let Some(piece) = self.unread.take() {
+            return Poll::Ready(Some(self.read(piece)));
+        }
+        self.slot.poll_take(context).map(|taken| match taken {
+            Ok(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
+            Ok(Piece::File(piece)) => Some(match &self.files {
                 Some(files) => Ok(Frame::data(files.push(piece))),
-                None => piece.read().map(Frame::data),
+                None => self.read(piece),
             }),
-            Some(Piece::Failed(reason)) => Some(Err(io::Error::other(reason))),
-            Some(Piece::End) => {
+            Err(End::Failed(reason)) => Some(Err(io::Error::other(reason))),
+            Err(End::Whole) => {
                 self.ended = true;
                 None
             }
-            None => Some(Err(io::Error::other("the producer of the body failed"))),
         })
     }
 }
 
-/// Writes a body from a blocking thread.
+impl Drop for BodyReceiver {
+    fn drop(&mut self) {
+        self.slot.close();
+    }
+}
+
+impl BodyReceiver {
+    /// Says on which connection the body leaves.
+    pub(super) fn on_connection(mut self, files: Option<FileQueue>) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// Reads the beginning of a piece and keeps the rest of it for later.
+    fn read(&mut self, piece: FilePiece) -> io::Result<Frame<Bytes>> {
+        let (first, rest) = piece.split(READ_PIECE);
+        self.unread = rest;
+        first.read().map(Frame::data)
+    }
+}
+
+/// The producer's end of a body. Without [`Producer::end`] the body never looks complete.
+#[derive(Debug)]
+struct Producer(Arc<Slot>);
+
+impl Producer {
+    fn new() -> (Producer, BodyReceiver) {
+        let slot = Arc::new(Slot::default());
+        let receiver = BodyReceiver {
+            slot: Arc::clone(&slot),
+            files: None,
+            unread: None,
+            ended: false,
+        };
+        (Producer(slot), receiver)
+    }
+
+    fn end(self, end: End) {
+        self.0.end(end);
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        // An end that is there already stays.
+        let died = "the producer of the body failed".to_owned();
+        self.0.end(End::Failed(died));
+    }
+}
+
+/// Writes a body.
 #[derive(Debug)]
 pub struct BodyWriter {
-    /// `None` where the body has to fit in one buffer, because the writer must not block.
-    sender: Option<mpsc::Sender<Piece>>,
+    /// `None` where the body has to fit in one piece, because the writer must not wait.
+    slot: Option<Arc<Slot>>,
     gathered: Vec<u8>,
     /// How often something was passed on.
     passed: u64,
+    pool: Option<Pool>,
+    kept_buffer: Option<OwnedSemaphorePermit>,
 }
 
+/// A body that was written to its end: see [`BodyWriter::finish`].
+#[derive(Debug)]
+#[must_use]
+pub struct FinishedBody(BodyWriter);
+
 impl BodyWriter {
-    /// Grows whenever gathered bytes are sent, and cannot be taken back any more.
+    /// A writer of a body that has to fit in one piece.
+    fn of_one_piece() -> BodyWriter {
+        BodyWriter {
+            slot: None,
+            gathered: Vec::new(),
+            passed: 0,
+            pool: None,
+            kept_buffer: None,
+        }
+    }
+
+    /// Grows whenever gathered bytes are passed on, and cannot be taken back any more.
     pub fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// Adds bytes; they are sent once [`STREAM_BUFFER`] of them are gathered.
+    /// Adds bytes; they are passed on once [`STREAM_BUFFER`] of them are gathered.
     ///
     /// # Errors
     /// [`BodyError`].
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), BodyError> {
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), BodyError> {
         self.gathered.extend_from_slice(bytes);
-        if self.gathered.len() >= STREAM_BUFFER {
-            self.flush()?;
-        }
-        Ok(())
+        self.flush_if_full().await
     }
 
     /// The buffer that [`BodyWriter::write`] gathers in, to append to it in place; call
@@ -111,124 +306,195 @@ impl BodyWriter {
         &mut self.gathered
     }
 
-    /// Sends the gathered bytes if they are enough.
+    /// Passes the gathered bytes on if they are enough.
     ///
     /// # Errors
     /// [`BodyError`].
-    pub fn flush_if_full(&mut self) -> Result<(), BodyError> {
-        self.write(&[])
+    pub async fn flush_if_full(&mut self) -> Result<(), BodyError> {
+        match self.gathered.len() >= STREAM_BUFFER {
+            true => self.flush().await,
+            false => Ok(()),
+        }
     }
 
-    /// To be called now and then while there is nothing to send.
+    /// Whether the producer may keep a large buffer while it waits for its client: all bodies of a pool may together
+    /// keep a limited number of them. The others have to read again what they still need.
+    pub fn may_keep_buffer(&mut self) -> bool {
+        let Some(pool) = &self.pool else {
+            return true;
+        };
+        if self.kept_buffer.is_none() {
+            self.kept_buffer = pool.kept_buffer();
+        }
+        self.kept_buffer.is_some()
+    }
+
+    /// To be called now and then while there is nothing to write.
     ///
     /// # Errors
     /// [`BodyError`].
     pub fn check(&self) -> Result<(), BodyError> {
-        match &self.sender {
-            Some(sender) if sender.is_closed() => Err(BodyClosed.into()),
+        match &self.slot {
+            Some(slot) if slot.0.lock().is_closed => Err(BodyClosed.into()),
             _ => Ok(()),
         }
     }
 
-    /// Sends what is gathered now.
+    /// Lets other work of the pool run, for a producer that works for long without writing.
     ///
     /// # Errors
     /// [`BodyError`].
-    pub fn flush(&mut self) -> Result<(), BodyError> {
+    pub async fn pause(&mut self) -> Result<(), BodyError> {
+        if self.slot.is_some() {
+            yield_once().await;
+        }
+        self.check()
+    }
+
+    /// Passes on what is gathered, and waits until the connection has taken it.
+    ///
+    /// # Errors
+    /// [`BodyError`].
+    pub async fn flush(&mut self) -> Result<(), BodyError> {
         if self.gathered.is_empty() {
             return Ok(());
         }
         self.passed += 1;
-        let full = std::mem::replace(&mut self.gathered, Vec::with_capacity(STREAM_BUFFER));
-        self.pass(Piece::Data(full.into()))
+        let full = std::mem::take(&mut self.gathered);
+        self.pass(Piece::Data(full.into())).await?;
+        // Only now: a producer that waits has no buffer.
+        self.gathered.reserve_exact(STREAM_BUFFER + OVERRUN);
+        Ok(())
     }
 
-    fn pass(&self, piece: Piece) -> Result<(), BodyError> {
-        let Some(sender) = &self.sender else {
-            return Err(BodyError::WouldBlock);
-        };
-        sender.blocking_send(piece).map_err(|_| BodyClosed.into())
-    }
-
-    /// Sends a whole buffer, at best up to 1 MiB, without copying it.
+    /// Passes a buffer on without copying it, if it is not small.
     ///
     /// # Errors
     /// [`BodyError`].
-    pub fn send(&mut self, buffer: Vec<u8>) -> Result<(), BodyError> {
-        self.flush()?;
-        if buffer.is_empty() {
-            return Ok(());
+    pub async fn send(&mut self, buffer: Vec<u8>) -> Result<(), BodyError> {
+        if buffer.len() < SMALL_BUFFER {
+            return self.write(&buffer).await;
         }
-        self.pass(Piece::Data(buffer.into()))
+        self.flush().await?;
+        self.passed += 1;
+        self.pass(Piece::Data(buffer.into())).await
+    }
+
+    async fn pass(&self, piece: Piece) -> Result<(), BodyError> {
+        let slot = self.slot.as_ref().ok_or(BodyError::WouldBlock)?;
+        slot.put(piece)?;
+        Ok(poll_fn(|context| slot.poll_empty(context)).await?)
     }
 
     /// Sends a piece of a file, which nobody reads on the way.
     ///
     /// # Errors
     /// [`BodyError`].
-    pub(crate) fn send_piece(&mut self, piece: FilePiece) -> Result<(), BodyError> {
-        self.flush()?;
-        self.pass(Piece::File(piece))
+    pub(crate) async fn send_piece(&mut self, piece: FilePiece) -> Result<(), BodyError> {
+        self.flush().await?;
+        self.passed += 1;
+        self.pass(Piece::File(piece)).await
+    }
+
+    /// Says that the body is complete.
+    pub fn finish(self) -> FinishedBody {
+        FinishedBody(self)
+    }
+}
+
+impl FinishedBody {
+    /// Hands over the last piece and the end, which need not be waited for.
+    fn hand_over(self, producer: Producer) {
+        let rest = self.0.gathered;
+        if !rest.is_empty() && producer.0.put(Piece::Data(rest.into())).is_err() {
+            return; // The client has gone.
+        }
+        producer.end(End::Whole);
+    }
+}
+
+/// Suspends the task once, so that others of its pool get their turn.
+async fn yield_once() {
+    let mut is_woken = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut is_woken, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Runs a producer in a pool.
+pub(super) fn spawn<P, F, E>(pool: &Pool, produce: P) -> BodyReceiver
+where
+    P: FnOnce(BodyWriter) -> F,
+    F: Future<Output = Result<FinishedBody, E>> + Send + 'static,
+    E: Display,
+{
+    let (producer, receiver) = Producer::new();
+    let body = produce(BodyWriter {
+        slot: Some(Arc::clone(&producer.0)),
+        gathered: Vec::new(),
+        passed: 0,
+        pool: Some(pool.clone()),
+        kept_buffer: None,
+    });
+    pool.spawn(async move {
+        match body.await {
+            Ok(finished) => finished.hand_over(producer),
+            Err(error) => producer.end(End::Failed(error.to_string())),
+        }
+    });
+    receiver
+}
+
+/// Makes a body of at most one piece on this thread, without waiting. `None` if the producer waits for something else
+/// than its client.
+///
+/// # Errors
+/// That of the producer; among them [`BodyError::WouldBlock`] for a longer body.
+pub(super) fn short<P, F, E>(produce: P) -> Option<Result<Vec<u8>, E>>
+where
+    P: FnOnce(BodyWriter) -> F,
+    F: Future<Output = Result<FinishedBody, E>>,
+{
+    let made = poll_once(produce(BodyWriter::of_one_piece()))?;
+    Some(made.map(|finished| finished.0.gathered))
+}
+
+/// What a future gives that need not wait; `None` if it would.
+pub(crate) fn poll_once<F: Future>(future: F) -> Option<F::Output> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
     }
 }
 
 /// Sends a body from an async task.
-#[derive(Clone, Debug)]
-pub struct BodySender(mpsc::Sender<Piece>);
+#[derive(Debug)]
+pub struct BodySender(Arc<Slot>);
 
 impl BodySender {
-    /// Sends one buffer, waiting while the client is slow.
+    /// Sends one buffer, and waits until the connection has taken it.
     ///
     /// # Errors
     /// [`BodyClosed`] if the client has gone.
     pub async fn send(&self, buffer: Vec<u8>) -> Result<(), BodyClosed> {
-        let sent = self.0.send(Piece::Data(buffer.into())).await;
-        sent.map_err(|_| BodyClosed)
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        poll_fn(|context| self.0.poll_empty(context)).await?;
+        self.0.put(Piece::Data(buffer.into()))?;
+        poll_fn(|context| self.0.poll_empty(context)).await
     }
 
     /// Returns once the client has gone.
     pub async fn closed(&self) {
-        self.0.closed().await;
+        poll_fn(|context| self.0.poll_closed(context)).await;
     }
-}
-
-/// Runs a producer on a blocking thread.
-pub(super) fn spawn_blocking<P, E>(produce: P) -> BodyReceiver
-where
-    P: FnOnce(&mut BodyWriter) -> Result<(), E> + Send + 'static,
-    E: Display,
-{
-    let (sender, receiver) = mpsc::channel(QUEUED_BUFFERS);
-    tokio::task::spawn_blocking(move || {
-        let mut writer = BodyWriter {
-            sender: Some(sender),
-            gathered: Vec::new(),
-            passed: 0,
-        };
-        let done = produce(&mut writer).map_err(|error| error.to_string());
-        let done = done.and_then(|()| writer.flush().map_err(|closed| closed.to_string()));
-        let last = done.map_or_else(Piece::Failed, |()| Piece::End);
-        // An error means that the client has gone, which is no failure of the producer.
-        let _ = writer.pass(last);
-    });
-    BodyReceiver::new(receiver)
-}
-
-/// Makes a body of at most one buffer on this thread, without waiting.
-///
-/// # Errors
-/// That of the producer; among them [`BodyError::WouldBlock`] for a longer body.
-pub(super) fn short<P, E>(produce: P) -> Result<Vec<u8>, E>
-where
-    P: FnOnce(&mut BodyWriter) -> Result<(), E>,
-{
-    let mut writer = BodyWriter {
-        sender: None,
-        gathered: Vec::new(),
-        passed: 0,
-    };
-    produce(&mut writer)?;
-    Ok(writer.gathered)
 }
 
 /// Runs a producer as an async task.
@@ -237,113 +503,167 @@ where
     P: FnOnce(BodySender) -> F,
     F: Future<Output = Result<(), BodyClosed>> + Send + 'static,
 {
-    let (sender, receiver) = mpsc::channel(QUEUED_BUFFERS);
-    let work = produce(BodySender(sender.clone()));
+    let (producer, receiver) = Producer::new();
+    let work = produce(BodySender(Arc::clone(&producer.0)));
     tokio::spawn(async move {
+        // A producer that broke off leaves a body that is cut.
         if work.await.is_ok() {
-            // As above: a client that has gone needs no end.
-            let _ = sender.send(Piece::End).await;
+            producer.end(End::Whole);
         }
     });
-    BodyReceiver::new(receiver)
-}
-
-impl BodyReceiver {
-    fn new(receiver: mpsc::Receiver<Piece>) -> Self {
-        BodyReceiver {
-            receiver,
-            files: None,
-            ended: false,
-        }
-    }
-
-    /// Says on which connection the body leaves.
-    pub(super) fn on_connection(mut self, files: Option<FileQueue>) -> Self {
-        self.files = files;
-        self
-    }
+    receiver
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use http_body_util::BodyExt;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
-    fn collect(receiver: BodyReceiver) -> Result<Bytes, io::Error> {
-        let runtime = tokio::runtime::Handle::current();
-        tokio::task::block_in_place(|| {
-            runtime.block_on(async { Ok(receiver.collect().await?.to_bytes()) })
-        })
+    /// Fails a test rather than letting it hang.
+    const DEADLINE: Duration = Duration::from_secs(60);
+
+    async fn collect(receiver: BodyReceiver) -> Result<Bytes, io::Error> {
+        let collected = tokio::time::timeout(DEADLINE, receiver.collect());
+        Ok(collected.await.unwrap()?.to_bytes())
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn small_writes_and_whole_buffers_keep_their_order() {
-        let body = spawn_blocking(|writer| {
-            writer.write(b"a")?;
-            writer.send(b"b".to_vec())?;
-            for _ in 0..STREAM_BUFFER {
-                writer.write(b"cc")?;
+    /// Waits for something that other threads bring about.
+    async fn eventually(is_so: impl Fn() -> bool) {
+        let wait = async {
+            while !is_so() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            writer.write(b"d")
-        });
-        let all = collect(body).unwrap();
-        assert_eq!(all.len(), 3 + 2 * STREAM_BUFFER);
-        assert!(all.starts_with(b"abcc") && all.ends_with(b"ccd"));
+        };
+        tokio::time::timeout(DEADLINE, wait).await.unwrap();
     }
 
-    #[tokio::test(flavor = "multi_thread")]
+    #[tokio::test]
+    async fn small_writes_and_whole_buffers_keep_their_order() {
+        let body = spawn(&Pool::for_tests(2), |mut writer| async move {
+            writer.write(b"a").await?;
+            writer.send(b"b".to_vec()).await?;
+            writer.send(vec![b'-'; SMALL_BUFFER]).await?;
+            for _ in 0..STREAM_BUFFER {
+                writer.write(b"cc").await?;
+            }
+            writer.write(b"d").await?;
+            Ok::<_, BodyError>(writer.finish())
+        });
+        let all = collect(body).await.unwrap();
+        assert_eq!(all.len(), 3 + SMALL_BUFFER + 2 * STREAM_BUFFER);
+        assert!(all.starts_with(b"ab--") && all.ends_with(b"ccd"));
+    }
+
+    #[tokio::test]
     async fn a_body_that_fails_or_panics_never_looks_complete() {
-        let failed = collect(spawn_blocking(|writer| {
-            writer.write(b"half").unwrap();
-            Err("the file is damaged")
-        }));
-        assert_eq!(failed.unwrap_err().to_string(), "the file is damaged");
-        let died = collect(spawn_blocking(|_| -> Result<(), BodyError> {
-            panic!("bug")
-        }));
-        assert!(died.is_err());
+        let pool = Pool::for_tests(1);
+        let failed = spawn(&pool, |mut writer| async move {
+            writer.write(&[0; STREAM_BUFFER]).await.unwrap();
+            match writer.buffer().is_empty() {
+                true => Err("the file is damaged"),
+                false => Ok(writer.finish()),
+            }
+        });
+        let failed = collect(failed).await.unwrap_err();
+        assert_eq!(failed.to_string(), "the file is damaged");
+        let died = spawn(&pool, |mut writer| async move {
+            writer.write(&[0; STREAM_BUFFER]).await?;
+            assert!(writer.buffer().len() == 1, "bug");
+            Ok::<_, BodyError>(writer.finish())
+        });
+        assert!(collect(died).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_piece_is_made_when_the_one_before_was_taken_and_no_thread_waits_for_that() {
+        let pool = Pool::for_tests(2);
+        let made = Arc::new(AtomicUsize::new(0));
+        let mut bodies: Vec<_> = (0..300)
+            .map(|_| {
+                let made = Arc::clone(&made);
+                spawn(&pool, |mut writer| async move {
+                    for _ in 0..10 {
+                        made.fetch_add(1, Ordering::SeqCst);
+                        writer.write(&[0; STREAM_BUFFER]).await?;
+                    }
+                    Ok::<_, BodyError>(writer.finish())
+                })
+            })
+            .collect();
+        for round in 1..=3 {
+            eventually(|| made.load(Ordering::SeqCst) >= 300 * round && pool.busy() == 0).await;
+            assert_eq!(
+                (made.load(Ordering::SeqCst), pool.queued()),
+                (300 * round, 0)
+            );
+            for body in &mut bodies {
+                let piece = body.frame().await.unwrap().unwrap();
+                assert_eq!(piece.data_ref().unwrap().len(), STREAM_BUFFER);
+            }
+        }
+        drop(bodies);
+        eventually(|| pool.busy() == 0 && Arc::strong_count(&made) == 1).await;
     }
 
     #[test]
     fn a_short_body_is_one_buffer_or_would_block() {
-        let body = short(|writer| writer.write(b"short"));
-        assert_eq!(body, Ok(b"short".to_vec()));
-        let long = [7; STREAM_BUFFER];
-        assert_eq!(
-            short(|writer| writer.write(&long)),
-            Err(BodyError::WouldBlock)
-        );
-        let sent = short(|writer| writer.send(b"a buffer".to_vec()));
-        assert_eq!(sent, Err(BodyError::WouldBlock));
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_producer_that_has_nothing_to_send_sees_that_its_client_has_gone() {
-        let (done, outcome) = tokio::sync::oneshot::channel();
-        let body = spawn_blocking(move |writer| {
-            let mut looks = 0;
-            while writer.check().is_ok() {
-                looks += 1;
-                std::thread::yield_now();
-            }
-            let _ = done.send(looks);
-            writer.check()
+        let body = short(|mut writer| async move {
+            writer.write(b"short").await?;
+            Ok::<_, BodyError>(writer.finish())
         });
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        drop(body);
-        assert!(outcome.await.unwrap() > 0);
+        assert_eq!(body, Some(Ok(b"short".to_vec())));
+        let long = short(|mut writer| async move {
+            writer.write(&[7; STREAM_BUFFER]).await?;
+            Ok(writer.finish())
+        });
+        assert_eq!(long, Some(Err(BodyError::WouldBlock)));
+        let waits = short(|writer| async move {
+            std::future::pending::<()>().await;
+            Ok::<_, BodyError>(writer.finish())
+        });
+        assert_eq!(waits, None);
     }
 
-    #[tokio::test(flavor = "multi_thread")]
+    #[tokio::test]
+    async fn a_producer_that_has_nothing_to_write_sees_that_its_client_has_gone() {
+        let pool = Pool::for_tests(1);
+        let pauses = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&pauses);
+        let body = spawn(&pool, |mut writer| async move {
+            loop {
+                counted.fetch_add(1, Ordering::SeqCst);
+                if let Err(error) = writer.pause().await {
+                    return Err::<FinishedBody, _>(error);
+                }
+            }
+        });
+        eventually(|| pauses.load(Ordering::SeqCst) > 2).await;
+        assert_eq!(pool.call(|| 7).await, Ok(7), "it lets others run");
+        drop(body);
+        eventually(|| pool.busy() == 0 && Arc::strong_count(&pauses) == 1).await;
+    }
+
+    #[tokio::test]
     async fn a_feed_ends_when_its_task_returns() {
         let feed = spawn_feed(|sender| async move { sender.send(b"one\n".to_vec()).await });
-        assert_eq!(collect(feed).unwrap(), "one\n");
+        assert_eq!(collect(feed).await.unwrap(), "one\n");
+        let cut = spawn_feed(|sender| async move {
+            sender.send(b"one\n".to_vec()).await?;
+            Err(BodyClosed)
+        });
+        assert!(collect(cut).await.is_err());
+        let (told, heard) = tokio::sync::oneshot::channel();
         let gone = spawn_feed(|sender| async move {
-            let twice = sender.clone();
-            drop(sender);
-            twice.closed().await;
+            sender.closed().await;
+            let _ = told.send(());
             Err(BodyClosed)
         });
         drop(gone);
+        tokio::time::timeout(DEADLINE, heard)
+            .await
+            .unwrap()
+            .unwrap();
     }
 }

@@ -67,6 +67,19 @@ impl FilePiece {
         })
     }
 
+    /// The first `len` bytes, and what is left behind them.
+    pub(super) fn split(mut self, len: usize) -> (FilePiece, Option<FilePiece>) {
+        let first = FilePiece {
+            file: Arc::clone(&self.file),
+            offset: self.offset,
+            len: self.len.min(len),
+        };
+        self.offset += first.len as u64;
+        self.len -= first.len;
+        let rest = (self.len > 0).then_some(self);
+        (first, rest)
+    }
+
     /// The bytes, for a connection that cannot send files.
     pub(super) fn read(&self) -> io::Result<Bytes> {
         let bytes = self.file.read_vec(self.offset, self.len);

@@ -3,7 +3,7 @@
 pub(crate) mod clock;
 mod context;
 pub(crate) mod dirty;
-#[allow(dead_code, reason = "bodies of answers follow")]
+#[allow(dead_code, reason = "pools are watched by tests only, so far")]
 mod executor;
 mod limits;
 pub(crate) mod log;
@@ -15,7 +15,7 @@ mod tasks;
 pub(crate) mod throttle;
 
 pub(crate) use context::{NODE_NAME, ServerContext};
-pub(crate) use executor::{Executor, Pool, STACK};
+pub(crate) use executor::{Executor, NotDone, Pool, STACK};
 pub(crate) use limits::{ConnectionPermit, Limits, RequestClass};
 pub use log::LogOutput;
 pub use registry::{Registry, Resource};

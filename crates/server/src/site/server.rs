@@ -27,10 +27,8 @@ use crate::site::Site;
 use crate::{CouchContext, LoneRepository, ServerError};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::available_parallelism;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -40,8 +38,8 @@ use varve_base::Interrupt;
 /// Where one repository is served unless somebody says otherwise, as `hg serve` has it.
 const PORT: u16 = 8000;
 
-/// The most threads that read from and write to sockets, and answer from memory.
-const MOST_CONNECTION_THREADS: usize = 12;
+/// Threads of tokio itself for what blocks: the server gives it no such work.
+const TOKIO_BLOCKING_THREADS: usize = 2;
 
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -62,11 +60,6 @@ pub fn raise_file_limit() {
         // With fewer it works too, for fewer clients.
         let _ = setrlimit(Resource::Nofile, limit);
     }
-}
-
-fn connection_threads() -> usize {
-    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
-    cores.min(MOST_CONNECTION_THREADS)
 }
 
 /// Half of the descriptors that the process may have are for clients; the rest is for files.
@@ -162,7 +155,8 @@ impl Server {
         let ip = options.address.unwrap_or(ip);
         let address = SocketAddr::new(ip, options.port.unwrap_or(port));
         let runtime = Builder::new_multi_thread()
-            .worker_threads(connection_threads())
+            .worker_threads(Executor::connection_threads())
+            .max_blocking_threads(TOKIO_BLOCKING_THREADS)
             .enable_all()
             .thread_stack_size(STACK)
             .thread_name("varve")

@@ -91,6 +91,17 @@ pub struct Cursor<'a> {
     named: Named,
 }
 
+/// How far [`Cursor::next`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A document was appended.
+    Found,
+    /// There may be more.
+    Paused,
+    /// There are no more documents.
+    End,
+}
+
 impl std::fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Cursor({:?})", self.stats)
@@ -129,20 +140,26 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Appends what is shown of the next document; says whether there was one. `read` appends a
-    /// document's JSON text and says whether there is such a document.
+    /// Appends what is shown of the next document, if it is among the next `most` rows: a search that finds little
+    /// does not keep its thread from others. `read` appends a document's JSON text and says whether there is such a
+    /// document.
     ///
     /// # Errors
     /// What `read` answers; damage; [`ViewError::is_would_block`] with a snapshot in
     /// [`ReadMode::CachedOnly`], also for many rows and long documents.
     pub fn next<E: From<ViewError>>(
         &mut self,
+        most: u64,
         out: &mut Vec<u8>,
         mut read: impl FnMut(&Hit, &mut Vec<u8>) -> Result<bool, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<Step, E> {
+        let paused_at = self.stats.keys.saturating_add(most);
         while self.left > 0 {
+            if self.stats.keys >= paused_at {
+                return Ok(Step::Paused);
+            }
             let Some(hit) = self.source.next().transpose()? else {
-                return Ok(false);
+                return Ok(Step::End);
             };
             self.stats.keys += 1;
             let is_long = self.stats.keys > FEW_ROWS;
@@ -161,9 +178,9 @@ impl<'a> Cursor<'a> {
             self.left -= 1;
             self.stats.results += 1;
             self.last = Some(bookmark_of(&hit));
-            return Ok(true);
+            return Ok(Step::Found);
         }
-        Ok(false)
+        Ok(Step::End)
     }
 
     /// Appends what is shown of a document, if it passes.

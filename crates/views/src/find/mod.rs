@@ -16,7 +16,7 @@ mod rows;
 mod sort;
 
 pub use bookmark::Bookmark;
-pub use cursor::{Cursor, FindStats, Hit};
+pub use cursor::{Cursor, FindStats, Hit, Step};
 pub use error::FindError;
 pub use explain::explain;
 pub use index::{JsonIndex, NewIndex, all_docs_to_json};

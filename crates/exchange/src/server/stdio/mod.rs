@@ -99,7 +99,7 @@ impl StdioServer<'_> {
             }),
             WireResponse::Whole { body, .. } if form == Form::Framed => framed(&body, output),
             WireResponse::Whole { body, .. } => output.write_all(&body).map_err(gone),
-            WireResponse::Stream { body, .. } => body(&mut Out(output)),
+            WireResponse::Stream { body, .. } => body.send(&mut Out(output)),
         }
     }
 
@@ -118,7 +118,7 @@ impl StdioServer<'_> {
         let response = self.handler.unbundle(request, ChunkedBody::new(frames))?;
         let body = match response {
             WireResponse::Whole { body, .. } => body,
-            WireResponse::Stream { body, .. } => return body(&mut Out(output)),
+            WireResponse::Stream { body, .. } => return body.send(&mut Out(output)),
         };
         if body.starts_with(b"HG20") {
             return output.write_all(&body).map_err(gone);

@@ -5,7 +5,7 @@
 //! ```
 
 use super::compressed::CompressedWriter;
-use super::{WireRequest, WireResponse, WireSettings};
+use super::{BodySteps, StreamBody, WireRequest, WireResponse, WireSettings};
 use crate::ChunkSink;
 use crate::ExchangeError;
 use crate::format::clone_bundle_manifest::CloneBundleManifest;
@@ -49,16 +49,32 @@ pub(super) fn send(
     Ok(WireResponse::Stream {
         repeatable: None,
         content_type: media.content_type,
-        body: Box::new(move |sink| {
-            if media.codec == CodecId::None {
-                sink.send(media.prefix.to_vec())?;
-                return send_file(&file, sink);
-            }
-            let mut compressing = CompressedWriter::new(media, &settings, sink)?;
-            send_file(&file, &mut compressing)?;
-            compressing.finish()
-        }),
+        body: match media.codec {
+            CodecId::None => StreamBody::InSteps(Box::new(PlainFile {
+                prefix: media.prefix,
+                file,
+            })),
+            _ => StreamBody::OnePass(Arc::new(move |sink: &mut dyn ChunkSink| {
+                let mut compressing = CompressedWriter::new(media, &settings, sink)?;
+                send_file(&file, &mut compressing)?;
+                compressing.finish()
+            })),
+        },
     })
+}
+
+/// A bundle that is handed over as a file, in one step.
+struct PlainFile {
+    prefix: &'static [u8],
+    file: Arc<dyn StorageFile>,
+}
+
+impl BodySteps for PlainFile {
+    fn step(&mut self, sink: &mut dyn ChunkSink) -> Result<bool, ExchangeError> {
+        sink.send(self.prefix.to_vec())?;
+        send_file(&self.file, sink)?;
+        Ok(false)
+    }
 }
 
 fn send_file(file: &Arc<dyn StorageFile>, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use varve_base::StorageFile;
 
 /// Bytes per buffer.
-const BUFFER: usize = 1 << 20;
+const BUFFER: usize = 64 << 10;
 
 /// A file of this length or more is handed over; a shorter one is cheaper to copy.
-const BIG_FILE: u64 = 256 << 10;
+const BIG_FILE: u64 = 64 << 10;
 
 /// Bytes of a big file per chunk of a bundle2 payload: few enough for a client that holds a chunk
 /// in memory, as `hg` does.
@@ -17,7 +17,7 @@ const FILE_CHUNK: u64 = 4 << 20;
 /// Bytes of the length before each chunk of a bundle2 payload.
 const LENGTH: usize = 4;
 
-/// Gathers bytes in buffers. In a bundle2 each buffer is one chunk of the payload and begins with
+/// Gathers bytes in buffers, each of which a client that is slow holds in memory. In a bundle2 each buffer is one chunk of the payload and begins with
 /// its length.
 pub(super) struct Frames {
     in_bundle: bool,
@@ -95,7 +95,7 @@ impl Frames {
     }
 
     /// Sends everything and the end of the payload.
-    pub(super) fn finish(mut self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
+    pub(super) fn finish(&mut self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
         self.close();
         self.send(sink)
     }

@@ -8,7 +8,7 @@ use super::repeatable::RepeatableResponse;
 use super::request::WireRequest;
 use super::roots::between_roots_and_heads;
 use super::stream_clone::StreamClone;
-use super::{WireResponse, WireSettings};
+use super::{StreamBody, WireResponse, WireSettings, WriteBody};
 use crate::ChunkSink;
 use crate::ExchangeError;
 use crate::format::bundle20::BundleWriter;
@@ -48,7 +48,7 @@ pub(super) fn respond(
         return Ok(WireResponse::Stream {
             repeatable: None,
             content_type: media.content_type,
-            body: Box::new(move |sink| clone.send_bundle(media, &settings, &parts, sink)),
+            body: clone.into_bundle(media, settings, parts),
         });
     }
     if caps.is_none() && !settings.bundle1 {
@@ -92,11 +92,11 @@ pub(super) fn refusal(
     Ok(WireResponse::Stream {
         repeatable: None,
         content_type: media.content_type,
-        body: Box::new(move |sink| {
+        body: StreamBody::OnePass(Arc::new(move |sink: &mut dyn ChunkSink| {
             let mut out = CompressedWriter::new(media, &settings, sink)?;
             out.write_all(&bundle)?;
             out.finish()
-        }),
+        })),
     })
 }
 
@@ -164,15 +164,15 @@ impl Bundle {
         if !is_clone || media.codec == CodecId::None {
             return WireResponse::Stream {
                 content_type,
-                body: Box::new(write),
+                body: StreamBody::OnePass(Arc::new(write)),
                 repeatable: None,
             };
         }
-        let repeatable = RepeatableResponse::new(view, request, settings, Arc::new(write));
-        let written = repeatable.clone();
+        let write: Arc<WriteBody> = Arc::new(write);
+        let repeatable = RepeatableResponse::new(view, request, settings, Arc::clone(&write));
         WireResponse::Stream {
             content_type,
-            body: Box::new(move |sink| written.write(sink)),
+            body: StreamBody::OnePass(write),
             repeatable: Some(repeatable),
         }
     }

@@ -18,6 +18,7 @@ mod roots;
 mod stream_clone;
 
 use crate::{ChunkSink, ExchangeError};
+use std::sync::Arc;
 use stream_clone::StreamClone;
 use varve_codec::{CodecId, EngineSetting};
 use varve_repo::Repository;
@@ -95,8 +96,42 @@ impl Default for WireSettings {
     }
 }
 
-/// What makes the body of a streamed answer, on the thread that calls it.
-pub type StreamBody = Box<dyn FnOnce(&mut dyn ChunkSink) -> Result<(), ExchangeError> + Send>;
+/// Writes the body of a streamed answer in one pass, each time the same bytes.
+pub type WriteBody = dyn Fn(&mut dyn ChunkSink) -> Result<(), ExchangeError> + Send + Sync;
+
+/// The body of a streamed answer.
+pub enum StreamBody {
+    /// Made in one pass, so that its maker is held up by a slow client.
+    OnePass(Arc<WriteBody>),
+    /// Made in steps, between which nothing is held up.
+    InSteps(Box<dyn BodySteps>),
+}
+
+/// A body that is made in steps.
+pub trait BodySteps: Send {
+    /// Sends the next part of the body: a buffer of at most 64 KiB and what is small, or a file. Returns whether there is
+    /// more.
+    ///
+    /// # Errors
+    /// What cannot be read; [`ExchangeError::Closed`] once the client is gone.
+    fn step(&mut self, sink: &mut dyn ChunkSink) -> Result<bool, ExchangeError>;
+}
+
+impl StreamBody {
+    /// Sends all of it, for a caller that may be held up.
+    ///
+    /// # Errors
+    /// As [`BodySteps::step`].
+    pub fn send(self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
+        match self {
+            StreamBody::OnePass(write) => write(sink),
+            StreamBody::InSteps(mut steps) => {
+                while steps.step(sink)? {}
+                Ok(())
+            }
+        }
+    }
+}
 
 /// The answer to a [`WireRequest`].
 pub enum WireResponse {
@@ -174,7 +209,7 @@ fn dispatch(
             Ok(clone) => Ok(WireResponse::Stream {
                 repeatable: None,
                 content_type: TYPE_01,
-                body: Box::new(move |sink| clone.send_v1(sink)),
+                body: StreamBody::InSteps(Box::new(clone.into_v1())),
             }),
         },
         "unbundle" | "pushkey" => Err(ExchangeError::ReadOnly {

@@ -1,14 +1,10 @@
 //! Answers that several clients may ask for at the same time.
 
-use super::WireSettings;
 use super::request::WireRequest;
-use crate::{ChunkSink, ExchangeError};
+use super::{WireSettings, WriteBody};
 use std::fmt;
 use std::sync::Arc;
 use varve_repo::RepoView;
-
-/// What writes an answer, each time the same bytes.
-type Write = dyn Fn(&mut dyn ChunkSink) -> Result<(), ExchangeError> + Send + Sync;
 
 /// An answer that can be written more than once, and what it follows from: two that are equal have
 /// the same bytes.
@@ -17,7 +13,7 @@ pub struct RepeatableResponse {
     view: Arc<RepoView>,
     request: WireRequest,
     settings: WireSettings,
-    write: Arc<Write>,
+    write: Arc<WriteBody>,
 }
 
 impl RepeatableResponse {
@@ -25,7 +21,7 @@ impl RepeatableResponse {
         view: Arc<RepoView>,
         request: &WireRequest,
         settings: &WireSettings,
-        write: Arc<Write>,
+        write: Arc<WriteBody>,
     ) -> RepeatableResponse {
         RepeatableResponse {
             view,
@@ -40,11 +36,8 @@ impl RepeatableResponse {
     }
 
     /// Writes the answer.
-    ///
-    /// # Errors
-    /// What is damaged; [`ExchangeError::Closed`] when nobody takes it any more.
-    pub fn write(&self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
-        (self.write)(sink)
+    pub fn body(&self) -> &Arc<WriteBody> {
+        &self.write
     }
 }
 

@@ -6,13 +6,14 @@
 
 use super::compressed::CompressedWriter;
 use super::frames::Frames;
-use super::{StreamMedia, WireSettings};
+use super::{BodySteps, StreamBody, StreamMedia, WireSettings};
+use crate::error::SinkClosed;
 use crate::format::bundle20::BundleWriter;
 use crate::format::part::{Part, stream2};
 use crate::format::stream::{StreamLocation, StreamVersion};
 use crate::{ChunkSink, ExchangeError};
 use std::sync::Arc;
-use varve_base::{OpenMode, Storage};
+use varve_base::{OpenMode, Storage, StorageFile};
 use varve_codec::CodecId;
 use varve_repo::{RepoView, Repository, StoreFile};
 
@@ -99,71 +100,163 @@ impl StreamClone {
         files.chain(small).sum()
     }
 
-    /// Sends version 2 in a bundle2, with `parts` behind.
-    pub(crate) fn send_bundle(
-        &self,
+    /// Version 2 in a bundle2, with `parts` behind.
+    pub(crate) fn into_bundle(
+        self,
         media: StreamMedia,
-        settings: &WireSettings,
-        parts: &[Part<Vec<u8>>],
-        sink: &mut dyn ChunkSink,
-    ) -> Result<(), ExchangeError> {
+        settings: WireSettings,
+        parts: Vec<Part<Vec<u8>>>,
+    ) -> StreamBody {
+        let parts = Arc::new(parts);
         if media.codec == CodecId::None {
-            sink.send(media.prefix.to_vec())?;
-            return self.send_parts(parts, sink);
+            return StreamBody::InSteps(Box::new(Bundle {
+                prefix: media.prefix,
+                files: Files::new(Arc::new(self), StreamVersion::V2),
+                parts,
+                writer: None,
+            }));
         }
-        let mut compressing = CompressedWriter::new(media, settings, sink)?;
-        self.send_parts(parts, &mut compressing)?;
-        compressing.finish()
+        let clone = Arc::new(self);
+        StreamBody::OnePass(Arc::new(move |sink: &mut dyn ChunkSink| {
+            let mut compressing = CompressedWriter::new(media, &settings, sink)?;
+            let mut bundle = Bundle {
+                prefix: b"",
+                files: Files::new(Arc::clone(&clone), StreamVersion::V2),
+                parts: Arc::clone(&parts),
+                writer: None,
+            };
+            while bundle.step(&mut compressing)? {}
+            compressing.finish()
+        }))
     }
 
-    fn send_parts(
-        &self,
-        parts: &[Part<Vec<u8>>],
-        sink: &mut dyn ChunkSink,
-    ) -> Result<(), ExchangeError> {
-        let mut bundle = BundleWriter::new(Vec::new())?;
-        let files = self.files.len() + self.small.len();
-        bundle.start_part(stream2::header(self.bytes(), files, &self.requirements))?;
-        sink.send(std::mem::take(bundle.get_mut()))?;
-        let mut frames = Frames::new(true);
+    /// Version 1.
+    pub(crate) fn into_v1(self) -> impl BodySteps + 'static {
+        let head = format!("0\n{} {}\n", self.files.len(), self.bytes());
+        let mut files = Files::new(Arc::new(self), StreamVersion::V1);
+        files.frames.put(head.as_bytes());
+        files
+    }
+}
+
+/// The files of a stream clone on their way.
+struct Files {
+    clone: Arc<StreamClone>,
+    version: StreamVersion,
+    frames: Frames,
+    /// Index of the next file.
+    next: usize,
+}
+
+impl Files {
+    fn new(clone: Arc<StreamClone>, version: StreamVersion) -> Files {
+        Files {
+            clone,
+            version,
+            frames: Frames::new(version == StreamVersion::V2),
+            next: 0,
+        }
+    }
+
+    /// Sends what stands in front of the files of the store.
+    fn send_small(&mut self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
         let mut head = Vec::new();
-        for (location, name, bytes) in &self.small {
+        for (location, name, bytes) in &self.clone.small {
             head.clear();
             StreamVersion::V2.encode(*location, (name, bytes.len() as u64), &mut head);
-            frames.put(&head);
-            frames.put(bytes);
-            frames.send(sink)?;
+            self.frames.put(&head);
+            self.frames.put(bytes);
+            self.frames.send(sink)?;
         }
-        self.send_files(frames, StreamVersion::V2, sink)?;
-        bundle.get_mut().extend_from_slice(&0_u32.to_be_bytes());
-        for part in parts {
-            bundle.write_part(part)?;
+        Ok(())
+    }
+}
+
+impl BodySteps for Files {
+    /// Adds files until a buffer is full or a file is long enough to be handed over.
+    fn step(&mut self, sink: &mut dyn ChunkSink) -> Result<bool, ExchangeError> {
+        let mut counting = Counting { sink, sent: 0 };
+        let mut head = Vec::new();
+        while counting.sent == 0 {
+            let Some(file) = self.clone.files.get(self.next) else {
+                self.frames.finish(&mut counting)?;
+                return Ok(false);
+            };
+            head.clear();
+            let named = (&file.name[..], file.len);
+            self.version.encode(StreamLocation::Store, named, &mut head);
+            self.frames.put(&head);
+            let open = self.clone.storage.open(&file.path, OpenMode::Read)?;
+            self.frames.put_file(&open, file.len, &mut counting)?;
+            self.next += 1;
         }
-        Ok(sink.send(bundle.finish()?)?)
+        Ok(true)
+    }
+}
+
+/// Counts what goes to a sink.
+struct Counting<'a> {
+    sink: &'a mut dyn ChunkSink,
+    sent: usize,
+}
+
+impl ChunkSink for Counting<'_> {
+    fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
+        self.sent += 1;
+        self.sink.send(bytes)
     }
 
-    /// Sends version 1.
-    pub(crate) fn send_v1(&self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
-        let mut frames = Frames::new(false);
-        let head = format!("0\n{} {}\n", self.files.len(), self.bytes());
-        frames.put(head.as_bytes());
-        self.send_files(frames, StreamVersion::V1, sink)
-    }
-
-    fn send_files(
-        &self,
-        mut frames: Frames,
-        version: StreamVersion,
-        sink: &mut dyn ChunkSink,
+    fn send_file(
+        &mut self,
+        file: &Arc<dyn StorageFile>,
+        offset: u64,
+        len: u64,
     ) -> Result<(), ExchangeError> {
-        let mut bytes = Vec::new();
-        for file in &self.files {
-            bytes.clear();
-            version.encode(StreamLocation::Store, (&file.name, file.len), &mut bytes);
-            frames.put(&bytes);
-            let open = self.storage.open(&file.path, OpenMode::Read)?;
-            frames.put_file(&open, file.len, sink)?;
+        self.sent += 1;
+        self.sink.send_file(file, offset, len)
+    }
+}
+
+/// A stream clone in a bundle2.
+struct Bundle {
+    prefix: &'static [u8],
+    files: Files,
+    /// What stands behind the files.
+    parts: Arc<Vec<Part<Vec<u8>>>>,
+    /// Of the bundle whose head is sent.
+    writer: Option<BundleWriter<Vec<u8>>>,
+}
+
+impl Bundle {
+    fn begin(&mut self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
+        if !self.prefix.is_empty() {
+            sink.send(self.prefix.to_vec())?;
         }
-        frames.finish(sink)
+        let mut bundle = BundleWriter::new(Vec::new())?;
+        let clone = &self.files.clone;
+        let files = clone.files.len() + clone.small.len();
+        bundle.start_part(stream2::header(clone.bytes(), files, &clone.requirements))?;
+        sink.send(std::mem::take(bundle.get_mut()))?;
+        self.writer = Some(bundle);
+        self.files.send_small(sink)
+    }
+}
+
+impl BodySteps for Bundle {
+    fn step(&mut self, sink: &mut dyn ChunkSink) -> Result<bool, ExchangeError> {
+        if self.writer.is_none() {
+            self.begin(sink)?;
+        }
+        if self.files.step(sink)? {
+            return Ok(true);
+        }
+        if let Some(mut bundle) = self.writer.take() {
+            bundle.get_mut().extend_from_slice(&0_u32.to_be_bytes());
+            for part in self.parts.iter() {
+                bundle.write_part(part)?;
+            }
+            sink.send(bundle.finish()?)?;
+        }
+        Ok(false)
     }
 }

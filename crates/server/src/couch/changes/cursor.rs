@@ -10,9 +10,10 @@ use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, Sink, write_error};
 use crate::http::FailureKind;
+use crate::http::STREAM_BUFFER;
 
 /// [`Cursor::read`] returns when it has appended about that many bytes.
-const PIECE: usize = 96 << 10;
+const PIECE: usize = STREAM_BUFFER;
 /// [`Cursor::read`] returns after that many changes even if none passed the filter.
 const PIECE_CHANGES: usize = 10_000;
 
@@ -104,10 +105,10 @@ impl Cursor {
     ///
     /// # Errors
     /// 500 if the file cannot be read; 400 if the filter function fails.
-    pub fn read(
+    pub async fn read(
         &mut self,
         snapshot: &Snapshot,
-        mut framing: impl Framing,
+        mut framing: impl Framing + Send,
         out: &mut impl Sink,
     ) -> Result<bool, Failure> {
         if self.remaining == 0 {
@@ -147,7 +148,9 @@ impl Cursor {
                 let show = &self.show;
                 match failure {
                     Some(failure) => show.write_failed(&change, &failure, tells, out.text()),
-                    None => show.write(snapshot, &change, (&passed, tells), out)?,
+                    None => {
+                        show.write(snapshot, &change, (&passed, tells), out).await?;
+                    }
                 }
                 framing.after(change.seq, &self.show.incarnation, out.text());
                 appended += out.text().len().saturating_sub(before);
@@ -221,7 +224,7 @@ impl Cursor {
 }
 
 impl Show {
-    fn write(
+    async fn write(
         &self,
         snapshot: &Snapshot,
         change: &Change,
@@ -239,7 +242,7 @@ impl Show {
                 extras: row_extras(self.conflicts, self.attachments, self.att_encoding_info),
                 whole_after: 0,
             };
-            shown.write_doc(sink)?;
+            shown.write_doc(sink).await?;
         }
         sink.text().push(b'}');
         Ok(())

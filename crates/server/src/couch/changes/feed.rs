@@ -6,6 +6,7 @@ use crate::couch::changes::cursor::{Cursor, Framing, Rows};
 use crate::couch::changes::sequence::write_sequence;
 use crate::couch::changes::waiter::Waiter;
 use crate::couch::database::registry::OpenDatabase;
+use crate::couch::document::render::into_memory;
 use crate::http::BodyClosed;
 use crate::http::blocking;
 use crate::{Answer, CouchContext, Failure};
@@ -163,7 +164,7 @@ async fn read(
     let permit = app.databases.feed_reads().acquire().await;
     let reading = blocking(&app.executor().reads, move || {
         let mut piece = Vec::new();
-        let more = cursor.read(&database.documents.snapshot(), framing, &mut piece)?;
+        let more = into_memory(cursor.read(&database.documents.snapshot(), framing, &mut piece))?;
         Ok((cursor, piece, more))
     });
     let piece = reading.await.map_err(cut);

@@ -14,6 +14,7 @@ mod waiter;
 use varve_docdb::Snapshot;
 
 use crate::couch::call::Call;
+use crate::couch::document::render::into_memory;
 use crate::couch::etag;
 use crate::{Answer, Failure};
 use cursor::Cursor;
@@ -68,9 +69,11 @@ pub fn begin(call: Call) -> Result<Feed, Failure> {
 fn read_first(cursor: &mut Cursor, snapshot: &Snapshot, kind: Kind) -> Result<Vec<u8>, Failure> {
     let mut piece = Vec::new();
     match kind {
-        Kind::Normal | Kind::Longpoll => cursor.read(snapshot, Rows::after(false), &mut piece)?,
-        Kind::Continuous => cursor.read(snapshot, feed::Lines, &mut piece)?,
-        Kind::EventSource => cursor.read(snapshot, feed::Events, &mut piece)?,
+        Kind::Normal | Kind::Longpoll => {
+            into_memory(cursor.read(snapshot, Rows::after(false), &mut piece))?
+        }
+        Kind::Continuous => into_memory(cursor.read(snapshot, feed::Lines, &mut piece))?,
+        Kind::EventSource => into_memory(cursor.read(snapshot, feed::Events, &mut piece))?,
     };
     Ok(piece)
 }
@@ -109,19 +112,21 @@ impl Feed {
         if etag::matches(&call.request, &tag) {
             return etag::not_modified(&tag);
         }
-        let answer = Answer::stream("application/json", move |writer| {
+        let reads = call.app.executor().reads.clone();
+        let answer = Answer::stream("application/json", &reads, move |mut writer| async move {
             writer.buffer().extend_from_slice(b"{\"results\":[\n");
             writer.buffer().extend_from_slice(&first);
             loop {
                 let framing = cursor::Rows::after(cursor.has_shown());
-                let more = cursor.read(&snapshot, framing, writer)?;
-                writer.flush_if_full()?;
-                if !more {
+                if !cursor.read(&snapshot, framing, &mut writer).await? {
                     break;
                 }
+                // A filter that nothing passes writes nothing for long.
+                writer.flush_if_full().await?;
+                writer.pause().await?;
             }
             cursor.write_end(&snapshot, writer.buffer())?;
-            writer.flush().map_err(Failure::internal)
+            Ok::<_, Failure>(writer.finish())
         });
         answer.with_header("etag", &tag)
     }

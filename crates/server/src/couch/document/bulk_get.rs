@@ -8,7 +8,7 @@ use crate::couch::document::options::{Data, Extras, OpenRevs, revision_texts};
 use crate::couch::document::parts;
 use crate::couch::document::parts::Source;
 use crate::couch::document::read::{Opened, opened, whole_after};
-use crate::couch::document::render::{Sink, attempt};
+use crate::couch::document::render::{Mark, Sink, into_memory};
 use crate::{Answer, Failure};
 
 /// One document that is asked for.
@@ -33,22 +33,28 @@ pub fn answer(call: Call) -> Result<Answer, Failure> {
     };
     for media in ["multipart/mixed", "multipart/related"] {
         if call.request.accepts(media) {
-            return in_parts(media, reader, asked);
+            return in_parts(&call, media, reader, asked);
         }
     }
     if extras.attachments == Data::Inline {
-        return Ok(Answer::stream("application/json", move |writer| {
-            reader.write_all(asked, writer)
-        }));
+        return call.stream("application/json", move |mut writer| async move {
+            reader.write_all(asked, &mut writer).await?;
+            Ok(writer.finish())
+        });
     }
     let mut body = Vec::new();
-    reader.write_all(asked, &mut body)?;
+    into_memory(reader.write_all(asked, &mut body))?;
     Ok(Answer::json(hyper::StatusCode::OK, body))
 }
 
-fn in_parts(media: &str, mut reader: Reader, asked: Vec<Asked>) -> Result<Answer, Failure> {
+fn in_parts(
+    call: &Call,
+    media: &str,
+    mut reader: Reader,
+    asked: Vec<Asked>,
+) -> Result<Answer, Failure> {
     reader.extras = reader.extras.with_parts();
-    parts::mixed(media, move |outer| {
+    parts::mixed(call, media, move |mut outer| async move {
         for one in asked {
             for found in reader.find(&one) {
                 match found {
@@ -57,17 +63,17 @@ fn in_parts(media: &str, mut reader: Reader, asked: Vec<Asked>) -> Result<Answer
                             ("X-Doc-Id", one.id.clone()),
                             ("X-Rev-Id", source.rev.to_string()),
                         ];
-                        outer.document(&source, &further)?;
+                        outer.document(&source, &further).await?;
                     }
                     Err(missing) => {
                         let mut text = Vec::new();
                         missing.write(&one.id, &mut text);
-                        outer.error(&text)?;
+                        outer.error(&text).await?;
                     }
                 }
             }
         }
-        Ok(())
+        outer.end().await
     })
 }
 
@@ -104,21 +110,29 @@ fn asked_for(call: &Call) -> Result<Vec<Asked>, Failure> {
     each.collect()
 }
 
+/// `{"ok":` and the document.
+async fn write_found(source: &Source, sink: &mut impl Sink) -> Result<(), Failure> {
+    sink.text().extend_from_slice(b"{\"ok\":");
+    source.shown()?.write(sink).await?;
+    sink.text().push(b'}');
+    Ok(())
+}
+
 impl Reader {
-    fn write_all(&self, asked: Vec<Asked>, sink: &mut impl Sink) -> Result<(), Failure> {
+    async fn write_all(&self, asked: Vec<Asked>, sink: &mut impl Sink) -> Result<(), Failure> {
         sink.text().extend_from_slice(b"{\"results\":[");
         for (index, one) in asked.into_iter().enumerate() {
             if index > 0 {
                 sink.text().push(b',');
             }
-            self.write_result(&one, sink)?;
-            sink.pass_on()?;
+            self.write_result(&one, sink).await?;
+            sink.pass_on().await?;
         }
         sink.text().extend_from_slice(b"]}\n");
         Ok(())
     }
 
-    fn write_result(&self, asked: &Asked, sink: &mut impl Sink) -> Result<(), Failure> {
+    async fn write_result(&self, asked: &Asked, sink: &mut impl Sink) -> Result<(), Failure> {
         let out = sink.text();
         out.extend_from_slice(b"{\"id\":");
         varve_json::write_string(&asked.id, out);
@@ -129,13 +143,9 @@ impl Reader {
             }
             match found {
                 Ok(source) => {
-                    let written = attempt(sink, |sink| {
-                        sink.text().extend_from_slice(b"{\"ok\":");
-                        source.shown()?.write(sink)?;
-                        sink.text().push(b'}');
-                        Ok(())
-                    })?;
-                    if let Err(failure) = written {
+                    let mark = Mark::of(sink);
+                    let written = write_found(&source, sink).await;
+                    if let Err(failure) = mark.settle(sink, written)? {
                         Missing::of(source.rev.to_string(), failure).write_in(asked, sink);
                     }
                 }

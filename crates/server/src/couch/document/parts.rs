@@ -1,10 +1,12 @@
 //! Documents with their attachments behind them, as parts of a multipart body.
 
+use crate::couch::call::Call;
+use crate::couch::document::attachments::write_attachment;
 use crate::couch::document::multipart::new_boundary;
 use crate::couch::document::options::Extras;
 use crate::couch::document::render::{Shown, Sink};
 use crate::couch::failures;
-use crate::http::BodyWriter;
+use crate::http::{BodyWriter, FinishedBody};
 use crate::{Answer, Failure};
 use varve_docdb::{Attachment, Document, Form, Rev, Snapshot};
 
@@ -64,31 +66,34 @@ impl Source {
     ///
     /// # Errors
     /// 500 if there is no boundary.
-    pub fn in_parts(self) -> Result<Answer, Failure> {
+    pub fn in_parts(self, call: &Call) -> Result<Answer, Failure> {
         let boundary = new_boundary()?;
         let content_type = format!("multipart/related; boundary=\"{boundary}\"");
-        Ok(Answer::stream(&content_type, move |writer| {
-            self.write(&boundary, writer)
-        }))
+        call.stream(&content_type, move |mut writer| async move {
+            self.write(&boundary, &mut writer).await?;
+            Ok(writer.finish())
+        })
     }
 
     /// Writes the document and its attachments between boundaries.
-    fn write(&self, boundary: &str, writer: &mut BodyWriter) -> Result<(), Failure> {
+    async fn write(&self, boundary: &str, writer: &mut BodyWriter) -> Result<(), Failure> {
         let shown = self.shown()?;
         let begin = format!("--{boundary}\r\nContent-Type: application/json\r\n\r\n");
-        writer.write(begin.as_bytes())?;
-        shown.write(writer)?;
+        writer.write(begin.as_bytes()).await?;
+        shown.write(writer).await?;
         for attachment in self.snapshot.attachments(shown.stored)? {
             if shown.is_whole(&attachment) {
-                writer.write(head_of(&attachment, boundary).as_bytes())?;
+                let head = head_of(&attachment, boundary);
+                writer.write(head.as_bytes()).await?;
                 let all = 0..attachment.stored_length;
-                self.snapshot
-                    .read_attachment(&attachment, Form::Stored, all, &mut |bytes| {
-                        writer.write(bytes).map_err(Failure::from)
-                    })?;
+                let mut reader = self
+                    .snapshot
+                    .attachment_reader(&attachment, Form::Stored, all);
+                write_attachment(&mut reader, writer).await?;
             }
         }
-        writer.write(format!("\r\n--{boundary}--").as_bytes())?;
+        let end = format!("\r\n--{boundary}--");
+        writer.write(end.as_bytes()).await?;
         Ok(())
     }
 
@@ -119,8 +124,8 @@ fn header_text(text: &str) -> String {
 }
 
 /// The parts of an answer with several documents.
-pub struct Outer<'w> {
-    writer: &'w mut BodyWriter,
+pub struct Outer {
+    writer: BodyWriter,
     boundary: String,
     inner: String,
     any: bool,
@@ -130,41 +135,43 @@ pub struct Outer<'w> {
 ///
 /// # Errors
 /// 500 if there is no boundary.
-pub fn mixed(
-    media: &str,
-    write: impl FnOnce(&mut Outer<'_>) -> Result<(), Failure> + Send + 'static,
-) -> Result<Answer, Failure> {
+pub fn mixed<F>(call: &Call, media: &str, write: impl FnOnce(Outer) -> F) -> Result<Answer, Failure>
+where
+    F: Future<Output = Result<FinishedBody, Failure>> + Send + 'static,
+{
     let (boundary, inner) = (new_boundary()?, new_boundary()?);
     let content_type = format!("{media}; boundary=\"{boundary}\"");
-    Ok(Answer::stream(&content_type, move |writer| {
-        let mut outer = Outer {
+    call.stream(&content_type, move |writer| {
+        write(Outer {
             writer,
             boundary,
             inner,
             any: false,
-        };
-        write(&mut outer)?;
-        outer.end()
-    }))
+        })
+    })
 }
 
-impl Outer<'_> {
-    fn begin(&mut self, headers: &str) -> Result<(), Failure> {
+impl Outer {
+    async fn begin(&mut self, headers: &str) -> Result<(), Failure> {
         let line_end = if self.any { "\r\n" } else { "" };
         self.any = true;
         let head = format!("{line_end}--{}\r\n{headers}\r\n", self.boundary);
-        Ok(self.writer.write(head.as_bytes())?)
+        Ok(self.writer.write(head.as_bytes()).await?)
     }
 
     /// A document: with attachments a multipart body of its own, which gets the further headers.
     ///
     /// # Errors
     /// 500 if the file cannot be read; the client has gone.
-    pub fn document(&mut self, source: &Source, further: &[(&str, String)]) -> Result<(), Failure> {
+    pub async fn document(
+        &mut self,
+        source: &Source,
+        further: &[(&str, String)],
+    ) -> Result<(), Failure> {
         if !source.has_attachments()? {
-            self.begin("Content-Type: application/json\r\n")?;
-            source.shown()?.write(self.writer)?;
-            return self.writer.pass_on();
+            self.begin("Content-Type: application/json\r\n").await?;
+            source.shown()?.write(&mut self.writer).await?;
+            return self.writer.pass_on().await;
         }
         let further = further.iter();
         let mut headers: String = further
@@ -174,22 +181,28 @@ impl Outer<'_> {
             "Content-Type: multipart/related; boundary=\"{}\"\r\n",
             self.inner
         );
-        self.begin(&headers)?;
-        source.write(&self.inner, self.writer)
+        self.begin(&headers).await?;
+        source.write(&self.inner, &mut self.writer).await
     }
 
     /// What stands in the place of a document that cannot be had, as JSON.
     ///
     /// # Errors
     /// The client has gone.
-    pub fn error(&mut self, text: &[u8]) -> Result<(), Failure> {
-        self.begin("Content-Type: application/json; error=\"true\"\r\n")?;
-        Ok(self.writer.write(text)?)
+    pub async fn error(&mut self, text: &[u8]) -> Result<(), Failure> {
+        self.begin("Content-Type: application/json; error=\"true\"\r\n")
+            .await?;
+        Ok(self.writer.write(text).await?)
     }
 
-    fn end(&mut self) -> Result<(), Failure> {
+    /// Writes what ends the parts.
+    ///
+    /// # Errors
+    /// The client has gone.
+    pub async fn end(mut self) -> Result<FinishedBody, Failure> {
         let line_end = if self.any { "\r\n" } else { "" };
         let end = format!("{line_end}--{}--", self.boundary);
-        Ok(self.writer.write(end.as_bytes())?)
+        self.writer.write(end.as_bytes()).await?;
+        Ok(self.writer.finish())
     }
 }

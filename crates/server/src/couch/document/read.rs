@@ -47,16 +47,17 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     };
     let has_meta = source.has_meta();
     let answer = match () {
-        () if in_parts => source.in_parts()?,
+        () if in_parts => source.in_parts(call)?,
         () if has_data && source.data_length()? > LONG => {
-            Answer::stream("application/json", move |writer| {
-                source.shown()?.write(writer)?;
-                writer.write(b"\n").map_err(Failure::from)
-            })
+            call.stream("application/json", move |mut writer| async move {
+                source.shown()?.write(&mut writer).await?;
+                writer.write(b"\n").await?;
+                Ok(writer.finish())
+            })?
         }
         () => {
             let mut body = Vec::new();
-            source.shown()?.write(&mut body)?;
+            source.shown()?.write_whole(&mut body)?;
             body.push(b'\n');
             Answer::json(StatusCode::OK, body)
         }
@@ -182,34 +183,38 @@ fn open(
         })
     };
     if call.request.accepts("multipart/mixed") {
-        return parts::mixed("multipart/mixed", move |outer| {
-            all.into_iter().try_for_each(|one| match one {
-                Opened::Found(rev) => {
-                    let mut source = source(rev)?;
-                    source.extras = source.extras.with_parts();
-                    outer.document(&source, &[])
+        return parts::mixed(call, "multipart/mixed", move |mut outer| async move {
+            for one in all {
+                match one {
+                    Opened::Found(rev) => {
+                        let mut source = source(rev)?;
+                        source.extras = source.extras.with_parts();
+                        outer.document(&source, &[]).await?;
+                    }
+                    Opened::Missing(rev) => outer.error(&missing_text(&rev)).await?,
                 }
-                Opened::Missing(rev) => outer.error(&missing_text(&rev)),
-            })
+            }
+            outer.end().await
         });
     }
-    Ok(Answer::stream("application/json", move |writer| {
-        writer.write(b"[")?;
+    call.stream("application/json", move |mut writer| async move {
+        writer.write(b"[").await?;
         for (index, one) in all.into_iter().enumerate() {
             if index > 0 {
-                writer.write(b",")?;
+                writer.write(b",").await?;
             }
             match one {
                 Opened::Found(rev) => {
-                    writer.write(b"{\"ok\":")?;
-                    source(rev)?.shown()?.write(writer)?;
-                    writer.write(b"}")?;
+                    writer.write(b"{\"ok\":").await?;
+                    source(rev)?.shown()?.write(&mut writer).await?;
+                    writer.write(b"}").await?;
                 }
-                Opened::Missing(rev) => writer.write(&missing_text(&rev))?,
+                Opened::Missing(rev) => writer.write(&missing_text(&rev)).await?,
             }
         }
-        writer.write(b"]\n").map_err(Failure::from)
-    }))
+        writer.write(b"]\n").await?;
+        Ok(writer.finish())
+    })
 }
 
 /// `{"missing":"7-x"}`.

@@ -7,21 +7,27 @@ use varve_docdb::{Attachment, Document, Form, Node, Rev, Snapshot, Stored, write
 use crate::Failure;
 use crate::couch::changes::sequence::write_number;
 use crate::couch::document::options::{Data, Extras};
-use crate::http::BodyWriter;
+use crate::http::{BodyWriter, poll_once};
+
+/// Bytes of an attachment that are read at a time, to be written as base64.
+const DATA_PIECE: usize = 48 << 10;
 
 /// Where a document's text goes.
-pub trait Sink {
+pub trait Sink: Send {
     /// Where it is appended.
     fn text(&mut self) -> &mut Vec<u8>;
 
     /// How often text was passed on.
     fn passed(&self) -> u64;
 
+    /// Whether a large buffer may be kept while text is passed on.
+    fn may_keep_buffer(&mut self) -> bool;
+
     /// Passes the text on if it is enough.
     ///
     /// # Errors
     /// Nobody reads it any more.
-    fn pass_on(&mut self) -> Result<(), Failure>;
+    fn pass_on(&mut self) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
 impl Sink for Vec<u8> {
@@ -33,7 +39,11 @@ impl Sink for Vec<u8> {
         0
     }
 
-    fn pass_on(&mut self) -> Result<(), Failure> {
+    fn may_keep_buffer(&mut self) -> bool {
+        true
+    }
+
+    async fn pass_on(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 }
@@ -47,28 +57,56 @@ impl Sink for BodyWriter {
         BodyWriter::passed(self)
     }
 
-    fn pass_on(&mut self) -> Result<(), Failure> {
-        Ok(self.flush_if_full()?)
+    fn may_keep_buffer(&mut self) -> bool {
+        BodyWriter::may_keep_buffer(self)
+    }
+
+    async fn pass_on(&mut self) -> Result<(), Failure> {
+        Ok(self.flush_if_full().await?)
     }
 }
 
-/// Appends what `write` does. If that fails, it is taken back, as long as nobody has it yet, and the
-/// inner error says why.
+/// The end of a text before something is appended that may fail.
+pub struct Mark {
+    at: usize,
+    passed: u64,
+}
+
+impl Mark {
+    /// Remembers where the text ends now.
+    pub fn of(sink: &mut impl Sink) -> Mark {
+        Mark {
+            at: sink.text().len(),
+            passed: sink.passed(),
+        }
+    }
+
+    /// Takes back what was appended, if that failed and none of it was passed on; the inner error says why it failed.
+    ///
+    /// # Errors
+    /// Why it failed, where some of it was passed on or the attempt would block.
+    pub fn settle(
+        self,
+        sink: &mut impl Sink,
+        written: Result<(), Failure>,
+    ) -> Result<Result<(), Failure>, Failure> {
+        match written {
+            Err(failure) if !failure.is_would_block() && sink.passed() == self.passed => {
+                sink.text().truncate(self.at);
+                Ok(Err(failure))
+            }
+            done => done.map(Ok),
+        }
+    }
+}
+
+/// What a future gives that writes into memory, and so need not wait.
 ///
 /// # Errors
-/// Why `write` failed after some of its text was passed on, or that it would block.
-pub fn attempt<S: Sink>(
-    sink: &mut S,
-    write: impl FnOnce(&mut S) -> Result<(), Failure>,
-) -> Result<Result<(), Failure>, Failure> {
-    let (at, passed) = (sink.text().len(), sink.passed());
-    match write(sink) {
-        Err(failure) if sink.passed() == passed && !failure.is_would_block() => {
-            sink.text().truncate(at);
-            Ok(Err(failure))
-        }
-        done => done.map(Ok),
-    }
+/// That of the future.
+pub fn into_memory<T>(writing: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let written = poll_once(writing);
+    written.unwrap_or_else(|| Err(Failure::internal("writing into memory has to wait")))
 }
 
 /// Appends the members `error` and `reason`, for a row whose document cannot be shown.
@@ -117,12 +155,20 @@ impl Shown<'_> {
     ///
     /// # Errors
     /// 500 if the file cannot be read; it names the document.
-    pub fn write(&self, sink: &mut impl Sink) -> Result<bool, Failure> {
-        let written = self.write_members(sink);
+    pub async fn write(&self, sink: &mut impl Sink) -> Result<bool, Failure> {
+        let written = self.write_members(sink).await;
         written.map_err(|failure| failure.about(self.id, self.rev))
     }
 
-    fn write_members(&self, sink: &mut impl Sink) -> Result<bool, Failure> {
+    /// [`Shown::write`] into memory.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_whole(&self, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        into_memory(self.write(out))
+    }
+
+    async fn write_members(&self, sink: &mut impl Sink) -> Result<bool, Failure> {
         let out = sink.text();
         out.extend_from_slice(b"{\"_id\":");
         varve_json::write_string(self.id, out);
@@ -139,7 +185,7 @@ impl Shown<'_> {
         };
         let has_meta = out.len() > before_meta;
         if self.stored.attachments.is_some() {
-            self.write_attachments(sink)?;
+            self.write_attachments(sink).await?;
         }
         sink.text().push(b'}');
         Ok(has_meta)
@@ -150,28 +196,27 @@ impl Shown<'_> {
     ///
     /// # Errors
     /// As [`Shown::write`], if a part of the document was passed on already.
-    pub fn write_doc(self, sink: &mut impl Sink) -> Result<(), Failure> {
-        let written = attempt(sink, |sink| {
-            sink.text().extend_from_slice(b",\"doc\":");
-            self.write_in_row(sink)
-        })?;
-        if let Err(failure) = written {
+    pub async fn write_doc(self, sink: &mut impl Sink) -> Result<(), Failure> {
+        let mark = Mark::of(sink);
+        sink.text().extend_from_slice(b",\"doc\":");
+        let written = self.write_in_row(sink).await;
+        if let Err(failure) = mark.settle(sink, written)? {
             write_error(&failure, sink.text());
         }
         Ok(())
     }
 
     /// [`Shown::write`] where no revision tree is at hand: it is read if it is needed.
-    fn write_in_row(self, out: &mut impl Sink) -> Result<(), Failure> {
+    async fn write_in_row(self, out: &mut impl Sink) -> Result<(), Failure> {
         if self.document.is_some() || !self.extras.need_tree() {
-            return self.write(out).map(drop);
+            return self.write(out).await.map(drop);
         }
         let document = self.snapshot.document(self.id)?;
         let shown = Shown {
             document: document.as_ref(),
             ..self
         };
-        shown.write(out).map(drop)
+        shown.write(out).await.map(drop)
     }
 
     /// Turns the opening brace of the stored text into a comma, and drops the closing one.
@@ -239,7 +284,7 @@ impl Shown<'_> {
         out.push(b']');
     }
 
-    fn write_attachments(&self, sink: &mut impl Sink) -> Result<(), Failure> {
+    async fn write_attachments(&self, sink: &mut impl Sink) -> Result<(), Failure> {
         let out = sink.text();
         out.extend_from_slice(b",\"_attachments\":{");
         let attachments = self.snapshot.attachments(self.stored)?;
@@ -257,7 +302,9 @@ impl Shown<'_> {
             write_digest(&attachment.md5, out);
             out.push(b'"');
             match self.extras.attachments {
-                Data::Inline if self.is_whole(attachment) => self.write_data(attachment, sink)?,
+                Data::Inline if self.is_whole(attachment) => {
+                    self.write_data(attachment, sink).await?;
+                }
                 Data::Follows if self.is_whole(attachment) => {
                     self.write_stub(attachment, "follows", out);
                 }
@@ -287,26 +334,42 @@ impl Shown<'_> {
     }
 
     /// The bytes as base64: with `att_encoding_info` those that are stored.
-    fn write_data(&self, attachment: &Attachment, sink: &mut impl Sink) -> Result<(), Failure> {
+    async fn write_data(
+        &self,
+        attachment: &Attachment,
+        sink: &mut impl Sink,
+    ) -> Result<(), Failure> {
         let as_stored = self.extras.att_encoding_info && attachment.is_gzip;
         let (form, length) = match as_stored {
             true => (Form::Stored, attachment.stored_length),
             false => (Form::Plain, attachment.length),
         };
         sink.text().extend_from_slice(b",\"data\":\"");
-        // Three bytes make four letters.
-        let mut rest = Vec::new();
-        self.snapshot
-            .read_attachment(attachment, form, 0..length, &mut |bytes| {
-                rest.extend_from_slice(bytes);
-                let whole = rest.len() / 3 * 3;
-                let letters = STANDARD.encode(&rest[..whole]);
-                rest.drain(..whole);
-                sink.text().extend_from_slice(letters.as_bytes());
-                sink.pass_on()
-            })?;
+        let mut reader = self.snapshot.attachment_reader(attachment, form, 0..length);
+        let keeps_chunk = sink.may_keep_buffer();
+        let mut bytes = Vec::new();
+        loop {
+            let has_more = reader.read(&mut bytes, DATA_PIECE)?;
+            if !keeps_chunk {
+                reader.release();
+            }
+            // Three bytes make four letters.
+            let whole = match has_more {
+                true => bytes.len() / 3 * 3,
+                false => bytes.len(),
+            };
+            let out = sink.text();
+            let at = out.len();
+            out.resize(at + whole.div_ceil(3) * 4, 0);
+            let encoded = STANDARD.encode_slice(&bytes[..whole], &mut out[at..]);
+            encoded.map_err(Failure::internal)?;
+            bytes.drain(..whole);
+            if !has_more {
+                break;
+            }
+            sink.pass_on().await?;
+        }
         let out = sink.text();
-        out.extend_from_slice(STANDARD.encode(rest).as_bytes());
         out.push(b'"');
         if as_stored {
             out.extend_from_slice(b",\"encoding\":\"gzip\"");

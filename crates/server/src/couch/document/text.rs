@@ -27,7 +27,7 @@ pub fn text_of(
         extras: Extras::default(),
         whole_after: 0,
     };
-    shown.write(&mut text)?;
+    shown.write_whole(&mut text)?;
     Ok(text)
 }
 
@@ -54,7 +54,7 @@ pub fn text_with_history(
         },
         whole_after: 0,
     };
-    shown.write(&mut text)?;
+    shown.write_whole(&mut text)?;
     Ok(text)
 }
 

@@ -10,11 +10,13 @@ use hyper::StatusCode;
 use varve_base::ReadMode;
 use varve_docdb::Snapshot;
 use varve_json::{Object, Value};
-use varve_views::find::{Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, explain};
+use varve_views::find::{
+    Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, Step, explain,
+};
 use varve_views::{IndexSnapshot, ViewIndex};
 
 use crate::couch::Next;
-use crate::couch::call::{Call, stream};
+use crate::couch::call::Call;
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::Shown;
 use crate::couch::failures;
@@ -34,8 +36,13 @@ const JSON: &str = "application/json";
 /// 400 for what cannot be used, or if no index can answer.
 pub fn answer(call: &Call) -> Result<Next, Failure> {
     let mut query = FindQuery::of(call)?;
-    let reads = call.reads;
-    let answer = move |query: FindQuery| stream(reads, JSON, move |writer| query.write(writer));
+    let streams = call.streams();
+    let answer = move |query: FindQuery| {
+        streams.stream(JSON, move |mut writer| async move {
+            query.write(&mut writer).await?;
+            Ok(writer.finish())
+        })
+    };
     Ok(match query.index(call)? {
         PlanIndex::None => Next::Answered(answer(query)?),
         PlanIndex::Ready(view) => {
@@ -81,7 +88,10 @@ fn json(object: Object) -> Answer {
     Answer::json(StatusCode::OK, body)
 }
 
-/// One query, whose documents are found and written on another thread.
+/// Rows that a search looks at before others get its thread, and before it sees that its client has gone.
+const TURN: u64 = 512;
+
+/// One query, whose documents are found and written in a pool.
 struct FindQuery {
     begun: Instant,
     snapshot: Snapshot,
@@ -141,25 +151,30 @@ impl FindQuery {
         })
     }
 
-    fn write(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
+    async fn write(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
         let options = &self.options;
         let plan = Plan::new(&self.indexes, options)?;
         let mut cursor = Cursor::new(&plan, options, &self.snapshot, self.view.as_ref())?;
         writer.buffer().extend_from_slice(b"{\"docs\":[\r\n");
         let mut document = Vec::new();
         let mut any = false;
-        // A query that finds nothing would never see that nobody waits for it.
-        while cursor.next(&mut document, |hit: &Hit, out: &mut Vec<u8>| {
-            writer.check()?;
-            self.read(hit, out)
-        })? {
+        let read = |hit: &Hit, out: &mut Vec<u8>| self.read(hit, out);
+        loop {
+            match cursor.next(TURN, &mut document, read)? {
+                Step::Found => {}
+                Step::Paused => {
+                    writer.pause().await?;
+                    continue;
+                }
+                Step::End => break,
+            }
             let out = writer.buffer();
             if any {
                 out.extend_from_slice(b",\r\n");
             }
             out.append(&mut document);
             any = true;
-            writer.flush_if_full()?;
+            writer.flush_if_full().await?;
         }
         let stats = cursor.stats();
         let out = writer.buffer();
@@ -174,7 +189,7 @@ impl FindQuery {
             out.extend_from_slice(b",\r\n\"warning\":");
             varve_json::write_string(&warnings.join("\n"), out);
         }
-        Ok(writer.write(b"}\n")?)
+        Ok(writer.write(b"}\n").await?)
     }
 
     /// Appends a document that may pass; the index may be older than the documents.
@@ -203,7 +218,7 @@ impl FindQuery {
             extras: row_extras(conflicts, false, false),
             whole_after: 0,
         };
-        shown.write(out)?;
+        shown.write_whole(out)?;
         Ok(true)
     }
 

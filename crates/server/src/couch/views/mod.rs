@@ -17,12 +17,12 @@ use varve_views::{
 };
 
 use crate::couch::admin::compaction::is_compacting_index;
-use crate::couch::call::{Call, stream};
+use crate::couch::call::Call;
 use crate::couch::changes::sequence::write_number;
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, write_error};
 use crate::couch::queries::{has_queries, options_of, queries_of};
-use crate::couch::rows::{Counts, Rows, write_results};
+use crate::couch::rows::{Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, Rows};
 use crate::couch::{Next, etag, failures};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure, Request};
@@ -45,6 +45,7 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
     source.check(view, &options)?;
     let waits = options.update == Update::Before;
     let (request, view) = (Arc::clone(&call.request), view.to_owned());
+    let streams = call.streams();
     source.when_ready(waits, move |source| {
         let query = source.query(&view, options)?;
         let tag = request.is_read().then(|| query.tag(&request));
@@ -53,10 +54,10 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
         {
             return Ok(etag::not_modified(tag));
         }
-        let reads = source.snapshot.mode();
-        let answer = stream(reads, "application/json", move |writer| {
-            query.write(writer)?;
-            Ok(writer.write(b"\n")?)
+        let answer = streams.stream("application/json", move |mut writer| async move {
+            query.write(&mut writer).await?;
+            writer.write(b"\n").await?;
+            Ok(writer.finish())
         })?;
         Ok(match tag {
             Some(tag) => answer.with_header("etag", &tag),
@@ -79,12 +80,21 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Next, Fai
         .iter()
         .any(|options| options.update == Update::Before);
     let view = view.to_owned();
+    let streams = call.streams();
     source.when_ready(waits, move |source| {
         let queries = queries.into_iter();
         let queries = queries.map(|options| source.query(&view, options));
         let queries = queries.collect::<Result<Vec<_>, _>>()?;
-        stream(source.snapshot.mode(), "application/json", move |writer| {
-            write_results(writer, queries, |query, writer| query.write(writer))
+        streams.stream("application/json", move |mut writer| async move {
+            writer.buffer().extend_from_slice(RESULTS_HEAD);
+            for (index, query) in queries.into_iter().enumerate() {
+                if index > 0 {
+                    writer.buffer().extend_from_slice(RESULTS_SEPARATOR);
+                }
+                query.write(&mut writer).await?;
+            }
+            writer.write(RESULTS_END).await?;
+            Ok(writer.finish())
         })
     })
 }
@@ -251,7 +261,7 @@ impl ViewSource {
     }
 }
 
-/// The rows that one query found, to be written on another thread.
+/// The rows that one query found, to be written in a pool.
 struct ViewQuery {
     snapshot: Snapshot,
     incarnation: String,
@@ -282,7 +292,7 @@ impl ViewQuery {
         ])
     }
 
-    fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
+    async fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
         let update_seq = self.options.update_seq.then(|| self.moment.update_seq());
         let update_seq = update_seq.map(|update| (update, self.incarnation.as_str()));
         let show = Show {
@@ -290,8 +300,8 @@ impl ViewQuery {
             options: &self.options,
         };
         match self.found {
-            Found::Rows(rows) => show.rows(*rows, update_seq, writer),
-            Found::Groups(groups) => show.groups(groups, update_seq, writer),
+            Found::Rows(rows) => show.rows(*rows, update_seq, writer).await,
+            Found::Groups(groups) => show.groups(groups, update_seq, writer).await,
         }
     }
 }
@@ -303,7 +313,7 @@ struct Show<'a> {
 }
 
 impl Show<'_> {
-    fn rows(
+    async fn rows(
         &self,
         found: MapRows,
         update_seq: Option<(u64, &str)>,
@@ -314,22 +324,22 @@ impl Show<'_> {
             offset: Some(found.offset()),
             update_seq,
         };
-        let mut rows = Rows::begin(writer, &counts)?;
+        let mut rows = Rows::begin(writer, &counts);
         for (number, row) in found.enumerate() {
             let row = row?;
             self.snapshot.mode().refuse_long_work(number >= FEW_ROWS)?;
             let out = rows.next();
             row.write_open(out);
             if self.options.include_docs {
-                self.document(&row, rows.writer())?;
+                self.document(&row, rows.writer()).await?;
             }
             rows.writer().buffer().push(b'}');
-            rows.flush_if_full()?;
+            rows.flush_if_full().await?;
         }
-        rows.end()
+        rows.end().await
     }
 
-    fn groups(
+    async fn groups(
         &self,
         groups: GroupRows,
         update_seq: Option<(u64, &str)>,
@@ -339,14 +349,14 @@ impl Show<'_> {
         for (number, group) in groups.enumerate() {
             self.snapshot.mode().refuse_long_work(number >= FEW_ROWS)?;
             group?.write(rows.next());
-            rows.flush_if_full()?;
+            rows.flush_if_full().await?;
         }
-        rows.end()
+        rows.end().await
     }
 
     /// The member `doc`: the document of a row, or the one that its value names; `null` if it is not
     /// there.
-    fn document(&self, row: &Row, out: &mut BodyWriter) -> Result<(), Failure> {
+    async fn document(&self, row: &Row, out: &mut BodyWriter) -> Result<(), Failure> {
         let (id, rev) = row.linked();
         let document = match self.snapshot.document(&id) {
             Ok(document) => document,
@@ -378,7 +388,7 @@ impl Show<'_> {
             extras,
             whole_after: 0,
         };
-        shown.write_doc(out)
+        shown.write_doc(out).await
     }
 }
 

@@ -1,10 +1,10 @@
 //! The threads of a server: one bounded pool per kind of work.
 //!
 //! ```text
-//! connections (tokio)     reads      commits     pushes
-//!  sockets, timers,       answers    requests    hg push
-//!  cached reads           and their  that
-//!                         bodies     write
+//! connections (tokio)   reads       commits    pushes    bundles
+//!  sockets, timers,     answers     requests   hg push   changesets
+//!  cached reads         and their   that                 of clones
+//!                       bodies      write                and pulls
 //! ```
 //!
 //! Work in a pool may wait for the disk and for other work that holds a thread already; it never waits for a
@@ -13,18 +13,21 @@
 //!
 //! Background work has threads of its own, see [`scheduler`](super::scheduler).
 //!
-//! All pools of a server together have at most [`Executor::MAX_THREADS`] threads.
+//! All pools of a server, and its connections, together have at most [`Executor::MAX_THREADS`] threads.
 
 mod pool;
 mod task;
 
-pub(crate) use pool::{Pool, STACK};
+pub(crate) use pool::{NotDone, Pool, STACK};
 
 use pool::{Abandoned, PoolSettings};
 use std::io;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
+
+/// More threads for connections gain nothing: they wait for nothing.
+const MAX_CONNECTION_THREADS: usize = 12;
 
 /// The pools of one server.
 #[derive(Clone, Debug)]
@@ -35,18 +38,24 @@ pub(crate) struct Executor {
     pub(crate) commits: Pool,
     /// Pushes to repositories, which may wait for a lock that another process holds.
     pub(crate) pushes: Pool,
+    /// Bundles of repositories, each made in one pass.
+    pub(crate) bundles: Pool,
 }
 
 impl Executor {
-    /// The most threads of all pools together, on a machine with any number of cores.
-    pub(crate) const MAX_THREADS: usize = 36;
+    /// The most threads of all pools and of connections together, on a machine with any number of cores.
+    pub(crate) const MAX_THREADS: usize = 48;
+
+    /// Threads that read from and write to sockets, and answer from memory.
+    pub(crate) fn connection_threads() -> usize {
+        cores().min(MAX_CONNECTION_THREADS)
+    }
 
     /// Starts one thread in each pool; the others follow when there is work for them.
     ///
     /// # Errors
     /// That of the system, if it gives no thread.
     pub(crate) fn new() -> io::Result<Executor> {
-        let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         let pool = |name, max_threads, abandoned| {
             Pool::new(PoolSettings {
                 name,
@@ -54,10 +63,12 @@ impl Executor {
                 abandoned,
             })
         };
+        let sizes = PoolSizes::of(cores());
         Ok(Executor {
-            reads: pool("reads", (2 * cores).clamp(8, 16), Abandoned::Skip)?,
-            commits: pool("commits", 16, Abandoned::Run)?,
-            pushes: pool("pushes", 4, Abandoned::Run)?,
+            reads: pool("reads", sizes.reads, Abandoned::Skip)?,
+            commits: pool("commits", sizes.commits, Abandoned::Run)?,
+            pushes: pool("pushes", sizes.pushes, Abandoned::Run)?,
+            bundles: pool("bundles", sizes.bundles, Abandoned::Run)?,
         })
     }
 
@@ -73,8 +84,42 @@ impl Executor {
         }
     }
 
-    fn pools(&self) -> [&Pool; 3] {
-        [&self.reads, &self.commits, &self.pushes]
+    fn pools(&self) -> [&Pool; 4] {
+        [&self.reads, &self.commits, &self.pushes, &self.bundles]
+    }
+}
+
+fn cores() -> usize {
+    available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// Threads of each pool.
+#[derive(Clone, Copy, Debug)]
+struct PoolSizes {
+    reads: usize,
+    commits: usize,
+    pushes: usize,
+    bundles: usize,
+}
+
+impl PoolSizes {
+    fn of(cores: usize) -> PoolSizes {
+        let sizes = PoolSizes {
+            reads: (2 * cores).clamp(8, 16),
+            commits: 0,
+            pushes: 4,
+            bundles: cores.clamp(2, 4),
+        };
+        let others = sizes.sum() + cores.min(MAX_CONNECTION_THREADS);
+        PoolSizes {
+            // Most of these only wait for a commit that they share: the more there are, the more share it.
+            commits: Executor::MAX_THREADS.saturating_sub(others),
+            ..sizes
+        }
+    }
+
+    fn sum(&self) -> usize {
+        self.reads + self.commits + self.pushes + self.bundles
     }
 }
 
@@ -83,10 +128,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pools_together_keep_to_their_bound() {
+    fn threads_keep_to_their_bound_on_every_machine() {
+        for cores in 1..=256 {
+            let sizes = PoolSizes::of(cores);
+            assert!(sizes.commits >= 12, "{cores}: {sizes:?}");
+            let all = sizes.sum() + cores.min(MAX_CONNECTION_THREADS);
+            assert!(all <= Executor::MAX_THREADS, "{cores}: {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn a_shut_down_executor_has_no_threads() {
         let executor = Executor::new().unwrap();
-        let all: usize = executor.pools().iter().map(|pool| pool.max_threads()).sum();
-        assert!(all <= Executor::MAX_THREADS, "{all}");
         executor.shut_down(Duration::from_secs(60));
         assert!(executor.pools().iter().all(|pool| pool.threads() == 0));
     }

@@ -9,10 +9,13 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Stack of every thread: nested JSON and deep trees are read by recursion within limits that this covers.
 pub(crate) const STACK: usize = 8 << 20;
+
+/// Large buffers, of about 1 MiB, that the futures of one pool may keep between their polls.
+const KEPT_BUFFERS: usize = 64;
 
 /// A pool of threads; clones are the same pool.
 #[derive(Clone)]
@@ -44,6 +47,8 @@ pub(super) struct PoolInner {
     ready: Condvar,
     /// Wakes [`Pool::wait_until_ended`]: a thread has ended.
     ended: Condvar,
+    /// Large buffers that futures may still keep between their polls.
+    kept_buffers: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -83,6 +88,7 @@ impl Pool {
             state: Mutex::default(),
             ready: Condvar::new(),
             ended: Condvar::new(),
+            kept_buffers: Arc::new(Semaphore::new(KEPT_BUFFERS)),
         });
         inner.state.lock().threads = 1;
         start_thread(&inner)?;
@@ -127,6 +133,11 @@ impl Pool {
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         let task = Task::new(Arc::clone(&self.0), Box::pin(future));
         self.0.push(Work::Poll(task));
+    }
+
+    /// Leave for a future to keep one large buffer between its polls, if not too many others do.
+    pub(crate) fn kept_buffer(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.kept_buffers).try_acquire_owned().ok()
     }
 
     /// The most threads that the pool ever has.

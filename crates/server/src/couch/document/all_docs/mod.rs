@@ -13,7 +13,7 @@ use crate::couch::call::Call;
 use crate::couch::document::read::{row_extras, write_local};
 use crate::couch::document::render::{Shown, write_error};
 use crate::couch::queries::{has_queries, options_of, queries_of};
-use crate::couch::rows::{Counts, Rows};
+use crate::couch::rows::{Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, Rows};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 use ids::Ids;
@@ -38,9 +38,10 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
         return answer_queries(call, which);
     }
     let query = query_of(&call, &options_of(&call)?, which, Absent::AsErrors)?;
-    call.stream("application/json", move |writer| {
-        query.write(writer)?;
-        Ok(writer.write(b"\n")?)
+    call.stream("application/json", move |mut writer| async move {
+        query.write(&mut writer).await?;
+        writer.write(b"\n").await?;
+        Ok(writer.finish())
     })
 }
 
@@ -54,8 +55,16 @@ pub fn answer_queries(call: Call, which: Which) -> Result<Answer, Failure> {
         .iter()
         .map(|options| query_of(&call, options, which, Absent::LeftOut));
     let queries = queries.collect::<Result<Vec<_>, _>>()?;
-    call.stream("application/json", move |writer| {
-        crate::couch::rows::write_results(writer, queries, |query, writer| query.write(writer))
+    call.stream("application/json", move |mut writer| async move {
+        writer.buffer().extend_from_slice(RESULTS_HEAD);
+        for (index, query) in queries.into_iter().enumerate() {
+            if index > 0 {
+                writer.buffer().extend_from_slice(RESULTS_SEPARATOR);
+            }
+            query.write(&mut writer).await?;
+        }
+        writer.write(RESULTS_END).await?;
+        Ok(writer.finish())
     })
 }
 
@@ -67,7 +76,7 @@ enum Absent {
     LeftOut,
 }
 
-/// One query, ready to be written on another thread.
+/// One query, ready to be written in a pool.
 struct Query {
     snapshot: Snapshot,
     incarnation: String,
@@ -96,12 +105,12 @@ fn query_of(
 }
 
 impl Query {
-    fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
+    async fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
         match (&self.options.keys, self.which) {
-            (Some(keys), Which::Local) => self.write_local_keys(keys, writer),
-            (None, Which::Local) => self.write_local(writer),
-            (Some(keys), _) => self.write_keys(keys, writer),
-            (None, _) => self.write_range(writer),
+            (Some(keys), Which::Local) => self.write_local_keys(keys, writer).await,
+            (None, Which::Local) => self.write_local(writer).await,
+            (Some(keys), _) => self.write_keys(keys, writer).await,
+            (None, _) => self.write_range(writer).await,
         }
     }
 
@@ -123,7 +132,7 @@ impl Query {
         }
     }
 
-    fn write_range(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
+    async fn write_range(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
         let direction = direction(&self.options);
         let (base, total) = self.totals()?;
         let ids = Ids::of(&self.options, self.which);
@@ -136,7 +145,7 @@ impl Query {
             }
         };
         let offset = (before + self.options.skip).min(total);
-        let mut rows = Rows::begin(writer, &self.head(Some(total), Some(offset)))?;
+        let mut rows = Rows::begin(writer, &self.head(Some(total), Some(offset)));
         skip(&mut documents, self.skip())?;
         for row in documents.take(self.limit()) {
             let row = row?;
@@ -146,12 +155,13 @@ impl Query {
             row.rev.write(out);
             out.extend_from_slice(b"\"}");
             if self.options.include_docs {
-                self.shown(row.id(), &row.rev, &row.stored, None, rows.writer())?;
+                self.shown(row.id(), &row.rev, &row.stored, None, rows.writer())
+                    .await?;
             }
             rows.writer().buffer().push(b'}');
-            rows.flush_if_full()?;
+            rows.flush_if_full().await?;
         }
-        rows.end()
+        rows.end().await
     }
 
     /// How many documents stand before those that are asked for, and how many these are.
@@ -173,7 +183,7 @@ impl Query {
         Ok((all.offset(), behind.offset() - all.offset()))
     }
 
-    fn write_keys(&self, keys: &[Value], writer: &mut BodyWriter) -> Result<(), Failure> {
+    async fn write_keys(&self, keys: &[Value], writer: &mut BodyWriter) -> Result<(), Failure> {
         let (_, total) = self.totals()?;
         let offset = match (self.absent, keys.first().and_then(Value::as_str)) {
             (Absent::LeftOut, Some(first)) => {
@@ -185,17 +195,17 @@ impl Query {
             }
             _ => None,
         };
-        let mut rows = Rows::begin(writer, &self.head(Some(total), offset))?;
+        let mut rows = Rows::begin(writer, &self.head(Some(total), offset));
         for key in self.chosen(keys) {
-            self.write_key(key, &mut rows)?;
-            rows.flush_if_full()?;
+            self.write_key(key, &mut rows).await?;
+            rows.flush_if_full().await?;
         }
-        rows.end()
+        rows.end().await
     }
 
     /// The keys that are to be answered, in their order.
-    fn chosen<'k>(&self, keys: &'k [Value]) -> impl Iterator<Item = &'k Value> {
-        let keys: Box<dyn Iterator<Item = &Value>> = match self.options.descending {
+    fn chosen<'k>(&self, keys: &'k [Value]) -> impl Iterator<Item = &'k Value> + Send {
+        let keys: Box<dyn Iterator<Item = &Value> + Send> = match self.options.descending {
             true => Box::new(keys.iter().rev()),
             false => Box::new(keys.iter()),
         };
@@ -212,7 +222,7 @@ impl Query {
         }
     }
 
-    fn write_key(&self, key: &Value, rows: &mut Rows<'_>) -> Result<(), Failure> {
+    async fn write_key(&self, key: &Value, rows: &mut Rows<'_>) -> Result<(), Failure> {
         let document = match key.as_str().map(|id| self.snapshot.document(id)) {
             Some(Ok(document)) => document,
             Some(Err(error)) if error.is_would_block() => return Err(error.into()),
@@ -244,39 +254,46 @@ impl Query {
         if self.options.include_docs {
             match stored.deleted {
                 true => out.extend_from_slice(b",\"doc\":null"),
-                false => self.shown(id, rev, stored, document.as_ref(), rows.writer())?,
+                false => {
+                    self.shown(id, rev, stored, document.as_ref(), rows.writer())
+                        .await?;
+                }
             }
         }
         rows.writer().buffer().push(b'}');
         Ok(())
     }
 
-    fn write_local(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
+    async fn write_local(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
         let ids = Ids::of(&self.options, Which::Local);
         let documents =
             self.snapshot
                 .local_docs(ids.low(), ids.high(), direction(&self.options))?;
-        let mut rows = Rows::begin(writer, &self.head(None, None))?;
+        let mut rows = Rows::begin(writer, &self.head(None, None));
         for document in documents.skip(self.skip()).take(self.limit()) {
-            self.write_local_row(&document?, &mut rows)?;
+            self.write_local_row(&document?, &mut rows).await?;
         }
-        rows.end()
+        rows.end().await
     }
 
-    fn write_local_keys(&self, keys: &[Value], writer: &mut BodyWriter) -> Result<(), Failure> {
-        let mut rows = Rows::begin(writer, &self.head(None, None))?;
+    async fn write_local_keys(
+        &self,
+        keys: &[Value],
+        writer: &mut BodyWriter,
+    ) -> Result<(), Failure> {
+        let mut rows = Rows::begin(writer, &self.head(None, None));
         for key in self.chosen(keys) {
             let id = key.as_str().filter(|id| id.starts_with(LOCAL_PREFIX));
             let document = id.map(|id| self.snapshot.local(id)).transpose()?;
             match document.flatten() {
-                Some(document) => self.write_local_row(&document, &mut rows)?,
+                Some(document) => self.write_local_row(&document, &mut rows).await?,
                 None => self.write_absent(key, &mut rows),
             }
         }
-        rows.end()
+        rows.end().await
     }
 
-    fn write_local_row(
+    async fn write_local_row(
         &self,
         document: &LocalDocument,
         rows: &mut Rows<'_>,
@@ -291,10 +308,10 @@ impl Query {
             write_local(document, out);
         }
         out.push(b'}');
-        rows.flush_if_full()
+        rows.flush_if_full().await
     }
 
-    fn shown(
+    async fn shown(
         &self,
         id: &str,
         rev: &varve_docdb::Rev,
@@ -318,6 +335,7 @@ impl Query {
             whole_after: 0,
         }
         .write_doc(out)
+        .await
     }
 }
 

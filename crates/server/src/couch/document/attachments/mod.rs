@@ -7,7 +7,9 @@ use hyper::{Method, StatusCode};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
-use varve_docdb::{Announced, Attachment, Edit, Form, LOCAL_PREFIX, Mode, Rev, Snapshot, Upload};
+use varve_docdb::{
+    Announced, Attachment, AttachmentReader, Edit, Form, LOCAL_PREFIX, Mode, Rev, Snapshot, Upload,
+};
 
 use crate::couch::call::Call;
 use crate::couch::document::DEFAULT_TYPE;
@@ -16,7 +18,7 @@ use crate::couch::document::write::{Tagged, accepted_answer, apply, written_stat
 use crate::couch::{etag, failures};
 use crate::http::FailureKind;
 use crate::http::range::{Part, parse_range};
-use crate::http::{PulledBody, blocking};
+use crate::http::{BodyWriter, PulledBody, STREAM_BUFFER, blocking};
 use crate::{Answer, Failure};
 
 /// Bytes that are read at once; longer attachments are sent while they are read.
@@ -225,19 +227,39 @@ fn data(
         Answer::whole(StatusCode::OK, &content_type, Vec::new())
     } else if length <= SHARE as u64 {
         let mut bytes = Vec::new();
-        snapshot.read_attachment(&attachment, form, range, &mut |some| {
-            bytes.extend_from_slice(some);
-            Ok::<_, Failure>(())
-        })?;
+        let mut reader = snapshot.attachment_reader(&attachment, form, range);
+        while reader.read(&mut bytes, SHARE)? {}
         Answer::whole(StatusCode::OK, &content_type, bytes)
     } else {
-        Answer::stream(&content_type, move |writer| {
-            snapshot.read_attachment(&attachment, form, range, &mut |some| {
-                Ok::<_, Failure>(writer.write(some)?)
-            })
-        })
+        call.stream(&content_type, move |mut writer| async move {
+            let mut reader = snapshot.attachment_reader(&attachment, form, range);
+            write_attachment(&mut reader, &mut writer).await?;
+            Ok(writer.finish())
+        })?
     };
     Ok(answer.with_header("content-length", &length.to_string()))
+}
+
+/// Writes all that a reader reads.
+///
+/// # Errors
+/// Damage; the client has gone.
+pub async fn write_attachment(
+    reader: &mut AttachmentReader<'_>,
+    writer: &mut BodyWriter,
+) -> Result<(), Failure> {
+    let keeps_chunk = writer.may_keep_buffer();
+    loop {
+        let room = STREAM_BUFFER.saturating_sub(writer.buffer().len());
+        let has_more = reader.read(writer.buffer(), room)?;
+        if !keeps_chunk {
+            reader.release();
+        }
+        writer.flush_if_full().await?;
+        if !has_more {
+            return Ok(());
+        }
+    }
 }
 
 fn find(call: &Call, snapshot: &Snapshot, id: &str, name: &str) -> Result<Attachment, Failure> {

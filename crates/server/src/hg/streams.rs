@@ -1,0 +1,112 @@
+//! Bodies of files and of steps, pulled by their client.
+
+use crate::Answer;
+use crate::hg::RepoRegistry;
+use crate::http::{BodyError, BodyWriter, FilePiece, STREAM_BUFFER};
+use crate::runtime::NotDone;
+use std::sync::Arc;
+use varve_base::{StorageError, StorageFile};
+use varve_exchange::server::wire::BodySteps;
+use varve_exchange::{ChunkSink, ExchangeError, SinkClosed};
+
+/// Why an answer was cut.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SendError {
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    #[error(transparent)]
+    NotDone(#[from] NotDone),
+    /// The bundle could not be made, for this reason.
+    #[error("{0}")]
+    NotMade(String),
+}
+
+/// A body that is made in steps: the next one when the client has taken what the one before gave.
+pub(super) fn in_steps(
+    repos: &RepoRegistry,
+    content_type: &str,
+    mut steps: Box<dyn BodySteps>,
+) -> Answer {
+    let reads = &repos.server().executor.reads;
+    Answer::stream(content_type, reads, move |mut writer| async move {
+        let mut has_more = true;
+        while has_more {
+            let mut sent = Sent::default();
+            has_more = steps.step(&mut sent)?;
+            for piece in sent.0 {
+                match piece {
+                    Piece::Bytes(bytes) => writer.send(bytes).await?,
+                    Piece::File { file, offset, len } => {
+                        send_file(&mut writer, &file, offset, len).await?;
+                    }
+                }
+            }
+        }
+        Ok::<_, SendError>(writer.finish())
+    })
+}
+
+/// Sends a range of a file.
+///
+/// # Errors
+/// The client has gone; what cannot be read.
+pub(super) async fn send_file(
+    writer: &mut BodyWriter,
+    file: &Arc<dyn StorageFile>,
+    offset: u64,
+    len: u64,
+) -> Result<(), SendError> {
+    if FilePiece::can_send(file.as_ref()) {
+        for piece in FilePiece::cut(file, offset, len) {
+            piece.read_ahead()?;
+            writer.send_piece(piece).await?;
+        }
+        return Ok(());
+    }
+    let mut sent = 0;
+    while sent < len {
+        let piece = (len - sent).min(STREAM_BUFFER as u64);
+        let bytes = file.read_vec(offset + sent, piece as usize)?;
+        writer.send(bytes).await?;
+        sent += piece;
+    }
+    Ok(())
+}
+
+/// What one step sent.
+#[derive(Default)]
+struct Sent(Vec<Piece>);
+
+enum Piece {
+    Bytes(Vec<u8>),
+    File {
+        file: Arc<dyn StorageFile>,
+        offset: u64,
+        len: u64,
+    },
+}
+
+impl ChunkSink for Sent {
+    fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
+        self.0.push(Piece::Bytes(bytes));
+        Ok(())
+    }
+
+    fn send_file(
+        &mut self,
+        file: &Arc<dyn StorageFile>,
+        offset: u64,
+        len: u64,
+    ) -> Result<(), ExchangeError> {
+        self.0.push(Piece::File {
+            file: Arc::clone(file),
+            offset,
+            len,
+        });
+        Ok(())
+    }
+}
