@@ -41,7 +41,6 @@ use varve_exchange::server::wire;
 use varve_exchange::server::wire::{StreamBody, WireRequest, WireResponse};
 use varve_repo::Repository;
 
-
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
 pub(crate) fn claims(path: &str) -> bool {
     path == "/hg" || path.starts_with("/hg/")

@@ -131,7 +131,11 @@ impl SharedBundles {
 
 impl Bundle {
     /// A part in this bundle, if it is the same and still being made or whole.
-    fn part_for(self: Arc<Bundle>, wanted: Option<&RepeatableResponse>, pool: &Pool) -> Option<Part> {
+    fn part_for(
+        self: Arc<Bundle>,
+        wanted: Option<&RepeatableResponse>,
+        pool: &Pool,
+    ) -> Option<Part> {
         if wanted.is_none() || self.shared_as.as_ref() != wanted {
             return None;
         }

@@ -25,6 +25,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// Small writes are gathered into pieces of this many bytes.
 pub const STREAM_BUFFER: usize = 64 << 10;
+/// A body of fewer bytes may be made without waiting, and is then sent whole.
+const SHORT_BODY: usize = 128 << 10;
 /// Reserved behind [`STREAM_BUFFER`], as the last write of a piece runs over it.
 const OVERRUN: usize = 8 << 10;
 /// A shorter buffer is cheaper to copy than to pass on alone.
@@ -275,7 +277,7 @@ pub struct BodyWriter {
 pub struct FinishedBody(BodyWriter);
 
 impl BodyWriter {
-    /// A writer of a body that has to fit in one piece.
+    /// A writer of a body that has to be shorter than [`SHORT_BODY`].
     fn of_one_piece() -> BodyWriter {
         BodyWriter {
             slot: None,
@@ -291,7 +293,7 @@ impl BodyWriter {
         self.passed
     }
 
-    /// Adds bytes; they are passed on once [`STREAM_BUFFER`] of them are gathered.
+    /// Adds bytes; they are passed on once [`STREAM_BUFFER`] of them are gathered, or [`SHORT_BODY`] without waiting.
     ///
     /// # Errors
     /// [`BodyError`].
@@ -311,7 +313,11 @@ impl BodyWriter {
     /// # Errors
     /// [`BodyError`].
     pub async fn flush_if_full(&mut self) -> Result<(), BodyError> {
-        match self.gathered.len() >= STREAM_BUFFER {
+        let most = match self.slot {
+            Some(_) => STREAM_BUFFER,
+            None => SHORT_BODY,
+        };
+        match self.gathered.len() >= most {
             true => self.flush().await,
             false => Ok(()),
         }
@@ -615,7 +621,7 @@ mod tests {
         });
         assert_eq!(body, Some(Ok(b"short".to_vec())));
         let long = short(|mut writer| async move {
-            writer.write(&[7; STREAM_BUFFER]).await?;
+            writer.write(&[7; SHORT_BODY]).await?;
             Ok(writer.finish())
         });
         assert_eq!(long, Some(Err(BodyError::WouldBlock)));
