@@ -15,7 +15,7 @@ const LOCKS: [&str; 2] = [".hg/wlock", ".hg/store/lock"];
 /// goes to `scratch`, an empty file. Bookmarks, markers and whatever else the bundle has do not count, as
 /// with Mercurial.
 ///
-/// A transaction that somebody left behind below, or is in the middle of, is undone here first.
+/// An unfinished transaction of the repository below, abandoned or running, is rolled back in the overlay first.
 ///
 /// # Errors
 /// What is wrong with the bundle; [`ExchangeError::NoChangegroup`].

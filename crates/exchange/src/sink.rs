@@ -28,7 +28,7 @@ pub trait ChunkSink {
     }
 
     /// Learns that the answer stopped before its end for a reason that the client reads in the
-    /// answer itself; for whoever runs the server.
+    /// answer itself; meant for the log of the server.
     fn broke_off(&mut self, _error: &ExchangeError) {}
 }
 

@@ -41,7 +41,7 @@ impl Spool {
     }
 }
 
-/// A file without a name: it is gone when nobody has it open.
+/// A file without a name, which the system removes when it is closed.
 fn nameless() -> io::Result<File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -18,7 +18,7 @@ pub enum BundleSpecError {
     /// Bundle1Operation has no letters for this engine.
     #[error("compression engine {} is not supported on v1 bundles", .0.name())]
     NotInV1(StreamEngine),
-    /// The reader would have to know what nobody knows.
+    /// A requirement that no version of Varve or Mercurial has.
     #[error("missing support for repository features: {0}")]
     Requirements(String),
     /// A parameter is no pair.

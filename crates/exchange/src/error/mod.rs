@@ -85,7 +85,7 @@ pub enum ExchangeError {
     /// A client wants the files of the store, but not the markers that belong to them.
     #[error("server has obsolescence markers, but client cannot receive them via stream clone")]
     StreamWithMarkers,
-    /// Somebody else wrote the list of clone bundles.
+    /// Another program wrote the manifest of clone bundles.
     #[error("clonebundles.manifest was written by hand, or by another program")]
     ForeignManifest,
     /// Clone bundles are being made elsewhere.

@@ -166,9 +166,9 @@ mod tests {
         let plain = of(OURS).located(Some("http://h"));
         assert!(plain.ends_with(b"stream=v2\n"));
         assert_eq!(of(OURS).located(None), OURS);
-        let foreign = b"peer-bundle-cache://mine\nhttp://h/x\n";
-        assert_eq!(of(foreign).located(Some("http://h")), foreign);
-        assert_eq!(of(foreign).without_inline(), b"http://h/x\n\n");
+        let other = b"peer-bundle-cache://mine\nhttp://h/x\n";
+        assert_eq!(of(other).located(Some("http://h")), other);
+        assert_eq!(of(other).without_inline(), b"http://h/x\n\n");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use varve_codec::{StreamDecoder, StreamFormat};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 128 << 10;
-/// Bytes that are reserved because of a length that nobody has delivered yet.
+/// Bytes reserved at most for a length whose bytes have not arrived yet.
 const RESERVED: usize = 64 << 10;
 
 /// Counts what is read.

@@ -13,7 +13,7 @@ const BUFFER: usize = 256 << 10;
 const WAITING: usize = 16;
 
 /// Runs `make` on a thread of its own and hands what it writes to `take`, in order. If both fail,
-/// `take` tells why, because a maker that nobody listens to fails for that reason alone.
+/// `take` tells why, because a maker whose output is not taken fails for that reason alone.
 ///
 /// # Errors
 /// What either of them answers.
@@ -52,7 +52,7 @@ fn drain(
     for mut buffer in receiver {
         take(&buffer)?;
         buffer.clear();
-        // If nobody wants it back, it is freed.
+        // A buffer that the pool has no room for is freed.
         let _ = empty.try_send(buffer);
     }
     Ok(())

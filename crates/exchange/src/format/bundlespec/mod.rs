@@ -107,7 +107,7 @@ pub struct BundleContents {
 pub struct BundleSpec {
     engine: StreamEngine,
     kind: BundleType,
-    /// As given, unescaped. Those that nobody knows say nothing, as in Mercurial.
+    /// As given, unescaped. Unknown ones are ignored, as in Mercurial.
     params: BTreeMap<String, String>,
     contents: BundleContents,
     setting: StreamSetting,

@@ -155,7 +155,7 @@ fn contents(
     if let Some(form) = params.get("stream") {
         contents.stream = Some(form.clone()).filter(|form| !form.is_empty());
     }
-    // Whoever asks for a bundle1 gets one.
+    // A bundle10 holds nothing but a changegroup 01, so `stream` is ignored.
     if params
         .get("cg.version")
         .is_some_and(|version| version == "01")

@@ -44,11 +44,11 @@ mod tests {
             (&b"bookmarks"[..], &b"main"[..])
         );
         assert_eq!((&key.old[..], &key.new[..]), (&b""[..], &b"07"[..]));
-        for at in 0..PARAMETERS.len() {
+        for (at, name) in PARAMETERS.iter().enumerate() {
             let mut cut = whole.clone();
             cut.mandatory.remove(at);
             let refused = decode(&cut).unwrap_err();
-            let words = format!("command pushkey needs the argument {}", PARAMETERS[at]);
+            let words = format!("command pushkey needs the argument {name}");
             assert_eq!(refused.to_string(), words);
         }
     }

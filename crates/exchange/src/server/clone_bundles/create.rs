@@ -119,8 +119,8 @@ fn check_manifest(
     repository: &Repository,
     options: &CloneBundleOptions<'_>,
 ) -> Result<(), ExchangeError> {
-    let foreign = read_manifest(repository)?.is_some_and(|manifest| !manifest.is_own());
-    match foreign && !options.replaces_manifest {
+    let is_foreign = read_manifest(repository)?.is_some_and(|manifest| !manifest.is_own());
+    match is_foreign && !options.replaces_manifest {
         true => Err(ExchangeError::ForeignManifest),
         false => Ok(()),
     }

@@ -30,12 +30,12 @@ use varve_revlog::Node;
 /// Where bundles are kept, below `.hg`: where Mercurial keeps those that it sends itself.
 const FOLDER: &str = ".hg/bundle-cache";
 
-/// How far the bundles are behind their repository.
+/// Age of the bundles, relative to their repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloneBundleStatus {
     /// Changesets in the bundles.
     pub bundled: usize,
-    /// Whether everybody may still see all of them.
+    /// Whether all of them are still visible to every client.
     pub is_visible: bool,
 }
 
@@ -43,7 +43,7 @@ fn folder(repository: &Repository) -> PathBuf {
     repository.root().join(FOLDER)
 }
 
-/// The repository's manifest, whoever wrote it.
+/// The repository's manifest, also one of another program.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -73,7 +73,7 @@ pub fn offered_manifest(
     })
 }
 
-/// How far own bundles are behind; `None` if somebody else wrote the manifest.
+/// The status of the bundles; `None` for a manifest of another program.
 ///
 /// # Errors
 /// If what belongs to the bundles cannot be read.

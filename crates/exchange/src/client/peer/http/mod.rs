@@ -210,7 +210,7 @@ impl HttpPeer {
 
     /// Whether a login may help where none did.
     fn unauthorized(&self, answer: &Response<Body>) -> ExchangeError {
-        // Without a word about how, nobody can log in.
+        // Without `WWW-Authenticate` there is no way to log in.
         let asks = answer.headers().get("www-authenticate");
         let known = self.login.as_ref().and_then(Login::header);
         match asks.filter(|_| known.is_none()) {

@@ -89,7 +89,7 @@ fn lock(pipes: &Mutex<Pipes>) -> MutexGuard<'_, Pipes> {
 /// The first words with the other side; gives what it says that it can do.
 fn greet(pipes: &mut Pipes, debug: &mut dyn FnMut(&[u8])) -> Option<Vec<u8>> {
     debug(b"sending hello command\nsending between command\n");
-    // Where nobody reads there is nobody who answers either.
+    // A failed write means that no answer will come either.
     let sent = pipes.write_all(HELLO);
     let mut capabilities = Vec::new();
     let mut was_one = false;
