@@ -25,12 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Serve Mercurial repositories and CouchDB databases from one folder
 #[derive(Parser, Debug)]
-#[command(
-    name = "varve",
-    version,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
-)]
+#[command(name = "varve", version, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

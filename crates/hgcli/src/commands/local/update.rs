@@ -27,7 +27,7 @@ pub(crate) const COMMAND: Command = Command {
     summary: "update working directory (or switch revisions)",
     help: "Makes the files of the working folder those of REV. Without REV that is the newest \
            changeset of the current branch that follows the present one.\n\n\
-           LocalChanges changes are merged with those of REV if either changeset follows from the other; \
+           Local changes are merged with those of REV if either changeset follows from the other; \
            else nothing is done, unless -m asks for it. With -C they are given up, with -c any \
            local change ends the command. commands.update.check says what happens without these \
            options: abort, none, linear or noconflict.\n\n\
