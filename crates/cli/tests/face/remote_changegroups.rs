@@ -39,13 +39,13 @@ pub(crate) fn bundle(parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A server of bundles of one repository: `v1`, `gzip`, `v2`, and `other`, which is none.
-pub(crate) struct Shelf {
+pub(crate) struct BundleHost {
     folder: TempDir,
     pub(crate) url: String,
 }
 
-impl Shelf {
-    pub(crate) fn new() -> Shelf {
+impl BundleHost {
+    pub(crate) fn new() -> BundleHost {
         let folder = tempfile::tempdir().unwrap();
         let (hg, source) = (hg(), folder.path().join("source"));
         std::fs::create_dir(&source).unwrap();
@@ -60,7 +60,7 @@ impl Shelf {
         }
         std::fs::write(folder.path().join("other"), "no bundle at all").unwrap();
         let url = serve_files(folder.path().to_owned());
-        Shelf { folder, url }
+        BundleHost { folder, url }
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {
@@ -99,9 +99,9 @@ const PART: &str = "REMOTE-CHANGEGROUP";
 
 #[test]
 fn what_a_url_leads_to_is_applied() {
-    let shelf = Shelf::new();
+    let host = BundleHost::new();
     for name in ["v1", "gzip"] {
-        let [url, size, digest] = &shelf.facts(name);
+        let [url, size, digest] = &host.facts(name);
         let plain = [("url", &url[..]), ("size", size)];
         assert_eq!(same(PART, &plain), 3, "{name}");
         let none = [&plain[..], &[("digests", "")]].concat();
@@ -118,9 +118,9 @@ fn what_a_url_leads_to_is_applied() {
 
 #[test]
 fn what_is_not_as_announced_leaves_nothing() {
-    let shelf = Shelf::new();
+    let host = BundleHost::new();
     for name in ["v1", "gzip"] {
-        let [url, size, _] = &shelf.facts(name);
+        let [url, size, _] = &host.facts(name);
         for wrong in ["10", "100000", "-3"] {
             assert_eq!(same(PART, &[("url", url), ("size", wrong)]), 0, "{wrong}");
         }
@@ -135,8 +135,8 @@ fn what_is_not_as_announced_leaves_nothing() {
 
 #[test]
 fn parts_that_say_too_little_or_what_cannot_be() {
-    let shelf = Shelf::new();
-    let [url, size, _] = &shelf.facts("v1");
+    let host = BundleHost::new();
+    let [url, size, _] = &host.facts("v1");
     let (url, size) = (("url", &url[..]), ("size", &size[..]));
     let all: &[Params<'_>] = &[
         &[],
@@ -156,7 +156,7 @@ fn parts_that_say_too_little_or_what_cannot_be() {
     }
     assert_eq!(same("remote-changegroup", &[size]), 0);
     for name in ["v2", "other", "missing"] {
-        let url = format!("{}/{name}", shelf.url);
+        let url = format!("{}/{name}", host.url);
         assert_eq!(same(PART, &[("url", &url), size]), 0);
     }
     let free = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -64,10 +64,10 @@ fn found(sources: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn imports_from_above_and_from_beside_are_upward() {
     let library =
-        "pub mod ground; pub use roof::{Chimney, tiles::Tile as RoofTile}; pub struct House;";
+        "pub mod ground; pub use roof::{Chimney, tiles::Tile as RoofTile}; pub struct Building;";
     let clean = [
         ("lib.rs", library),
-        ("ground.rs", "use std::fmt; use crate::House; mod tests {}"),
+        ("ground.rs", "use std::fmt; use crate::Building; mod tests {}"),
         (
             "left/mod.rs",
             "use crate::ground::Floor; use super::ground; mod deep;",
@@ -88,7 +88,7 @@ fn imports_from_above_and_from_beside_are_upward() {
         ("roof.rs", ""),
         (
             "ground.rs",
-            "use crate::{left::Wall, House}; use crate::RoofTile;",
+            "use crate::{left::Wall, Building}; use crate::RoofTile;",
         ),
         (
             "left/mod.rs",

@@ -3,7 +3,7 @@
 use super::raw::{answered, arg, command, output};
 use super::{Side, Talk, write_rc};
 use crate::face::our_hg;
-use crate::face::remote_changegroups::{Shelf, bundle, part};
+use crate::face::remote_changegroups::{BundleHost, bundle, part};
 use varve_testkit::peers::Outcome;
 
 /// Two equal repositories with tags on two branches; `a` is stock hg's, `b` this program's.
@@ -155,8 +155,8 @@ fn which_tags_heads_have_is_kept_when_it_comes() {
 
 #[test]
 fn changesets_behind_a_url_are_pushed() {
-    let (talk, shelf) = (tagged(), Shelf::new());
-    let [url, size, digest] = &shelf.facts("gzip");
+    let (talk, host) = (tagged(), BundleHost::new());
+    let [url, size, digest] = &host.facts("gzip");
     let params = [
         ("url", &url[..]),
         ("size", size),
