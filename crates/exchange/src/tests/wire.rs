@@ -24,7 +24,7 @@ fn ask(repository: &Repository, command: &str, args: &[(&str, &str)]) -> (&'stat
             content_type, body, ..
         } => {
             let mut bytes = Vec::new();
-            body(&mut bytes).unwrap();
+            body.send(&mut bytes).unwrap();
             (content_type, bytes)
         }
     }
