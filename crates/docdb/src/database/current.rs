@@ -94,8 +94,7 @@ impl Database {
     }
 
     pub(super) fn compacting(&self) -> MutexGuard<'_, bool> {
-        let state = self.shared.is_compacting.lock();
-        state
+        self.shared.is_compacting.lock()
     }
 
     /// Whether the caller may begin a compaction, and has to say when it ends.

@@ -67,7 +67,10 @@ fn imports_from_above_and_from_beside_are_upward() {
         "pub mod ground; pub use roof::{Chimney, tiles::Tile as RoofTile}; pub struct Building;";
     let clean = [
         ("lib.rs", library),
-        ("ground.rs", "use std::fmt; use crate::Building; mod tests {}"),
+        (
+            "ground.rs",
+            "use std::fmt; use crate::Building; mod tests {}",
+        ),
         (
             "left/mod.rs",
             "use crate::ground::Floor; use super::ground; mod deep;",

@@ -70,7 +70,7 @@ fn print_parents(
     for parent in parents {
         let line = format!(
             "parent: {} ",
-            context.repo.rev_and_hex(&mut context.ui, *parent)?
+            context.repo.rev_and_hex(&context.ui, *parent)?
         );
         let tags = names.tags(*parent).join(&b' ');
         let state: Vec<&str> = match unstable.obsolete.contains(parent) {

@@ -1,0 +1,151 @@
+use super::*;
+use http_body_util::BodyExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Fails a test rather than letting it hang.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+async fn collect(receiver: BodyReceiver) -> Result<Bytes, io::Error> {
+    let collected = tokio::time::timeout(DEADLINE, receiver.collect());
+    Ok(collected.await.unwrap()?.to_bytes())
+}
+
+/// Waits for something that other threads bring about.
+async fn eventually(is_so: impl Fn() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, wait).await.unwrap();
+}
+
+#[tokio::test]
+async fn small_writes_and_whole_buffers_keep_their_order() {
+    let body = spawn(&Pool::for_tests(2), |mut writer| async move {
+        writer.write(b"a").await?;
+        writer.send(b"b".to_vec()).await?;
+        writer.send(vec![b'-'; SMALL_BUFFER]).await?;
+        for _ in 0..STREAM_BUFFER {
+            writer.write(b"cc").await?;
+        }
+        writer.write(b"d").await?;
+        Ok::<_, BodyError>(writer.finish())
+    });
+    let all = collect(body).await.unwrap();
+    assert_eq!(all.len(), 3 + SMALL_BUFFER + 2 * STREAM_BUFFER);
+    assert!(all.starts_with(b"ab--") && all.ends_with(b"ccd"));
+}
+
+#[tokio::test]
+async fn a_body_that_fails_or_panics_never_looks_complete() {
+    let pool = Pool::for_tests(1);
+    let failed = spawn(&pool, |mut writer| async move {
+        writer.write(&[0; STREAM_BUFFER]).await.unwrap();
+        match writer.buffer().is_empty() {
+            true => Err("the file is damaged"),
+            false => Ok(writer.finish()),
+        }
+    });
+    let failed = collect(failed).await.unwrap_err();
+    assert_eq!(failed.to_string(), "the file is damaged");
+    let died = spawn(&pool, |mut writer| async move {
+        writer.write(&[0; STREAM_BUFFER]).await?;
+        assert!(writer.buffer().len() == 1, "bug");
+        Ok::<_, BodyError>(writer.finish())
+    });
+    assert!(collect(died).await.is_err());
+}
+
+#[tokio::test]
+async fn a_piece_is_made_when_the_one_before_was_taken_and_no_thread_waits_for_that() {
+    let pool = Pool::for_tests(2);
+    let made = Arc::new(AtomicUsize::new(0));
+    let mut bodies: Vec<_> = (0..300)
+        .map(|_| {
+            let made = Arc::clone(&made);
+            spawn(&pool, |mut writer| async move {
+                for _ in 0..10 {
+                    made.fetch_add(1, Ordering::SeqCst);
+                    writer.write(&[0; STREAM_BUFFER]).await?;
+                }
+                Ok::<_, BodyError>(writer.finish())
+            })
+        })
+        .collect();
+    for round in 1..=3 {
+        eventually(|| made.load(Ordering::SeqCst) >= 300 * round && pool.busy() == 0).await;
+        assert_eq!(
+            (made.load(Ordering::SeqCst), pool.queued()),
+            (300 * round, 0)
+        );
+        for body in &mut bodies {
+            let piece = body.frame().await.unwrap().unwrap();
+            assert_eq!(piece.data_ref().unwrap().len(), STREAM_BUFFER);
+        }
+    }
+    drop(bodies);
+    eventually(|| pool.busy() == 0 && Arc::strong_count(&made) == 1).await;
+}
+
+#[test]
+fn a_short_body_is_one_buffer_or_would_block() {
+    let body = short(|mut writer| async move {
+        writer.write(b"short").await?;
+        Ok::<_, BodyError>(writer.finish())
+    });
+    assert_eq!(body, Some(Ok(b"short".to_vec())));
+    let long = short(|mut writer| async move {
+        writer.write(&[7; SHORT_BODY]).await?;
+        Ok(writer.finish())
+    });
+    assert_eq!(long, Some(Err(BodyError::WouldBlock)));
+    let waits = short(|writer| async move {
+        std::future::pending::<()>().await;
+        Ok::<_, BodyError>(writer.finish())
+    });
+    assert_eq!(waits, None);
+}
+
+#[tokio::test]
+async fn a_producer_that_has_nothing_to_write_sees_that_its_client_has_gone() {
+    let pool = Pool::for_tests(1);
+    let pauses = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&pauses);
+    let body = spawn(&pool, |mut writer| async move {
+        let error: BodyError = loop {
+            counted.fetch_add(1, Ordering::SeqCst);
+            if let Err(error) = writer.pause().await {
+                break error;
+            }
+        };
+        Err(error)
+    });
+    eventually(|| pauses.load(Ordering::SeqCst) > 2).await;
+    assert_eq!(pool.call(|| 7).await, Ok(7), "it lets others run");
+    drop(body);
+    eventually(|| pool.busy() == 0 && Arc::strong_count(&pauses) == 1).await;
+}
+
+#[tokio::test]
+async fn a_feed_ends_when_its_task_returns() {
+    let feed = spawn_feed(|sender| async move { sender.send(b"one\n".to_vec()).await });
+    assert_eq!(collect(feed).await.unwrap(), "one\n");
+    let cut = spawn_feed(|sender| async move {
+        sender.send(b"one\n".to_vec()).await?;
+        Err(BodyClosed)
+    });
+    assert!(collect(cut).await.is_err());
+    let (told, heard) = tokio::sync::oneshot::channel();
+    let gone = spawn_feed(|sender| async move {
+        sender.closed().await;
+        let _ = told.send(());
+        Err(BodyClosed)
+    });
+    drop(gone);
+    tokio::time::timeout(DEADLINE, heard)
+        .await
+        .unwrap()
+        .unwrap();
+}
