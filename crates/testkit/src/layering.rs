@@ -36,16 +36,6 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["base", "codec", "config", "btree", "json", "docdb", "js"],
     ),
     (
-        "replicate",
-        &["base", "codec", "config", "btree", "json", "docdb"],
-    ),
-    (
-        "history",
-        &[
-            "base", "codec", "config", "delta", "revlog", "repo", "btree", "json", "docdb",
-        ],
-    ),
-    (
         "bench",
         &[
             "base",
@@ -61,8 +51,6 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "docdb",
             "js",
             "views",
-            "replicate",
-            "history",
         ],
     ),
     (
@@ -81,8 +69,6 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "docdb",
             "js",
             "views",
-            "replicate",
-            "history",
             "bench",
         ],
     ),
@@ -111,8 +97,6 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "docdb",
             "js",
             "views",
-            "replicate",
-            "history",
             "bench",
             "server",
             "hgcli",
