@@ -195,12 +195,14 @@ fn an_interrupted_bundle_leaves_nothing() {
         names.filter(|name| name.starts_with("old.hg")).collect()
     };
     let mut command = Command::new(crate::face::our_hg());
+    // bzip2 needs seconds for this much, so that the signal comes before the end.
     command
-        .args(["bundle", "-a", "old.hg"])
+        .args(["bundle", "-a", "-t", "bzip2", "old.hg"])
         .current_dir(twin.ours());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.env("HGRCPATH", "").spawn().unwrap();
+    let mut child = command.env("HGRCPATH", "").spawn().unwrap();
     while names().len() < 2 {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     let id = child.id().to_string();
