@@ -179,9 +179,21 @@ impl<S> GuardedStream<S> {
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, reason)))
     }
 
-    fn metered(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    /// Counts what was written. With the last byte of an answer it is the client's turn, and the read clock starts:
+    /// the connection may have looked for the next request before, and does not look again by itself.
+    fn metered(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(len)) = &written {
             self.meter.sent(*len);
+            let deadline = self.meter.lock().read_deadline(&self.limits);
+            if let Some(deadline) = deadline
+                && self.read_alarm.poll(deadline, context).is_ready()
+            {
+                context.waker().wake_by_ref();
+            }
         }
         written
     }
@@ -226,7 +238,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(context, bytes);
-        let written = self.metered(written);
+        let written = self.metered(written, context);
         self.check_write(written, context)
     }
 
@@ -236,7 +248,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
-        let written = self.metered(written);
+        let written = self.metered(written, context);
         self.check_write(written, context)
     }
 

@@ -49,8 +49,8 @@ impl<W: Write + fmt::Debug + Send> DebugWrite for W {}
 pub struct Log(Dispatch);
 
 impl Log {
-    /// Opens the log; a `file` of the settings is relative to `directory`, and takes the place of
-    /// the standard error.
+    /// Opens the log; a `file` of the settings is relative to `directory`, and goes
+    /// before any `output` but a file.
     ///
     /// # Errors
     /// [`ServerError::Log`] if the file cannot be opened.
@@ -60,8 +60,9 @@ impl Log {
         output: LogOutput,
     ) -> Result<Log, ServerError> {
         let output = match (output, &settings.file) {
-            (LogOutput::Stderr, Some(file)) => LogOutput::File(append_to(&directory.join(file))?),
-            (given, _) => given,
+            (LogOutput::File(file), _) => LogOutput::File(file),
+            (_, Some(file)) => LogOutput::File(append_to(&directory.join(file))?),
+            (given, None) => given,
         };
         let is_message_only = !matches!(output, LogOutput::File(_));
         let writer = match output {

@@ -102,6 +102,11 @@ impl IndexBuilder {
             let outcome = self
                 .refresh
                 .run(&self.index.0, &snapshot, Interrupt::default());
+            if matches!(&outcome, Err(failure) if failure.kind == FailureKind::IndexAbandoned) {
+                // No design document needs the index: a build for a later target would have no end either.
+                waits.abandon(&self.index, outcome);
+                break;
+            }
             if let Some(Err(failure)) = waits.finish(&self.index, outcome) {
                 self.refresh.report(&failure);
             }
