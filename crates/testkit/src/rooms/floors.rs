@@ -60,7 +60,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["error", "hgrc"],
             &["setting"],
             &["ini"],
-            &["ken", "smoosh", "functions", "log", "edit"],
+            &["ken", "smoosh", "functions", "limits", "log", "edit"],
             &["known"],
             &["settings"],
         ],
