@@ -11,6 +11,7 @@ mod help;
 mod killing;
 mod peers;
 mod serve;
+mod stalled;
 mod verify_database;
 
 /// The program under test.
