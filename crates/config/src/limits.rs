@@ -33,7 +33,7 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// `write_timeout`: how long a client may take nothing of its answer; default 60 s.
     pub write_timeout: Duration,
-    /// `answer_buffer`: bytes of an answer that wait for its client to take them; default 256 KiB.
+    /// `answer_buffer`: bytes of an answer that wait for its client to take them; default 64 KiB.
     pub answer_buffer: u64,
     /// `body_buffer`: bytes of a body of several parts, or of a push, that wait in memory for the rest of
     /// it; more are written to an unnamed file. Default 256 KiB.
@@ -55,7 +55,7 @@ impl Default for Limits {
             body_rate: 1 << 10,
             idle_timeout: minute,
             write_timeout: minute,
-            answer_buffer: 256 << 10,
+            answer_buffer: 64 << 10,
             body_buffer: 256 << 10,
         }
     }
