@@ -128,6 +128,9 @@ fn apply(
         Change::Dirty => dirstate.set_possibly_dirty(name),
         Change::Track(working, p1, p2_info) => {
             let (working, p1, p2_info) = (*working, *p1, *p2_info);
+            if (working, p1, p2_info) == (false, false, false) {
+                copies.remove(path);
+            }
             dirstate.set_tracking(
                 name,
                 Tracking {

@@ -194,7 +194,12 @@ impl Dirstate {
 
     /// Says where a file is tracked, as an update, a merge or a commit does; its stat becomes unknown.
     pub fn set_tracking(&mut self, path: &[u8], tracking: Tracking) {
-        self.set(path, DirstateEntry::of(tracking));
+        let entry = DirstateEntry::of(tracking);
+        if entry == DirstateEntry::default() {
+            // A copy without an entry would come back with the next entry of that path.
+            self.copy(path, None);
+        }
+        self.set(path, entry);
     }
 
     fn set(&mut self, path: &[u8], entry: DirstateEntry) {
