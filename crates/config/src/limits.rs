@@ -5,8 +5,8 @@ use std::time::Duration;
 
 /// The largest count that a limit may have.
 const MOST: i64 = 1_000_000_000;
-/// Least room for the answer and for the body of one client: an answer leaves in pieces of some 64 KiB.
-const LEAST_BUFFER: u64 = 64 << 10;
+/// Least room for the answer and for the body of one client.
+const LEAST_BUFFER: u64 = 4 << 10;
 
 /// What clients may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// `write_timeout`: how long a client may take nothing of its answer; default 60 s.
     pub write_timeout: Duration,
-    /// `answer_buffer`: bytes of an answer that wait for its client to take them; default 64 KiB.
+    /// `answer_buffer`: the next piece of an answer, of some 64 KiB, is asked for when fewer bytes than these wait for
+    /// the client to take them; default 64 KiB.
     pub answer_buffer: u64,
     /// `body_buffer`: bytes of a body of several parts, or of a push, that wait in memory for the rest of
     /// it; more are written to an unnamed file. Default 256 KiB.
@@ -106,7 +107,7 @@ fn buffer(setting: &Setting) -> Result<u64, ConfigError> {
     let size = setting.size()?;
     match size >= LEAST_BUFFER {
         true => Ok(size),
-        false => Err(setting.refuse("a size of 64kb or more")),
+        false => Err(setting.refuse("a size of 4kb or more")),
     }
 }
 
@@ -128,7 +129,7 @@ mod tests {
         let text = "[chttpd]\nmax_connections = 1\n[limits]\nconnections_per_address = infinity\n\
                     reads = 2\nwrites = 3\nqueries = 4\nexchanges = 5\nhead_timeout = 6\n\
                     body_timeout = 7\nbody_rate = 8kb\nidle_timeout = 9\nwrite_timeout = 10\n\
-                    answer_buffer = 64kb\nbody_buffer = 1mb\n";
+                    answer_buffer = 4kb\nbody_buffer = 1mb\n";
         let seconds = Duration::from_secs;
         let expected = Limits {
             connections: 1,
@@ -142,7 +143,7 @@ mod tests {
             body_rate: 8 << 10,
             idle_timeout: seconds(9),
             write_timeout: seconds(10),
-            answer_buffer: 64 << 10,
+            answer_buffer: 4 << 10,
             body_buffer: 1 << 20,
         };
         assert_eq!(limits(text), Ok(expected));
@@ -172,8 +173,8 @@ mod tests {
                 "a number of seconds from 1 on",
             ),
             ("limits", "body_rate", "fast", "a size such as 8mb"),
-            ("limits", "answer_buffer", "1kb", "a size of 64kb or more"),
-            ("limits", "body_buffer", "0", "a size of 64kb or more"),
+            ("limits", "answer_buffer", "1kb", "a size of 4kb or more"),
+            ("limits", "body_buffer", "0", "a size of 4kb or more"),
         ] {
             let told = limits(&format!("[{section}]\n{key} = {value}\n")).unwrap_err();
             let words = format!("varve.ini:2: {section}.{key} must be {expected}, not {value:?}");

@@ -367,7 +367,12 @@ impl BodyWriter {
         }
         self.passed += 1;
         let full = std::mem::take(&mut self.gathered);
-        self.pass(Piece::Data(full.into())).await?;
+        // A slow client may hold the piece for long: it shall not hold the room that the buffer has grown to as well.
+        let piece = match full.capacity() - full.len() > OVERRUN {
+            true => Bytes::copy_from_slice(&full),
+            false => full.into(),
+        };
+        self.pass(Piece::Data(piece)).await?;
         // Only now: a producer that waits has no buffer.
         self.gathered.reserve_exact(STREAM_BUFFER + OVERRUN);
         Ok(())
