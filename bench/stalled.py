@@ -22,7 +22,7 @@ import measure
 
 STALLED, WAITING = 5000, 2000
 REQUESTS, CLONES = 2000, 60
-LONG = 8 << 20
+LONG, DOCUMENTS = 8 << 20, 4096
 RECEIVE_BUFFER = 4096
 # p99 with the crowd may be this many times that at rest.
 WORST_RATIO = 2.0
@@ -68,7 +68,7 @@ def fill(server):
     for database in ["long", "slow", "short"]:
         server.request("PUT", f"/{database}")
         server.request("PUT", f"/{database}/_security", everyone)
-    docs = [{"_id": f"a{n}", "text": os.urandom(LONG // 1024).hex()} for n in range(512)]
+    docs = [{"_id": f"a{n}", "text": os.urandom(LONG // 2 // DOCUMENTS).hex()} for n in range(DOCUMENTS)]
     server.request("POST", "/long/_bulk_docs", json.dumps({"docs": docs}).encode())
     design = {"views": {"all": {"map": "function (doc) { emit(doc._id, doc.text) }"}}}
     server.request("PUT", "/long/_design/d", json.dumps(design).encode())
@@ -133,7 +133,7 @@ def round_of(options, server, folder, name):
     address = urllib.parse.urlparse(server.url)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=600)
     kinds = {
-        "read": (REQUESTS, lambda n: request(connection, "GET", f"/long/a{n % 512}")),
+        "read": (REQUESTS, lambda n: request(connection, "GET", f"/long/a{n % DOCUMENTS}")),
         "write": (REQUESTS, lambda n: request(connection, "PUT", f"/short/{name}{n}", b"{}")),
         "heads": (REQUESTS, lambda n: request(connection, "GET", "/hg/small?cmd=heads")),
         "clone": (CLONES, lambda n: program(options, folder, "clone", server.url + "/hg/small",

@@ -27,6 +27,7 @@ const MOST_MEMORY: u64 = 1 << 30;
 const RECEIVE_BUFFER: u32 = 4096;
 /// Bytes of the answers, far more than all buffers on the way.
 const LONG: usize = 8 << 20;
+const DOCUMENTS: usize = 4096;
 
 /// Each map call takes a second, so that the index takes minutes.
 const SLOW_MAP: &str =
@@ -82,9 +83,9 @@ fn fill(admin: &mut Client) {
             .put(&format!("/{database}/_security"), &everyone)
             .expect_status(200);
     }
-    let text = varve_testkit::repos::noise(LONG / 512 / 2, 3);
+    let text = varve_testkit::repos::noise(LONG / DOCUMENTS / 2, 3);
     let text: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
-    let docs: Vec<_> = (0..512)
+    let docs: Vec<_> = (0..DOCUMENTS)
         .map(|n| json!({"_id": format!("a{n}"), "text": text}))
         .collect();
     admin
