@@ -27,26 +27,26 @@ def hg(command, *words):
     return subprocess.run([command, *words], check=True, env=env, capture_output=True, text=True)
 
 
-def big_files(command, folder):
+def big_files(command, directory):
     """Four files of 24 MB that do not compress."""
     rng = random.Random(4)
-    hg(command, "init", folder)
+    hg(command, "init", directory)
     for n in range(4):
-        with open(os.path.join(folder, f"big{n}.bin"), "wb") as out:
+        with open(os.path.join(directory, f"big{n}.bin"), "wb") as out:
             out.write(rng.randbytes(24_000_000))
-    hg(command, "-R", folder, "commit", "-qAm", "big files", "-d", "0 0")
+    hg(command, "-R", directory, "commit", "-qAm", "big files", "-d", "0 0")
 
 
-def small_files(command, folder, count=10_000):
+def small_files(command, directory, count=10_000):
     """Many files of a few hundred bytes."""
     rng = random.Random(5)
-    hg(command, "init", folder)
+    hg(command, "init", directory)
     for n in range(count):
-        path = os.path.join(folder, f"part{n % 100:02}", f"small{n}.txt")
+        path = os.path.join(directory, f"part{n % 100:02}", f"small{n}.txt")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w") as out:
             out.write(" ".join(str(rng.random()) for _ in range(rng.randrange(5, 40))))
-    hg(command, "-R", folder, "commit", "-qAm", "small files", "-d", "0 0")
+    hg(command, "-R", directory, "commit", "-qAm", "small files", "-d", "0 0")
 
 
 def curl(url, *headers):
@@ -109,7 +109,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--varve", default="target/release/varve")
     parser.add_argument("--hg", default=os.environ.get("HG", "hg"))
-    parser.add_argument("--repo", action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--repo", action="append", default=[], metavar="NAME=DIRECTORY")
     options = parser.parse_args()
     results = measure.Results("clones")
     peer = measure.hg_version(options.hg)
@@ -120,15 +120,15 @@ def main():
         small_files(options.hg, os.path.join(repos, "small"))
         names = ["big", "small"]
         for given in options.repo:
-            name, _, folder = given.partition("=")
-            shutil.copytree(folder, os.path.join(repos, name), symlinks=True)
+            name, _, directory = given.partition("=")
+            shutil.copytree(directory, os.path.join(repos, name), symlinks=True)
             names.append(name)
         ours = measure.varve(os.path.join(temp, "served"), options.varve)
         for name in names:
-            folder = os.path.join(repos, name)
-            theirs = measure.hg_serve(options.hg, folder)
+            directory = os.path.join(repos, name)
+            theirs = measure.hg_serve(options.hg, directory)
             servers = {"varve": (ours, f"{ours.url}/hg/{name}"), peer: (theirs, theirs.url)}
-            tip = hg(options.hg, "-R", folder, "log", "-r", "tip", "-T", "{node}").stdout
+            tip = hg(options.hg, "-R", directory, "log", "-r", "tip", "-T", "{node}").stdout
             compare_streams(results, name, servers, tip)
             if name not in ("big", "small"):
                 compare_pulls(results, name, servers, tip, options.hg, temp)

@@ -17,10 +17,10 @@ REDELTA = ["--config", "storage.revlog.reuse-external-delta=no",
            "--config", "storage.revlog.reuse-external-delta-parent=no"]
 
 
-def reading(bench, name, folder):
+def reading(bench, name, directory):
     """Rows of one repository with a working copy."""
-    middle = int(bench.hg("log", "-r", "tip", "-T", "{rev}", cwd=folder)) // 2
-    files = bench.hg("files", "-r", str(middle), cwd=folder).splitlines()
+    middle = int(bench.hg("log", "-r", "tip", "-T", "{rev}", cwd=directory)) // 2
+    files = bench.hg("files", "-r", str(middle), cwd=directory).splitlines()
     for title, words in [
         ("log -r tip", ["log", "-r", "tip"]),
         ("log -l 10", ["log", "-l", "10"]),
@@ -28,14 +28,14 @@ def reading(bench, name, folder):
         ("status", ["status"]),
         ("diff -c tip", ["diff", "-c", "tip"]),
     ]:
-        bench.row(f"{title}/{name}", 10, FAST, words, folder)
+        bench.row(f"{title}/{name}", 10, FAST, words, directory)
 
 
-def commit(bench, name, folder):
+def commit(bench, name, directory):
     if not bench.wants(f"commit/{name}"):
         return
-    copies = bench.copies(f"commit-{name}", folder, files=True)
-    changed = bench.hg("files", "-r", "tip", cwd=folder).splitlines()[0]
+    copies = bench.copies(f"commit-{name}", directory, files=True)
+    changed = bench.hg("files", "-r", "tip", cwd=directory).splitlines()[0]
     count = 0
 
     def change(_program, copy):
@@ -53,20 +53,20 @@ def commit(bench, name, folder):
     bench.row(f"commit/{name}", 10, FAST, words, copies, change, check)
 
 
-def update(bench, name, folder):
+def update(bench, name, directory):
     """Into a new copy each time: a file system that has just lost as many files makes new ones
     several times slower."""
     if not bench.wants(f"update -C from null/{name}"):
         return
     count, current = 0, {}
 
-    def fresh(program, _folder):
+    def fresh(program, _directory):
         nonlocal count
         count += 1
         current[program] = os.path.join(bench.work, f"update-{count}")
-        bare(folder, current[program])
+        bare(directory, current[program])
 
-    def check(program, _folder):
+    def check(program, _directory):
         if bench.hg("status", cwd=current[program]):
             raise Failed("the working copy is not clean")
 
@@ -76,28 +76,28 @@ def update(bench, name, folder):
     bench.row(f"update -C from null/{name}", 3, SLOW, words, bench.work, fresh, check)
 
 
-def recompress(bench, name, folder):
-    """Into new folders each time, as in `update`. What was copied is on the disk before, as a
+def recompress(bench, name, directory):
+    """Into new directories each time, as in `update`. What was copied is on the disk before, as a
     repository is that has been there for a while."""
     if not bench.wants(f"recompress --redelta/{name}"):
         return
     count, current = 0, {}
 
-    def fresh(program, _folder):
+    def fresh(program, _directory):
         nonlocal count
         count += 1
         current[program] = os.path.join(bench.work, f"recompress-{name}-{count}")
         if program is bench.ours:
-            bare(folder, current[program])
+            bare(directory, current[program])
         os.sync()
 
-    def check(program, _folder):
+    def check(program, _directory):
         bench.hg("verify", "-q", cwd=current[program])
 
     def words(program):
         if program is bench.ours:
             return ["recompress", current[program], "--redelta"]
-        return ["clone", "-q", "--pull", "-U", *REDELTA, folder, current[program]]
+        return ["clone", "-q", "--pull", "-U", *REDELTA, directory, current[program]]
 
     bench.row(f"recompress --redelta/{name}", 6, SLOW, words, bench.work, fresh, check)
     if os.path.exists(current.get(bench.theirs, "")):
@@ -120,19 +120,19 @@ def widen(bench, source):
 
 def main():
     with rows.prepared("commands", __doc__) as (bench, repos):
-        for folder in repos.values():
-            bench.hg("update", "-q", "-C", "tip", cwd=folder)
+        for directory in repos.values():
+            bench.hg("update", "-q", "-C", "tip", cwd=directory)
         repos["wide"] = widen(bench, next(iter(repos.values())))
         time.sleep(2)  # files changed in this second have to be read by every `status`
-        for name, folder in repos.items():
-            bench.hg("status", cwd=folder)
-            reading(bench, name, folder)
-            commit(bench, name, folder)
+        for name, directory in repos.items():
+            bench.hg("status", cwd=directory)
+            reading(bench, name, directory)
+            commit(bench, name, directory)
         update(bench, "wide", repos.pop("wide"))
-        for name, folder in repos.items():
-            bench.row(f"log/{name}", 10, SLOW, ["log"], folder)
-            bench.row(f"verify/{name}", 6, SLOW, ["verify"], folder)
-            recompress(bench, name, folder)
+        for name, directory in repos.items():
+            bench.row(f"log/{name}", 10, SLOW, ["log"], directory)
+            bench.row(f"verify/{name}", 6, SLOW, ["verify"], directory)
+            recompress(bench, name, directory)
 
 
 if __name__ == "__main__":

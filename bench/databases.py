@@ -50,12 +50,12 @@ class Round:
 
     def __init__(self, options, figures, settings=""):
         self.options, self.figures = options, figures
-        self.folder = tempfile.mkdtemp()
+        self.directory = tempfile.mkdtemp()
         if settings:
             name, password = measure.ADMIN
-            with open(os.path.join(self.folder, "varve.ini"), "w") as out:
+            with open(os.path.join(self.directory, "varve.ini"), "w") as out:
                 out.write(f"[admins]\n{name} = {password}\n{settings}")
-        self.server = measure.varve(self.folder, options.varve)
+        self.server = measure.varve(self.directory, options.varve)
 
     def note(self, work, value):
         self.figures.setdefault(work, []).append(value)
@@ -174,7 +174,7 @@ class Round:
 
     def end(self):
         self.server.stop()
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.directory)
 
 
 def measure_round(options, figures, bodies):

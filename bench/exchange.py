@@ -19,13 +19,13 @@ CLIENTS = 16
 
 
 class Fresh:
-    """A new name below the work folder for each run: a file system that has just lost many files
+    """A new name below the work directory for each run: a file system that has just lost many files
     makes new ones several times slower."""
 
     def __init__(self, bench, name):
         self.bench, self.name, self.count, self.current = bench, name, 0, {}
 
-    def __call__(self, program, _folder=None):
+    def __call__(self, program, _directory=None):
         self.count += 1
         name = f"{self.name}-{self.count}".replace(" ", "-").replace("/", "-")
         self.current[program] = os.path.join(self.bench.work, name)
@@ -42,7 +42,7 @@ class Zstd(rows.Program):
         super().__init__("zstd", "zstd", starter)
 
 
-def bundles(bench, name, folder):
+def bundles(bench, name, directory):
     """Rows of writing bundles; gives the last one of Varve's."""
     def row(title, target, ours, theirs):
         fresh = Fresh(bench, title)
@@ -51,7 +51,7 @@ def bundles(bench, name, folder):
             how = ours if program is bench.ours else theirs
             return ["bundle", "-q", "-a", *how, fresh.of(program)]
 
-        bench.row(f"{title}/{name}", target, SAMPLES, words, folder, fresh)
+        bench.row(f"{title}/{name}", target, SAMPLES, words, directory, fresh)
 
     row("bundle none-v2", 6, ["-t", "none-v2"], ["-t", "none-v2"])
     if ("bundle none-v2/" + name + "/cpu", "varve") in bench.results.medians:
@@ -61,7 +61,7 @@ def bundles(bench, name, folder):
     row("bundle zstd-v2 level 3", 5, ["-t", "zstd-v2;compressionlevel=3"], ["-t", "zstd-v2", *level])
 
     plain = os.path.join(bench.work, f"plain-{name}")
-    bench.hg("bundle", "-q", "-a", "-t", "none-v2", plain, cwd=folder)
+    bench.hg("bundle", "-q", "-a", "-t", "none-v2", plain, cwd=directory)
     fresh = Fresh(bench, "bundle zstd-v2 level 15")
 
     def words(program):
@@ -71,30 +71,30 @@ def bundles(bench, name, folder):
         return ["-q", "-15", "-T2", plain, "-o", fresh.of(program)]
 
     # Within a tenth of what the compressor alone takes.
-    bench.row(f"bundle zstd-v2 level 15 two threads/{name}", 0.9, SAMPLES, words, folder, fresh,
+    bench.row(f"bundle zstd-v2 level 15 two threads/{name}", 0.9, SAMPLES, words, directory, fresh,
               rival=Zstd(bench.ours.starter))
 
 
-def unbundle(bench, name, folder):
+def unbundle(bench, name, directory):
     title = f"unbundle/{name}"
     if not bench.wants(title):
         return
     bundle = os.path.join(bench.work, f"level15-{name}.hg")
     level = ["--config", "experimental.bundlecomplevel=15"]
-    bench.hg("bundle", "-q", "-a", "-t", "zstd-v2", *level, bundle, cwd=folder)
+    bench.hg("bundle", "-q", "-a", "-t", "zstd-v2", *level, bundle, cwd=directory)
     fresh = Fresh(bench, "unbundle")
 
-    def empty(program, _folder):
+    def empty(program, _directory):
         fresh(program)
         bench.hg("init", fresh.of(program))
 
     def words(program):
         return ["-R", fresh.of(program), "unbundle", "-q", bundle]
 
-    def check(program, _folder):
+    def check(program, _directory):
         bench.hg("verify", "-q", cwd=fresh.of(program))
 
-    bench.row(title, 5, SAMPLES, words, folder, empty, check)
+    bench.row(title, 5, SAMPLES, words, directory, empty, check)
     compare_sizes(bench, title, fresh)
 
 
@@ -115,7 +115,7 @@ def whole_clones(bench, name, servers):
             url = by_program[program][1]
             return ["clone", "-q", "-U", kind, url, fresh.of(program)]
 
-        def check(program, _folder):
+        def check(program, _directory):
             bench.hg("verify", "-q", cwd=fresh.of(program))
 
         bench.row(f"clone -U {kind} both ends/{name}", 5, SAMPLES, words, bench.work, fresh, check)
@@ -166,12 +166,12 @@ def many_at_once(bench, name, servers, tip):
 def main():
     with rows.prepared("exchange", __doc__) as (bench, repos):
         served = os.path.join(bench.work, "served")
-        for name, folder in repos.items():
-            bundles(bench, name, folder)
-            unbundle(bench, name, folder)
+        for name, directory in repos.items():
+            bundles(bench, name, directory)
+            unbundle(bench, name, directory)
             target = os.path.join(served, "repos", name)
-            rows.bare(folder, target)
-            tip = bench.hg("log", "-r", "tip", "-T", "{node}", cwd=folder)
+            rows.bare(directory, target)
+            tip = bench.hg("log", "-r", "tip", "-T", "{node}", cwd=directory)
             servers = {"varve": measure.varve(served, bench.options.varve),
                        bench.theirs.subject: measure.hg_serve(bench.options.hg, target)}
             urls = [f"{servers['varve'].url}/hg/{name}", servers[bench.theirs.subject].url]

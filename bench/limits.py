@@ -31,14 +31,14 @@ class Run:
 
     def __init__(self, options, results, settings=""):
         self.options, self.results = options, results
-        self.folder = tempfile.mkdtemp()
+        self.directory = tempfile.mkdtemp()
         name, password = measure.ADMIN
-        with open(os.path.join(self.folder, "varve.ini"), "w") as out:
+        with open(os.path.join(self.directory, "varve.ini"), "w") as out:
             out.write(f"[admins]\n{name} = {password}\n{settings}")
         self.start()
 
     def start(self):
-        self.server = measure.varve(self.folder, self.options.varve)
+        self.server = measure.varve(self.directory, self.options.varve)
         address = urllib.parse.urlparse(self.server.url)
         self.connection = http.client.HTTPConnection(address.hostname, address.port, timeout=3600)
 
@@ -48,7 +48,7 @@ class Run:
 
     def end(self):
         self.server.stop()
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.directory)
 
     def request(self, method, path, body=None):
         self.connection.request(method, path, body, databases.HEADERS)

@@ -51,14 +51,14 @@ class Server:
             return answer.read()
 
 
-def varve(folder, binary):
+def varve(directory, binary):
     """Starts `varve serve` on a free port."""
-    os.makedirs(folder, exist_ok=True)
-    settings = os.path.join(folder, "varve.ini")
+    os.makedirs(directory, exist_ok=True)
+    settings = os.path.join(directory, "varve.ini")
     if not os.path.exists(settings):
         with open(settings, "w") as out:
             out.write(f"[admins]\n{ADMIN[0]} = {ADMIN[1]}\n")
-    command = [binary, "serve", folder, "-p", "0"]
+    command = [binary, "serve", directory, "-p", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         match = re.search(r"listening on (http://\S+)", line)

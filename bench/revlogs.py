@@ -59,18 +59,18 @@ def peer_writes(repo, manifest, first):
     """Seconds for appending the revisions from `first` on from full texts, and stored bytes."""
     from mercurial import hg
 
-    with tempfile.TemporaryDirectory() as folder:
-        store = os.path.join(folder, "r", ".hg", "store")
+    with tempfile.TemporaryDirectory() as directory:
+        store = os.path.join(directory, "r", ".hg", "store")
         os.makedirs(store)
         source = os.path.join(os.fsdecode(repo.root), ".hg")
         for name in ("requires", "store/requires"):
-            shutil.copy(os.path.join(source, name), os.path.join(folder, "r", ".hg", name))
+            shutil.copy(os.path.join(source, name), os.path.join(directory, "r", ".hg", name))
         cut = manifest.start(first)
         for name, length in (("00manifest.i", 64 * first), ("00manifest.d", cut)):
             target = os.path.join(store, name)
             shutil.copy(os.path.join(source, "store", name), target)
             os.truncate(target, length)
-        copy = hg.repository(repo.ui, os.fsencode(os.path.join(folder, "r"))).unfiltered()
+        copy = hg.repository(repo.ui, os.fsencode(os.path.join(directory, "r"))).unfiltered()
         target = copy.manifestlog.getstorage(b"")._revlog
         seconds = 0
         with copy.lock(), copy.transaction(b"bench") as transaction:

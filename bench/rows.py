@@ -23,11 +23,11 @@ import measure
 STARTER = """
 import os, sys, time
 for line in sys.stdin:
-    words, folder, env, errors = eval(line)
+    words, directory, env, errors = eval(line)
     start = time.monotonic()
     child = os.fork()
     if not child:
-        os.chdir(folder)
+        os.chdir(directory)
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(0, 1)
         os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
@@ -99,7 +99,7 @@ class Bench:
         """Measures one row, against stock hg or against another rival.
 
         `words` and `cwd` are the same for both, or a function of the program. `prepare` runs
-        before each sample and `check` after all, with the program and its folder.
+        before each sample and `check` after all, with the program and its directory.
         """
         if not self.wants(name):
             return
@@ -113,10 +113,10 @@ class Bench:
                     raise Failed(f"prints {found[0][0]} bytes that are not hg's {found[1][0]}")
             for _ in range(samples):
                 for program, values in taken.items():
-                    folder = given(cwd, program)
+                    directory = given(cwd, program)
                     if prepare:
-                        prepare(program, folder)
-                    values.append(program.run(given(words, program), folder))
+                        prepare(program, directory)
+                    values.append(program.run(given(words, program), directory))
             if check:
                 for program in taken:
                     check(program, given(cwd, program))
@@ -146,34 +146,34 @@ class Bench:
 
     def copies(self, name, source, files=False):
         """A copy of a repository for each program, with or without the files of its working copy;
-        gives its folder by program."""
-        folders = {}
+        gives its directory by program."""
+        directories = {}
         for program in (self.ours, self.theirs):
-            folder = os.path.join(self.work, f"{name}-{program.subject.split()[0]}")
-            bare(source, folder)
+            directory = os.path.join(self.work, f"{name}-{program.subject.split()[0]}")
+            bare(source, directory)
             if files:
-                self.hg("update", "-q", "-C", "tip", cwd=folder)
-            folders[program] = folder
+                self.hg("update", "-q", "-C", "tip", cwd=directory)
+            directories[program] = directory
         if files:
             time.sleep(2)
-            for folder in folders.values():
-                self.hg("status", cwd=folder)
-        return folders.__getitem__
+            for directory in directories.values():
+                self.hg("status", cwd=directory)
+        return directories.__getitem__
 
 
-def bare(source, folder):
+def bare(source, directory):
     """Copies a repository without a working copy."""
-    shutil.copytree(os.path.join(source, ".hg"), os.path.join(folder, ".hg"), symlinks=True)
-    for name in os.listdir(os.path.join(folder, ".hg")):
+    shutil.copytree(os.path.join(source, ".hg"), os.path.join(directory, ".hg"), symlinks=True)
+    for name in os.listdir(os.path.join(directory, ".hg")):
         if name.startswith("dirstate"):
-            os.remove(os.path.join(folder, ".hg", name))
+            os.remove(os.path.join(directory, ".hg", name))
 
 
 def size(store):
     """Bytes of all revlogs below a store."""
     found = 0
-    for folder, _, names in os.walk(store):
-        paths = [os.path.join(folder, name) for name in names if name.endswith((".i", ".d"))]
+    for directory, _, names in os.walk(store):
+        paths = [os.path.join(directory, name) for name in names if name.endswith((".i", ".d"))]
         found += sum(os.path.getsize(path) for path in paths)
     return found
 
@@ -185,7 +185,7 @@ def prepared(table, about):
     parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--varve", default="target/release/varve")
     parser.add_argument("--hg", default=os.environ.get("HG", "hg"))
-    parser.add_argument("--repo", action="append", required=True, metavar="NAME=FOLDER")
+    parser.add_argument("--repo", action="append", required=True, metavar="NAME=DIRECTORY")
     parser.add_argument("--only", action="append", metavar="WORDS", help="rows with these words")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:

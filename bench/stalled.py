@@ -49,9 +49,9 @@ ANSWERS = [
 LOGIN = base64.b64encode(":".join(measure.ADMIN).encode()).decode()
 
 
-def program(options, folder, *arguments):
+def program(options, directory, *arguments):
     env = dict(os.environ, HGRCPATH="", HGPLAIN="1", HGUSER="ada")
-    subprocess.run([options.varve, *arguments], cwd=folder, env=env, check=True,
+    subprocess.run([options.varve, *arguments], cwd=directory, env=env, check=True,
                    stdout=subprocess.DEVNULL)
 
 
@@ -128,7 +128,7 @@ def request(connection, method, path, body=None):
         raise SystemExit(f"{method} {path}: {answer.status}")
 
 
-def round_of(options, server, folder, name):
+def round_of(options, server, directory, name):
     """p99 of each kind of request, in ms."""
     address = urllib.parse.urlparse(server.url)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=600)
@@ -136,7 +136,7 @@ def round_of(options, server, folder, name):
         "read": (REQUESTS, lambda n: request(connection, "GET", f"/long/a{n % DOCUMENTS}")),
         "write": (REQUESTS, lambda n: request(connection, "PUT", f"/short/{name}{n}", b"{}")),
         "heads": (REQUESTS, lambda n: request(connection, "GET", "/hg/small?cmd=heads")),
-        "clone": (CLONES, lambda n: program(options, folder, "clone", server.url + "/hg/small",
+        "clone": (CLONES, lambda n: program(options, directory, "clone", server.url + "/hg/small",
                                             f"{name}{n}")),
     }
     return {kind: p99(timed(work, count)) for kind, (count, work) in kinds.items()}
@@ -154,8 +154,8 @@ def main():
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     results = measure.Results("stalled")
-    folder = tempfile.mkdtemp()
-    served = os.path.join(folder, "served")
+    directory = tempfile.mkdtemp()
+    served = os.path.join(directory, "served")
     for name, length in [("big", LONG), ("small", 1000)]:
         make_repository(options, os.path.join(served, "repos", name), length)
     with open(os.path.join(served, "varve.ini"), "w") as out:
@@ -164,11 +164,11 @@ def main():
     fill(server)
     address = urllib.parse.urlparse(server.url)
     crowd = Crowd((address.hostname, address.port))
-    round_of(options, server, folder, "warm")
-    rest = round_of(options, server, folder, "rest")
+    round_of(options, server, directory, "warm")
+    rest = round_of(options, server, directory, "rest")
     crowd.wait_for_index()
     crowd.stall()
-    stalled = round_of(options, server, folder, "stalled")
+    stalled = round_of(options, server, directory, "stalled")
     for kind, value in stalled.items():
         results.write(name=f"stalled/{kind}/p99", subject="varve", unit="ms", median=round(value, 3),
                       at_rest=round(rest[kind], 3), samples=CLONES if kind == "clone" else REQUESTS)
@@ -181,7 +181,7 @@ def main():
                       target=target, met=value <= target)
     server.process.kill()
     server.process.wait()
-    shutil.rmtree(folder)
+    shutil.rmtree(directory)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""start.py: time from starting `varve serve` to its first answer, with a full folder.
+"""start.py: time from starting `varve serve` to its first answer, with a full directory.
 
-The folder holds 1,000 repositories (made by stock hg) and 1,000 databases.
+The directory holds 1,000 repositories (made by stock hg) and 1,000 databases.
 """
 
 import argparse
@@ -21,8 +21,8 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def fill(folder, hg, binary, count):
-    repos = os.path.join(folder, "repos")
+def fill(directory, hg, binary, count):
+    repos = os.path.join(directory, "repos")
     os.makedirs(repos)
     first = os.path.join(repos, "r0")
     env = dict(os.environ, HGRCPATH="", HGPLAIN="1", HGUSER="bench")
@@ -32,17 +32,17 @@ def fill(folder, hg, binary, count):
     subprocess.run([hg, "-R", first, "commit", "-qAm", "first"], check=True, env=env)
     for n in range(1, count):
         shutil.copytree(first, os.path.join(repos, f"r{n}"))
-    server = measure.varve(folder, binary)
+    server = measure.varve(directory, binary)
     for n in range(count):
         server.request("PUT", f"/db{n}")
     server.stop()
 
 
-def first_answer(folder, binary):
+def first_answer(directory, binary):
     """Milliseconds from exec to the first complete answer of GET /."""
     port = free_port()
     start = time.monotonic()
-    process = subprocess.Popen([binary, "serve", folder, "-p", str(port)],
+    process = subprocess.Popen([binary, "serve", directory, "-p", str(port)],
                                stdout=subprocess.DEVNULL)
     while True:
         try:
@@ -66,9 +66,9 @@ def main():
     options = parser.parse_args()
     results = measure.Results("start")
     with tempfile.TemporaryDirectory() as temp:
-        folder = os.path.join(temp, "served")
-        fill(folder, options.hg, options.varve, options.count)
-        values = [first_answer(folder, options.varve) for _ in range(5)]
+        directory = os.path.join(temp, "served")
+        fill(directory, options.hg, options.varve, options.count)
+        values = [first_answer(directory, options.varve) for _ in range(5)]
     name = f"start/{options.count} repositories and {options.count} databases"
     results.add(name, "varve", "ms to first answer", values)
     results.absolute(name, "varve", 100)

@@ -1,7 +1,7 @@
 """Splits release-to-release changes into many small commits, always the same ones.
 
 A change of a release is the set of files that were added, changed, removed or renamed (same
-content under another name). Files of one folder go together, at most as many per commit as the
+content under another name). Files of one directory go together, at most as many per commit as the
 wanted number of commits allows. From time to time two neighbouring runs of commits are put on two
 lines of development and merged, so that the history has branches.
 """
@@ -52,17 +52,17 @@ def changed_files(old, new):
 
 
 def grouped(changes, most, depth):
-    """Cuts changes into runs of at most `most` files that share the first `depth` folders."""
+    """Cuts changes into runs of at most `most` files that share the first `depth` directories."""
     sources = {source for _, _, source in changes if source}
-    run, folder = [], None
+    run, directory = [], None
     for path, content, source in changes:
         if content is None and path in sources:
             continue  # a rename is one change
         here = path.split(b"/")[:-1][:depth]
-        if run and (here != folder or len(run) >= most):
+        if run and (here != directory or len(run) >= most):
             yield run
             run = []
-        folder = here
+        directory = here
         run.append((path, content, source))
     if run:
         yield run
@@ -98,8 +98,8 @@ def make_step(run, version, number):
             step.changes.setdefault(source, None)
     seed = int.from_bytes(hashlib.sha256(b"%d" % number).digest()[:8], "big")
     first = run[0][0].decode("utf-8", "replace")
-    folder = first.rpartition("/")[0] or "the top folder"
-    step.message = f"{VERBS[seed % len(VERBS)]} {first.rpartition('/')[2]} in {folder}"
+    directory = first.rpartition("/")[0] or "the top folder"
+    step.message = f"{VERBS[seed % len(VERBS)]} {first.rpartition('/')[2]} in {directory}"
     if len(run) > 1:
         others = "\n".join("  " + p.decode("utf-8", "replace") for p, _, _ in run)
         step.message += f" and {len(run) - 1} more\n\nFor release {version}:\n{others}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_repo.py SIZE FOLDER: a deterministic Mercurial repository with real content.
+"""make_repo.py SIZE DIRECTORY: a deterministic Mercurial repository with real content.
 
 SIZE is small (some 400 commits), medium (some 5,000) or large (some 30,000 commits, more than
 10,000 files). The history is written as one changegroup bundle, which stock `hg` (found as $HG, or
@@ -259,7 +259,7 @@ def first_against_parent(manifests):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("size", choices=sorted(releases.SIZES))
-    parser.add_argument("folder")
+    parser.add_argument("directory")
     parser.add_argument("--cache", default=os.path.expanduser("~/.cache/varve-corpus"))
     parser.add_argument("--config", action="append", default=[], metavar="SECTION.NAME=VALUE")
     options = parser.parse_args()
@@ -274,10 +274,10 @@ def main():
             write_bundle(writer, bundle)
         settings = [word for value in options.config for word in ("--config", value)]
         env = dict(os.environ, HGRCPATH="", HGPLAIN="1")
-        subprocess.run([hg, "init", options.folder, *settings], check=True, env=env)
+        subprocess.run([hg, "init", options.directory, *settings], check=True, env=env)
         # The bundle's deltas replace whole files; hg is to find its own, as in a grown repository.
         settings += ["--config", "storage.revlog.reuse-external-delta=no"]
-        unbundle = [hg, "-R", options.folder, "unbundle", "-q", bundle, *settings]
+        unbundle = [hg, "-R", options.directory, "unbundle", "-q", bundle, *settings]
         subprocess.run(unbundle, check=True, env=env)
     merges = sum(1 for c in writer.changesets if c[2] != NULL)
     print(f"{len(writer.changesets)} changesets, {merges} merges, {len(writer.files)} files, "

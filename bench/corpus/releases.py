@@ -2,7 +2,7 @@
 
 The package index is the one that pip uses on this machine (PIP_INDEX_URL or pip's own default), so
 that a mirror works without a change here. Every archive is checked against the index's SHA-256 and
-kept in a cache folder.
+kept in a cache directory.
 """
 
 import hashlib

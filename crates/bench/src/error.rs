@@ -12,7 +12,7 @@ use varve_revlog::RevlogError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// A file or folder could not be read.
+    /// A file or directory could not be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// A revlog is damaged or of a kind that this build does not read.
@@ -28,7 +28,7 @@ pub enum BenchError {
     #[error(transparent)]
     Database(#[from] DocdbError),
     /// Nothing is at a path.
-    #[error("{path} is neither a file nor a folder", path = path.display())]
+    #[error("{path} is neither a file nor a directory", path = path.display())]
     NoSource {
         /// The path as given.
         path: PathBuf,

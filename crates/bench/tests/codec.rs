@@ -235,7 +235,7 @@ fn what_cannot_be_measured_is_refused() {
     );
     assert_eq!(
         refused(text, &["g"], &Options::default()),
-        "g is neither a file nor a folder"
+        "g is neither a file nor a directory"
     );
     assert_eq!(
         refused(vec![("f", Vec::new())], &["f"], &Options::default()),

@@ -135,10 +135,10 @@ impl TreeFile {
         commit.encode(&header, at, &mut bytes)?;
         let end = bytes.len() as u64;
         let file = storage.open(path, OpenMode::CreateNew)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        let directory = path.parent().unwrap_or(Path::new(""));
         file.append(&bytes)
             .and_then(|_| file.sync())
-            .and_then(|()| storage.sync_directory(folder))
+            .and_then(|()| storage.sync_directory(directory))
             .inspect_err(|_| {
                 // The file was not announced; if this fails as well, opening reports it as unfinished.
                 let _ = storage.remove(path);

@@ -23,7 +23,7 @@ use varve_hgcli::ui::progress::TerminalProgress;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Serve Mercurial repositories and CouchDB databases from one folder
+/// Serve Mercurial repositories and CouchDB databases from one directory
 #[derive(Parser, Debug)]
 #[command(name = "varve", version, arg_required_else_help = true)]
 struct Arguments {

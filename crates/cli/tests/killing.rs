@@ -15,9 +15,9 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A program that nobody hears, with nobody's configuration.
-pub(crate) fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Child {
+pub(crate) fn start(program: &Path, directory: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder);
+    command.args(arguments).current_dir(directory);
     command.env("HGRCPATH", "").env("HGPLAIN", "1");
     command.env("HGUSER", "ada").stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -60,9 +60,9 @@ pub(crate) fn kill(mut worker: Child) -> bool {
     worker.wait().unwrap().signal() == Some(9)
 }
 
-/// Bytes of all files below a folder, as far as they can be seen.
-pub(crate) fn bytes_below(folder: &Path) -> u64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// Bytes of all files below a directory, as far as they can be seen.
+pub(crate) fn bytes_below(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let lengths = entries.map(|entry| match entry.metadata() {
         Ok(known) if known.is_dir() => bytes_below(&entry.path()),
         Ok(known) => known.len(),

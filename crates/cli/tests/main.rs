@@ -6,8 +6,8 @@
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
-mod face;
 mod help;
+mod hgcli;
 mod killing;
 mod peers;
 mod serve;

@@ -5,10 +5,10 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-fn serve(folder: &Path) -> Child {
+fn serve(directory: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_varve"))
         .args(["serve", "-p", "0"])
-        .arg(folder)
+        .arg(directory)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -63,12 +63,12 @@ fn a_bad_setting_is_told_with_its_line() {
 }
 
 #[test]
-fn a_new_folder_gets_a_demo_and_an_admin_whose_password_is_shown_once() {
+fn a_new_directory_gets_a_demo_and_an_admin_whose_password_is_shown_once() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = dir.path().join("new");
+    let directory = dir.path().join("new");
     let mut greetings = Vec::new();
     for _ in 0..2 {
-        let mut child = serve(&folder);
+        let mut child = serve(&directory);
         let (_port, mut out) = address_line(&mut child);
         let id = child.id().to_string();
         assert!(Command::new("kill").arg(id).status().unwrap().success());
@@ -88,12 +88,12 @@ fn a_new_folder_gets_a_demo_and_an_admin_whose_password_is_shown_once() {
     assert_eq!(words("curl -u admin"), 4);
     let password = greetings[0].split("admin password: ").nth(1).unwrap();
     let password = password.lines().next().unwrap();
-    let settings = std::fs::read_to_string(folder.join("varve.ini")).unwrap();
+    let settings = std::fs::read_to_string(directory.join("varve.ini")).unwrap();
     assert!(!settings.contains(password), "{settings}");
     assert!(
-        folder
+        directory
             .join("repos/field-notes/.hg/store/00changelog.i")
             .is_file()
     );
-    assert!(folder.join("databases/stations.varve").is_file());
+    assert!(directory.join("databases/stations.varve").is_file());
 }

@@ -11,9 +11,9 @@ use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
 const NAME: &str = "some.varve";
 
 /// A database of five documents, one of which has a text that can be found in the file.
-fn make(folder: &Path) {
+fn make(directory: &Path) {
     let options = DatabaseOptions::new(EngineSetting::NONE, NodeCache::new(0));
-    let storage = Arc::new(DiskStorage::new(folder));
+    let storage = Arc::new(DiskStorage::new(directory));
     let db = Database::create(storage, Path::new(NAME), &options).unwrap();
     for number in 0..5 {
         let text = format!(r#"{{"_id":"doc-{number}","text":"needle {number}"}}"#);
@@ -22,8 +22,8 @@ fn make(folder: &Path) {
     }
 }
 
-fn damage(folder: &Path, text: &str) {
-    let path = folder.join(NAME);
+fn damage(directory: &Path, text: &str) {
+    let path = directory.join(NAME);
     let mut bytes = std::fs::read(&path).unwrap();
     let at = bytes
         .windows(text.len())
@@ -32,11 +32,11 @@ fn damage(folder: &Path, text: &str) {
     std::fs::write(path, bytes).unwrap();
 }
 
-fn varve(folder: &Path, arguments: &[&str]) -> Output {
+fn varve(directory: &Path, arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_varve");
     Command::new(program)
         .args(arguments)
-        .current_dir(folder)
+        .current_dir(directory)
         .output()
         .unwrap()
 }
@@ -48,9 +48,9 @@ fn said(output: &Output) -> String {
 
 #[test]
 fn a_whole_file_is_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path());
-    let done = varve(folder.path(), &["verify", NAME]);
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path());
+    let done = varve(directory.path(), &["verify", NAME]);
     let words = said(&done);
     assert_eq!(done.status.code(), Some(0), "{words}");
     let first = "checked 5 documents with 5 revisions and 5 bodies, 0 attachments, 0 local documents, 0 purges\n";
@@ -61,15 +61,15 @@ fn a_whole_file_is_counted() {
         rest.starts_with("none: 7 chunks, ") && rest.lines().count() == 1,
         "{words}"
     );
-    assert_eq!(said(&varve(folder.path(), &["verify", "-q", NAME])), "");
+    assert_eq!(said(&varve(directory.path(), &["verify", "-q", NAME])), "");
 }
 
 #[test]
 fn damage_is_told_with_the_document_it_hits() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path());
-    damage(folder.path(), "needle 2");
-    let done = varve(folder.path(), &["verify", NAME]);
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path());
+    damage(directory.path(), "needle 2");
+    let done = varve(directory.path(), &["verify", NAME]);
     let words = said(&done);
     assert_eq!(done.status.code(), Some(1), "{words}");
     let first = words.lines().next().unwrap();
@@ -86,10 +86,13 @@ fn damage_is_told_with_the_document_it_hits() {
 
 #[test]
 fn what_can_be_read_goes_into_a_new_file() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path());
-    damage(folder.path(), "needle 2");
-    let done = varve(folder.path(), &["verify", NAME, "--salvage", "new.varve"]);
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path());
+    damage(directory.path(), "needle 2");
+    let done = varve(
+        directory.path(),
+        &["verify", NAME, "--salvage", "new.varve"],
+    );
     let words = said(&done);
     assert_eq!(done.status.code(), Some(1), "{words}");
     let rest = words.split_once("\n1 findings\n").unwrap().1;
@@ -104,16 +107,19 @@ fn what_can_be_read_goes_into_a_new_file() {
         "wrote 4 documents with 4 leaves, 0 attachments, 0 local documents to 'new.varve'",
     ];
     assert_eq!(lines[1..], expected);
-    let whole = varve(folder.path(), &["verify", "new.varve"]);
+    let whole = varve(directory.path(), &["verify", "new.varve"]);
     assert_eq!(whole.status.code(), Some(0), "{}", said(&whole));
-    let again = varve(folder.path(), &["verify", "new.varve", "--salvage", NAME]);
+    let again = varve(
+        directory.path(),
+        &["verify", "new.varve", "--salvage", NAME],
+    );
     assert_eq!(again.status.code(), Some(255));
     assert!(
         said(&again).contains("abort: cannot create some.varve: "),
         "{}",
         said(&again)
     );
-    let mut names: Vec<_> = std::fs::read_dir(folder.path())
+    let mut names: Vec<_> = std::fs::read_dir(directory.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -123,9 +129,9 @@ fn what_can_be_read_goes_into_a_new_file() {
 
 #[test]
 fn what_is_no_database_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("text"), "varved but not a file of it").unwrap();
-    std::fs::write(folder.path().join("empty"), "").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("text"), "varved but not a file of it").unwrap();
+    std::fs::write(directory.path().join("empty"), "").unwrap();
     for (arguments, words) in [
         (&["verify", "text"][..], "abort: 'text' is no database\n"),
         (&["verify", "empty"], "abort: 'empty' is no database\n"),
@@ -139,13 +145,13 @@ fn what_is_no_database_is_refused() {
             "abort: --full is for repositories\n",
         ),
     ] {
-        let done = varve(folder.path(), arguments);
+        let done = varve(directory.path(), arguments);
         assert_eq!(
             (done.status.code(), said(&done).as_str()),
             (Some(255), words)
         );
     }
-    let done = varve(folder.path(), &["verify", "none"]);
+    let done = varve(directory.path(), &["verify", "none"]);
     assert_eq!(done.status.code(), Some(255));
     assert!(
         said(&done).contains("verify: invalid arguments\n"),

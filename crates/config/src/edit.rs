@@ -10,18 +10,18 @@ pub fn set(text: &str, section: &str, key: &str, value: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let line = format!("{key} = {value}\n");
     match place {
-        Place::Value { first, behind } => {
+        SettingPosition::Value { first, behind } => {
             out.extend(lines[..first].iter().copied());
             out.push_str(&line);
             out.extend(lines[behind..].iter().copied());
         }
-        Place::SectionEnd(at) => {
+        SettingPosition::SectionEnd(at) => {
             out.extend(lines[..at].iter().copied());
             end_line(&mut out);
             out.push_str(&line);
             out.extend(lines[at..].iter().copied());
         }
-        Place::Nowhere => {
+        SettingPosition::Nowhere => {
             out.push_str(text);
             end_line(&mut out);
             if !out.is_empty() {
@@ -34,7 +34,7 @@ pub fn set(text: &str, section: &str, key: &str, value: &str) -> String {
 }
 
 /// Where a setting stands or belongs, in line indexes from 0 on.
-enum Place {
+enum SettingPosition {
     /// From `first` up to `behind`, with all continuations.
     Value { first: usize, behind: usize },
     /// Behind the last setting of the section.
@@ -43,7 +43,7 @@ enum Place {
     Nowhere,
 }
 
-fn find(text: &str, section: &str, key: &str) -> Place {
+fn find(text: &str, section: &str, key: &str) -> SettingPosition {
     let mut value = None;
     let mut section_end = None;
     let mut here = false;
@@ -80,9 +80,9 @@ fn find(text: &str, section: &str, key: &str) -> Place {
         }
     }
     match (value, section_end) {
-        (Some((first, behind)), _) => Place::Value { first, behind },
-        (None, Some(at)) => Place::SectionEnd(at),
-        (None, None) => Place::Nowhere,
+        (Some((first, behind)), _) => SettingPosition::Value { first, behind },
+        (None, Some(at)) => SettingPosition::SectionEnd(at),
+        (None, None) => SettingPosition::Nowhere,
     }
 }
 

@@ -56,7 +56,7 @@ pub mod fuzzing {
         }
         let lines = data.split(|byte| *byte == b'\n').count();
         for item in hgrc.sections().flat_map(|(_, items)| items) {
-            let crate::hgrc::Source::Line(_, line) = item.source else {
+            let crate::hgrc::SettingSource::Line(_, line) = item.source else {
                 panic!("{item:?} is of no line");
             };
             assert!((1..=lines).contains(&line), "{item:?}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The longest time in milliseconds that a commit may wait for its sync.
 const LONGEST_INTERVAL: u64 = 60_000;
 
-/// All settings of one served folder.
+/// All settings of one served directory.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `[chttpd] bind_address`; default 127.0.0.1.

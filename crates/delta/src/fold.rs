@@ -11,15 +11,15 @@ use std::ops::Range;
 
 /// A run of bytes of the new text.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct ByteRun {
     /// Where the run begins in its source.
     at: u64,
     len: u64,
-    source: Source,
+    source: RunSource,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum RunSource {
     /// The text before the first patch.
     Old,
     /// The caller's buffer of patches.
@@ -29,7 +29,7 @@ enum Source {
 /// One patch, or several composed, in pieces.
 #[derive(Debug, Default)]
 struct Pieces {
-    list: Vec<Piece>,
+    list: Vec<ByteRun>,
     /// From here on the old text is copied to its end.
     rest: u64,
     /// How many patches are composed in this list.
@@ -37,7 +37,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn push(&mut self, piece: Piece) {
+    fn push(&mut self, piece: ByteRun) {
         if piece.len == 0 {
             return;
         }
@@ -52,23 +52,23 @@ impl Pieces {
     }
 
     fn push_copy(&mut self, range: Range<u64>) {
-        self.push(Piece {
+        self.push(ByteRun {
             at: range.start,
             len: range.end - range.start,
-            source: Source::Old,
+            source: RunSource::Old,
         });
     }
 }
 
 /// Folds chains of patches. Kept between chains, it allocates nothing once it is warm.
 #[derive(Debug, Default)]
-pub struct PatchFolder {
+pub struct PatchComposer {
     /// Lists of patches in the order of the chain, each of more patches than the next.
     stack: Vec<Pieces>,
     spare: Vec<Pieces>,
 }
 
-impl PatchFolder {
+impl PatchComposer {
     /// Allocates nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -166,8 +166,8 @@ impl PatchFolder {
         };
         for piece in &second.list {
             match piece.source {
-                Source::Patches => both.push(*piece),
-                Source::Old => cursor.copy(piece.at..piece.at + piece.len, &mut both),
+                RunSource::Patches => both.push(*piece),
+                RunSource::Old => cursor.copy(piece.at..piece.at + piece.len, &mut both),
             }
         }
         both.rest = cursor.finish(second.rest, &mut both);
@@ -187,7 +187,7 @@ struct Cursor<'a> {
 
 impl Cursor<'_> {
     /// Moves to the piece that holds `position`; `None` in the open rest.
-    fn seek(&mut self, position: u64) -> Option<Piece> {
+    fn seek(&mut self, position: u64) -> Option<ByteRun> {
         while let Some(piece) = self.pieces.list.get(self.index) {
             if position < self.begin + piece.len {
                 return Some(*piece);
@@ -208,7 +208,7 @@ impl Cursor<'_> {
             };
             let skip = range.start - self.begin;
             let len = (piece.len - skip).min(range.end - range.start);
-            out.push(Piece {
+            out.push(ByteRun {
                 at: piece.at + skip,
                 len,
                 source: piece.source,
@@ -240,10 +240,10 @@ fn read_pieces(
     while let Some(hunk) = hunks.next() {
         let hunk = hunk?;
         pieces.push_copy(kept..u64::from(hunk.start));
-        pieces.push(Piece {
+        pieces.push(ByteRun {
             at: (range.start + hunks.position() - hunk.data.len()) as u64,
             len: hunk.data.len() as u64,
-            source: Source::Patches,
+            source: RunSource::Patches,
         });
         kept = u64::from(hunk.end);
     }
@@ -251,7 +251,7 @@ fn read_pieces(
     Ok(())
 }
 
-fn bytes_of<'a>(piece: &Piece, source: &'a [u8]) -> Option<&'a [u8]> {
+fn bytes_of<'a>(piece: &ByteRun, source: &'a [u8]) -> Option<&'a [u8]> {
     let start = usize::try_from(piece.at).ok()?;
     let len = usize::try_from(piece.len).ok()?;
     source.get(start..start.checked_add(len)?)
@@ -275,8 +275,8 @@ fn write_text(
     out.reserve(usize::try_from(len).unwrap_or(most).min(most));
     for piece in &pieces.list {
         let source = match piece.source {
-            Source::Old => old,
-            Source::Patches => patches,
+            RunSource::Old => old,
+            RunSource::Patches => patches,
         };
         let run = bytes_of(piece, source).ok_or(outside(piece.at + piece.len))?;
         out.extend_from_slice(run);
@@ -299,8 +299,10 @@ fn write_patch(pieces: &Pieces, patches: &[u8], out: &mut Vec<u8>) -> Result<(),
     let mut data: Vec<u8> = Vec::new();
     for piece in &pieces.list {
         match piece.source {
-            Source::Patches => data.extend_from_slice(bytes_of(piece, patches).unwrap_or_default()),
-            Source::Old => {
+            RunSource::Patches => {
+                data.extend_from_slice(bytes_of(piece, patches).unwrap_or_default())
+            }
+            RunSource::Old => {
                 if piece.at > kept || !data.is_empty() {
                     push_hunk(out, position(kept)?, position(piece.at)?, &data);
                     data.clear();
@@ -350,7 +352,7 @@ mod tests {
         push_hunk(&mut patches, 2, 3, b"x");
         push_hunk(&mut patches, 90, 91, b"y");
         let result =
-            PatchFolder::new().apply(&patches, &[0..13, 13..26], b"12345", &mut Vec::new());
+            PatchComposer::new().apply(&patches, &[0..13, 13..26], b"12345", &mut Vec::new());
         assert!(matches!(result, Err(PatchError::OutsideText { .. })));
     }
 
@@ -364,13 +366,13 @@ mod tests {
                 0..12),
         ) {
             let (patches, ranges, expected) = chain(&old, &edits);
-            let mut folder = PatchFolder::new();
+            let mut composer = PatchComposer::new();
             for _ in 0..2 {
                 let mut text = b"kept".to_vec();
-                folder.apply(&patches, &ranges, &old, &mut text).unwrap();
+                composer.apply(&patches, &ranges, &old, &mut text).unwrap();
                 prop_assert_eq!(text.strip_prefix(b"kept"), Some(&expected[..]));
                 let (mut one, mut text) = (Vec::new(), Vec::new());
-                folder.fold(&patches, &ranges, &mut one).unwrap();
+                composer.fold(&patches, &ranges, &mut one).unwrap();
                 crate::apply(&one, &old, &mut text).unwrap();
                 prop_assert_eq!(&text, &expected);
             }

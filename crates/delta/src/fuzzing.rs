@@ -1,6 +1,6 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
-use crate::{PatchFolder, apply};
+use crate::{PatchComposer, apply};
 
 /// Never panics, and makes no more than the old text and the patch hold. The first two bytes cut
 /// the rest into an old text and two patches.
@@ -17,12 +17,12 @@ pub fn patch(data: &[u8]) {
     }
     let chain = [0..cut, cut..patches.len()];
     let (mut folded, mut text) = (Vec::new(), Vec::new());
-    let mut folder = PatchFolder::new();
-    let at_once = folder.apply(patches, &chain, old, &mut text);
-    if folder.fold(patches, &chain, &mut folded).is_ok() {
+    let mut composer = PatchComposer::new();
+    let in_one_pass = composer.apply(patches, &chain, old, &mut text);
+    if composer.fold(patches, &chain, &mut folded).is_ok() {
         let mut again = Vec::new();
         let in_turn = apply(&folded, old, &mut again);
-        assert_eq!(at_once.is_ok(), in_turn.is_ok());
+        assert_eq!(in_one_pass.is_ok(), in_turn.is_ok());
         if in_turn.is_ok() {
             assert_eq!(text, again);
         }

@@ -1,6 +1,6 @@
 //! Line diff into Mercurial's binary patches, folding and application of patches; pure functions.
 //!
-//! A patch says how one text becomes another. Revlogs store chains of them; [`PatchFolder`] joins a
+//! A patch says how one text becomes another. Revlogs store chains of them; [`PatchComposer`] joins a
 //! whole chain into one before it is applied, so that the text is copied once however long the
 //! chain is.
 
@@ -18,7 +18,7 @@ mod tokens;
 pub use blanks::{Blanks, same_lines};
 pub use blocks::Block;
 pub use diff::{Grain, diff};
-pub use fold::PatchFolder;
+pub use fold::PatchComposer;
 pub use merge::{Piece, merge};
 pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, patched_len, push_hunk};
 pub use sorted::diff_sorted;

@@ -20,12 +20,12 @@ fn main() -> Result<(), Anything> {
     let count: u64 = args.next().as_deref().unwrap_or("100000").parse()?;
     let batch: u64 = args.next().as_deref().unwrap_or("1000").parse()?;
     let setting: EngineSetting = args.next().as_deref().unwrap_or("snappy").parse()?;
-    let folder = tempfile::tempdir_in(".")?;
+    let directory = tempfile::tempdir_in(".")?;
     let options = DatabaseOptions {
         trains: varve_docdb::TrainsBy::Itself,
         ..DatabaseOptions::new(setting, NodeCache::new(64 << 20))
     };
-    let storage = Arc::new(DiskStorage::new(folder.path()));
+    let storage = Arc::new(DiskStorage::new(directory.path()));
     let db = Database::create(storage, Path::new("load.varve"), &options)?;
     load(&db, count, batch.max(1))?;
     read(&db)?;

@@ -17,9 +17,9 @@ pub const NULL: &str = "0000000000000000000000000000000000000000";
 /// No answer of these tests is larger.
 const LIMIT: usize = 100 << 20;
 
-/// A folder with a repository `source` that is served.
+/// A directory with a repository `source` that is served.
 pub struct Served {
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
     pub hg: Hg,
 }
 
@@ -27,20 +27,20 @@ impl Served {
     /// An empty repository.
     pub fn empty() -> Self {
         let served = Served::nothing();
-        served.hg.ok(served.folder.path(), &["init", "source"]);
+        served.hg.ok(served.directory.path(), &["init", "source"]);
         served
     }
 
-    /// A folder where `source` is still to be made.
+    /// A directory where `source` is still to be made.
     pub fn nothing() -> Self {
         Served {
-            folder: tempfile::tempdir().unwrap(),
+            directory: tempfile::tempdir().unwrap(),
             hg: hg(),
         }
     }
 
     pub fn source(&self) -> PathBuf {
-        self.folder.path().join("source")
+        self.directory.path().join("source")
     }
 
     /// Runs `hg` in the source.
@@ -73,7 +73,7 @@ impl Served {
         args: &[(&str, &str)],
         accepts: ClientMedia,
     ) -> WireResponse {
-        let storage = Arc::new(DiskStorage::new(self.folder.path()));
+        let storage = Arc::new(DiskStorage::new(self.directory.path()));
         let repo = Repository::open(storage, Path::new("source")).unwrap();
         let pair = |(key, value): &(&str, &str)| ((*key).into(), (*value).into());
         let request = WireRequest {
@@ -104,22 +104,22 @@ impl Served {
 
     /// A new repository `name` without changesets, beside the source.
     pub fn init(&self, name: &str) -> PathBuf {
-        self.hg.ok(self.folder.path(), &["init", name]);
-        self.folder.path().join(name)
+        self.hg.ok(self.directory.path(), &["init", name]);
+        self.directory.path().join(name)
     }
 
     /// Gives a bundle to the repository `name` and has the whole of it verified.
     pub fn unbundle(&self, name: &str, bundle: &[u8]) {
-        let file = self.folder.path().join("bundle.hg");
+        let file = self.directory.path().join("bundle.hg");
         std::fs::write(&file, bundle).unwrap();
-        let target = self.folder.path().join(name);
+        let target = self.directory.path().join(name);
         self.hg.ok(&target, &["unbundle", "../bundle.hg"]);
         self.hg.ok(&target, &["verify"]);
     }
 
     /// Everything that a log says about the changesets that `name` has.
     pub fn log(&self, name: &str) -> String {
-        let target = self.folder.path().join(name);
+        let target = self.directory.path().join(name);
         let template = "{node} {p1node} {p2node} {phase} {branch} {date|hgdate} {author}\n{desc}\n";
         self.hg.ok(
             &target,

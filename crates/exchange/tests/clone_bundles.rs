@@ -12,7 +12,7 @@ use varve_exchange::server::clone_bundles::{
 use varve_repo::Repository;
 
 fn make(served: &Served, stop: &Interrupt) -> Result<CloneBundleReport, ExchangeError> {
-    let storage = Arc::new(DiskStorage::new(served.folder.path()));
+    let storage = Arc::new(DiskStorage::new(served.directory.path()));
     let repository = Repository::open(storage, Path::new("source")).unwrap();
     let recipe = CloneBundleOptions {
         formats: &DEFAULT_FORMATS.map(str::to_owned),

@@ -108,7 +108,7 @@ fn bundles_come_whole() {
         assert_eq!(matches!(opened, Bundle::Bundle10(_)), name == "old");
         served.init(name);
         served.unbundle(name, &bundle);
-        let target = served.folder.path().join(name);
+        let target = served.directory.path().join(name);
         let count = served.hg.ok(&target, &["log", "-T", "."]);
         assert_eq!(count, "...");
     }
@@ -153,13 +153,13 @@ fn what_both_have_is_found() {
     }
     served.hg(&["update", "-q", "5"]);
     served.commit("shared head", &[("b", "1\n")]);
-    let folder = served.folder.path().to_owned();
+    let directory = served.directory.path().to_owned();
     for (round, shared) in ["0", "3", "11", "12", "11+12", "9"].iter().enumerate() {
         let name = format!("own{round}");
-        let own = folder.join(&name);
+        let own = directory.join(&name);
         let mut line = vec!["clone", "-q", "source", &name];
         line.extend(shared.split('+').flat_map(|rev| ["-r", rev]));
-        served.hg.ok(&folder, &line);
+        served.hg.ok(&directory, &line);
         for number in 0..round {
             std::fs::write(own.join("c"), format!("{number}\n")).unwrap();
             served

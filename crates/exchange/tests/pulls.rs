@@ -13,10 +13,10 @@ fn rich() -> Served {
 
 /// The log of all that a pull of everything must bring, which `hg` itself brought.
 pub fn cloned_by_hg(served: &Served) -> String {
-    let folder = served.folder.path();
+    let directory = served.directory.path();
     served
         .hg
-        .ok(folder, &["clone", "-U", "--pull", "source", "expected"]);
+        .ok(directory, &["clone", "-U", "--pull", "source", "expected"]);
     served.log("expected")
 }
 
@@ -34,9 +34,10 @@ fn every_version_and_container_clones() {
     old.extend(expanded(served.ask("getbundle", &[])));
     served.init("old");
     served.unbundle("old", &old);
-    served
-        .hg
-        .ok(&served.folder.path().join("old"), &["phase", "-p", "all()"]);
+    served.hg.ok(
+        &served.directory.path().join("old"),
+        &["phase", "-p", "all()"],
+    );
     assert_eq!(served.log("old"), expected);
 }
 
@@ -81,7 +82,7 @@ fn a_pull_brings_what_is_missing_and_no_more() {
     }
     served.hg(&["phase", "-p", "all()"]);
     served.hg.ok(
-        &served.folder.path().join("target"),
+        &served.directory.path().join("target"),
         &["phase", "-p", "all()"],
     );
     assert_eq!(served.log("target"), served.log("source"));
@@ -155,7 +156,7 @@ fn bookmarks_and_phases_travel() {
     assert!(text.contains(&format!("caf\u{e9} x\t{node}")));
     served.init("target");
     served.unbundle("target", &bundle);
-    let target = served.folder.path().join("target");
+    let target = served.directory.path().join("target");
     let phase = served
         .hg
         .ok(&target, &["log", "-r", "tip", "-T", "{phase}"]);

@@ -19,7 +19,7 @@ fn every_variant_clones_and_streams() {
             assert_eq!(served.log(name), expected, "{} {name}", variant.name);
         }
         let packed = packed(&served);
-        std::fs::write(served.folder.path().join("packed.hg"), packed).unwrap();
+        std::fs::write(served.directory.path().join("packed.hg"), packed).unwrap();
         let old = served.init("old");
         served
             .hg

@@ -117,7 +117,7 @@ fn modules_have_the_limits_of_the_call_that_loads_them() {
     let mut engine = MapEngine::with_modules(&[source], Some(root), limits).unwrap();
     let error = engine.map(b"{}").unwrap_err();
     assert_eq!(error, JsError::Time { limit: limits.time });
-    let at_once = "(function () { require('m'); return function () {}; })()";
-    let error = MapEngine::with_modules(&[at_once], Some(root), limits).unwrap_err();
+    let in_one_pass = "(function () { require('m'); return function () {}; })()";
+    let error = MapEngine::with_modules(&[in_one_pass], Some(root), limits).unwrap_err();
     assert_eq!(error, JsError::Time { limit: limits.time });
 }

@@ -34,7 +34,7 @@ const OBJECT: u8 = 8;
 pub const ABOVE_ALL: u8 = 0xff;
 
 /// What remains to be written of the containers that are open.
-enum Open<'a> {
+enum OpenContainer<'a> {
     Array(std::slice::Iter<'a, Value>),
     Object(std::slice::Iter<'a, (String, Value)>),
 }
@@ -45,8 +45,8 @@ pub fn sort_key(value: &Value, out: &mut Vec<u8>) {
     opening(value, &mut open, out);
     while let Some(innermost) = open.last_mut() {
         let next = match innermost {
-            Open::Array(items) => items.next(),
-            Open::Object(members) => members.next().map(|(name, value)| {
+            OpenContainer::Array(items) => items.next(),
+            OpenContainer::Object(members) => members.next().map(|(name, value)| {
                 out.push(MEMBER);
                 string_key(name, out);
                 value
@@ -63,7 +63,7 @@ pub fn sort_key(value: &Value, out: &mut Vec<u8>) {
 }
 
 /// Writes a scalar whole, of a container the tag.
-fn opening<'a>(value: &'a Value, open: &mut Vec<Open<'a>>, out: &mut Vec<u8>) {
+fn opening<'a>(value: &'a Value, open: &mut Vec<OpenContainer<'a>>, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.push(NULL),
         Value::Bool(false) => out.push(FALSE),
@@ -78,11 +78,11 @@ fn opening<'a>(value: &'a Value, open: &mut Vec<Open<'a>>, out: &mut Vec<u8>) {
         }
         Value::Array(items) => {
             out.push(ARRAY);
-            open.push(Open::Array(items.iter()));
+            open.push(OpenContainer::Array(items.iter()));
         }
         Value::Object(object) => {
             out.push(OBJECT);
-            open.push(Open::Object(object.members().iter()));
+            open.push(OpenContainer::Object(object.members().iter()));
         }
     }
 }

@@ -45,14 +45,14 @@ pub(crate) fn value(lexer: &mut Lexer<'_>) -> Result<Value, JsonError> {
 }
 
 /// A container whose end has not been read: where its items begin on their stack.
-enum Open {
+enum OpenContainer {
     Array { items: usize },
     Object { members: usize },
 }
 
 struct Parser<'l, 't> {
     lexer: &'l mut Lexer<'t>,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     items: Vec<Value>,
     /// Members of open objects; the value of the last one of each is yet to come.
     members: Vec<(String, Value)>,
@@ -86,14 +86,14 @@ impl Parser<'_, '_> {
                 return Ok(Some(Value::Array(Vec::new())));
             }
             let items = self.items.len();
-            self.open.push(Open::Array { items });
+            self.open.push(OpenContainer::Array { items });
             return Ok(None);
         }
         if self.lexer.leave(b'}') {
             return Ok(Some(Value::Object(Object::new())));
         }
         let members = self.members.len();
-        self.open.push(Open::Object { members });
+        self.open.push(OpenContainer::Object { members });
         self.name()?;
         Ok(None)
     }
@@ -104,7 +104,7 @@ impl Parser<'_, '_> {
             return Ok(Step::Done(value));
         };
         match *open {
-            Open::Array { items } => {
+            OpenContainer::Array { items } => {
                 self.items.push(value);
                 if !self.lexer.goes_on(b']', "',' or ']'")? {
                     self.open.pop();
@@ -112,7 +112,7 @@ impl Parser<'_, '_> {
                     return Ok(Step::Closed(Value::Array(items)));
                 }
             }
-            Open::Object { members } => {
+            OpenContainer::Object { members } => {
                 if let Some((_, pending)) = self.members.last_mut() {
                     *pending = value;
                 }

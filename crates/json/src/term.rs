@@ -78,7 +78,7 @@ pub fn revision_digest(
 }
 
 /// What remains to be written of the containers that are open.
-enum Open<'a> {
+enum OpenContainer<'a> {
     List(std::slice::Iter<'a, Value>),
     Members(std::slice::Iter<'a, (String, Value)>),
 }
@@ -108,8 +108,8 @@ fn value(value: &Value, out: &mut Vec<u8>) {
     opening(value, &mut open, out);
     while let Some(innermost) = open.last_mut() {
         let next = match innermost {
-            Open::List(items) => items.next(),
-            Open::Members(members) => members.next().map(|(name, value)| {
+            OpenContainer::List(items) => items.next(),
+            OpenContainer::Members(members) => members.next().map(|(name, value)| {
                 member_head(name, out);
                 value
             }),
@@ -125,7 +125,7 @@ fn value(value: &Value, out: &mut Vec<u8>) {
 }
 
 /// Writes a scalar whole, of a container the head.
-fn opening<'a>(value: &'a Value, open: &mut Vec<Open<'a>>, out: &mut Vec<u8>) {
+fn opening<'a>(value: &'a Value, open: &mut Vec<OpenContainer<'a>>, out: &mut Vec<u8>) {
     match value {
         Value::Null => atom("null", out),
         Value::Bool(true) => atom("true", out),
@@ -137,14 +137,14 @@ fn opening<'a>(value: &'a Value, open: &mut Vec<Open<'a>>, out: &mut Vec<u8>) {
             if !items.is_empty() {
                 list_head(items.len(), out);
             }
-            open.push(Open::List(items.iter()));
+            open.push(OpenContainer::List(items.iter()));
         }
         Value::Object(object) => {
             out.extend_from_slice(OBJECT);
             if !object.is_empty() {
                 list_head(object.len(), out);
             }
-            open.push(Open::Members(object.members().iter()));
+            open.push(OpenContainer::Members(object.members().iter()));
         }
     }
 }

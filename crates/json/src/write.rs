@@ -4,7 +4,7 @@
 use crate::{Object, Value};
 
 /// What remains to be written of the containers that are open.
-enum Open<'a> {
+enum OpenContainer<'a> {
     Array(std::slice::Iter<'a, Value>),
     Object(std::slice::Iter<'a, (String, Value)>),
 }
@@ -19,7 +19,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
 /// Appends the object's JSON text.
 pub fn write_object(object: &Object, out: &mut Vec<u8>) {
     out.push(b'{');
-    write_rest(vec![Open::Object(object.members().iter())], out);
+    write_rest(vec![OpenContainer::Object(object.members().iter())], out);
 }
 
 /// The value's JSON text.
@@ -29,10 +29,10 @@ pub fn to_string(value: &Value) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn write_rest(mut open: Vec<Open<'_>>, out: &mut Vec<u8>) {
+fn write_rest(mut open: Vec<OpenContainer<'_>>, out: &mut Vec<u8>) {
     while let Some(innermost) = open.last_mut() {
         let next = match innermost {
-            Open::Array(items) => match items.next() {
+            OpenContainer::Array(items) => match items.next() {
                 Some(item) => {
                     separate(b'[', out);
                     item
@@ -42,7 +42,7 @@ fn write_rest(mut open: Vec<Open<'_>>, out: &mut Vec<u8>) {
                     continue;
                 }
             },
-            Open::Object(members) => match members.next() {
+            OpenContainer::Object(members) => match members.next() {
                 Some((name, value)) => {
                     separate(b'{', out);
                     write_string(name, out);
@@ -67,13 +67,13 @@ fn separate(opening: u8, out: &mut Vec<u8>) {
     }
 }
 
-fn close(bracket: u8, open: &mut Vec<Open<'_>>, out: &mut Vec<u8>) {
+fn close(bracket: u8, open: &mut Vec<OpenContainer<'_>>, out: &mut Vec<u8>) {
     out.push(bracket);
     open.pop();
 }
 
 /// Writes a scalar whole, of a container the bracket.
-fn write_opening<'a>(value: &'a Value, open: &mut Vec<Open<'a>>, out: &mut Vec<u8>) {
+fn write_opening<'a>(value: &'a Value, open: &mut Vec<OpenContainer<'a>>, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
@@ -82,11 +82,11 @@ fn write_opening<'a>(value: &'a Value, open: &mut Vec<Open<'a>>, out: &mut Vec<u
         Value::String(text) => write_string(text, out),
         Value::Array(items) => {
             out.push(b'[');
-            open.push(Open::Array(items.iter()));
+            open.push(OpenContainer::Array(items.iter()));
         }
         Value::Object(object) => {
             out.push(b'{');
-            open.push(Open::Object(object.members().iter()));
+            open.push(OpenContainer::Object(object.members().iter()));
         }
     }
 }

@@ -77,17 +77,20 @@ fn fill(hg: &Hg, path: &Path) -> [String; 4] {
     })
 }
 
-/// All files of a folder of the disk.
+/// All files of a directory of the disk.
 fn files(root: &Path, below: &str) -> Files {
     let mut found = Files::new();
-    let mut folders = vec![PathBuf::from(below)];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten() {
+    let mut directories = vec![PathBuf::from(below)];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(root.join(&directory))
+            .into_iter()
+            .flatten()
+        {
             let entry = entry.unwrap();
-            let path = folder.join(entry.file_name());
+            let path = directory.join(entry.file_name());
             let kind = entry.file_type().unwrap();
             if kind.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if kind.is_file() {
                 found.insert(path.clone(), std::fs::read(root.join(path)).unwrap());
             }
@@ -132,8 +135,8 @@ fn in_memory(history: &Files, caches: &Files) -> Repository {
 
 /// Each state of a history, with the caches that `hg` had then.
 fn states() -> Vec<(Files, Files)> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("repository");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("repository");
     let mut states = Vec::new();
     make(&path, |hg| {
         fill(hg, &path);
@@ -207,8 +210,8 @@ fn damaged_caches_never_change_an_answer() {
 
 #[test]
 fn what_varve_writes_is_what_hg_writes() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("repository");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("repository");
     let mut compared = Vec::new();
     make(&path, |hg| {
         let clear = || std::fs::remove_dir_all(path.join(".hg/cache")).unwrap();
@@ -262,7 +265,7 @@ fn what_varve_writes_is_what_hg_writes() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_no_failure() {
+fn a_directory_that_cannot_be_written_is_no_failure() {
     let states = states();
     let (history, _) = &states[states.len() - 1];
     let expected = answers(&in_memory(history, &Files::new()));
@@ -327,8 +330,8 @@ fn check_branch_caches(hg: &Hg, path: &Path) {
 
 #[test]
 fn a_commit_keeps_the_caches_of_branches_as_hg_would() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("repository");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("repository");
     make(&path, |hg| {
         fill(hg, &path);
     });
@@ -341,8 +344,8 @@ fn a_commit_keeps_the_caches_of_branches_as_hg_would() {
 
 #[test]
 fn a_commit_that_continues_a_branch_adds_to_its_caches() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("repository");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("repository");
     repos::make(&hg(), &path, repos::DEFAULT);
     fill(&hg(), &path);
     let repository = on_disk(&path);

@@ -124,18 +124,18 @@ fn every_cut_is_recovered_and_written_to_again() {
     assert!(images > 300 && undone > 150, "{undone} of {images} images");
 }
 
-/// Writes an image to a folder of the real disk.
-pub fn write_out(image: &MemoryStorage, folder: &Path) {
-    let mut folders = vec![std::path::PathBuf::new()];
-    while let Some(at) = folders.pop() {
-        std::fs::create_dir_all(folder.join(&at)).unwrap();
+/// Writes an image to a directory of the real disk.
+pub fn write_out(image: &MemoryStorage, directory: &Path) {
+    let mut directories = vec![std::path::PathBuf::new()];
+    while let Some(at) = directories.pop() {
+        std::fs::create_dir_all(directory.join(&at)).unwrap();
         for entry in image.list(&at).unwrap() {
             let path = at.join(&entry.name);
             if entry.kind == EntryKind::Directory {
-                folders.push(path);
+                directories.push(path);
             } else {
                 let bytes = read_if_there(image, &path).unwrap().unwrap();
-                std::fs::write(folder.join(&path), bytes).unwrap();
+                std::fs::write(directory.join(&path), bytes).unwrap();
             }
         }
     }
@@ -150,15 +150,15 @@ fn hg_recovers_and_verifies_what_a_cut_of_ours_left() {
         if at % 61 != 0 || !there(".hg/requires") {
             return;
         }
-        let folder = tempfile::tempdir().unwrap();
-        write_out(&image.storage, folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        write_out(&image.storage, directory.path());
         if there(".hg/store/journal") {
             undone += 1;
-            hg.ok(folder.path(), &["recover"]);
+            hg.ok(directory.path(), &["recover"]);
         }
-        let said = hg.run(folder.path(), &["verify"]);
+        let said = hg.run(directory.path(), &["verify"]);
         assert!(said.code == Some(0), "{}: {said}", image.cut);
-        let count = hg.ok(folder.path(), &["log", "-T", "x"]).len();
+        let count = hg.ok(directory.path(), &["log", "-T", "x"]).len();
         let least = image.acknowledged;
         assert!(
             (least..=least + 1).contains(&count),

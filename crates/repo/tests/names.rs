@@ -170,14 +170,14 @@ fn make_merges(hg: &Hg, path: &Path) {
 
 #[test]
 fn merges_and_all_else_have_the_names_that_hg_gives() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let hg = hg();
-    let path = folder.path().join("merges");
+    let path = directory.path().join("merges");
     std::fs::create_dir(&path).unwrap();
     hg.ok(&path, &["init"]);
     make_merges(&hg, &path);
-    repos::make(&hg, &folder.path().join("r"), repos::VARIANTS[0]);
-    let storage = Arc::new(DiskStorage::new(folder.path()));
+    repos::make(&hg, &directory.path().join("r"), repos::VARIANTS[0]);
+    let storage = Arc::new(DiskStorage::new(directory.path()));
     for (name, changesets) in [("merges", 10), ("r", 5)] {
         let repository = Repository::open(storage.clone(), Path::new(name)).unwrap();
         assert!(commit_again(&repository.view().unwrap()) >= changesets);

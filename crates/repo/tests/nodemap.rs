@@ -78,8 +78,8 @@ fn finds_all(hg: &Hg, path: &Path) {
 
 #[test]
 fn a_nodemap_that_tells_less_is_continued_by_hg() {
-    let folder = tempfile::tempdir().unwrap();
-    let (hg, path) = (mapping(), folder.path().join("repository"));
+    let directory = tempfile::tempdir().unwrap();
+    let (hg, path) = (mapping(), directory.path().join("repository"));
     make(&hg, &path);
     let docket = || std::fs::read(path.join(".hg/store/00changelog.n")).unwrap();
     let before = docket();
@@ -98,8 +98,8 @@ fn a_nodemap_that_tells_less_is_continued_by_hg() {
 
 #[test]
 fn a_nodemap_is_right_after_varve_has_undone_a_transaction() {
-    let folder = tempfile::tempdir().unwrap();
-    let (hg, path) = (mapping(), folder.path().join("repository"));
+    let directory = tempfile::tempdir().unwrap();
+    let (hg, path) = (mapping(), directory.path().join("repository"));
     make(&hg, &path);
     commit(&path, b"one");
     hg.ok(&path, &["update"]);

@@ -8,15 +8,15 @@ use varve_repo::{LookupError, Node, Phase, RepoView, Repository, Rev, ViewFilter
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos;
 
-fn open(folder: &Path) -> Repository {
-    Repository::open(Arc::new(DiskStorage::new(folder)), Path::new("")).unwrap()
+fn open(directory: &Path) -> Repository {
+    Repository::open(Arc::new(DiskStorage::new(directory)), Path::new("")).unwrap()
 }
 
 /// The lines that a template gives for the changesets of a set, oldest first.
-fn log(hg: &Hg, folder: &Path, set: &str, template: &str) -> Vec<String> {
+fn log(hg: &Hg, directory: &Path, set: &str, template: &str) -> Vec<String> {
     let template = format!("{template}\\n");
     let set = format!("sort({set}, rev)");
-    let out = hg.ok(folder, &["log", "--hidden", "-r", &set, "-T", &template]);
+    let out = hg.ok(directory, &["log", "--hidden", "-r", &set, "-T", &template]);
     out.lines().map(str::to_owned).collect()
 }
 
@@ -56,9 +56,9 @@ const TEMPLATE: &str = "{rev} {node} {p1node} {p2node} {manifest_node} {author} 
     {word(0, '{date|hgdate}')} {branch} {phase} [{join(files, '|')}] \
     {sub('\\n', '~', desc)}";
 
-fn check_changesets(hg: &Hg, folder: &Path, view: &RepoView) {
+fn check_changesets(hg: &Hg, directory: &Path, view: &RepoView) {
     let template = TEMPLATE.replace("{manifest_node}", "{manifest % '{node}'}");
-    let expected = log(hg, folder, "all()", &template);
+    let expected = log(hg, directory, "all()", &template);
     let found: Vec<_> = view
         .changelog()
         .revs()
@@ -68,13 +68,13 @@ fn check_changesets(hg: &Hg, folder: &Path, view: &RepoView) {
 }
 
 /// Texts are compared by their hashes, which are in the index that hg wrote.
-fn check_all_texts(hg: &Hg, folder: &Path, view: &RepoView) {
+fn check_all_texts(hg: &Hg, directory: &Path, view: &RepoView) {
     let manifest = view.manifest().unwrap();
     for rev in manifest.revs() {
         manifest.text(rev).unwrap();
     }
     let tracked = view.tracked_files().unwrap();
-    let listed = hg.ok(folder, &["--hidden", "manifest", "--all"]);
+    let listed = hg.ok(directory, &["--hidden", "manifest", "--all"]);
     let mut listed: Vec<_> = listed
         .lines()
         .map(|line| line.as_bytes().to_vec())
@@ -92,14 +92,14 @@ fn check_all_texts(hg: &Hg, folder: &Path, view: &RepoView) {
     assert!(split > 0, "no split filelog was read");
 }
 
-fn check_names(hg: &Hg, folder: &Path, view: &RepoView) {
-    let nodes = |set: &str| log(hg, folder, set, "{node}");
+fn check_names(hg: &Hg, directory: &Path, view: &RepoView) {
+    let nodes = |set: &str| log(hg, directory, set, "{node}");
     let node = |rev: &Rev| view.changelog().node(*rev).to_string();
     let mut heads: Vec<_> = view.heads().iter().map(node).collect();
     heads.reverse();
     assert_eq!(heads, nodes("heads(not secret())"));
 
-    let bookmarks = hg.ok(folder, &["bookmarks", "-T", "{bookmark}={node}\n"]);
+    let bookmarks = hg.ok(directory, &["bookmarks", "-T", "{bookmark}={node}\n"]);
     let shown = |names: &BTreeMap<Vec<u8>, Node>| -> BTreeSet<String> {
         let line = |(name, node): (&Vec<u8>, &Node)| format!("{}={node}", text(name));
         names.iter().map(line).collect()
@@ -108,7 +108,7 @@ fn check_names(hg: &Hg, folder: &Path, view: &RepoView) {
         shown(view.bookmarks()),
         bookmarks.lines().map(str::to_owned).collect()
     );
-    let tags = hg.ok(folder, &["tags", "-T", "{tag}={node}\n"]);
+    let tags = hg.ok(directory, &["tags", "-T", "{tag}={node}\n"]);
     let tags = tags.lines().filter(|line| !line.starts_with("tip="));
     assert_eq!(
         shown(&view.tags().unwrap()),
@@ -133,9 +133,9 @@ fn check_names(hg: &Hg, folder: &Path, view: &RepoView) {
     }
 }
 
-fn check_lookup(hg: &Hg, folder: &Path, view: &RepoView, secret: &str) {
+fn check_lookup(hg: &Hg, directory: &Path, view: &RepoView, secret: &str) {
     let branch = "br\u{e4}nch with spaces";
-    let first = log(hg, folder, "0", "{node}").remove(0);
+    let first = log(hg, directory, "0", "{node}").remove(0);
     let keys = [
         "v1.0",
         "only here",
@@ -155,13 +155,13 @@ fn check_lookup(hg: &Hg, folder: &Path, view: &RepoView, secret: &str) {
             _ => format!("'{key}'"),
         };
         let expected = match key {
-            // The secret changeset is the newest one and the working folder's parent.
+            // The secret changeset is the newest one and the working directory's parent.
             "-2" => view
                 .changelog()
                 .node(Rev(view.changelog().len() as u32 - 2))
                 .to_string(),
             "." => continue,
-            _ => hg.ok(folder, &["log", "-r", &set, "-T", "{node}"]),
+            _ => hg.ok(directory, &["log", "-r", &set, "-T", "{node}"]),
         };
         let found = view
             .lookup(key.as_bytes())
@@ -183,16 +183,16 @@ fn check_lookup(hg: &Hg, folder: &Path, view: &RepoView, secret: &str) {
 }
 
 /// The names are those that `hg` itself lists, and the lengths those of the files.
-fn check_store_files(folder: &Path, repository: &Repository) {
+fn check_store_files(directory: &Path, repository: &Repository) {
     let files = repository.store_files().unwrap();
-    let store = folder.join(".hg/store");
+    let store = directory.join(".hg/store");
     let mut on_disk = 0;
-    let mut folders = vec![store.clone()];
-    while let Some(at) = folders.pop() {
+    let mut directories = vec![store.clone()];
+    while let Some(at) = directories.pop() {
         for entry in std::fs::read_dir(at).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if path.extension().is_some_and(|end| end == "i" || end == "d")
                 && !path.starts_with(store.join("undo.backup"))
             {
@@ -202,7 +202,7 @@ fn check_store_files(folder: &Path, repository: &Repository) {
     }
     assert_eq!(files.len(), on_disk);
     for file in &files {
-        let len = std::fs::metadata(folder.join(&file.path)).unwrap().len();
+        let len = std::fs::metadata(directory.join(&file.path)).unwrap().len();
         assert_eq!(file.len, len, "{file:?}");
     }
     assert_eq!(files.last().unwrap().name, b"00changelog.i");
@@ -211,8 +211,8 @@ fn check_store_files(folder: &Path, repository: &Repository) {
 #[test]
 fn every_variant_is_read_as_hg_reads_it() {
     for variant in repos::VARIANTS {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("repo");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("repo");
         let hg = hg().with_config(variant.config);
         repos::make(&hg, &path, *variant);
         hg.ok(&path, &["tag", "--local", "-r", "0", "only here"]);
@@ -232,9 +232,9 @@ fn every_variant_is_read_as_hg_reads_it() {
 
 #[test]
 fn an_empty_repository_is_empty() {
-    let folder = tempfile::tempdir().unwrap();
-    hg().ok(folder.path(), &["init"]);
-    let repository = open(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    hg().ok(directory.path(), &["init"]);
+    let repository = open(directory.path());
     let view = repository.view().unwrap();
     assert!(view.changelog().is_empty() && view.heads().is_empty());
     assert!(view.manifest().unwrap().is_empty());
@@ -247,14 +247,14 @@ fn an_empty_repository_is_empty() {
 #[test]
 fn stores_without_a_list_of_files_and_without_compression_are_read() {
     for setting in ["format.usefncache=no", "format.revlog-compression=none"] {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let hg = hg().with_config(&[setting]);
-        hg.ok(folder.path(), &["init"]);
+        hg.ok(directory.path(), &["init"]);
         for (name, content) in [("A/b.i/c_d", "1\n".repeat(100)), (".x/\u{e4} ", "2".into())] {
-            repos::write(folder.path(), name, content.as_bytes());
+            repos::write(directory.path(), name, content.as_bytes());
         }
-        repos::commit(&hg, folder.path(), "Add");
-        let repository = open(folder.path());
+        repos::commit(&hg, directory.path(), "Add");
+        let repository = open(directory.path());
         let view = repository.view().unwrap();
         let files = view.tracked_files().unwrap();
         assert_eq!(files, [".x/\u{e4} ".as_bytes(), b"A/b.i/c_d"], "{setting}");
@@ -267,9 +267,9 @@ fn stores_without_a_list_of_files_and_without_compression_are_read() {
 
 #[test]
 fn obsolete_changesets_are_hidden_as_hg_hides_them() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (path, hg) = (
-        folder.path(),
+        directory.path(),
         hg().with_config(&["experimental.evolution=all"]),
     );
     hg.ok(path, &["init"]);
@@ -304,16 +304,16 @@ fn obsolete_changesets_are_hidden_as_hg_hides_them() {
 
 #[test]
 fn unknown_requirements_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     hg().ok(
-        folder.path(),
+        directory.path(),
         &[
             "init",
             "--config",
             "format.exp-use-changelog-v2=enable-unstable-format-and-corrupt-my-data",
         ],
     );
-    let error = Repository::open(Arc::new(DiskStorage::new(folder.path())), Path::new(""));
+    let error = Repository::open(Arc::new(DiskStorage::new(directory.path())), Path::new(""));
     let message = error.unwrap_err().to_string();
     assert!(
         message.contains("requires features unknown to this Varve: exp-changelog-v2"),

@@ -25,14 +25,14 @@ fn recompress(
 #[test]
 fn hg_reads_the_same_history_from_every_form() {
     for variant in repos::VARIANTS {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("r");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r");
         let hg = hg();
         repos::make(&hg, &path, *variant);
         repos::add_secret(&hg, &path);
         let template = "{rev} {node} {phase} {bookmarks} {files}\n";
         let before = hg.ok(&path, &["log", "-T", template]);
-        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(folder.path()));
+        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(directory.path()));
         for (engine, redelta) in [
             (EngineSetting::ZLIB, false),
             (EngineSetting::NONE, true),
@@ -70,15 +70,15 @@ fn hg_reads_the_same_history_from_every_form() {
 
 #[test]
 fn a_censored_revision_stays_censored() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let hg = hg().with_config(&["extensions.censor="]);
-    hg.ok(folder.path(), &["init"]);
+    hg.ok(directory.path(), &["init"]);
     for content in ["secret\n", "public\n"] {
-        repos::write(folder.path(), "a", content.as_bytes());
-        repos::commit(&hg, folder.path(), content.trim());
+        repos::write(directory.path(), "a", content.as_bytes());
+        repos::commit(&hg, directory.path(), content.trim());
     }
-    hg.ok(folder.path(), &["censor", "-r", "0", "a"]);
-    let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(folder.path()));
+    hg.ok(directory.path(), &["censor", "-r", "0", "a"]);
+    let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(directory.path()));
     let repository = Repository::open(storage, Path::new("")).unwrap();
     for redelta in [false, true] {
         recompress(
@@ -88,10 +88,10 @@ fn a_censored_revision_stays_censored() {
             &Interrupt::default(),
         )
         .unwrap();
-        let said = hg.fails(folder.path(), &["verify"]);
+        let said = hg.fails(directory.path(), &["verify"]);
         assert!(said.contains(" a@0: censored file data\n"), "{said}");
         assert!(said.contains("1 integrity errors"), "{said}");
-        let said = hg.fails(folder.path(), &["cat", "-r", "0", "a"]);
+        let said = hg.fails(directory.path(), &["cat", "-r", "0", "a"]);
         assert!(said.contains("censored"), "{said}");
     }
 }

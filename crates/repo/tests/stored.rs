@@ -66,9 +66,12 @@ fn stored(root: &Path) -> u64 {
 
 /// What Varve and `hg` store of one text, with the same settings.
 fn both(hg: &Hg, text: &[u8], values: &[(&str, &str)]) -> (u64, u64) {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let settings = settings(values);
-    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    let (ours, theirs) = (
+        directory.path().join("ours"),
+        directory.path().join("theirs"),
+    );
     let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("/")));
     let engine = settings.engine_of_new().unwrap();
     let repository = Repository::create_with(storage, &ours, engine).unwrap();
@@ -76,7 +79,7 @@ fn both(hg: &Hg, text: &[u8], values: &[(&str, &str)]) -> (u64, u64) {
     let values: Vec<_> = values.iter().map(|(k, v)| format!("{k}={v}")).collect();
     let values: Vec<_> = values.iter().map(String::as_str).collect();
     let hg = hg.with_config(&values);
-    hg.ok(folder.path(), &["init", "theirs"]);
+    hg.ok(directory.path(), &["init", "theirs"]);
     std::fs::write(theirs.join("f"), text).unwrap();
     hg.ok(&theirs, &["commit", "-qAm", "text", "-u", "somebody"]);
     assert_eq!(
@@ -146,8 +149,8 @@ fn short_and_odd_texts_take_as_many_bytes_as_in_hg() {
 
 #[test]
 fn hg_reads_all_kinds_of_chunks_in_one_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("r");
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("r");
     let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("/")));
     let repository = Repository::create_with(storage, &root, CodecId::Zlib).unwrap();
     let (mut parent, mut texts) = (Node::NULL, Vec::new());
@@ -198,7 +201,7 @@ fn hg_reads_all_kinds_of_chunks_in_one_file() {
     let hg = hg();
     hg.ok(&root, &["verify", "-q"]);
     for (n, text) in texts.iter().enumerate() {
-        let out = folder.path().join("out");
+        let out = directory.path().join("out");
         hg.ok(
             &root,
             &[

@@ -40,14 +40,14 @@ fn described(hg: &Hg, path: &Path) -> String {
 fn the_same_is_left_as_by_hg() {
     let hg = hg();
     for (at, variant) in repos::VARIANTS.iter().enumerate() {
-        let folder = tempfile::tempdir().unwrap();
-        let original = folder.path().join("original");
+        let directory = tempfile::tempdir().unwrap();
+        let original = directory.path().join("original");
         repos::make(&hg, &original, *variant);
         hg.ok(&original, &["phase", "--force", "--draft", "0:"]);
         hg.ok(&original, &["phase", "--force", "--secret", "tip"]);
         hg.ok(&original, &["update", "null"]);
         let count = hg.ok(&original, &["log", "-T", "x"]).len();
-        let [theirs, ours] = ["theirs", "ours"].map(|name| folder.path().join(name));
+        let [theirs, ours] = ["theirs", "ours"].map(|name| directory.path().join(name));
         for copy in [&theirs, &ours] {
             let copied = Command::new("cp")
                 .arg("-a")
@@ -65,7 +65,7 @@ fn the_same_is_left_as_by_hg() {
         ];
         hg.ok(&theirs, &strip_it);
         let node = hg.ok(&ours, &["log", "-r", &rev, "-T", "{node}"]);
-        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(folder.path()));
+        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(directory.path()));
         let repository = Repository::open(storage, Path::new("ours")).unwrap();
         strip(&repository, &[Node::from_hex(node.as_bytes()).unwrap()]).unwrap();
         let (theirs, ours) = (described(&hg, &theirs), described(&hg, &ours));
@@ -187,26 +187,26 @@ fn hg_undoes_or_verifies_what_a_cut_left() {
         if image.acknowledged == 0 || at % 23 != 0 {
             return;
         }
-        let folder = tempfile::tempdir().unwrap();
-        crash::write_out(&image.storage, folder.path());
-        if folder.path().join(".hg/store/journal").exists() {
+        let directory = tempfile::tempdir().unwrap();
+        crash::write_out(&image.storage, directory.path());
+        if directory.path().join(".hg/store/journal").exists() {
             undone += 1;
-            hg.ok(folder.path(), &["recover"]);
+            hg.ok(directory.path(), &["recover"]);
         }
-        let said = hg.run(folder.path(), &["verify"]);
+        let said = hg.run(directory.path(), &["verify"]);
         assert!(said.code == Some(0), "{}: {said}", image.cut);
-        let count = hg.ok(folder.path(), &["log", "-T", "x"]).len();
+        let count = hg.ok(directory.path(), &["log", "-T", "x"]).len();
         assert!(count == 5 || count == 3, "{count}: {}", image.cut);
     });
     assert!(undone > 4, "only {undone} images had a journal");
 }
 
 #[test]
-fn what_the_working_folder_is_at_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r");
+fn what_the_working_directory_is_at_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r");
     repos::make(&hg(), &path, repos::DEFAULT);
-    let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(folder.path()));
+    let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(directory.path()));
     let repository = Repository::open(storage, Path::new("r")).unwrap();
     let first = repository
         .view()

@@ -35,8 +35,8 @@ fn changeset<'a>(
 }
 
 /// Everything that `hg verify` says; it must find nothing.
-fn verify(hg: &Hg, folder: &Path) {
-    let said = hg.run(folder, &["verify"]);
+fn verify(hg: &Hg, directory: &Path) {
+    let said = hg.run(directory, &["verify"]);
     let (out, warnings) = (said.stdout.clone(), said.stderr.clone());
     said.success();
     for word in ["warning", "damaged", "missing", "not in"] {
@@ -127,12 +127,12 @@ fn hg_verifies_and_reads_a_repository_of_ours() {
         EngineSetting::ZLIB,
         EngineSetting::NONE,
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(folder.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(directory.path()));
         let repository = Repository::create(storage.clone(), Path::new("r")).unwrap();
         assert!(Repository::create(storage, Path::new("r")).is_err());
         let newest = write_history(&repository, setting);
-        let (hg, path) = (hg(), folder.path().join("r"));
+        let (hg, path) = (hg(), directory.path().join("r"));
         verify(&hg, &path);
         let told = hg.ok(
             &path,
@@ -183,11 +183,11 @@ fn hg_verifies_and_reads_a_repository_of_ours() {
 #[test]
 fn repositories_of_all_kinds_are_continued() {
     for variant in repos::VARIANTS {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("r");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r");
         let hg = hg();
         repos::make(&hg, &path, *variant);
-        let storage = Arc::new(DiskStorage::new(folder.path()));
+        let storage = Arc::new(DiskStorage::new(directory.path()));
         let repository = Repository::open(storage, Path::new("r")).unwrap();
         let view = repository.view().unwrap();
         let tip = view.changelog().node_or_null(view.tip());

@@ -317,9 +317,9 @@ impl Appender {
             return Ok(());
         }
         if self.written == 0
-            && let Some(folder) = self.path().parent()
+            && let Some(directory) = self.path().parent()
         {
-            self.storage.create_directory(folder)?;
+            self.storage.create_directory(directory)?;
         }
         self.revlog.split_inline();
         self.write_pending()?;

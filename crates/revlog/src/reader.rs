@@ -6,7 +6,7 @@ use crate::{Rev, Revlog, RevlogError, chunk};
 use sha1::{Digest, Sha1};
 use std::ops::Range;
 use varve_codec::Expander;
-use varve_delta::PatchFolder;
+use varve_delta::PatchComposer;
 
 /// Reason in [`RevlogError::DamagedChunk`] for a file that ends too early.
 pub const CHUNK_OUTSIDE: &str = "chunk lies outside the file";
@@ -33,7 +33,7 @@ pub struct Reader<'a> {
 pub struct ReaderState {
     window: Window,
     expander: Expander,
-    folder: PatchFolder,
+    composer: PatchComposer,
     /// Patches on top of a kept text.
     partial: Patches,
     /// Those of the last chain that was read from its full text on. A reader that goes backwards
@@ -72,7 +72,7 @@ impl Default for ReaderState {
         ReaderState {
             window: Window::default(),
             expander: Expander::new(),
-            folder: PatchFolder::new(),
+            composer: PatchComposer::new(),
             partial: Patches::default(),
             full_chain: Patches::default(),
             texts: Vec::new(),
@@ -280,7 +280,7 @@ impl ReaderState {
                 None => (&[][..], &[][..]),
             },
         };
-        self.folder
+        self.composer
             .apply(&patches.bytes, deltas, base, out)
             .map_err(|source| RevlogError::DamagedChain {
                 path: revlog.path().to_owned(),

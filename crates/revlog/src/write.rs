@@ -20,7 +20,7 @@ pub struct Written {
 }
 
 impl Appender {
-    /// Adds all gathered revisions to the files and syncs them. Folders are made as needed; the
+    /// Adds all gathered revisions to the files and syncs them. Directories are made as needed; the
     /// caller syncs them.
     ///
     /// # Errors
@@ -54,8 +54,8 @@ impl Appender {
             return Ok(Written::default());
         }
         let created = self.written == 0;
-        if created && let Some(folder) = self.path().parent() {
-            self.storage.create_directory(folder)?;
+        if created && let Some(directory) = self.path().parent() {
+            self.storage.create_directory(directory)?;
         }
         let newly_split = self.will_be_split() && (self.is_inline() || created);
         if !self.is_inline() {
@@ -171,9 +171,9 @@ impl Appender {
         let replaces = self.written > 0;
         self.append_chunks(sync || replaces)?;
         let index = self.encode(0, header);
-        if replaces && let Some(folder) = self.path().parent() {
+        if replaces && let Some(directory) = self.path().parent() {
             // The old index goes away at once, and with it the only way to its chunks.
-            storage.sync_directory(folder)?;
+            storage.sync_directory(directory)?;
         }
         if sync || replaces {
             return Ok(replace(storage, self.path(), &index)?);

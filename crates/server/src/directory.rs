@@ -1,4 +1,4 @@
-//! The served folder: what stands where, its configuration, and the lock that keeps a second
+//! The served directory: what stands where, its configuration, and the lock that keeps a second
 //! server out.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //! DIR/varve.lock     held by the running server
 //! DIR/repos/         repositories, at any depth
 //! DIR/databases/     one file per database
-//! DIR/indexes/       one folder per database, one file per view group
+//! DIR/indexes/       one directory per database, one file per view group
 //! ```
 
 use crate::ServerError;
@@ -20,13 +20,13 @@ use varve_base::{DiskStorage, Storage};
 use varve_codec::EngineSetting;
 use varve_config::{Ini, Settings, edit};
 
-/// The folder's settings.
+/// The directory's settings.
 pub const CONFIG: &str = "varve.ini";
-/// Repositories stand below this folder.
+/// Repositories stand below this directory.
 pub const REPOSITORIES: &str = "repos";
-/// Databases stand in this folder.
+/// Databases stand in this directory.
 pub const DATABASES: &str = "databases";
-/// View indexes stand in this folder.
+/// View indexes stand in this directory.
 pub const INDEXES: &str = "indexes";
 /// Compression of databases and indexes unless `[couchdb] file_compression` says otherwise.
 pub const DEFAULT_COMPRESSION: EngineSetting = EngineSetting::ZSTD;
@@ -39,7 +39,7 @@ const PASSWORD_LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// 20 letters of 5 bits each.
 const PASSWORD_LENGTH: usize = 20;
 
-const CONFIG_HEAD: &str = "; Settings of this folder; see docs/configuration.md.\n\
+const CONFIG_HEAD: &str = "; Settings of this directory; see docs/configuration.md.\n\
                            ; Passwords below [admins] may be written plainly: the next start hashes them.\n";
 
 /// An admin whose password was made by this start, to be shown once.
@@ -51,7 +51,7 @@ pub struct MadeAdmin {
     pub password: String,
 }
 
-/// A folder that belongs to this process until it is dropped.
+/// A directory that belongs to this process until it is dropped.
 #[derive(Debug)]
 pub struct ServedDirectory {
     /// Where it is.
@@ -72,15 +72,15 @@ pub struct ServedDirectory {
 }
 
 impl ServedDirectory {
-    /// Takes the folder, making it if it is not there, and reads its settings. Plain passwords are
+    /// Takes the directory, making it if it is not there, and reads its settings. Plain passwords are
     /// hashed in place; without any admin one is made.
     ///
     /// # Errors
-    /// Any [`ServerError`] about the folder or its configuration.
+    /// Any [`ServerError`] about the directory or its configuration.
     pub fn open(path: &Path) -> Result<ServedDirectory, ServerError> {
         let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(path));
-        for folder in [REPOSITORIES, DATABASES, INDEXES] {
-            storage.create_directory(Path::new(folder))?;
+        for directory in [REPOSITORIES, DATABASES, INDEXES] {
+            storage.create_directory(Path::new(directory))?;
         }
         let lock = lock(path)?;
         let file = Path::new(CONFIG);
@@ -131,13 +131,13 @@ fn lock(path: &Path) -> Result<File, ServerError> {
     match handle.try_lock() {
         Ok(()) => Ok(handle),
         Err(std::fs::TryLockError::WouldBlock) => Err(ServerError::InUse {
-            folder: path.to_owned(),
+            directory: path.to_owned(),
         }),
         Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
     }
 }
 
-/// Adds what every folder needs: an admin, hashed passwords, an identity, a key for cookies.
+/// Adds what every directory needs: an admin, hashed passwords, an identity, a key for cookies.
 fn complete(file: &Path, text: &str) -> Result<(String, Option<MadeAdmin>), ServerError> {
     let ini = Ini::parse(file, text)?;
     let settings = Settings::read(&ini)?;
@@ -215,9 +215,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let text = format!("{QUICK}\n; us\n[admins]\nann = secret ; hers\nbob = word\n");
         std::fs::write(dir.path().join(CONFIG), text).unwrap();
-        let folder = ServedDirectory::open(dir.path()).unwrap();
-        assert!(folder.made_admin.is_none());
-        let stored = password::Stored::parse(&folder.settings.admins[0].value).unwrap();
+        let directory = ServedDirectory::open(dir.path()).unwrap();
+        assert!(directory.made_admin.is_none());
+        let stored = password::Stored::parse(&directory.settings.admins[0].value).unwrap();
         assert!(stored.verify("secret") && !stored.verify("word"));
         let text = std::fs::read_to_string(dir.path().join(CONFIG)).unwrap();
         assert!(

@@ -17,7 +17,7 @@ pub enum ServerError {
         /// The file.
         file: PathBuf,
     },
-    /// The folder could not be made, read or written.
+    /// The directory could not be made, read or written.
     #[error(transparent)]
     Storage(#[from] varve_base::StorageError),
     /// The configuration could not be kept from other users of the machine.
@@ -36,11 +36,11 @@ pub enum ServerError {
         /// The system's reason.
         source: io::Error,
     },
-    /// Another server has the folder.
-    #[error("{folder} is served by another process", folder = folder.display())]
+    /// Another server has the directory.
+    #[error("{directory} is served by another process", directory = directory.display())]
     InUse {
-        /// The folder.
-        folder: PathBuf,
+        /// The directory.
+        directory: PathBuf,
     },
     /// The log could not be opened.
     #[error("cannot open the log {file}: {source}", file = file.display())]

@@ -40,7 +40,7 @@ fn pending(info: &Value) -> u64 {
 }
 
 fn files(server: &Running, name: &str) -> Vec<String> {
-    let Ok(list) = std::fs::read_dir(server.folder.path().join("indexes").join(name)) else {
+    let Ok(list) = std::fs::read_dir(server.directory.path().join("indexes").join(name)) else {
         return Vec::new();
     };
     let names = list.map(|entry| entry.unwrap().file_name().into_string().unwrap());

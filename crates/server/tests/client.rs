@@ -38,7 +38,7 @@ impl Write for Lines {
 /// A server on a free port; stops when dropped.
 pub struct Running {
     pub address: SocketAddr,
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
     /// What the operator was told.
     told: Arc<Mutex<Vec<String>>>,
     stop: Option<oneshot::Sender<()>>,
@@ -46,33 +46,33 @@ pub struct Running {
 }
 
 impl Running {
-    /// Serves a new folder.
+    /// Serves a new directory.
     pub fn start() -> Running {
         Running::start_with("")
     }
 
-    /// Serves a new folder with further settings.
+    /// Serves a new directory with further settings.
     pub fn start_with(settings: &str) -> Running {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let settings = format!("{SETTINGS}{settings}");
-        std::fs::write(folder.path().join("varve.ini"), settings).unwrap();
-        Running::serve(folder)
+        std::fs::write(directory.path().join("varve.ini"), settings).unwrap();
+        Running::serve(directory)
     }
 
-    /// Serves the same folder once more, after `between` has looked at it.
+    /// Serves the same directory once more, after `between` has looked at it.
     pub fn restart(mut self, between: impl FnOnce(&Path)) -> Running {
         self.stop();
-        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        between(folder.path());
-        Running::serve(folder)
+        let directory = std::mem::replace(&mut self.directory, tempfile::tempdir().unwrap());
+        between(directory.path());
+        Running::serve(directory)
     }
 
-    fn serve(folder: tempfile::TempDir) -> Running {
+    fn serve(directory: tempfile::TempDir) -> Running {
         let told = Arc::<Mutex<Vec<String>>>::default();
         let lines = Arc::clone(&told);
         let options = ServeOptions {
             served: Served::Directory {
-                path: folder.path().to_owned(),
+                path: directory.path().to_owned(),
                 title: None,
             },
             address: None,
@@ -92,7 +92,7 @@ impl Running {
         });
         Running {
             address,
-            folder,
+            directory,
             told,
             stop: Some(stop),
             thread: Some(thread),
@@ -117,7 +117,7 @@ impl Running {
 }
 
 impl Running {
-    /// Stops serving; the folder stays until this is dropped.
+    /// Stops serving; the directory stays until this is dropped.
     pub fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

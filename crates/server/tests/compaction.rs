@@ -78,7 +78,7 @@ fn all(connection: &mut Connection) -> [Value; 4] {
 }
 
 fn names(server: &Running) -> Vec<String> {
-    let entries = std::fs::read_dir(server.folder.path().join("databases")).unwrap();
+    let entries = std::fs::read_dir(server.directory.path().join("databases")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.collect()
 }
@@ -149,7 +149,7 @@ fn cold(connection: &mut Connection, count: usize) {
 
 /// Bytes that the disk keeps for the database, and its length.
 fn on_disk(server: &Running) -> (u64, u64) {
-    let path = server.folder.path().join("databases/db.varve");
+    let path = server.directory.path().join("databases/db.varve");
     let found = std::fs::metadata(path).unwrap();
     (found.blocks() * 512, found.len())
 }
@@ -175,7 +175,7 @@ fn a_large_database_gives_room_back_where_it_is() {
         ["file", "active"].map(|name| sizes[name].as_u64().unwrap())
     };
     let inode = |server: &Running| {
-        let path = server.folder.path().join("databases/db.varve");
+        let path = server.directory.path().join("databases/db.varve");
         std::fs::metadata(path).unwrap().ino()
     };
     let before = (all(&mut connection), sizes(&mut connection), inode(&server));

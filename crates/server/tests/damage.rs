@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Flips a bit of a text that stands in the file of the database.
-fn flip(folder: &Path, text: &str) {
-    let path = folder.join("databases/db.varve");
+fn flip(directory: &Path, text: &str) {
+    let path = directory.join("databases/db.varve");
     let mut bytes = std::fs::read(&path).unwrap();
     let mut places = bytes.windows(text.len());
     let at = places.position(|part| part == text.as_bytes()).unwrap();
@@ -24,7 +24,7 @@ fn damaged() -> Running {
         (0..6).map(|n| json!({"_id": format!("doc-{n}"), "n": n, "text": format!("needle {n}")}));
     let docs: Vec<_> = docs.collect();
     call(connection, "POST", "/db/_bulk_docs", &json!({"docs": docs}));
-    server.restart(|folder| flip(folder, "needle 3"))
+    server.restart(|directory| flip(directory, "needle 3"))
 }
 
 fn get(connection: &mut Connection, path: &str) -> (u16, Value) {
@@ -145,7 +145,7 @@ fn a_view_names_the_document_that_it_cannot_map_and_goes_on_without_it() {
         let doc = json!({"n": n, "text": format!("needle {n}")});
         call(connection, "PUT", &format!("/db/doc-{n}"), &doc);
     }
-    let server = server.restart(|folder| flip(folder, "needle 3"));
+    let server = server.restart(|directory| flip(directory, "needle 3"));
     let connection = &mut Connection::open(server.address);
     for _ in 0..2 {
         let (status, error) = get(connection, view);
@@ -183,7 +183,7 @@ fn with_damaged_design() -> Running {
     let function = "function (doc) { if (doc.bad) throw({forbidden: 'needle'}); }";
     let design = json!({"validate_doc_update": function});
     call(connection, "PUT", "/db/_design/d", &design);
-    server.restart(|folder| flip(folder, "needle"))
+    server.restart(|directory| flip(directory, "needle"))
 }
 
 fn send(connection: &mut Connection, method: &str, path: &str, body: &Value) -> (u16, Value) {
@@ -243,8 +243,8 @@ fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
 }
 
 /// Flips a bit where a text stands for the last time in the file of the database.
-fn flip_last(folder: &Path, text: &str) {
-    let path = folder.join("databases/db.varve");
+fn flip_last(directory: &Path, text: &str) {
+    let path = directory.join("databases/db.varve");
     let mut bytes = std::fs::read(&path).unwrap();
     let mut places = bytes.windows(text.len());
     let at = places.rposition(|part| part == text.as_bytes()).unwrap();
@@ -276,9 +276,9 @@ fn with_damaged_node() -> Running {
     }
     // Behind a commit that is whole, damage is no append that was cut short.
     call(connection, "PUT", "/db/_local/last", &json!({}));
-    server.restart(|folder| {
-        flip_last(folder, "needle-100");
-        let ini = folder.join("varve.ini");
+    server.restart(|directory| {
+        flip_last(directory, "needle-100");
+        let ini = directory.join("varve.ini");
         let settings = std::fs::read_to_string(&ini).unwrap();
         let channel = "[smoosh.ratio_dbs]\nmin_size = 1000\nmin_priority = 1.1\n";
         std::fs::write(ini, settings.replace(none, "") + channel).unwrap();
@@ -325,7 +325,7 @@ fn damage_that_ends_compactions_is_told_with_what_to_do_and_not_again_and_again(
     until(connection, "/_active_tasks", failed);
     // What is not hit can be read, and nothing is left beside the file.
     call(connection, "GET", "/db/needle-000", &Value::Null);
-    let left = std::fs::read_dir(server.folder.path().join("databases")).unwrap();
+    let left = std::fs::read_dir(server.directory.path().join("databases")).unwrap();
     assert_eq!(left.count(), 1);
     call(connection, "DELETE", "/db", &Value::Null);
     let tasks = call(connection, "GET", "/_active_tasks", &Value::Null);
@@ -340,8 +340,8 @@ fn an_asked_compaction_does_not_lose_attachments_whose_list_is_damaged() {
     let file = json!({"needle": {"content_type": "image/png", "data": "aGF5IGhheSBoYXk="}});
     call(connection, "PUT", "/db/doc", &json!({"_attachments": file}));
     call(connection, "PUT", "/db/other", &json!({}));
-    let server = server.restart(|folder| flip(folder, "needle"));
-    let path = server.folder.path().join("databases/db.varve");
+    let server = server.restart(|directory| flip(directory, "needle"));
+    let path = server.directory.path().join("databases/db.varve");
     let before = std::fs::read(&path).unwrap();
     let connection = &mut Connection::open(server.address);
     call(connection, "POST", "/db/_compact", &Value::Null);
@@ -351,7 +351,7 @@ fn an_asked_compaction_does_not_lose_attachments_whose_list_is_damaged() {
     assert!(error.contains("cannot copy document \"doc\""), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     // The byte as it was, the attachment is there.
-    let server = server.restart(|folder| flip(folder, "oeedle"));
+    let server = server.restart(|directory| flip(directory, "oeedle"));
     let reply = server.send("GET", "/db/doc/needle", &[ADMIN], "");
     assert_eq!((reply.status, &*reply.body), (200, "hay hay hay"));
 }

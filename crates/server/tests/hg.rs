@@ -26,7 +26,7 @@ fn there_is_nothing_outside_of_repos() {
 #[test]
 fn an_unknown_requirement_is_refused_by_name() {
     let server = Running::start();
-    let hg = server.folder.path().join("repos/team/new/.hg");
+    let hg = server.directory.path().join("repos/team/new/.hg");
     std::fs::create_dir_all(&hg).unwrap();
     std::fs::write(hg.join("requires"), "revlogv1\nexp-from-the-future\n").unwrap();
     let reply = server.get("/hg/team/new?cmd=capabilities");

@@ -3,8 +3,8 @@
 use super::client::{ADMIN, Running};
 use std::path::Path;
 
-fn log_of(folder: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(folder.join("server.log")).unwrap();
+fn log_of(directory: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(directory.join("server.log")).unwrap();
     let lines = text.lines();
     lines
         .map(|line| serde_json::from_str(line).unwrap())
@@ -19,7 +19,7 @@ fn each_answered_request_has_a_line_that_names_user_object_and_status() {
     server.get("/hg/nothing?cmd=heads");
     server.get("/_up");
     server.stop();
-    let lines = log_of(server.folder.path());
+    let lines = log_of(server.directory.path());
     let answered = lines
         .iter()
         .filter(|line| line["fields"]["message"] == "answered");

@@ -37,7 +37,7 @@ fn bad_requests_are_told_what_is_wrong() {
         "strangers cannot send much: {}",
         large.body
     );
-    assert!(std::fs::read_dir(server.folder.path()).is_ok());
+    assert!(std::fs::read_dir(server.directory.path()).is_ok());
 }
 
 #[test]

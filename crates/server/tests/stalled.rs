@@ -110,7 +110,7 @@ fn scene() -> Running {
     let noise = noise(5 << 20);
     let put = Connection::open(server.address).begin("PUT", "/db/file/noise", &[ADMIN], &noise);
     assert_eq!(put.status, 201);
-    let store = server.folder.path().join("repos/big/.hg/store");
+    let store = server.directory.path().join("repos/big/.hg/store");
     fs::create_dir_all(store.join("data")).unwrap();
     let requires = "dotencode\nfncache\ngeneraldelta\nrevlogv1\nstore\n";
     fs::write(store.join("../requires"), requires).unwrap();

@@ -43,7 +43,7 @@ struct Scene {
 impl Scene {
     fn new() -> Scene {
         let server = Running::start();
-        let store = server.folder.path().join("repos/big/.hg/store");
+        let store = server.directory.path().join("repos/big/.hg/store");
         fs::create_dir_all(store.join("data")).unwrap();
         let requires = "dotencode\nfncache\ngeneraldelta\nrevlogv1\nstore\n";
         fs::write(store.join("../requires"), requires).unwrap();
@@ -61,7 +61,7 @@ impl Scene {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        let store = self.server.folder.path().join("repos/big/.hg/store");
+        let store = self.server.directory.path().join("repos/big/.hg/store");
         store.join(name)
     }
 

@@ -100,8 +100,8 @@ fn passwords_are_stored_as_keys() {
     assert_eq!(log_in(&server, "eve", "needle in bulk").status, 200);
     let odd = json!({"type": "user", "name": "odd", "roles": [], "password": 1});
     assert_eq!(send(&server, ADMIN, "PUT", &path_of("odd"), &odd).0, 400);
-    server.restart(|folder| {
-        let file = std::fs::read(folder.join("databases/_users.varve")).unwrap();
+    server.restart(|directory| {
+        let file = std::fs::read(directory.join("databases/_users.varve")).unwrap();
         assert!(!file.windows(6).any(|part| part == b"needle"));
     });
 }

@@ -349,7 +349,7 @@ fn options_of_design_documents_say_what_map_functions_see() {
 fn design_documents_that_agree_share_one_index_until_nobody_needs_it() {
     let (server, mut connection) = fruit();
     let files = |server: &Running| -> Vec<String> {
-        let list = std::fs::read_dir(server.folder.path().join("indexes/db")).unwrap();
+        let list = std::fs::read_dir(server.directory.path().join("indexes/db")).unwrap();
         list.map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect()
     };

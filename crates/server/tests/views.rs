@@ -155,8 +155,8 @@ fn a_database_that_goes_ends_what_is_built_and_compacted_of_it_silently() {
         until(&mut connection, "/_active_tasks", |tasks| {
             tasks == &json!([])
         });
-        let folder = server.folder.path().join("indexes/db");
-        let left: Vec<_> = std::fs::read_dir(&folder).unwrap().collect();
+        let directory = server.directory.path().join("indexes/db");
+        let left: Vec<_> = std::fs::read_dir(&directory).unwrap().collect();
         assert!(left.is_empty(), "round {round}: {left:?}");
     }
     assert_eq!(server.told(), Vec::<String>::new());
@@ -425,8 +425,8 @@ fn an_index_of_other_settings_for_reduces_is_built_anew() {
     );
     for reduce_limit in ["true", "false", "true"] {
         drop(connection);
-        server = server.restart(|folder| {
-            let file = folder.join("varve.ini");
+        server = server.restart(|directory| {
+            let file = directory.join("varve.ini");
             let mut settings = std::fs::read_to_string(&file).unwrap();
             let limit = format!("\n[query_server_config]\nreduce_limit = {reduce_limit}\n");
             settings.push_str(&limit);

@@ -27,6 +27,6 @@ use std::path::{Path, PathBuf};
 pub fn workspace_root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let root = crates.and_then(Path::parent);
-    root.expect("the crate lies two folders below the root")
+    root.expect("the crate lies two directories below the root")
         .to_owned()
 }

@@ -226,11 +226,11 @@ fn apply(files: &mut BTreeMap<PathBuf, FileState>, op: &Op) {
             let all = std::mem::take(files).into_iter();
             *files = all.map(|(path, state)| (swapped(path), state)).collect();
         }
-        Op::RemoveTree(folder) => files.retain(|path, _| !path.starts_with(folder)),
-        Op::SyncTree(folder) => {
+        Op::RemoveTree(directory) => files.retain(|path, _| !path.starts_with(directory)),
+        Op::SyncTree(directory) => {
             for (_, state) in files
                 .iter_mut()
-                .filter(|(path, _)| path.starts_with(folder))
+                .filter(|(path, _)| path.starts_with(directory))
             {
                 let mut pending = std::mem::take(&mut state.pending);
                 state.durable.append(&mut pending);
@@ -263,16 +263,16 @@ impl Storage for Recorder {
         self.memory.file_len(path)
     }
 
-    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
-        self.memory.modified(folder)
+    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError> {
+        self.memory.modified(directory)
     }
 
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
-        self.memory.list(folder)
+    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
+        self.memory.list(directory)
     }
 
-    fn create_directory(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.create_directory(folder)
+    fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        self.memory.create_directory(directory)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
@@ -294,15 +294,15 @@ impl Storage for Recorder {
         Ok(())
     }
 
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.remove_tree(folder)?;
-        self.log().push(Op::RemoveTree(folder.to_owned()));
+    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        self.memory.remove_tree(directory)?;
+        self.log().push(Op::RemoveTree(directory.to_owned()));
         Ok(())
     }
 
-    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.sync_tree(folder)?;
-        self.log().push(Op::SyncTree(folder.to_owned()));
+    fn sync_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        self.memory.sync_tree(directory)?;
+        self.log().push(Op::SyncTree(directory.to_owned()));
         Ok(())
     }
 
@@ -320,8 +320,8 @@ impl Storage for Recorder {
         self.memory.read_symlink(path)
     }
 
-    fn sync_directory(&self, folder: &Path) -> Result<(), StorageError> {
-        self.memory.sync_directory(folder)
+    fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        self.memory.sync_directory(directory)
     }
 }
 

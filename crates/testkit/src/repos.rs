@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// A format of repositories: its name and the settings that `hg init` makes it with.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Short name, for messages and folders.
+    /// Short name, for messages and directories.
     pub name: &'static str,
     /// Settings as `section.key=value`.
     pub config: &'static [&'static str],
@@ -54,8 +54,8 @@ pub const ODD_NAMES: &[&str] = &[
     "aux.txt",
     "prn/com1/lpt9.x",
     "data.i",
-    "folder.i/file.d",
-    "folder.hg/x",
+    "directory.i/file.d",
+    "directory.hg/x",
     "til~de",
     "question?mark*star|pipe\"quote",
     " leading and trailing ",
@@ -69,7 +69,7 @@ pub const SPLIT_FILE: &str = "data.bin";
 pub fn long_names() -> Vec<String> {
     vec![
         format!("UPPER/{}.txt", "LONG".repeat(16)),
-        format!("{}/{}.rs", "deep/folder".repeat(8), "n".repeat(120)),
+        format!("{}/{}.rs", "deep/branch".repeat(8), "n".repeat(120)),
     ]
 }
 
@@ -77,8 +77,8 @@ pub fn long_names() -> Vec<String> {
 /// and two heads in draft, with the bookmarks `feature` and `@`.
 pub fn make(hg: &Hg, path: &Path, variant: Variant) {
     let hg = &hg.with_config(variant.config);
-    let parent = path.parent().expect("a repository lies in a folder");
-    std::fs::create_dir_all(parent).expect("folders can be made");
+    let parent = path.parent().expect("a repository lies in a directory");
+    std::fs::create_dir_all(parent).expect("directories can be made");
     hg.ok(parent, &["init".as_ref(), path.as_os_str()]);
     hg.ok(
         path,
@@ -107,16 +107,17 @@ pub fn add_secret(hg: &Hg, path: &Path) -> String {
 
 /// Makes a repository of some hundred generated changesets with a split changelog.
 pub fn make_long(hg: &Hg, path: &Path) {
-    std::fs::create_dir_all(path).expect("folders can be made");
+    std::fs::create_dir_all(path).expect("directories can be made");
     hg.ok(path, &["init"]);
     let dag = "+150 :fork +40 @side *fork +60 /fork +30";
     hg.ok(path, &["debugbuilddag", "-m", "-o", "-n", dag]);
 }
 
-/// Writes a file below a folder, with the folders it needs.
-pub fn write(folder: &Path, name: &str, bytes: &[u8]) {
-    let path = folder.join(name);
-    std::fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("folders");
+/// Writes a file below a directory, with the directories it needs.
+pub fn write(directory: &Path, name: &str, bytes: &[u8]) {
+    let path = directory.join(name);
+    std::fs::create_dir_all(path.parent().expect("a file lies in a directory"))
+        .expect("directories");
     std::fs::write(&path, bytes).unwrap_or_else(|e| panic!("cannot write {path:?}: {e}"));
 }
 
@@ -139,11 +140,11 @@ pub fn noise(len: usize, seed: u32) -> Vec<u8> {
 
 /// Path of the bundle of the public history, made at the first call.
 fn public_history(hg: &Hg) -> PathBuf {
-    static FOLDER: OnceLock<TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder can be made");
-        let source = folder.path().join("source");
-        std::fs::create_dir(&source).expect("a folder can be made");
+    static DIRECTORY: OnceLock<TempDir> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let source = directory.path().join("source");
+        std::fs::create_dir(&source).expect("a directory can be made");
         hg.ok(&source, &["init"]);
         commit_files(hg, &source);
         commit_copies(hg, &source);
@@ -153,9 +154,9 @@ fn public_history(hg: &Hg) -> PathBuf {
             &source,
             &["bundle", "--all", "--type", "none-v2", "../all.hg"],
         );
-        folder
+        directory
     });
-    folder.path().join("all.hg")
+    directory.path().join("all.hg")
 }
 
 fn commit_files(hg: &Hg, path: &Path) {

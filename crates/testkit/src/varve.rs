@@ -36,35 +36,35 @@ pub struct Ended {
 }
 
 impl Server {
-    /// Serves `folder` on a free port and waits until it answers. Unless there is a `varve.ini`,
+    /// Serves `directory` on a free port and waits until it answers. Unless there is a `varve.ini`,
     /// one is written that configures [`ADMIN`] with [`PASSWORD`].
     ///
     /// `program` is `env!("CARGO_BIN_EXE_varve")` of the calling test.
     #[track_caller]
-    pub fn start(program: &str, folder: &Path) -> Server {
-        let settings = folder.join("varve.ini");
+    pub fn start(program: &str, directory: &Path) -> Server {
+        let settings = directory.join("varve.ini");
         if !settings.exists() {
-            configure(folder, "");
+            configure(directory, "");
         }
-        Server::try_start(program, folder).unwrap_or_else(|e| panic!("no start: {e:?}"))
+        Server::try_start(program, directory).unwrap_or_else(|e| panic!("no start: {e:?}"))
     }
 
-    /// Serves `folder` as it is, on a free port.
+    /// Serves `directory` as it is, on a free port.
     ///
     /// # Errors
     /// How the server ended, if it ended before it said its address.
-    pub fn try_start(program: &str, folder: &Path) -> Result<Server, Ended> {
-        Server::start_with(program, folder, &[])
+    pub fn try_start(program: &str, directory: &Path) -> Result<Server, Ended> {
+        Server::start_with(program, directory, &[])
     }
 
     /// As [`Server::try_start`], with further options.
     ///
     /// # Errors
     /// As of [`Server::try_start`].
-    pub fn start_with(program: &str, folder: &Path, options: &[&str]) -> Result<Server, Ended> {
+    pub fn start_with(program: &str, directory: &Path, options: &[&str]) -> Result<Server, Ended> {
         let mut child = Command::new(program)
             .arg("serve")
-            .arg(folder)
+            .arg(directory)
             .args(["-p", "0"])
             .args(options)
             .stdin(Stdio::null())
@@ -125,9 +125,10 @@ impl Server {
     /// Files that it has open, by their names; those without one are called as they were once.
     #[track_caller]
     pub fn open_files(&self) -> Vec<PathBuf> {
-        let folder = format!("/proc/{}/fd", self.child.id());
-        let entries = std::fs::read_dir(folder).expect("a running process has a folder there");
-        let links = entries.map(|entry| entry.expect("the folder can be listed").path());
+        let directory = format!("/proc/{}/fd", self.child.id());
+        let entries =
+            std::fs::read_dir(directory).expect("a running process has a directory there");
+        let links = entries.map(|entry| entry.expect("the directory can be listed").path());
         // Files that have been closed meanwhile have none.
         links
             .filter_map(|link| std::fs::read_link(link).ok())
@@ -212,9 +213,9 @@ impl Drop for Server {
 }
 
 /// Writes a `varve.ini` with the administrator and further lines; returns its path.
-pub fn configure(folder: &Path, more: &str) -> PathBuf {
-    let path = folder.join("varve.ini");
-    std::fs::create_dir_all(folder).expect("the folder can be made");
+pub fn configure(directory: &Path, more: &str) -> PathBuf {
+    let path = directory.join("varve.ini");
+    std::fs::create_dir_all(directory).expect("the directory can be made");
     let text = format!("[admins]\n{ADMIN} = {PASSWORD}\n{more}");
     std::fs::write(&path, text).expect("varve.ini can be written");
     path
@@ -249,18 +250,18 @@ mod tests {
 
     /// A program that is in the repository, because one that a test has just written cannot
     /// always be run: another test's new process may still hold it open.
-    fn stand_in(folder: &Path, script: &str) -> String {
-        std::fs::write(folder.join("script"), script).unwrap();
-        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stand-in").to_owned()
+    fn placeholder(directory: &Path, script: &str) -> String {
+        std::fs::write(directory.join("script"), script).unwrap();
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/placeholder").to_owned()
     }
 
     #[test]
     fn the_address_line_is_found_and_signals_arrive() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let script = "trap 'echo bye; exit 3' TERM
             echo hello; echo listening on http://127.0.0.1:77/
             while :; do sleep 0.05; done";
-        let mut server = Server::start(&stand_in(folder.path(), script), folder.path());
+        let mut server = Server::start(&placeholder(directory.path(), script), directory.path());
         assert_eq!(server.url("/db"), "http://127.0.0.1:77/db");
         assert!(server.is_running());
         let ended = server.stop("TERM");
@@ -270,9 +271,9 @@ mod tests {
 
     #[test]
     fn a_refused_start_gives_what_was_printed() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = stand_in(folder.path(), "echo varve.ini:3: bad >&2; exit 2");
-        let ended = Server::try_start(&program, folder.path()).unwrap_err();
+        let directory = tempfile::tempdir().unwrap();
+        let program = placeholder(directory.path(), "echo varve.ini:3: bad >&2; exit 2");
+        let ended = Server::try_start(&program, directory.path()).unwrap_err();
         assert_eq!(ended.status.code(), Some(2));
         assert_eq!(ended.printed, "varve.ini:3: bad\n");
     }

@@ -31,7 +31,7 @@ pub enum Call {
     Rename,
     /// Removing a file.
     Remove,
-    /// Making names in a folder durable.
+    /// Making names in a directory durable.
     SyncDirectory,
 }
 
@@ -179,14 +179,14 @@ impl<S: Storage, W: Watcher> Storage for Watched<S, W> {
     fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
         self.inner.file_len(path)
     }
-    fn modified(&self, folder: &Path) -> Result<Option<SystemTime>, StorageError> {
-        self.inner.modified(folder)
+    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError> {
+        self.inner.modified(directory)
     }
-    fn list(&self, folder: &Path) -> Result<Vec<Entry>, StorageError> {
-        self.inner.list(folder)
+    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
+        self.inner.list(directory)
     }
-    fn create_directory(&self, folder: &Path) -> Result<(), StorageError> {
-        self.inner.create_directory(folder)
+    fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        self.inner.create_directory(directory)
     }
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
         ask(self.watcher(), Call::Rename, from)?;
@@ -195,11 +195,11 @@ impl<S: Storage, W: Watcher> Storage for Watched<S, W> {
     fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
         self.inner.exchange(one, other)
     }
-    fn remove_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.inner.remove_tree(folder)
+    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        self.inner.remove_tree(directory)
     }
-    fn sync_tree(&self, folder: &Path) -> Result<(), StorageError> {
-        self.inner.sync_tree(folder)
+    fn sync_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        self.inner.sync_tree(directory)
     }
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
         ask(self.watcher(), Call::Remove, path)?;
@@ -214,13 +214,13 @@ impl<S: Storage, W: Watcher> Storage for Watched<S, W> {
     fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
         self.inner.read_symlink(path)
     }
-    fn sync_directory(&self, folder: &Path) -> Result<(), StorageError> {
-        ask(self.watcher(), Call::SyncDirectory, folder)?;
-        self.inner.sync_directory(folder)
+    fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        ask(self.watcher(), Call::SyncDirectory, directory)?;
+        self.inner.sync_directory(directory)
     }
-    fn free_bytes(&self, folder: &Path) -> Result<Option<u64>, StorageError> {
+    fn free_bytes(&self, directory: &Path) -> Result<Option<u64>, StorageError> {
         match self.watcher.free_bytes() {
-            None => self.inner.free_bytes(folder),
+            None => self.inner.free_bytes(directory),
             some => Ok(some),
         }
     }

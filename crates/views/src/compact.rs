@@ -96,9 +96,9 @@ impl ViewIndex {
         // Under its own name, so that messages say which file is meant.
         let renamed = TreeFile::open(&*self.storage, &self.path, options());
         self.use_file(Arc::new(renamed.unwrap_or(made)));
-        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let directory = self.path.parent().unwrap_or(Path::new(""));
         // An older file that a power cut brings back is brought up to date as any other.
-        self.storage.sync_directory(folder)?;
+        self.storage.sync_directory(directory)?;
         Ok(())
     }
 }

@@ -44,7 +44,7 @@ pub enum ViewError {
         /// What does not fit.
         reason: &'static str,
     },
-    /// The folder of the index files could not be used.
+    /// The directory of the index files could not be used.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The database could not be read.

@@ -24,27 +24,27 @@ pub(crate) fn remove_rest(storage: &dyn Storage, path: &Path) -> Result<(), View
     }
 }
 
-/// The name of a group's file within its folder.
+/// The name of a group's file within its directory.
 pub(crate) fn file_name(signature: Signature) -> String {
     format!("{signature}.{EXTENSION}")
 }
 
-/// Removes the index files in `folder` that no group in `kept` has, and returns how many. Who has
+/// Removes the index files in `directory` that no group in `kept` has, and returns how many. Who has
 /// one of them open goes on reading it.
 ///
 /// # Errors
 /// What the storage answers.
 pub fn remove_stale(
     storage: &dyn Storage,
-    folder: &Path,
+    directory: &Path,
     kept: &[Signature],
 ) -> Result<usize, ViewError> {
-    if storage.kind(folder)?.is_none() {
+    if storage.kind(directory)?.is_none() {
         return Ok(0);
     }
     let kept: Vec<String> = kept.iter().map(|signature| file_name(*signature)).collect();
     let mut removed = 0;
-    for entry in storage.list(folder)? {
+    for entry in storage.list(directory)? {
         let Some(name) = entry.name.to_str() else {
             continue;
         };
@@ -53,7 +53,7 @@ pub fn remove_stale(
         let is_index = index.ends_with(&format!(".{EXTENSION}"));
         if is_index && !kept.iter().any(|kept| kept == index) {
             // A compaction that was ended removes its copy itself.
-            remove_rest(storage, &folder.join(name))?;
+            remove_rest(storage, &directory.join(name))?;
             removed += 1;
         }
     }

@@ -130,19 +130,19 @@ impl IndexSnapshot {
 }
 
 impl ViewIndex {
-    /// Opens the index of a group in `folder`, or makes an empty one. A file that is damaged, torn
+    /// Opens the index of a group in `directory`, or makes an empty one. A file that is damaged, torn
     /// at its creation, or of another version is replaced by an empty one.
     ///
     /// # Errors
     /// What the storage answers.
     pub fn open(
         storage: Arc<dyn Storage>,
-        folder: &Path,
+        directory: &Path,
         group: Arc<ViewGroup>,
         options: IndexOptions,
     ) -> Result<Self, ViewError> {
-        storage.create_directory(folder)?;
-        let path = folder.join(file_name(group.signature()));
+        storage.create_directory(directory)?;
+        let path = directory.join(file_name(group.signature()));
         remove_rest(&*storage, &copy_path(&path))?;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
             Ok(file) => file,

@@ -365,7 +365,7 @@ fn an_interrupted_build_ends_and_the_next_one_is_whole() {
         r#"{"views":{"v":{"map":"function(d){ if (d.n == 1000) log('stop'); emit(d.n) }"}}}"#;
     let loud = ViewIndex::open(
         Arc::new(MemoryStorage::default()),
-        Path::new(FOLDER),
+        Path::new(DIRECTORY),
         group(design),
         index_options(),
     )
@@ -396,10 +396,10 @@ fn stale_files_are_removed_and_only_those() {
     open(Arc::clone(&storage), DESIGN);
     open(Arc::clone(&storage), other);
     let kept = [group(other).signature()];
-    let folder = Path::new(FOLDER);
-    assert_eq!(remove_stale(&*storage, folder, &kept).unwrap(), 1);
-    assert_eq!(remove_stale(&*storage, folder, &kept).unwrap(), 0);
-    assert_eq!(storage.list(folder).unwrap().len(), 1);
+    let directory = Path::new(DIRECTORY);
+    assert_eq!(remove_stale(&*storage, directory, &kept).unwrap(), 1);
+    assert_eq!(remove_stale(&*storage, directory, &kept).unwrap(), 0);
+    assert_eq!(storage.list(directory).unwrap().len(), 1);
     assert_eq!(
         remove_stale(&*storage, Path::new("nowhere"), &kept).unwrap(),
         0

@@ -13,7 +13,7 @@ use varve_views::{
 };
 
 pub const DATABASE: &str = "db";
-pub const FOLDER: &str = "indexes";
+pub const DIRECTORY: &str = "indexes";
 
 pub fn database(storage: Arc<dyn Storage>) -> Database {
     let options = DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20));
@@ -35,7 +35,13 @@ pub fn group(design: &str) -> Arc<ViewGroup> {
 }
 
 pub fn open(storage: Arc<dyn Storage>, design: &str) -> ViewIndex {
-    ViewIndex::open(storage, Path::new(FOLDER), group(design), index_options()).unwrap()
+    ViewIndex::open(
+        storage,
+        Path::new(DIRECTORY),
+        group(design),
+        index_options(),
+    )
+    .unwrap()
 }
 
 /// One that writes every change into its file at once.
@@ -44,7 +50,7 @@ pub fn open_writing(storage: Arc<dyn Storage>, design: &str) -> ViewIndex {
         memtable_budget: MemtableBudget::new(0),
         ..index_options()
     };
-    ViewIndex::open(storage, Path::new(FOLDER), group(design), options).unwrap()
+    ViewIndex::open(storage, Path::new(DIRECTORY), group(design), options).unwrap()
 }
 
 /// Replicates documents given as JSON texts, so that their revisions are taken as they are.

@@ -36,7 +36,7 @@ fn compact(index: &ViewIndex) {
 }
 
 fn names(storage: &dyn Storage) -> usize {
-    storage.list(Path::new(FOLDER)).unwrap().len()
+    storage.list(Path::new(DIRECTORY)).unwrap().len()
 }
 
 #[test]
@@ -110,17 +110,20 @@ fn an_interrupted_compaction_and_one_that_crashed_leave_nothing() {
     assert_eq!(names(&*storage), 1);
     assert_eq!(seen(&index.current(&db.snapshot()).unwrap()), before);
     let name = format!("{}.view.compact", index.group().signature());
-    let rest = Path::new(FOLDER).join(&name);
+    let rest = Path::new(DIRECTORY).join(&name);
     drop(index);
     storage.open(&rest, OpenMode::CreateNew).unwrap();
     let signature = open(Arc::clone(&storage), DESIGN).group().signature();
     assert_eq!(names(&*storage), 1);
     storage.open(&rest, OpenMode::CreateNew).unwrap();
     assert_eq!(
-        remove_stale(&*storage, Path::new(FOLDER), &[signature]).unwrap(),
+        remove_stale(&*storage, Path::new(DIRECTORY), &[signature]).unwrap(),
         0
     );
-    assert_eq!(remove_stale(&*storage, Path::new(FOLDER), &[]).unwrap(), 2);
+    assert_eq!(
+        remove_stale(&*storage, Path::new(DIRECTORY), &[]).unwrap(),
+        2
+    );
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn damage_is_an_error_or_a_new_index_and_never_a_wrong_answer() {
     let index = open(Arc::new(storage.clone()), DESIGN);
     let expected = seen(&refresh(&index, &db)).unwrap();
     let name = format!("{}.view", group(DESIGN).signature());
-    let path: PathBuf = Path::new(FOLDER).join(name);
+    let path: PathBuf = Path::new(DIRECTORY).join(name);
     let whole = storage
         .open(&path, OpenMode::Read)
         .unwrap()
@@ -82,7 +82,7 @@ fn damage_is_an_error_or_a_new_index_and_never_a_wrong_answer() {
     let (mut errors, mut answers) = (0, 0);
     for at in (0..whole.len()).step_by(3) {
         let damaged = MemoryStorage::default();
-        damaged.create_directory(Path::new(FOLDER)).unwrap();
+        damaged.create_directory(Path::new(DIRECTORY)).unwrap();
         let mut bytes = whole.clone();
         bytes[at] ^= 0x11;
         damaged

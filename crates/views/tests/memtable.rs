@@ -124,9 +124,9 @@ fn indexes_share_the_memory() {
         ..index_options()
     };
     let open = |name: &str| {
-        let folder = std::path::Path::new(name);
+        let directory = std::path::Path::new(name);
         let (storage, group) = (Arc::clone(&it.storage), group(ROWS));
-        ViewIndex::open(storage, folder, group, options.clone()).unwrap()
+        ViewIndex::open(storage, directory, group, options.clone()).unwrap()
     };
     let (one, two) = (open("one"), open("two"));
     refresh(&one, &it.db);

@@ -1,6 +1,6 @@
 //! Indexes that are asked without waiting for the disk.
 
-use crate::common::{DATABASE, FOLDER, ask, group, index_options, put, with_context};
+use crate::common::{DATABASE, DIRECTORY, ask, group, index_options, put, with_context};
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{MemoryStorage, ReadMode, Storage};
@@ -23,7 +23,7 @@ fn uncached() -> (Disk, Database, ViewIndex) {
         cache: NodeCache::new(0),
         ..index_options()
     };
-    let index = ViewIndex::open(storage, Path::new(FOLDER), group(DESIGN), options).unwrap();
+    let index = ViewIndex::open(storage, Path::new(DIRECTORY), group(DESIGN), options).unwrap();
     (disk, db, index)
 }
 

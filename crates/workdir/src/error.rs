@@ -58,13 +58,13 @@ pub enum WorkdirError {
     Pattern(#[from] PatternError),
     /// A file occupies the path of a directory.
     #[error("Not a directory: '{path}'", path = path.display())]
-    NotAFolder {
+    NotADirectory {
         /// The path to be written.
         path: PathBuf,
     },
     /// A directory with untracked files occupies the path of a file.
     #[error("Directory not empty: '{directory}'")]
-    FolderInTheWay {
+    DirectoryInTheWay {
         /// The directory.
         directory: String,
     },

@@ -88,11 +88,11 @@ impl Ignore {
 }
 
 /// Patterns that came from one file.
-type Source = (String, Vec<Pattern>);
+type PatternFile = (String, Vec<Pattern>);
 
 struct Reader<'a> {
     root: &'a Path,
-    sources: Vec<Source>,
+    sources: Vec<PatternFile>,
     /// Directories with their slash and readers, still to be compiled.
     below: Vec<(Vec<u8>, Reader<'a>)>,
     warnings: Vec<String>,
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         let set = match PatternSet::compile(&all, PatternEnd::FileOrDirectory) {
             Ok(set) => set,
             Err(error) => {
-                let wrong = |source: &&Source| {
+                let wrong = |source: &&PatternFile| {
                     PatternSet::compile(&source.1, PatternEnd::FileOrDirectory).is_err()
                 };
                 let found = self.sources.iter().find(wrong);

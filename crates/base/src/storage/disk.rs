@@ -124,7 +124,7 @@ impl Storage for DiskStorage {
 
     fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
         let full = self.at(directory);
-        fs::create_dir_all(&full).map_err(|e| StorageError::io("create folder", &full, e))
+        fs::create_dir_all(&full).map_err(|e| StorageError::io("create directory", &full, e))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {

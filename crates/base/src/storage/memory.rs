@@ -227,7 +227,7 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn sync_tree(&self, _folder: &Path) -> Result<(), StorageError> {
+    fn sync_tree(&self, _directory: &Path) -> Result<(), StorageError> {
         Ok(())
     }
 
@@ -272,7 +272,7 @@ impl Storage for MemoryStorage {
         Ok(text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn sync_directory(&self, _folder: &Path) -> Result<(), StorageError> {
+    fn sync_directory(&self, _directory: &Path) -> Result<(), StorageError> {
         Ok(())
     }
 }

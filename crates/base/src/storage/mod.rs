@@ -222,7 +222,7 @@ pub trait Storage: Send + Sync + Debug {
     ///
     /// # Errors
     /// What the system answers.
-    fn free_bytes(&self, _folder: &Path) -> Result<Option<u64>, StorageError> {
+    fn free_bytes(&self, _directory: &Path) -> Result<Option<u64>, StorageError> {
         Ok(None)
     }
 }

@@ -77,7 +77,7 @@ impl SourceKind {
 
 /// One file, repository or database that chunks came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct ChunkSource {
     /// Where it is.
     pub path: PathBuf,
     /// What it is.
@@ -123,7 +123,7 @@ impl Row {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Where the chunks came from.
-    pub sources: Vec<Source>,
+    pub sources: Vec<ChunkSource>,
     /// One in how many chunks was measured; 1 if all were.
     pub sampled: u64,
     /// How many chunks were measured.

@@ -1,7 +1,7 @@
-//! Cutting files, folders, repositories and databases into chunks.
+//! Cutting files, directories, repositories and databases into chunks.
 
 use super::corpus::Corpus;
-use super::{Source, SourceKind};
+use super::{ChunkSource, SourceKind};
 use crate::BenchError;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ struct Sink<'a> {
     corpus: &'a mut Corpus,
     progress: &'a dyn Progress,
     interrupt: &'a Interrupt,
-    sources: Vec<Source>,
+    sources: Vec<ChunkSource>,
 }
 
 /// Puts the chunks of all paths into `corpus`.
@@ -32,7 +32,7 @@ pub(super) fn collect(
     corpus: &mut Corpus,
     progress: &dyn Progress,
     interrupt: &Interrupt,
-) -> Result<Vec<Source>, BenchError> {
+) -> Result<Vec<ChunkSource>, BenchError> {
     let mut sink = Sink {
         storage,
         corpus,
@@ -43,9 +43,9 @@ pub(super) fn collect(
     for path in paths {
         match storage.kind(path)? {
             Some(EntryKind::File) => sink.file(path)?,
-            Some(EntryKind::Directory) => sink.folder(path)?,
-            // A path that the user gave may be a symbolic link, unlike one found in a folder.
-            Some(EntryKind::Other) if storage.list(path).is_ok() => sink.folder(path)?,
+            Some(EntryKind::Directory) => sink.directory(path)?,
+            // A path that the user gave may be a symbolic link, unlike one found in a directory.
+            Some(EntryKind::Other) if storage.list(path).is_ok() => sink.directory(path)?,
             Some(EntryKind::Other) => sink.file(path)?,
             None => return Err(BenchError::NoSource { path: path.clone() }),
         }
@@ -55,7 +55,7 @@ pub(super) fn collect(
 
 impl Sink<'_> {
     fn start(&mut self, path: &Path, kind: SourceKind) {
-        self.sources.push(Source {
+        self.sources.push(ChunkSource {
             path: path.to_owned(),
             kind,
             chunks: 0,
@@ -74,29 +74,29 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// A repository, or everything below a folder. Symbolic links are not followed.
-    fn folder(&mut self, top: &Path) -> Result<(), BenchError> {
-        let mut folders = vec![top.to_owned()];
-        while let Some(folder) = folders.pop() {
+    /// A repository, or everything below a directory. Symbolic links are not followed.
+    fn directory(&mut self, top: &Path) -> Result<(), BenchError> {
+        let mut directories = vec![top.to_owned()];
+        while let Some(directory) = directories.pop() {
             self.interrupt.check()?;
-            let hg = folder.join(".hg");
+            let hg = directory.join(".hg");
             if self.storage.kind(&hg)? == Some(EntryKind::Directory) {
-                self.repository(&folder, &hg)?;
+                self.repository(&directory, &hg)?;
                 continue;
             }
             let mut files = BTreeSet::new();
             let mut below = BTreeSet::new();
-            for entry in self.storage.list(&folder)? {
+            for entry in self.storage.list(&directory)? {
                 match entry.kind {
-                    EntryKind::File => drop(files.insert(folder.join(&entry.name))),
-                    EntryKind::Directory => drop(below.insert(folder.join(&entry.name))),
+                    EntryKind::File => drop(files.insert(directory.join(&entry.name))),
+                    EntryKind::Directory => drop(below.insert(directory.join(&entry.name))),
                     EntryKind::Other => {}
                 }
             }
             for file in files {
                 self.file(&file)?;
             }
-            folders.extend(below.into_iter().rev());
+            directories.extend(below.into_iter().rev());
         }
         Ok(())
     }
@@ -106,13 +106,13 @@ impl Sink<'_> {
         self.start(root, SourceKind::Repository);
         let store = hg.join("store");
         let has_store = self.storage.kind(&store)? == Some(EntryKind::Directory);
-        let mut folders = vec![if has_store { store } else { hg.to_owned() }];
-        while let Some(folder) = folders.pop() {
-            for entry in self.storage.list(&folder)? {
-                let path = folder.join(&entry.name);
+        let mut directories = vec![if has_store { store } else { hg.to_owned() }];
+        while let Some(directory) = directories.pop() {
+            for entry in self.storage.list(&directory)? {
+                let path = directory.join(&entry.name);
                 let is_index = path.extension().is_some_and(|extension| extension == "i");
                 match entry.kind {
-                    EntryKind::Directory => folders.push(path),
+                    EntryKind::Directory => directories.push(path),
                     EntryKind::File if is_index => self.revlog(&path)?,
                     EntryKind::File | EntryKind::Other => {}
                 }

@@ -280,13 +280,13 @@ fn timed(work: impl FnOnce() -> Result<(), BenchError>) -> Result<Duration, Benc
 }
 
 fn all_revlogs(storage: &Arc<dyn Storage>, store: &Path) -> Result<Vec<Revlog>, BenchError> {
-    let (mut folders, mut found) = (vec![store.to_owned()], Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in storage.list(&folder)? {
-            let path = folder.join(&entry.name);
+    let (mut directories, mut found) = (vec![store.to_owned()], Vec::new());
+    while let Some(directory) = directories.pop() {
+        for entry in storage.list(&directory)? {
+            let path = directory.join(&entry.name);
             let is_index = path.extension().is_some_and(|extension| extension == "i");
             match entry.kind {
-                EntryKind::Directory => folders.push(path),
+                EntryKind::Directory => directories.push(path),
                 EntryKind::File if is_index => found.push(Revlog::open(storage, &path)?),
                 EntryKind::File | EntryKind::Other => {}
             }

@@ -24,14 +24,14 @@ enum What {
 
 /// Measure size and speed of every codec and level
 ///
-/// Cuts the given files, folders, repositories and databases into the chunks that would really be
+/// Cuts the given files, directories, repositories and databases into the chunks that would really be
 /// compressed, and prints for each codec and level: chunks, bytes in, bytes out, ratio, and the
 /// speeds of compressing and expanding in MB/s as median and range of five runs, with the speed
 /// of copying memory as base line. Every chunk is expanded again and compared. zstd is also
 /// measured with trained dictionaries.
 #[derive(clap::Args, Debug)]
 struct CodecArgs {
-    /// File, folder, repository or database to take chunks from
+    /// File, directory, repository or database to take chunks from
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Codec with level to measure, such as zstd_9; all common ones if none is given (can be

@@ -42,23 +42,23 @@ pub(crate) enum DemoError {
     Interrupted(#[from] Interrupted),
 }
 
-/// Makes a folder with the demo in it. It is built beside and moved into place when it is
+/// Makes a directory with the demo in it. It is built beside and moved into place when it is
 /// complete, so that an interrupted start leaves no half of it.
-pub(crate) fn make(folder: &Path, context: &mut Context<'_>) -> Result<(), DemoError> {
-    let mut name = folder.file_name().unwrap_or_default().to_owned();
+pub(crate) fn make(directory: &Path, context: &mut Context<'_>) -> Result<(), DemoError> {
+    let mut name = directory.file_name().unwrap_or_default().to_owned();
     name.push(".making");
-    let making = folder.with_file_name(name);
+    let making = directory.with_file_name(name);
     if making.exists() {
         let removed = std::fs::remove_dir_all(&making);
-        removed.map_err(|source| moved(&making, folder, source))?;
+        removed.map_err(|source| moved(&making, directory, source))?;
     }
     let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(&making));
     repository::make(&storage, context)?;
     make_database(&storage, context)?;
-    std::fs::rename(&making, folder).map_err(|source| moved(&making, folder, source))
+    std::fs::rename(&making, directory).map_err(|source| moved(&making, directory, source))
 }
 
-/// Whether both halves of the demo are in a served folder.
+/// Whether both halves of the demo are in a served directory.
 pub(crate) fn is_there(storage: &dyn Storage) -> bool {
     let repository = Path::new(REPOSITORIES).join(notes::NAME);
     let there = |path: &Path| matches!(storage.kind(path), Ok(Some(_)));

@@ -11,7 +11,7 @@ use varve_codec::EngineSetting;
 use varve_repo::{FileChange, FileKind, NewChangeset, Node, Phase, Repository};
 use varve_server::directory::REPOSITORIES;
 
-/// Makes the repository below the folder of repositories.
+/// Makes the repository below the directory of repositories.
 pub(super) fn make(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Result<(), DemoError> {
     let root = Path::new(REPOSITORIES).join(notes::NAME);
     let repository = Repository::create(Arc::clone(storage), &root)?;

@@ -9,7 +9,7 @@ use varve_testkit::peers::{Hg, Outcome, hg};
 use varve_testkit::repos;
 use varve_testkit::varve::Server;
 
-/// A site with one repository, and a folder for clones.
+/// A site with one repository, and a directory for clones.
 struct Scene {
     site: Site,
     source: PathBuf,
@@ -43,7 +43,7 @@ impl Scene {
         std::fs::read_to_string(path).unwrap_or_default()
     }
 
-    /// Names of the files in the folder of bundles.
+    /// Names of the files in the directory of bundles.
     fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.source.join(".hg/bundle-cache")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -61,8 +61,8 @@ impl Scene {
     fn cloned(&self, url: &str, options: &[&str]) -> String {
         let target = self.work.path().join("clone");
         let plain = self.work.path().join("plain");
-        for folder in [&target, &plain] {
-            let _ = std::fs::remove_dir_all(folder);
+        for directory in [&target, &plain] {
+            let _ = std::fs::remove_dir_all(directory);
         }
         let said = self.hg.ok(
             self.work.path(),
@@ -71,9 +71,9 @@ impl Scene {
         let off = ["clone", url, "plain", "--config", "ui.clonebundles=no"];
         self.hg.ok(self.work.path(), &off);
         self.hg.ok(&target, &["verify", "-q"]);
-        let history = |folder: &Path| {
+        let history = |directory: &Path| {
             self.hg.ok(
-                folder,
+                directory,
                 &[
                     "log",
                     "--debug",

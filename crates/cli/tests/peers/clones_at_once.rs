@@ -113,6 +113,7 @@ fn one_answer_is_made_for_all_who_ask_for_it() {
     let server = site.serve();
     let path = everything(&site);
     let slow = [Slow::ask(&server, &path), Slow::ask(&server, &path)];
+    wait_until("no copy", || copies(&server) > 0);
     assert_eq!(copies(&server), 1);
     let quick = ask(&server, &path);
     assert!(quick.len() > FILES * LEN);
@@ -122,6 +123,7 @@ fn one_answer_is_made_for_all_who_ask_for_it() {
     repos::write(&root, "more", b"more");
     repos::commit(&hg(), &root, "more");
     let third = Slow::ask(&server, &everything(&site));
+    wait_until("no other copy", || copies(&server) > 1);
     assert_eq!(copies(&server), 2);
     assert!(third.read() != quick);
     for client in slow {
@@ -136,6 +138,7 @@ fn an_answer_that_nobody_waits_for_is_given_up() {
     let server = site.serve();
     let path = everything(&site);
     let (one, other) = (Slow::ask(&server, &path), Slow::ask(&server, &path));
+    wait_until("no copy", || copies(&server) > 0);
     drop(one);
     assert_eq!(copies(&server), 1);
     drop(other);

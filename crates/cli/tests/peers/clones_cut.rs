@@ -1,7 +1,7 @@
 //! The server is killed while clients clone: nothing half done is left, and the next clone works.
 
 use super::Site;
-use crate::face::our_hg;
+use crate::hgcli::our_hg;
 use crate::killing::{bytes_below, is_caught, start};
 use std::path::Path;
 use varve_testkit::peers::{hg, hg_program};

@@ -9,7 +9,7 @@ use varve_testkit::http::Client;
 use varve_testkit::repos::noise;
 use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
 
-/// Kills in a row on one folder: each start recovers from the one before.
+/// Kills in a row on one directory: each start recovers from the one before.
 const ROUNDS: u32 = 12;
 /// Clients that write at the same time.
 const WRITERS: u32 = 4;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{self, VARIANTS, Variant};
 
-/// One served repository and an empty folder to clone into.
+/// One served repository and an empty directory to clone into.
 struct Scene {
     hg: Hg,
     source: PathBuf,

@@ -110,13 +110,13 @@ fn pushing_is_refused_unless_it_is_allowed() {
 #[test]
 fn what_is_no_repository_is_not_found() {
     let site = Site::new();
-    std::fs::create_dir_all(site.repository("folder/inner")).unwrap();
+    std::fs::create_dir_all(site.repository("directory/inner")).unwrap();
     let server = site.serve();
     let (hg, work) = (hg(), tempfile::tempdir().unwrap());
     for name in [
         "nobody",
-        "folder",
-        "folder/inner",
+        "directory",
+        "directory/inner",
         "..",
         "../databases",
         "%2e%2e/x",

@@ -24,19 +24,19 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use varve_testkit::varve::Server;
 
-/// A folder to serve.
+/// A directory to serve.
 struct Site {
-    folder: TempDir,
+    directory: TempDir,
 }
 
 impl Site {
     fn new() -> Site {
-        let folder = tempfile::tempdir().unwrap();
-        Site { folder }
+        let directory = tempfile::tempdir().unwrap();
+        Site { directory }
     }
 
     fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// Where the repository of that name belongs.
@@ -48,13 +48,13 @@ impl Site {
         Server::start(super::VARVE, self.path())
     }
 
-    /// The file below the folder that holds a database, found by its name.
+    /// The file below the directory that holds a database, found by its name.
     fn database_file(&self, name: &str) -> PathBuf {
-        let folder = self.path().join("databases");
-        let listing = std::fs::read_dir(&folder).unwrap();
+        let directory = self.path().join("databases");
+        let listing = std::fs::read_dir(&directory).unwrap();
         let mut files = listing.map(|entry| entry.unwrap().path());
         let wanted = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
         let found = files.find(wanted);
-        found.unwrap_or_else(|| panic!("no file of {name} in {folder:?}"))
+        found.unwrap_or_else(|| panic!("no file of {name} in {directory:?}"))
     }
 }

@@ -8,9 +8,9 @@ use varve_testkit::peers::{Outcome, hg};
 use varve_testkit::repos;
 use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
 
-fn serve(folder: &Path, options: &[&str]) -> Server {
-    configure(folder, "");
-    let server = Server::start_with(crate::VARVE, folder, options);
+fn serve(directory: &Path, options: &[&str]) -> Server {
+    configure(directory, "");
+    let server = Server::start_with(crate::VARVE, directory, options);
     server.unwrap_or_else(|ended| panic!("{ended:?}"))
 }
 

@@ -8,10 +8,10 @@ use varve_testkit::peers::hg;
 use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
 
 #[test]
-fn a_folder_that_is_not_there_becomes_a_demo() {
+fn a_directory_that_is_not_there_becomes_a_demo() {
     let outer = tempfile::tempdir().unwrap();
-    let folder = outer.path().join("demo");
-    let server = Server::try_start(VARVE, &folder).unwrap();
+    let directory = outer.path().join("demo");
+    let server = Server::try_start(VARVE, &directory).unwrap();
     let printed = server.printed_with("shown only now");
     let password = made_password(&printed).unwrap_or_else(|| panic!("no password: {printed}"));
     assert!(printed.contains("admin"), "{printed}");
@@ -20,16 +20,16 @@ fn a_folder_that_is_not_there_becomes_a_demo() {
     let session = admin.get("/_session").expect_status(200).json();
     assert_eq!(session["userCtx"]["name"], "admin");
     demo_database(&mut admin);
-    demo_repository(&server, &folder);
+    demo_repository(&server, &directory);
 
     assert!(server.stop("INT").status.success());
-    let settings = std::fs::read_to_string(folder.join("varve.ini")).unwrap();
+    let settings = std::fs::read_to_string(directory.join("varve.ini")).unwrap();
     assert!(
         !settings.contains(&password),
         "the password was stored plainly"
     );
     // The second start prints no password, and the first one's still opens.
-    let server = Server::try_start(VARVE, &folder).unwrap();
+    let server = Server::try_start(VARVE, &directory).unwrap();
     let mut admin = server.anonymous().with_basic("admin", &password);
     admin.get("/_session").expect_status(200);
     let ended = server.stop("TERM");
@@ -74,14 +74,14 @@ fn demo_database(admin: &mut Client) {
     assert_eq!(views, 2);
 }
 
-fn demo_repository(server: &Server, folder: &std::path::Path) {
-    let repos = std::fs::read_dir(folder.join("repos")).unwrap();
+fn demo_repository(server: &Server, directory: &std::path::Path) {
+    let repos = std::fs::read_dir(directory.join("repos")).unwrap();
     let names = repos.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.collect();
     let (hg, work) = (hg(), tempfile::tempdir().unwrap());
     assert!(!names.is_empty());
     for name in names {
-        let source = folder.join("repos").join(&name);
+        let source = directory.join("repos").join(&name);
         hg.ok(&source, &["verify"]);
         for option in ["--pull", "--stream"] {
             let clone = work.path().join(format!("{name}{option}"));
@@ -167,7 +167,7 @@ fn nobody_writes_without_a_password() {
 }
 
 #[test]
-fn a_second_server_on_the_same_folder_is_refused() {
+fn a_second_server_on_the_same_directory_is_refused() {
     let site = Site::new();
     let mut first = site.serve();
     let refused = Server::try_start(VARVE, site.path()).unwrap_err();

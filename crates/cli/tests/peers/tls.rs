@@ -1,7 +1,7 @@
 //! `varve serve --certificate`: stock `hg` and Varve's client over TLS.
 
 use super::Site;
-use crate::face::our_hg;
+use crate::hgcli::our_hg;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use varve_testkit::peers::{Outcome, hg, hg_program, run_hg};
@@ -11,15 +11,15 @@ use varve_testkit::varve::{Server, configure};
 /// A certificate with its key, and who signed it; good for nothing but tests.
 fn pem(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/face/tls")
+        .join("tests/hgcli/tls")
         .join(name)
 }
 
-fn serve(folder: &Path) -> Server {
-    configure(folder, "");
+fn serve(directory: &Path) -> Server {
+    configure(directory, "");
     let certificate = pem("server.pem");
     let options = ["--certificate", certificate.to_str().unwrap()];
-    let server = Server::start_with(crate::VARVE, folder, &options);
+    let server = Server::start_with(crate::VARVE, directory, &options);
     server.unwrap_or_else(|ended| panic!("{ended:?}"))
 }
 

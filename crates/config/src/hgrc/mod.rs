@@ -27,18 +27,18 @@ pub trait Files {
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     /// In a file, in a line from 1 on.
     Line(PathBuf, usize),
     /// Elsewhere, such as `--config` or `$HGUSER`.
     Named(String),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Line(file, line) => write!(f, "{}:{line}", file.display()),
-            Source::Named(name) => f.write_str(name),
+            SettingSource::Line(file, line) => write!(f, "{}:{line}", file.display()),
+            SettingSource::Named(name) => f.write_str(name),
         }
     }
 }
@@ -51,7 +51,7 @@ pub struct Item {
     /// The value, with `\n` between the lines of a continued one.
     pub value: Vec<u8>,
     /// Where it was written.
-    pub source: Source,
+    pub source: SettingSource,
 }
 
 /// All settings that count.
@@ -68,7 +68,7 @@ pub enum HgrcError {
     #[error("config error at {place}: {text}")]
     Syntax {
         /// File and line.
-        place: Source,
+        place: SettingSource,
         /// The line, or what is wrong with it.
         text: String,
     },
@@ -141,13 +141,13 @@ impl Hgrc {
         let dot = name.iter().position(|byte| *byte == b'.');
         let dot = dot.filter(|dot| *dot > 0 && dot + 1 < name.len());
         let dot = dot.ok_or_else(wrong)?;
-        let source = Source::Named("--config".to_owned());
+        let source = SettingSource::Named("--config".to_owned());
         self.set(&name[..dot], &name[dot + 1..], value.trim_ascii(), source);
         Ok(())
     }
 
     /// Sets a value; it moves to the end of its section.
-    pub fn set(&mut self, section: &[u8], key: &[u8], value: &[u8], source: Source) {
+    pub fn set(&mut self, section: &[u8], key: &[u8], value: &[u8], source: SettingSource) {
         let items = self.sections.entry(section.to_vec()).or_default();
         items.retain(|item| item.key != key);
         items.push(Item {
@@ -227,13 +227,15 @@ impl Hgrc {
         self.get(section, key).map(list).unwrap_or_default()
     }
 
-    /// A path, of which a relative one is meant from the folder of the file it is written in.
+    /// A path, of which a relative one is meant from the directory of the file it is written in.
     pub fn path(&self, files: &dyn Files, section: &str, key: &str) -> Option<PathBuf> {
         let item = self.item(section, key)?;
         let path = files.expand(&item.value);
         Some(match &item.source {
-            Source::Line(file, _) => file.parent().map_or(path.clone(), |dir| dir.join(&path)),
-            Source::Named(_) => path,
+            SettingSource::Line(file, _) => {
+                file.parent().map_or(path.clone(), |dir| dir.join(&path))
+            }
+            SettingSource::Named(_) => path,
         })
     }
 

@@ -6,10 +6,10 @@
 //! key = value            to the end of the line, whatever is in it
 //!  more                  an indented line continues the value above it
 //! %unset key             forgets what an earlier line or file set
-//! %include other/file    read here; relative to this file's folder; may be missing
+//! %include other/file    read here; relative to this file's directory; may be missing
 //! ```
 
-use super::{Files, Hgrc, HgrcError, Source, is_absent};
+use super::{Files, Hgrc, HgrcError, SettingSource, is_absent};
 use std::path::Path;
 
 /// How deep files may include each other.
@@ -38,7 +38,7 @@ pub(super) fn add(
     // The value that an indented line would continue, and whether only comments stand between.
     let mut open: Option<(Vec<u8>, Vec<u8>)> = None;
     for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        let place = || Source::Line(path.to_owned(), index + 1);
+        let place = || SettingSource::Line(path.to_owned(), index + 1);
         let refuse = |text: String| HgrcError::Syntax {
             place: place(),
             text,

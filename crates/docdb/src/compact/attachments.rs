@@ -16,7 +16,7 @@ const REMEMBERED: usize = 1 << 17;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum AttachmentKey {
     /// Where its first piece stands in the old file: revisions of a document share their pieces.
-    Place(u64),
+    Offset(u64),
     /// What it holds, by MD5 and length of the stored form.
     Content([u8; 16], u64),
 }
@@ -108,7 +108,7 @@ impl Copier {
             let is_whole = true;
             return Ok(Copied { old, new, is_whole });
         };
-        let place = AttachmentKey::Place(first.offset);
+        let place = AttachmentKey::Offset(first.offset);
         if let Some(copied) = self.known.get(place)
             && copied.old == old
         {

@@ -50,8 +50,8 @@ pub(super) fn check_room(
     there: u64,
 ) -> Result<(), DocdbError> {
     let path = database.path();
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let Some(free) = database.storage().free_bytes(folder)? else {
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let Some(free) = database.storage().free_bytes(directory)? else {
         return Ok(());
     };
     let sizes = database.sizes()?;

@@ -66,8 +66,8 @@ impl Database {
     fn sync_swap(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
         if shared.is_swap_in_doubt.load(Ordering::Acquire) {
-            let folder = shared.path.parent().unwrap_or(Path::new(""));
-            shared.storage.sync_directory(folder)?;
+            let directory = shared.path.parent().unwrap_or(Path::new(""));
+            shared.storage.sync_directory(directory)?;
             shared.is_swap_in_doubt.store(false, Ordering::Release);
         }
         Ok(())

@@ -410,8 +410,8 @@ impl Database {
         drop(compacting);
         compact::remove_rests(shared.storage.as_ref(), &shared.path)?;
         shared.storage.remove(&shared.path)?;
-        let folder = shared.path.parent().unwrap_or(Path::new(""));
-        shared.storage.sync_directory(folder)?;
+        let directory = shared.path.parent().unwrap_or(Path::new(""));
+        shared.storage.sync_directory(directory)?;
         shared.watch.close();
         Ok(())
     }

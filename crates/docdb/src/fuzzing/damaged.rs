@@ -21,7 +21,7 @@ fn options() -> DatabaseOptions {
 fn check_and_save(storage: &dyn Storage) {
     let stop = Interrupt::default();
     let mut watch = Watch {
-        tell: &mut |_| {},
+        report: &mut |_| {},
         progress: &Silent,
         stop: &stop,
     };
@@ -33,7 +33,7 @@ fn check_and_save(storage: &dyn Storage) {
     assert!(saved.is_ok(), "{saved:?}");
     let mut found = Vec::new();
     let mut watch = Watch {
-        tell: &mut |finding| found.push(finding.to_string()),
+        report: &mut |finding| found.push(finding.to_string()),
         progress: &Silent,
         stop: &stop,
     };
@@ -164,7 +164,7 @@ mod tests {
         txn.commit().unwrap();
         let mut found = Vec::new();
         let mut watch = Watch {
-            tell: &mut |finding| found.push(finding.to_string()),
+            report: &mut |finding| found.push(finding.to_string()),
             progress: &Silent,
             stop: &Interrupt::default(),
         };

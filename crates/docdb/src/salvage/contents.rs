@@ -40,11 +40,11 @@ impl Salvage<'_, '_> {
         if let Err(trouble) = self.read_json(stored.body) {
             let hit = Hit::revision(id, &node.rev);
             if !stored.deleted {
-                self.tell(trouble, Part::Body, hit, LEFT_OUT);
+                self.report(trouble, Part::Body, hit, LEFT_OUT);
                 return Ok(None);
             }
             let outcome = "left out, the deletion stays";
-            self.tell(trouble, Part::Body, hit, outcome);
+            self.report(trouble, Part::Body, hit, outcome);
             self.text.clear();
             self.text.extend_from_slice(b"{}");
             copied.external = self.text.len() as u64;
@@ -72,7 +72,7 @@ impl Salvage<'_, '_> {
             Ok(records) => records,
             Err(trouble) => {
                 let hit = Hit::revision(id, rev);
-                self.tell(trouble, Part::AttachmentList, hit, LEFT_OUT);
+                self.report(trouble, Part::AttachmentList, hit, LEFT_OUT);
                 return Ok(());
             }
         };
@@ -87,7 +87,7 @@ impl Salvage<'_, '_> {
                 Err(trouble) => {
                     copied.external = copied.external.saturating_sub(record.length);
                     let hit = Hit::attachment(id, rev, &record.name);
-                    self.tell(trouble, Part::Attachment, hit, LEFT_OUT);
+                    self.report(trouble, Part::Attachment, hit, LEFT_OUT);
                 }
             }
         }

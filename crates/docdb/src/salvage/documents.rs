@@ -61,7 +61,7 @@ impl Salvage<'_, '_> {
         };
         let (record, missing) = DocumentRecord::decode_newest(value, read).ok()?;
         if let Some(trouble) = missing {
-            self.tell(trouble, Part::History, Hit::document(id), LEFT_OUT);
+            self.report(trouble, Part::History, Hit::document(id), LEFT_OUT);
         }
         Some((id, record))
     }
@@ -96,7 +96,7 @@ impl Salvage<'_, '_> {
         if found < missing {
             let reason = format!("nothing else tells of {} documents", missing - found);
             let trouble = Trouble::new(None, reason);
-            self.tell(trouble, Part::NodeById, Hit::Database, LEFT_OUT);
+            self.report(trouble, Part::NodeById, Hit::Database, LEFT_OUT);
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Salvage<'_, '_> {
         }
         let hit = Hit::revision(&change.id, &change.rev);
         let trouble = Trouble::new(None, reason);
-        self.tell(trouble, Part::Document, hit, "kept without its history");
+        self.report(trouble, Part::Document, hit, "kept without its history");
         let mut tree = RevTree::default();
         tree.merge(&[change.rev], change.stored);
         let record = DocumentRecord::new(change.seq, tree);
@@ -158,14 +158,14 @@ impl Salvage<'_, '_> {
         record.tree.keep_leaves(|node| self.content(id, node))?;
         if record.tree.is_empty() {
             let trouble = Trouble::new(None, "none of its revisions can be read");
-            self.tell(trouble, Part::Document, Hit::document(id), LEFT_OUT);
+            self.report(trouble, Part::Document, Hit::document(id), LEFT_OUT);
             return Ok(());
         }
         let kept: Vec<Rev> = record.tree.leaves().map(|leaf| leaf.rev.clone()).collect();
         for rev in kept.iter().filter(|rev| !leaves.contains(rev)) {
             let trouble = Trouble::new(None, "what came after it cannot be read");
             let outcome = "an older revision stands for the document";
-            self.tell(trouble, Part::Document, Hit::revision(id, rev), outcome);
+            self.report(trouble, Part::Document, Hit::revision(id, rev), outcome);
         }
         self.report.documents += 1;
         let mut key = record.seq.to_be_bytes().to_vec();
@@ -196,7 +196,7 @@ impl Salvage<'_, '_> {
             if seq == last {
                 let trouble = Trouble::new(None, "there is no update sequence for it");
                 self.report.documents -= 1;
-                self.tell(trouble, Part::Document, Hit::document(&id), LEFT_OUT);
+                self.report(trouble, Part::Document, Hit::document(&id), LEFT_OUT);
                 continue;
             }
             last = seq;

@@ -73,8 +73,8 @@ impl<'s> Files<'s> {
     pub(super) fn finish(self) -> Result<(), DocdbError> {
         self.check_free()?;
         self.storage.rename(&self.copy, &self.to)?;
-        let folder = self.to.parent().unwrap_or(Path::new(""));
-        Ok(self.storage.sync_directory(folder)?)
+        let directory = self.to.parent().unwrap_or(Path::new(""));
+        Ok(self.storage.sync_directory(directory)?)
     }
 }
 

@@ -105,7 +105,7 @@ pub fn salvage(
             true => "kept as far as it can be read",
             false => LEFT_OUT,
         };
-        salvage.tell(trouble, Part::Commit, Hit::Database, outcome);
+        salvage.report(trouble, Part::Commit, Hit::Database, outcome);
     }
     salvage.dictionary(&method)?;
     salvage.security()?;
@@ -143,14 +143,14 @@ struct Salvage<'s, 'w> {
 }
 
 impl Salvage<'_, '_> {
-    fn tell(&mut self, trouble: Trouble, part: Part, hit: Hit, outcome: &str) {
+    fn report(&mut self, trouble: Trouble, part: Part, hit: Hit, outcome: &str) {
         self.report.findings += 1;
         let told = Trouble {
             reason: format!("{outcome}: {}", trouble.reason),
             ..trouble
         };
         let finding: Finding = told.finding(part, hit);
-        (self.watch.tell)(&finding);
+        (self.watch.report)(&finding);
     }
 
     /// Puts the dictionary into the new file that its bodies begin with.

@@ -14,7 +14,7 @@ impl Salvage<'_, '_> {
         };
         match self.read_json(at) {
             Ok(()) => self.header.security = Some(self.append_text()?),
-            Err(trouble) => self.tell(trouble, Part::Security, Hit::Database, LEFT_OUT),
+            Err(trouble) => self.report(trouble, Part::Security, Hit::Database, LEFT_OUT),
         }
         Ok(())
     }
@@ -38,7 +38,7 @@ impl Salvage<'_, '_> {
                 Visited::Lost(lost) => {
                     let finding = crate::verify::lost_node(tree, &lost);
                     let trouble = Trouble::new(finding.offset, finding.reason);
-                    self.tell(trouble, finding.part, finding.hit, LEFT_OUT);
+                    self.report(trouble, finding.part, finding.hit, LEFT_OUT);
                 }
                 Visited::Node { .. } | Visited::Mismatched { .. } => {}
             }
@@ -53,7 +53,7 @@ impl Salvage<'_, '_> {
                 Ok(value) => value,
                 Err(trouble) => {
                     let id = format!("{LOCAL_PREFIX}{}", String::from_utf8_lossy(key));
-                    this.tell(trouble, Part::LocalDocument, Hit::document(&id), LEFT_OUT);
+                    this.report(trouble, Part::LocalDocument, Hit::document(&id), LEFT_OUT);
                     return Ok(None);
                 }
             };
@@ -95,7 +95,7 @@ impl Salvage<'_, '_> {
                 return Ok(Some(value.to_vec()));
             }
             let trouble = Trouble::new(None, "one does not decode");
-            this.tell(trouble, Part::Purge, Hit::Database, LEFT_OUT);
+            this.report(trouble, Part::Purge, Hit::Database, LEFT_OUT);
             Ok(None)
         })
     }

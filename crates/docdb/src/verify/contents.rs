@@ -15,13 +15,13 @@ impl Verifier<'_, '_> {
             Ok(records) => records,
             Err(trouble) => {
                 let hit = Hit::revision(id, rev);
-                return self.tell(&trouble.finding(Part::AttachmentList, hit));
+                return self.report(&trouble.finding(Part::AttachmentList, hit));
             }
         };
         for record in &records {
             if let Some(trouble) = self.attachment(record) {
                 let hit = Hit::attachment(id, rev, &record.name);
-                self.tell(&trouble.finding(Part::Attachment, hit));
+                self.report(&trouble.finding(Part::Attachment, hit));
             }
         }
     }

@@ -33,7 +33,7 @@ impl Verifier<'_, '_> {
             Ok(record) => record,
             Err(trouble) => {
                 let trouble: Trouble = trouble;
-                return self.tell(&trouble.finding(Part::History, Hit::document(&id)));
+                return self.report(&trouble.finding(Part::History, Hit::document(&id)));
             }
         };
         let (Ok(record), true) = (record, std::str::from_utf8(key).is_ok()) else {
@@ -64,7 +64,7 @@ impl Verifier<'_, '_> {
                 continue;
             };
             if let Err(trouble) = self.body(stored.body) {
-                self.tell(&trouble.finding(Part::Body, Hit::revision(id, &node.rev)));
+                self.report(&trouble.finding(Part::Body, Hit::revision(id, &node.rev)));
             } else {
                 self.report.bodies += 1;
             }

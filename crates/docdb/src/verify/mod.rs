@@ -38,7 +38,7 @@ const LOOK: u64 = 64;
 /// Whom a long check tells what it finds and how far it is, and who may end it.
 pub struct Watch<'w> {
     /// Called with each finding.
-    pub tell: &'w mut dyn FnMut(&Finding),
+    pub report: &'w mut dyn FnMut(&Finding),
     /// How many documents are done.
     pub progress: &'w dyn Progress,
     /// Ends it.
@@ -135,13 +135,13 @@ impl Verifier<'_, '_> {
         self.purges()
     }
 
-    fn tell(&mut self, finding: &Finding) {
+    fn report(&mut self, finding: &Finding) {
         self.report.findings += 1;
-        (self.watch.tell)(finding);
+        (self.watch.report)(finding);
     }
 
     fn find(&mut self, part: Part, offset: Option<u64>, hit: Hit, reason: &str) {
-        self.tell(&Trouble::new(offset, reason).finding(part, hit));
+        self.report(&Trouble::new(offset, reason).finding(part, hit));
     }
 
     /// What opening the file found.
@@ -151,7 +151,7 @@ impl Verifier<'_, '_> {
             self.find(Part::FileHeader, Some(0), Hit::Database, reason);
         }
         if let Some(trouble) = torn(recovery, len) {
-            self.tell(&trouble.finding(Part::Commit, Hit::Database));
+            self.report(&trouble.finding(Part::Commit, Hit::Database));
         }
     }
 
@@ -194,7 +194,7 @@ impl Verifier<'_, '_> {
                     return item(self, key, value, leaf);
                 }
                 Visited::Node { at, form } => self.count(form, at),
-                Visited::Lost(lost) => self.tell(&lost_node(tree, &lost)),
+                Visited::Lost(lost) => self.report(&lost_node(tree, &lost)),
                 Visited::Mismatched { at, reason } => {
                     self.find(node_of(tree), Some(at.offset), Hit::Database, reason);
                 }

@@ -26,7 +26,7 @@ impl Verifier<'_, '_> {
             for mut trouble in outcomes.into_iter().filter_map(Result::err) {
                 trouble.reason = format!("{}; {words}", trouble.reason);
                 let hit = Hit::Number(record.number.into());
-                self.tell(&trouble.finding(Part::Dictionary, hit));
+                self.report(&trouble.finding(Part::Dictionary, hit));
             }
         }
     }
@@ -52,7 +52,7 @@ impl Verifier<'_, '_> {
     pub(super) fn security(&mut self) {
         let at = self.snapshot.header().security;
         if let Some(Err(trouble)) = at.map(|at| self.body(at)) {
-            self.tell(&trouble.finding(Part::Security, Hit::Database));
+            self.report(&trouble.finding(Part::Security, Hit::Database));
         }
     }
 
@@ -62,7 +62,7 @@ impl Verifier<'_, '_> {
             this.report.local_documents += 1;
             if let Err(trouble) = this.local(key, value, leaf) {
                 let id = format!("{LOCAL_PREFIX}{}", String::from_utf8_lossy(key));
-                this.tell(&trouble.finding(Part::LocalDocument, Hit::document(&id)));
+                this.report(&trouble.finding(Part::LocalDocument, Hit::document(&id)));
             }
             Ok(())
         })

@@ -14,10 +14,10 @@ use varve_codec::Compressor;
 /// The documents that a commit touches, in order of their ids.
 #[derive(Default)]
 pub(super) struct Documents<'j> {
-    states: Vec<State<'j>>,
+    states: Vec<PendingDocument<'j>>,
 }
 
-struct State<'j> {
+struct PendingDocument<'j> {
     id: &'j str,
     record: DocumentRecord,
     /// The update before this commit; 0 for a new document.
@@ -43,7 +43,7 @@ impl<'j> Documents<'j> {
         for (id, item) in ids.iter().zip(work.txn.get_many(BY_ID, &ids)?) {
             let record = item.map(|item| work.before.record(id.as_bytes(), item.value()));
             let record = record.transpose()?.unwrap_or_default();
-            self.states.push(State {
+            self.states.push(PendingDocument {
                 id,
                 old_seq: record.seq,
                 record,
@@ -94,7 +94,7 @@ impl<'j> Documents<'j> {
     }
 }
 
-impl State<'_> {
+impl PendingDocument<'_> {
     fn apply(&mut self, work: &mut Work<'_>, edit: &Prepared) -> Result<EditOutcome, DocdbError> {
         if let Some(error) = &edit.refused {
             return Ok(Err(error.clone()));

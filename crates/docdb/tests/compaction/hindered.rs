@@ -12,7 +12,7 @@ use varve_testkit::watched::{Call, Watched, Watcher};
 enum Refuses {
     Nothing,
     Renames,
-    FolderSyncs,
+    DirectorySyncs,
     /// Opening the file under its new name.
     Openings,
     /// Long files.
@@ -46,7 +46,7 @@ impl Watcher for Moods {
             Call::Open(OpenMode::Append) => Refuses::Openings,
             Call::Append(len) if len > 10_000 => Refuses::Appends,
             Call::Sync => Refuses::Syncs,
-            Call::SyncDirectory => Refuses::FolderSyncs,
+            Call::SyncDirectory => Refuses::DirectorySyncs,
             Call::Rename => Refuses::Renames,
             _ => return Ok(()),
         };
@@ -184,7 +184,7 @@ fn nothing_is_acknowledged_while_the_new_name_is_in_doubt() {
     let before = answers(&db.snapshot());
     let mut begun = db.begin_compaction().unwrap();
     begun.copy(&Silent, &Interrupt::default()).unwrap();
-    disk.watcher().refuse(Refuses::FolderSyncs);
+    disk.watcher().refuse(Refuses::DirectorySyncs);
     begun.finish(&Interrupt::default()).unwrap_err();
     assert_eq!(answers(&db.snapshot()), before);
     let more = edit(r#"{"_id":"more"}"#);

@@ -24,7 +24,7 @@ pub fn compact(db: &Database) -> Compacted {
     db.compact(&Silent, &Interrupt::default()).unwrap()
 }
 
-/// Names in the folder of the database.
+/// Names in the directory of the database.
 pub fn names(storage: &dyn Storage) -> Vec<String> {
     let entries = storage.list(Path::new("")).unwrap().into_iter();
     let mut names: Vec<_> = entries

@@ -14,10 +14,10 @@ use varve_testkit::watched::{Call, Watched, Watcher};
 
 /// Lets some of the calls through that change something, then refuses some.
 #[derive(Debug, Default)]
-struct Fuse(Mutex<State>);
+struct Fuse(Mutex<FuseState>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct FuseState {
     pass: usize,
     refuse: usize,
     kind: Option<ErrorKind>,
@@ -26,7 +26,7 @@ struct State {
 
 impl Fuse {
     fn arm(&self, pass: usize, refuse: usize, kind: ErrorKind) {
-        *self.0.lock().unwrap() = State {
+        *self.0.lock().unwrap() = FuseState {
             pass,
             refuse,
             kind: Some(kind),

@@ -40,7 +40,7 @@ fn a_check_can_be_stopped() {
     let stop = Interrupt::default();
     stop.raise();
     let mut watch = Watch {
-        tell: &mut |finding| panic!("{finding}"),
+        report: &mut |finding| panic!("{finding}"),
         progress: &Silent,
         stop: &stop,
     };

@@ -218,7 +218,7 @@ fn a_disk_that_refuses_leaves_nothing() {
             Err(error) => {
                 refused += 1;
                 let left = memory.kind(Path::new(NEW)).unwrap();
-                // Only the folder may not be durable yet.
+                // Only the directory may not be durable yet.
                 assert!(
                     left.is_none() || error.to_string().contains("sync"),
                     "{error}"

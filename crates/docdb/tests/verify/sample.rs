@@ -244,7 +244,7 @@ pub fn snapshot_of(storage: &dyn Storage) -> Result<Snapshot, DocdbError> {
 pub fn findings(storage: &dyn Storage, path: &str) -> Result<(Verified, Vec<Finding>), DocdbError> {
     let mut found = Vec::new();
     let mut watch = Watch {
-        tell: &mut |finding| found.push(finding.clone()),
+        report: &mut |finding| found.push(finding.clone()),
         progress: &Silent,
         stop: &Interrupt::default(),
     };
@@ -257,7 +257,7 @@ pub fn findings(storage: &dyn Storage, path: &str) -> Result<(Verified, Vec<Find
 pub fn salvaged(storage: &dyn Storage, to: &str) -> Result<(Salvaged, Vec<Finding>), DocdbError> {
     let mut told = Vec::new();
     let mut watch = Watch {
-        tell: &mut |finding| told.push(finding.clone()),
+        report: &mut |finding| told.push(finding.clone()),
         progress: &Silent,
         stop: &Interrupt::default(),
     };

@@ -36,7 +36,7 @@ impl DiscoveryResult {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Knowledge {
     Undecided,
     Common,
     Missing,
@@ -122,7 +122,7 @@ impl<'a> Discovery<'a> {
             }
             found.questions += 1;
             let number = found.questions;
-            let undecided = search.revs_in(State::Undecided).count();
+            let undecided = search.revs_in(Knowledge::Undecided).count();
             let size = sample.len();
             remote.debug(|| {
                 format!("query {number}; still undecided: {undecided}, sample size is: {size}\n")
@@ -143,14 +143,14 @@ impl<'a> Discovery<'a> {
 
 struct Search<'a> {
     changelog: &'a Revlog,
-    states: Vec<State>,
+    states: Vec<Knowledge>,
 }
 
 impl<'a> Search<'a> {
     fn new(changelog: &'a Revlog, is_visible: impl Fn(Rev) -> bool) -> Self {
         let state = |rev| match is_visible(rev) {
-            true => State::Undecided,
-            false => State::Absent,
+            true => Knowledge::Undecided,
+            false => Knowledge::Absent,
         };
         let states = changelog.revs().map(state).collect();
         Search { changelog, states }
@@ -158,12 +158,12 @@ impl<'a> Search<'a> {
 
     /// Whether not all is known to be there.
     fn has_doubts(&self) -> bool {
-        [State::Undecided, State::Missing]
+        [Knowledge::Undecided, Knowledge::Missing]
             .into_iter()
             .any(|state| self.revs_in(state).next().is_some())
     }
 
-    fn revs_in(&self, wanted: State) -> impl DoubleEndedIterator<Item = Rev> + '_ {
+    fn revs_in(&self, wanted: Knowledge) -> impl DoubleEndedIterator<Item = Rev> + '_ {
         self.changelog
             .revs()
             .filter(move |rev| self.states[rev.index()] == wanted)
@@ -177,32 +177,32 @@ impl<'a> Search<'a> {
     fn decide(&mut self, answers: impl Iterator<Item = (Rev, bool)>) {
         for (rev, is_there) in answers {
             let state = &mut self.states[rev.index()];
-            if *state == State::Undecided {
+            if *state == Knowledge::Undecided {
                 *state = if is_there {
-                    State::Common
+                    Knowledge::Common
                 } else {
-                    State::Missing
+                    Knowledge::Missing
                 };
             }
         }
         // Parents come before children.
         for rev in self.changelog.revs().rev() {
-            if self.states[rev.index()] == State::Common {
+            if self.states[rev.index()] == Knowledge::Common {
                 for parent in self.parents(rev) {
-                    self.states[parent.index()] = State::Common;
+                    self.states[parent.index()] = Knowledge::Common;
                 }
             }
         }
         for rev in self.changelog.revs() {
-            let misses = |parent: Rev| self.states[parent.index()] == State::Missing;
-            if self.states[rev.index()] == State::Undecided && self.parents(rev).any(misses) {
-                self.states[rev.index()] = State::Missing;
+            let misses = |parent: Rev| self.states[parent.index()] == Knowledge::Missing;
+            if self.states[rev.index()] == Knowledge::Undecided && self.parents(rev).any(misses) {
+                self.states[rev.index()] = Knowledge::Missing;
             }
         }
     }
 
     /// Newest of those in one state.
-    fn heads_in(&self, wanted: State) -> Vec<Rev> {
+    fn heads_in(&self, wanted: Knowledge) -> Vec<Rev> {
         let mut has_child = vec![false; self.states.len()];
         let mut heads = Vec::new();
         for rev in self.revs_in(wanted).rev() {
@@ -217,20 +217,20 @@ impl<'a> Search<'a> {
     }
 
     fn common_heads(&self) -> Vec<Rev> {
-        let mut heads = self.heads_in(State::Common);
+        let mut heads = self.heads_in(Knowledge::Common);
         heads.reverse();
         heads
     }
 
     /// The own heads: mostly the other side has either all of them or few.
     fn first_sample(&self) -> Vec<Rev> {
-        spread(self.heads_in(State::Undecided), SAMPLE)
+        spread(self.heads_in(Knowledge::Undecided), SAMPLE)
     }
 
     /// Where the border may be: heads and roots of what is undecided, and changesets at doubling
     /// distances from them, along each line of descent. What is left of the sample is spread evenly.
     fn sample(&self) -> Vec<Rev> {
-        let undecided: Vec<Rev> = self.revs_in(State::Undecided).collect();
+        let undecided: Vec<Rev> = self.revs_in(Knowledge::Undecided).collect();
         if undecided.len() <= SAMPLE {
             return undecided;
         }
@@ -250,7 +250,7 @@ impl<'a> Search<'a> {
     /// How far each undecided changeset is from the next head, and from the next root, of all that
     /// are undecided; those themselves have 1.
     fn distances(&self, undecided: &[Rev]) -> [Vec<u32>; 2] {
-        let is_undecided = |rev: &Rev| self.states[rev.index()] == State::Undecided;
+        let is_undecided = |rev: &Rev| self.states[rev.index()] == Knowledge::Undecided;
         let [mut from_heads, mut from_roots] = [(); 2].map(|()| vec![u32::MAX; self.states.len()]);
         for rev in undecided.iter().rev() {
             let own = match from_heads[rev.index()] {

@@ -41,11 +41,11 @@ pub fn save_backup(
     revs: &[Rev],
     purpose: &str,
 ) -> Result<Backup, ExchangeError> {
-    let folder = view.root().join(".hg/strip-backup");
-    storage.create_directory(&folder)?;
+    let directory = view.root().join(".hg/strip-backup");
+    storage.create_directory(&directory)?;
     let nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
     let name = bundle_name(nodes.first().unwrap_or(&Node::NULL), &nodes, purpose);
-    let (path, beside) = (folder.join(&name), folder.join(name + ".new"));
+    let (path, beside) = (directory.join(&name), directory.join(name + ".new"));
     if storage.kind(&beside)?.is_some() {
         storage.remove(&beside)?;
     }
@@ -55,7 +55,7 @@ pub fn save_backup(
     drop(out);
     file.sync()?;
     storage.rename(&beside, &path)?;
-    storage.sync_directory(&folder)?;
+    storage.sync_directory(&directory)?;
     Ok(Backup { path, sizes })
 }
 

@@ -5,13 +5,13 @@ use varve_revlog::{Rev, Revlog};
 /// What a client gets and has, by changeset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
-    states: Vec<State>,
+    states: Vec<Membership>,
     sent: usize,
 }
 
 /// What a changeset is for one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Membership {
     /// Neither sent nor at the client: hidden, or no ancestor of a requested head.
     Excluded,
     /// An ancestor of a head.
@@ -24,7 +24,7 @@ impl Selection {
     /// Selects among the changesets of `changelog`. The client has `common` and their ancestors;
     /// all `heads` and their ancestors may be shown to it.
     pub(crate) fn new(changelog: &Revlog, heads: &[Rev], common: &[Rev]) -> Self {
-        let mut states = vec![State::Excluded; changelog.len()];
+        let mut states = vec![Membership::Excluded; changelog.len()];
         let mut mark = |revs: &[Rev], state| {
             for rev in revs {
                 if let Some(place) = states.get_mut(rev.index()) {
@@ -32,29 +32,29 @@ impl Selection {
                 }
             }
         };
-        mark(heads, State::Sent);
-        mark(common, State::Common);
-        if !states.contains(&State::Sent) {
+        mark(heads, Membership::Sent);
+        mark(common, Membership::Common);
+        if !states.contains(&Membership::Sent) {
             // A pull of nothing new, for which the rest of the history need not be looked at.
-            states.fill(State::Common);
+            states.fill(Membership::Common);
             return Selection { states, sent: 0 };
         }
         // Parents come before children: one pass from the newest on reaches every ancestor.
         for rev in changelog.revs().rev() {
             let state = states[rev.index()];
-            if state == State::Excluded {
+            if state == Membership::Excluded {
                 continue;
             }
             for parent in changelog.parents(rev).into_iter().flatten() {
                 let place = &mut states[parent.index()];
-                if *place != State::Common {
+                if *place != Membership::Common {
                     *place = state;
                 }
             }
         }
         let count = |wanted| states.iter().filter(|state| **state == wanted).count();
         Selection {
-            sent: count(State::Sent),
+            sent: count(Membership::Sent),
             states,
         }
     }
@@ -81,31 +81,31 @@ impl Selection {
 
     /// The changesets sent, oldest first.
     pub(crate) fn sent(&self) -> impl Iterator<Item = Rev> + '_ {
-        self.all_in(State::Sent)
+        self.all_in(Membership::Sent)
     }
 
     /// The changesets that are neither sent nor at the client, oldest first.
     pub(crate) fn excluded(&self) -> impl Iterator<Item = Rev> + '_ {
-        self.all_in(State::Excluded)
+        self.all_in(Membership::Excluded)
     }
 
-    fn all_in(&self, wanted: State) -> impl Iterator<Item = Rev> + '_ {
+    fn all_in(&self, wanted: Membership) -> impl Iterator<Item = Rev> + '_ {
         let numbered = (0..).map(Rev).zip(&self.states);
         numbered.filter_map(move |(rev, state)| (*state == wanted).then_some(rev))
     }
 
     /// The changeset of a link, if it is sent.
     pub(crate) fn sent_link(&self, link: i64) -> Option<Rev> {
-        self.link_in(link, State::Sent)
+        self.link_in(link, Membership::Sent)
     }
 
     /// Whether the client has the changeset of a link, and so what it introduced.
     pub(crate) fn client_has_link(&self, link: i64) -> bool {
-        self.link_in(link, State::Common).is_some()
+        self.link_in(link, Membership::Common).is_some()
     }
 
     /// Links past the end are of a commit that was not done when the changelog was read.
-    fn link_in(&self, link: i64, state: State) -> Option<Rev> {
+    fn link_in(&self, link: i64, state: Membership) -> Option<Rev> {
         let number = u32::try_from(link).ok()?;
         let found = self.states.get(number as usize)?;
         (*found == state).then_some(Rev(number))

@@ -162,10 +162,10 @@ impl StreamBundle {
 /// A file that may not be there, or be empty.
 fn small_file(
     storage: &Arc<dyn Storage>,
-    folder: &std::path::Path,
+    directory: &std::path::Path,
     name: &str,
 ) -> Result<Option<StoreFile>, ExchangeError> {
-    let path = folder.join(name);
+    let path = directory.join(name);
     let len = storage.file_len(&path)?.filter(|len| *len > 0);
     Ok(len.map(|len| StoreFile {
         name: name.as_bytes().to_vec(),

@@ -7,7 +7,7 @@ use crate::ui::Abort;
 /// Options that every command takes.
 pub const GLOBAL: &[Flag] = &[
     Flag::value('R', "repository", "REPO", "work on this repository"),
-    Flag::long_value("cwd", "DIR", "work in this folder"),
+    Flag::long_value("cwd", "DIR", "work in this directory"),
     Flag::flag(
         'y',
         "noninteractive",

@@ -7,7 +7,7 @@ use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::{Abort, editor, environment};
 use std::path::PathBuf;
-use varve_config::hgrc::{Hgrc, Item, Source};
+use varve_config::hgrc::{Hgrc, Item, SettingSource};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -76,7 +76,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 /// count as values.
 fn shown_config(context: &Context, matches: &Matches) -> Hgrc {
     let mut config = Hgrc::clone(&context.config);
-    let named = |name: &str| Source::Named(name.to_owned());
+    let named = |name: &str| SettingSource::Named(name.to_owned());
     if let Some(root) = context.repo.location().root() {
         use std::os::unix::ffi::OsStrExt;
         let root = root.as_os_str().as_bytes();

@@ -6,7 +6,7 @@
 use crate::ui::{Abort, environment};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use varve_config::hgrc::{Files, Hgrc, HgrcError, Source};
+use varve_config::hgrc::{Files, Hgrc, HgrcError, SettingSource};
 
 /// The layers besides that of a repository.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +96,7 @@ impl Layers {
                     // An untrusted file need not even be a configuration.
                     let added = other.add_file(&environment::Environment, &path);
                     if let Err(HgrcError::Syntax {
-                        place: Source::Line(_, line),
+                        place: SettingSource::Line(_, line),
                         text,
                     }) = added
                     {

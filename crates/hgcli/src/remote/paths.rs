@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::ui::{Abort, environment};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use varve_config::hgrc::{Files, Item, Source, boolean, list};
+use varve_config::hgrc::{Files, Item, SettingSource, boolean, list};
 
 /// A name with the place that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,11 +102,11 @@ fn urls(context: &Context, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<
 fn base(context: &Context, item: &Item) -> PathBuf {
     let root = context.repo.location().root();
     match (&item.source, root) {
-        (Source::Line(file, _), Some(root)) if file.starts_with(root.join(".hg")) => {
+        (SettingSource::Line(file, _), Some(root)) if file.starts_with(root.join(".hg")) => {
             root.to_owned()
         }
-        (Source::Line(..), _) => environment::Environment.expand(b"~"),
-        (Source::Named(_), _) => context.repo.cwd.clone(),
+        (SettingSource::Line(..), _) => environment::Environment.expand(b"~"),
+        (SettingSource::Named(_), _) => context.repo.cwd.clone(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use varve_config::hgrc::{Files, Hgrc, HgrcError, Source};
+use varve_config::hgrc::{Files, Hgrc, HgrcError, SettingSource};
 
 /// The directory of the system's configuration.
 const SYSTEM: &str = "/etc/mercurial";
@@ -143,7 +143,7 @@ fn add_programs(hgrc: &mut Hgrc) {
         ("PAGER", "pager", "pager"),
     ] {
         if let Some(value) = variable(name) {
-            let source = Source::Named(format!("${name}"));
+            let source = SettingSource::Named(format!("${name}"));
             hgrc.set(section.as_bytes(), key.as_bytes(), &value, source);
         }
     }

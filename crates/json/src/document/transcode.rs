@@ -20,14 +20,14 @@ const OBJECT_GOES_ON: &str = "',' or '}'";
 pub(super) struct Transcoder {
     is_special: fn(&str) -> bool,
     forms: Forms,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     /// Where in the text the names of open objects stand.
     names: Vec<Range<usize>>,
     has_repeated: bool,
 }
 
 /// A container whose end has not been read.
-struct Open {
+struct OpenContainer {
     kind: Kind,
     /// Items or members before the one that is read.
     count: usize,
@@ -170,7 +170,7 @@ impl Transcoder {
             }
         };
         let head = self.forms.begin_list();
-        self.open.push(Open {
+        self.open.push(OpenContainer {
             kind,
             count: 0,
             head,
@@ -180,7 +180,7 @@ impl Transcoder {
 
     /// Ends the innermost container.
     fn leave(&mut self) {
-        let Some(Open { kind, count, head }) = self.open.pop() else {
+        let Some(OpenContainer { kind, count, head }) = self.open.pop() else {
             return;
         };
         match kind {
@@ -253,7 +253,7 @@ impl Transcoder {
 
     /// The innermost list has something else than bytes.
     fn is_no_byte(&mut self) {
-        if let Some(Open {
+        if let Some(OpenContainer {
             kind: Kind::Array { is_bytes },
             ..
         }) = self.open.last_mut()

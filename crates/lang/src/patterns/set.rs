@@ -31,12 +31,12 @@ pub struct PatternSet {
     /// Files, and directories with everything below.
     trees: HashSet<Vec<u8>>,
     files: HashSet<Vec<u8>>,
-    /// Folders of which the files match that lie directly in them.
+    /// Directories of which the files match that lie directly in them.
     directories: HashSet<Vec<u8>>,
     /// More than one only where one would be too large.
     regexes: Vec<Regex>,
     predicates: Vec<PathPredicate>,
-    /// Folders outside of which nothing matches; one that is empty is the root.
+    /// Directories outside of which nothing matches; one that is empty is the root.
     roots: Vec<Vec<u8>>,
 }
 

@@ -90,7 +90,7 @@ fn arguments_match_what_mercurial_matches() {
 }
 
 #[test]
-fn names_and_globs_are_meant_from_the_current_folder() {
+fn names_and_globs_are_meant_from_the_current_directory() {
     let from_d = |patterns: &[&str], include: &[&str]| matched_from("/r/d", patterns, include, &[]);
     assert_eq!(from_d(&["."], &[]).unwrap(), ["d/b", "d/e/c"]);
     assert_eq!(from_d(&["../a"], &[]).unwrap(), ["a"]);
@@ -101,7 +101,7 @@ fn names_and_globs_are_meant_from_the_current_folder() {
 }
 
 #[test]
-fn includes_and_excludes_take_folders_too() {
+fn includes_and_excludes_take_directories_too() {
     assert_eq!(matched(&[], &["d"], &[]).unwrap(), ["d/b", "d/e/c"]);
     assert_eq!(matched(&[], &["glob:d/*"], &["path:d/e"]).unwrap(), ["d/b"]);
     assert_eq!(matched(&["a", "d/b"], &[], &["d"]).unwrap(), ["a"]);

@@ -170,8 +170,8 @@ pub(crate) fn backup_name(stage: &str, name: &[u8]) -> Vec<u8> {
         .iter()
         .rposition(|byte| *byte == b'/')
         .map_or(0, |at| at + 1);
-    let (folder, file) = name.split_at(file);
-    [folder, stage.as_bytes(), b".backup.", file, b".bck"].concat()
+    let (directory, file) = name.split_at(file);
+    [directory, stage.as_bytes(), b".backup.", file, b".bck"].concat()
 }
 
 /// Removes a file that may be missing.

@@ -20,9 +20,9 @@ use varve_revlog::Node;
 /// Longest path below the store that is not hashed.
 const LONGEST_PLAIN: usize = 120;
 /// Bytes kept of each directory of a hashed name.
-const FOLDER_PREFIX: usize = 8;
+const DIRECTORY_PREFIX: usize = 8;
 /// Bytes of all kept directories together, slashes between them included.
-const FOLDERS_LEN: usize = 68;
+const DIRECTORIES_LEN: usize = 68;
 
 /// Which of the steps a repository uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,22 +56,22 @@ impl StoreLayout {
 
 /// Step 1, as names stand in `fncache` and in the first version of stream clones.
 pub fn encode_directories(name: &[u8]) -> Cow<'_, [u8]> {
-    let looks_like_revlog = |folder: &&[u8]| {
+    let looks_like_revlog = |directory: &&[u8]| {
         [&b".i"[..], b".d", b".hg"]
             .iter()
-            .any(|end| folder.ends_with(end))
+            .any(|end| directory.ends_with(end))
     };
     let Some(slash) = name.iter().rposition(|byte| *byte == b'/') else {
         return Cow::Borrowed(name);
     };
-    let (folders, file) = name.split_at(slash);
-    if !folders.split(is_slash).any(|f| looks_like_revlog(&f)) {
+    let (directories, file) = name.split_at(slash);
+    if !directories.split(is_slash).any(|f| looks_like_revlog(&f)) {
         return Cow::Borrowed(name);
     }
     let mut out = Vec::with_capacity(name.len() + 8);
-    for folder in folders.split(is_slash) {
-        out.extend_from_slice(folder);
-        if looks_like_revlog(&folder) {
+    for directory in directories.split(is_slash) {
+        out.extend_from_slice(directory);
+        if looks_like_revlog(&directory) {
             out.extend_from_slice(b".hg");
         }
         out.push(b'/');
@@ -82,22 +82,22 @@ pub fn encode_directories(name: &[u8]) -> Cow<'_, [u8]> {
 
 /// Undoes step 1.
 pub fn decode_directories(name: &[u8]) -> Cow<'_, [u8]> {
-    let encoded = |folder: &&[u8]| {
+    let encoded = |directory: &&[u8]| {
         [&b".i.hg"[..], b".d.hg", b".hg.hg"]
             .iter()
-            .any(|end| folder.ends_with(end))
+            .any(|end| directory.ends_with(end))
     };
     let Some(slash) = name.iter().rposition(|byte| *byte == b'/') else {
         return Cow::Borrowed(name);
     };
-    let (folders, file) = name.split_at(slash);
-    if !folders.split(is_slash).any(|f| encoded(&f)) {
+    let (directories, file) = name.split_at(slash);
+    if !directories.split(is_slash).any(|f| encoded(&f)) {
         return Cow::Borrowed(name);
     }
     let mut out = Vec::with_capacity(name.len());
-    for folder in folders.split(is_slash) {
-        let keep = folder.len() - if encoded(&folder) { 3 } else { 0 };
-        out.extend_from_slice(&folder[..keep]);
+    for directory in directories.split(is_slash) {
+        let keep = directory.len() - if encoded(&directory) { 3 } else { 0 };
+        out.extend_from_slice(&directory[..keep]);
         out.push(b'/');
     }
     out.extend_from_slice(&file[1..]);
@@ -227,17 +227,17 @@ fn encode(name: &[u8], dotencode: bool) -> Vec<u8> {
 fn hashed(name: &[u8], dotencode: bool) -> Vec<u8> {
     let below = name.get("data/".len()..).unwrap_or_default();
     let parts = guard_all(&escape(below, false), dotencode);
-    let Some((file, folders)) = parts.split_last() else {
+    let Some((file, directories)) = parts.split_last() else {
         return Vec::new();
     };
     let mut path = b"dh/".to_vec();
-    let folders_start = path.len();
-    for folder in folders {
-        let mut short = folder[..folder.len().min(FOLDER_PREFIX)].to_vec();
+    let directories_start = path.len();
+    for directory in directories {
+        let mut short = directory[..directory.len().min(DIRECTORY_PREFIX)].to_vec();
         if let Some(last @ (b'.' | b' ')) = short.last_mut() {
             *last = b'_';
         }
-        if path.len() - folders_start + short.len() > FOLDERS_LEN {
+        if path.len() - directories_start + short.len() > DIRECTORIES_LEN {
             break;
         }
         path.extend_from_slice(&short);

@@ -98,17 +98,17 @@ impl Repository {
 /// Names of revlog files below `data/`, for stores without a list.
 pub(crate) fn walk(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, RepoError> {
     let mut names = Vec::new();
-    let mut folders = vec![PathBuf::from("data")];
-    while let Some(folder) = folders.pop() {
-        let full = store.join(&folder);
+    let mut directories = vec![PathBuf::from("data")];
+    while let Some(directory) = directories.pop() {
+        let full = store.join(&directory);
         if storage.kind(&full)? != Some(EntryKind::Directory) {
             continue;
         }
         for entry in storage.list(&full)? {
-            let path = folder.join(&entry.name);
+            let path = directory.join(&entry.name);
             let bytes = path.as_os_str().as_bytes();
             match entry.kind {
-                EntryKind::Directory => folders.push(path),
+                EntryKind::Directory => directories.push(path),
                 EntryKind::File if bytes.ends_with(b".i") || bytes.ends_with(b".d") => {
                     // What does not decode was not put there by Mercurial.
                     let name = unescape(bytes);

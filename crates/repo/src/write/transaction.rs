@@ -332,8 +332,10 @@ impl Transaction {
             let backups = self.back_up(new)?;
             for backup in &backups {
                 let path = self.path(backup.place, &backup.name)?;
-                let folder = path.parent().filter(|_| !backup.backup.is_empty());
-                folder.map_or(Ok(()), |folder| self.context.storage.sync_directory(folder))?;
+                let directory = path.parent().filter(|_| !backup.backup.is_empty());
+                directory.map_or(Ok(()), |directory| {
+                    self.context.storage.sync_directory(directory)
+                })?;
             }
             self.append_to_list(BACKUPS, &journal::encode_backup_lines(&backups))?;
             started.backups.extend(backups);

@@ -303,16 +303,16 @@ impl TransactionHooks {
     /// small files.
     pub(crate) fn roll_back_with(
         mut self,
-        tell: bool,
+        announces: bool,
         roll_back: impl FnOnce() -> Result<bool, RepoError>,
     ) -> Result<bool, RepoError> {
-        if tell {
+        if announces {
             self.hooks.on_rollback(RollbackStage::Started);
         }
         self.run_txnabort();
         let done = roll_back();
         match &done {
-            Ok(_) if tell => self.hooks.on_rollback(RollbackStage::Done),
+            Ok(_) if announces => self.hooks.on_rollback(RollbackStage::Done),
             Ok(_) => {}
             Err(_) => self.hooks.on_rollback(RollbackStage::Failed),
         }

@@ -82,7 +82,7 @@ pub(super) fn file(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<S
 }
 
 /// `adds`, `modifies` and `removes`: changesets that changed a matching file so, against the first parent.
-pub(super) fn touched(
+pub(super) fn with_file_change(
     engine: &Engine<'_>,
     name: &str,
     arguments: &[Expr],

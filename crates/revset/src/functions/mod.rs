@@ -16,7 +16,7 @@ type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 
 /// All functions, sorted by name.
 const FUNCTIONS: &[(&str, Function)] = &[
-    ("adds", files::touched),
+    ("adds", files::with_file_change),
     ("all", order::all),
     ("ancestor", graph::ancestor),
     ("ancestors", graph::ancestors),
@@ -48,7 +48,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("max", order::max),
     ("merge", graph::merge),
     ("min", order::min),
-    ("modifies", files::touched),
+    ("modifies", files::with_file_change),
     ("named", names::named),
     ("none", order::none),
     ("obsolete", obsolete::kind),
@@ -60,7 +60,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("phasedivergent", obsolete::kind),
     ("present", order::present),
     ("public", names::phase),
-    ("removes", files::touched),
+    ("removes", files::with_file_change),
     ("rev", names::rev),
     ("reverse", order::reverse),
     ("roots", graph::roots),

@@ -1,4 +1,4 @@
-//! What all requests to a served folder share.
+//! What all requests to a served directory share.
 
 use crate::auth::Auth;
 use crate::couch::Databases;
@@ -23,11 +23,11 @@ use varve_docdb::{Compressible, DatabaseOptions, Durability, Limits};
 use varve_js::Compilation;
 use varve_views::MemtableBudget;
 
-/// One running server of a folder.
+/// One running server of a directory.
 #[derive(Debug)]
 pub struct CouchContext {
-    /// The served folder, locked for this process.
-    pub folder: ServedDirectory,
+    /// The served directory, locked for this process.
+    pub directory: ServedDirectory,
     /// Users and sessions.
     pub auth: Auth,
     /// What every server has.
@@ -65,59 +65,59 @@ fn most_open(settings: &Settings) -> usize {
 }
 
 impl CouchContext {
-    /// Serves a folder; nothing below it is read before somebody asks for it.
+    /// Serves a directory; nothing below it is read before somebody asks for it.
     ///
     /// # Errors
     /// [`ServerError::Random`].
     pub(crate) fn new(
-        folder: ServedDirectory,
+        directory: ServedDirectory,
         server: Arc<ServerContext>,
     ) -> Result<CouchContext, ServerError> {
         // More than can be addressed is as good as no bound.
-        let cache_size = usize::try_from(folder.settings.cache_size).unwrap_or(usize::MAX);
+        let cache_size = usize::try_from(directory.settings.cache_size).unwrap_or(usize::MAX);
         let memtable_budget = cache_size / MEMTABLE_PART;
         let options = DatabaseOptions {
-            setting: folder.compression,
+            setting: directory.compression,
             cache: NodeCache::new(cache_size - memtable_budget),
             limits: Limits {
-                document: folder.settings.max_document_size,
-                attachment: folder.settings.max_attachment_size,
-                attachments: folder.settings.max_attachments_per_doc,
+                document: directory.settings.max_document_size,
+                attachment: directory.settings.max_attachment_size,
+                attachments: directory.settings.max_attachments_per_doc,
             },
             trains: varve_docdb::TrainsBy::Itself,
-            durability: durability(&folder.settings),
+            durability: durability(&directory.settings),
             in_place: varve_docdb::InPlace {
-                from: folder.settings.compaction.in_place_from,
+                from: directory.settings.compaction.in_place_from,
                 ..varve_docdb::InPlace::default()
             },
-            compressible: compressible(&folder.settings.attachments),
+            compressible: compressible(&directory.settings.attachments),
         };
-        let storage = Arc::clone(&folder.storage);
-        let most_open = most_open(&folder.settings);
+        let storage = Arc::clone(&directory.storage);
+        let most_open = most_open(&directory.settings);
         let databases = Databases::new(storage, options, most_open, server.log.clone());
         let databases = databases.map_err(|source| ServerError::Random { source })?;
         let databases = Arc::new(databases);
         let reads = &server.executor.reads;
-        let builds = folder.settings.ken.builds;
+        let builds = directory.settings.ken.builds;
         server.scheduler.set_workers(JobKind::AutoIndex, builds);
         Ok(CouchContext {
             auth: Auth::new(
-                &folder.settings,
+                &directory.settings,
                 Box::new(UserDirectory::of(&databases, reads.clone())),
                 reads.clone(),
             )?,
             databases,
             memtable_budget: MemtableBudget::new(memtable_budget),
             uuids: Uuids::new()?,
-            config: NodeConfig::of(&folder.ini),
+            config: NodeConfig::of(&directory.ini),
             server,
-            folder,
+            directory,
         })
     }
 
     /// Which map functions run without an engine.
     pub fn compilation(&self) -> Compilation {
-        match self.folder.settings.compile_maps {
+        match self.directory.settings.compile_maps {
             true => Compilation::Simple,
             false => Compilation::Off,
         }
@@ -125,7 +125,7 @@ impl CouchContext {
 
     /// What functions in JavaScript may use.
     pub fn limits(&self) -> varve_js::Limits {
-        let functions = &self.folder.settings.functions;
+        let functions = &self.directory.settings.functions;
         varve_js::Limits {
             time: functions.time,
             memory: functions.memory,
@@ -133,14 +133,14 @@ impl CouchContext {
         }
     }
 
-    /// The served folder's files; paths are relative to it.
+    /// The served directory's files; paths are relative to it.
     pub fn storage(&self) -> &Arc<dyn Storage> {
-        &self.folder.storage
+        &self.directory.storage
     }
 
     /// What `varve.ini` says.
     pub fn settings(&self) -> &Settings {
-        &self.folder.settings
+        &self.directory.settings
     }
 
     /// Runs `attempt` on the calling thread, which serves connections: all that it reads is read in
@@ -165,7 +165,7 @@ impl CouchContext {
     /// Names of all databases, in order.
     ///
     /// # Errors
-    /// 500 if the folder cannot be listed.
+    /// 500 if the directory cannot be listed.
     pub fn database_names(&self) -> Result<Vec<String>, Failure> {
         let entries = self.storage().list(Path::new(DATABASES));
         let entries = entries.map_err(Failure::internal)?.into_iter();

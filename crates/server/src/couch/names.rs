@@ -8,7 +8,7 @@ use crate::couch::users::USERS;
 use crate::http::FailureKind;
 use varve_docdb::LONGEST_SUFFIX;
 
-/// Longest database name in bytes, as in CouchDB, whose slashes are folders.
+/// Longest database name in bytes, as in CouchDB, whose slashes are directories.
 const MAX_NAME: usize = 238;
 /// Longest file name that file systems take.
 const MAX_FILE: usize = 255;

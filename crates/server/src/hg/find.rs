@@ -1,6 +1,6 @@
-//! From the path behind `/hg/` to a repository below the served folder.
+//! From the path behind `/hg/` to a repository below the served directory.
 //!
-//! Nothing is scanned at the start: a repository is there as soon as its folder is. Symbolic links
+//! Nothing is scanned at the start: a repository is there as soon as its directory is. Symbolic links
 //! are not followed, neither on the way nor at the end: a working copy may hold links that its
 //! committers chose.
 
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
 use varve_base::{Storage, StorageError};
 
-/// Folders between `repos/` and a repository that a listing goes down.
+/// Directories between `repos/` and a repository that a listing goes down.
 const LISTED_DEPTH: usize = 5;
 /// Repositories that a listing names at most.
 const LISTED: usize = 10_000;
@@ -21,8 +21,8 @@ const LISTED: usize = 10_000;
 pub(super) struct Found {
     /// Its path below `repos/`, with slashes; or how it is called.
     pub(super) name: String,
-    /// Its folder, relative to the served one.
-    pub(super) folder: PathBuf,
+    /// Its directory, relative to the served one.
+    pub(super) directory: PathBuf,
     /// Whether it is all that is served, and has no path of its own.
     pub(super) is_lone: bool,
 }
@@ -56,17 +56,17 @@ pub(super) fn find(
     if !segments.iter().all(|segment| is_plain(segment)) {
         return Ok(None);
     }
-    let mut folder = PathBuf::from(REPOSITORIES);
+    let mut directory = PathBuf::from(REPOSITORIES);
     let mut found = None;
     for (index, segment) in segments.iter().enumerate() {
-        folder.push(segment);
-        if storage.kind(&folder)? != Some(EntryKind::Directory) {
+        directory.push(segment);
+        if storage.kind(&directory)? != Some(EntryKind::Directory) {
             break;
         }
-        if is_repository(storage, &folder)? {
+        if is_repository(storage, &directory)? {
             found = Some(Found {
                 name: segments[..=index].join("/"),
-                folder: folder.clone(),
+                directory: directory.clone(),
                 is_lone: false,
             });
         }
@@ -74,14 +74,14 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Whether a path segment can be a folder's name that is meant for others: no way up, no hidden
-/// folder such as `.hg`, nothing that is a path itself.
+/// Whether a path segment can be a directory's name that is meant for others: no way up, no hidden
+/// directory such as `.hg`, nothing that is a path itself.
 fn is_plain(segment: &str) -> bool {
     !segment.starts_with('.') && !segment.contains(['/', '\\', '\0'])
 }
 
-fn is_repository(storage: &dyn Storage, folder: &Path) -> Result<bool, StorageError> {
-    Ok(storage.kind(&folder.join(".hg"))? == Some(EntryKind::Directory))
+fn is_repository(storage: &dyn Storage, directory: &Path) -> Result<bool, StorageError> {
+    Ok(storage.kind(&directory.join(".hg"))? == Some(EntryKind::Directory))
 }
 
 /// Names of the repositories below `repos/`, in order. Repositories inside repositories are served
@@ -104,19 +104,19 @@ pub(super) fn list(storage: &dyn Storage) -> Result<Vec<String>, StorageError> {
 
 fn collect(
     storage: &dyn Storage,
-    folder: &Path,
+    directory: &Path,
     above: &str,
     depth: usize,
     names: &mut Vec<String>,
 ) -> Result<(), StorageError> {
-    for entry in storage.list(folder)? {
+    for entry in storage.list(directory)? {
         let Some(name) = entry.name.to_str().filter(|name| is_plain(name)) else {
             continue;
         };
         if entry.kind != EntryKind::Directory || names.len() >= LISTED {
             continue;
         }
-        let inner = folder.join(name);
+        let inner = directory.join(name);
         let path = format!("{above}{name}");
         if is_repository(storage, &inner)? {
             names.push(path);
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use varve_base::DiskStorage;
 
-    fn folder() -> (tempfile::TempDir, DiskStorage) {
+    fn directory() -> (tempfile::TempDir, DiskStorage) {
         let dir = tempfile::tempdir().unwrap();
         for path in [
             "a/.hg",
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_is_the_repository() {
-        let (_dir, storage) = folder();
+        let (_dir, storage) = directory();
         let name = |path: &str| {
             let segments: Vec<String> = path.split('/').map(str::to_owned).collect();
             find(&storage, &segments).unwrap().map(|found| found.name)
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_listing_names_what_is_meant_for_others() {
-        let (_dir, storage) = folder();
+        let (_dir, storage) = directory();
         assert_eq!(list(&storage).unwrap(), ["a", "team/b"]);
     }
 }

@@ -1,6 +1,6 @@
 //! What is configured for a repository.
 //!
-//! In a folder of repositories that is what its own `.hg/hgrc` says. Files that it includes are not
+//! In a directory of repositories that is what its own `.hg/hgrc` says. Files that it includes are not
 //! read, so that a repository cannot name files of the server; such
 //! a repository is only read from, and its drafts stay drafts, because what is not known may be what
 //! keeps others away. Hooks are run only if the file belongs to who runs the server: they are
@@ -45,7 +45,7 @@ impl RepositoryConfig {
                 with_untrusted: config.with_untrusted,
             });
         }
-        let path = found.folder.join(".hg/hgrc");
+        let path = found.directory.join(".hg/hgrc");
         let text = read_if_there(repos.storage().as_ref(), &path)?.unwrap_or_default();
         let included = NothingIncluded::default();
         let mut values = Hgrc::default();

@@ -21,7 +21,7 @@ pub(super) struct PushHooks {
     set: ConfiguredHooks,
     config: RepositoryConfig,
     /// The repository, where hooks run.
-    folder: PathBuf,
+    directory: PathBuf,
     output: Arc<PushOutput>,
     /// What is told when all locks are gone.
     later: Mutex<Vec<(&'static str, HookArgs)>>,
@@ -32,13 +32,13 @@ pub(super) struct PushHooks {
 impl PushHooks {
     pub(super) fn new(
         config: &RepositoryConfig,
-        folder: PathBuf,
+        directory: PathBuf,
         output: &Arc<PushOutput>,
     ) -> Result<PushHooks, HgrcError> {
         Ok(PushHooks {
             set: config.hooks()?,
             config: config.clone(),
-            folder,
+            directory,
             output: Arc::clone(output),
             later: Mutex::default(),
             given: Mutex::default(),
@@ -84,7 +84,7 @@ impl PushHooks {
             return Err(format!("untrusted hook {name} not executed"));
         }
         script.check()?;
-        let mut process = script.process((facts, &self.given_now()), &self.folder, pending);
+        let mut process = script.process((facts, &self.given_now()), &self.directory, pending);
         process.stdin(Stdio::null());
         let heard = || -> io::Result<_> {
             let (mut reader, writer) = io::pipe()?;

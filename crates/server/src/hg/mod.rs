@@ -29,7 +29,7 @@ use page::Summary;
 pub(crate) use registry::RepoRegistry;
 use registry::ServedRepos;
 pub use registry::{LoneConfig, LoneRepository};
-use rights::Asked;
+use rights::AccessRequest;
 use shared_bundles::SharedBundles;
 use std::path::Path;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub(crate) async fn route(
         let directory = repos.spool_directory();
         upload.spool(&executor.commits, memory, &directory).await?;
     }
-    let pool = match Asked::of(&request, &user).writes() {
+    let pool = match AccessRequest::of(&request, &user).writes() {
         true => executor.pushes.clone(),
         false => executor.reads.clone(),
     };
@@ -163,8 +163,8 @@ fn asked<'a>(
     user: &'a UserContext,
     found: &Found,
     bundle: Option<&str>,
-) -> Asked<'a> {
-    let mut asked = Asked::of(request, user);
+) -> AccessRequest<'a> {
+    let mut asked = AccessRequest::of(request, user);
     asked.has_users = !found.is_lone;
     if bundle.is_some() {
         // A client that may not pull may not fetch the same from here.
@@ -213,14 +213,18 @@ fn answer(
 
 /// The repository, opened anew if another one stands in its place.
 fn open(repos: &RepoRegistry, found: &Found) -> Result<Arc<OpenRepository>, OpenError> {
-    let requires = read_if_there(repos.storage().as_ref(), &found.folder.join(".hg/requires"))?;
+    let requires = read_if_there(
+        repos.storage().as_ref(),
+        &found.directory.join(".hg/requires"),
+    )?;
     if let Some(known) = repos.repositories.get(&found.name)
         && known.requires != requires
     {
         repos.repositories.forget(&found.name);
     }
     repos.repositories.get_or_open(&found.name, || {
-        let repository = Repository::open(Arc::clone(repos.storage()), Path::new(&found.folder))?;
+        let repository =
+            Repository::open(Arc::clone(repos.storage()), Path::new(&found.directory))?;
         Ok(OpenRepository {
             repository,
             requires,

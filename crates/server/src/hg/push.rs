@@ -3,7 +3,7 @@
 use crate::hg::find::Found;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::hooks::PushHooks;
-use crate::hg::rights::Asked;
+use crate::hg::rights::AccessRequest;
 use crate::hg::{OpenError, RepoRegistry, send, wire_request};
 use crate::{Answer, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -25,18 +25,18 @@ pub(super) fn receive(
     repos: &Arc<RepoRegistry>,
     found: &Found,
     config: &RepositoryConfig,
-    (request, asked): (&Request, &Asked<'_>),
+    (request, asked): (&Request, &AccessRequest<'_>),
 ) -> Result<Answer, OpenError> {
     let output = Arc::new(PushOutput::default());
-    let folder = repos.path(&found.folder);
-    let folder = std::path::absolute(&folder).unwrap_or(folder);
-    let hooks = Arc::new(PushHooks::new(config, folder, &output)?);
+    let directory = repos.path(&found.directory);
+    let directory = std::path::absolute(&directory).unwrap_or(directory);
+    let hooks = Arc::new(PushHooks::new(config, directory, &output)?);
     let opening = OpenOptions {
         hooks: Some(hooks.clone()),
         pending: false,
     };
     let storage = Arc::clone(repos.storage());
-    let repository = Repository::open_with(storage, Path::new(&found.folder), opening)?;
+    let repository = Repository::open_with(storage, Path::new(&found.directory), opening)?;
     let lookup = |section: &str, name: &str| config.values.text(section, name);
     let settings = StorageSettings::read(&lookup)?;
     let timeout = config.values.integer("ui", "timeout")?.unwrap_or(TIMEOUT);
@@ -69,7 +69,7 @@ pub(super) fn receive(
 }
 
 /// Who pushes, in the form that hooks know.
-fn url(request: &Request, asked: &Asked<'_>) -> String {
+fn url(request: &Request, asked: &AccessRequest<'_>) -> String {
     let scheme = if asked.is_secure { "https" } else { "http" };
     let peer = request.peer.map(|peer| peer.to_string());
     let peer = peer.unwrap_or_default();

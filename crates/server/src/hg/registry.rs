@@ -1,4 +1,4 @@
-//! The repositories that a server has: all below a folder, or a single one.
+//! The repositories that a server has: all below a directory, or a single one.
 
 use crate::Registry;
 use crate::directory::ServedDirectory;
@@ -15,13 +15,13 @@ use varve_config::hgrc::{Hgrc, HgrcError};
 /// Repositories that stay open although nobody asks for them at the moment.
 const IDLE_REPOSITORIES: usize = 64;
 
-/// What stands above the list of a folder's repositories unless somebody names it.
+/// What stands above the list of a directory's repositories unless somebody names it.
 const TITLE: &str = "Repositories";
 
 /// One repository that is served alone, with the configuration of whoever serves it.
 #[derive(Clone)]
 pub struct LoneRepository {
-    /// Its folder; an absolute path.
+    /// Its directory; an absolute path.
     pub root: PathBuf,
     /// How pages call it.
     pub name: String,
@@ -61,26 +61,26 @@ pub(crate) struct RepoRegistry {
 /// What there is to find.
 #[derive(Debug)]
 pub(super) enum ServedRepos {
-    /// All below a folder's `repos`, by their names below `/hg/`.
+    /// All below a directory's `repos`, by their names below `/hg/`.
     Directory { title: String, settings: HgServer },
     /// One, at the root of the server.
     Lone(LoneRepository),
 }
 
 impl RepoRegistry {
-    /// The repositories of a served folder.
-    pub(crate) fn of_folder(
-        folder: &ServedDirectory,
+    /// The repositories of a served directory.
+    pub(crate) fn of_directory(
+        directory: &ServedDirectory,
         server: Arc<ServerContext>,
         title: Option<String>,
     ) -> RepoRegistry {
         let holds = ServedRepos::Directory {
             title: title.unwrap_or_else(|| TITLE.to_owned()),
-            settings: folder.settings.hg.clone(),
+            settings: directory.settings.hg.clone(),
         };
-        let storage = Arc::clone(&folder.storage);
-        let shared = SharedBundles::new(&folder.path);
-        RepoRegistry::new(server, (storage, folder.path.clone()), shared, holds)
+        let storage = Arc::clone(&directory.storage);
+        let shared = SharedBundles::new(&directory.path);
+        RepoRegistry::new(server, (storage, directory.path.clone()), shared, holds)
     }
 
     /// One repository, of which nothing is read before somebody asks.
@@ -165,7 +165,7 @@ impl RepoRegistry {
             ServedRepos::Directory { .. } => find::find(self.storage.as_ref(), segments),
             ServedRepos::Lone(one) => Ok(Some(Found {
                 name: one.name.clone(),
-                folder: one.root.clone(),
+                directory: one.root.clone(),
                 is_lone: true,
             })),
         }

@@ -21,7 +21,7 @@ const WRITING: [&str; 2] = ["unbundle", "pushkey"];
 
 /// What matters of a request.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct AccessRequest<'a> {
     pub(super) command: &'a str,
     /// The login, if there is one.
     pub(super) user: Option<&'a str>,
@@ -32,9 +32,9 @@ pub(super) struct Asked<'a> {
     pub(super) is_secure: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AccessRequest<'a> {
     pub(super) fn of(request: &'a Request, user: &'a UserContext) -> Self {
-        Asked {
+        AccessRequest {
             command: request.query("cmd").unwrap_or_default(),
             user: user.name.as_deref(),
             has_users: true,
@@ -70,7 +70,7 @@ impl From<Refusal> for Answer {
 }
 
 /// Refuses what is not allowed.
-pub(super) fn check(config: &RepositoryConfig, asked: &Asked<'_>) -> Result<(), Refusal> {
+pub(super) fn check(config: &RepositoryConfig, asked: &AccessRequest<'_>) -> Result<(), Refusal> {
     let list = |keys: &[&str]| {
         let lists = keys.iter().map(|key| config.values.list("web", key));
         List(lists.flatten().collect())
@@ -167,7 +167,7 @@ mod tests {
             is_trusted: true,
             with_untrusted: None,
         };
-        let asked = Asked {
+        let asked = AccessRequest {
             command,
             user,
             has_users: true,

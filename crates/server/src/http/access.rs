@@ -57,17 +57,17 @@ enum Note {
 
 /// A request whose answer is not known yet.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AccessLogEntry {
     peer: IpAddr,
     line: String,
     headers: String,
 }
 
-impl Asked {
-    pub(crate) fn of<B>(peer: IpAddr, request: &hyper::Request<B>) -> Asked {
+impl AccessLogEntry {
+    pub(crate) fn of<B>(peer: IpAddr, request: &hyper::Request<B>) -> AccessLogEntry {
         let (method, target) = (request.method(), request.uri());
         let line = format!("{method} {target} {:?}", request.version());
-        Asked {
+        AccessLogEntry {
             peer,
             line: line.bytes().map(char::from).collect(),
             headers: extras(request.headers()),
@@ -114,14 +114,14 @@ impl AccessLog {
     }
 
     /// Notes a request whose answer begins now.
-    pub(crate) fn note(&self, asked: &Asked, status: StatusCode) {
+    pub(crate) fn note(&self, asked: &AccessLogEntry, status: StatusCode) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let time = since.map_or(0, |since| {
             i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
         });
         let zone = self.zone.west_at(time);
         let date = Date { time, zone }.format("%d/%b/%Y %H:%M:%S");
-        let Asked {
+        let AccessLogEntry {
             peer,
             line,
             headers,
@@ -192,14 +192,14 @@ mod tests {
         }
     }
 
-    fn asked() -> Asked {
+    fn asked() -> AccessLogEntry {
         let request = hyper::Request::get("/hg/a?cmd=heads")
             .header("X-HgProto-1", "0.1")
             .header("accept", "x")
             .header("x-hgarg-1", &b"a=\xe9"[..])
             .body(())
             .unwrap();
-        Asked::of("::1".parse().unwrap(), &request)
+        AccessLogEntry::of("::1".parse().unwrap(), &request)
     }
 
     /// Sends each line of a log.

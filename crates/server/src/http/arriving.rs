@@ -76,9 +76,9 @@ where
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
         loop {
             let begun = Instant::now();
-            let patience = self.patience();
+            let time_left = self.time_left();
             let next = self.incoming.frame();
-            let frame = timeout(patience, next).await;
+            let frame = timeout(time_left, next).await;
             self.waited += begun.elapsed();
             let frame = frame.map_err(|_elapsed| BodyError::Late)?;
             match self.take(frame)? {
@@ -105,7 +105,7 @@ where
     }
 
     /// How long the next bytes may take.
-    fn patience(&self) -> Duration {
+    fn time_left(&self) -> Duration {
         let earned = self.received.checked_div(self.time.rate);
         let earned = earned.map_or(Duration::MAX, Duration::from_secs);
         let allowed = self.time.pause.saturating_add(earned);
@@ -189,18 +189,18 @@ mod tests {
         let seconds = Duration::from_secs;
         let mut body = body(0, false);
         body.time.pause = seconds(60);
-        let mut patience = |waited, received| {
+        let mut time_left = |waited, received| {
             (body.waited, body.received) = (seconds(waited), received);
-            body.patience()
+            body.time_left()
         };
-        assert_eq!(patience(0, 0), seconds(60));
-        assert_eq!(patience(50, 50), seconds(10));
-        assert_eq!(patience(61, 61), Duration::ZERO);
-        assert_eq!(patience(61, 61 << 10), seconds(60));
-        assert_eq!(patience(100, 70 << 10), seconds(30));
+        assert_eq!(time_left(0, 0), seconds(60));
+        assert_eq!(time_left(50, 50), seconds(10));
+        assert_eq!(time_left(61, 61), Duration::ZERO);
+        assert_eq!(time_left(61, 61 << 10), seconds(60));
+        assert_eq!(time_left(100, 70 << 10), seconds(30));
         body.time.rate = 0;
         (body.waited, body.received) = (seconds(1_000_000), 0);
-        assert_eq!(body.patience(), seconds(60));
+        assert_eq!(body.time_left(), seconds(60));
     }
 
     #[tokio::test]

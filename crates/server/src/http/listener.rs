@@ -1,7 +1,7 @@
 //! Accepting connections, and ending them cleanly when the server stops.
 
 use crate::Failure;
-use crate::http::access::Asked;
+use crate::http::access::AccessLogEntry;
 use crate::http::arriving::{ArrivingBody, BodyTime};
 use crate::http::body::BodyReceiver;
 use crate::http::guarded::{ConnectionLimits, GuardedStream, Meter, MeteredBody};
@@ -81,7 +81,7 @@ pub(crate) async fn serve(
 
 /// What all requests of one connection share.
 #[derive(Clone)]
-struct Way {
+struct ConnectionContext {
     peer: IpAddr,
     /// Where pieces of files wait that the kernel sends; none under TLS.
     files: Option<FileQueue>,
@@ -111,7 +111,7 @@ fn connect(
     let watcher = graceful.watcher();
     let is_encrypted = tls.is_some();
     let files = (!is_encrypted).then(FileQueue::default);
-    let way = Way {
+    let client = ConnectionContext {
         peer,
         files: files.clone(),
         is_encrypted,
@@ -125,11 +125,11 @@ fn connect(
             let greeting = tls.acceptor().accept(stream);
             // A failed TLS handshake closes this connection only.
             if let Ok(Ok(stream)) = tokio::time::timeout(handshake_time, greeting).await {
-                converse(stream, way, (handler, context), watcher).await;
+                converse(stream, client, (handler, context), watcher).await;
             }
         } else {
             let stream = SendfileStream::new(stream, files.unwrap_or_default());
-            converse(stream, way, (handler, context), watcher).await;
+            converse(stream, client, (handler, context), watcher).await;
         }
     });
 }
@@ -137,22 +137,22 @@ fn connect(
 /// Answers what comes over a connection until it ends.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    way: Way,
+    client: ConnectionContext,
     (handler, context): (impl Handler, HttpContext),
     watcher: Watcher,
 ) {
     let server = Arc::clone(&context.server);
     let quoted = Quoted::default();
     let limits = connection_limits(&server.limits);
-    let stream = GuardedStream::new(stream, limits, way.meter.clone());
+    let stream = GuardedStream::new(stream, limits, client.meter.clone());
     let stream = QuoteStream::new(stream, quoted.clone());
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        way.meter.begin_request();
+        client.meter.begin_request();
         if quoted.take() {
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle((handler.clone(), context.clone()), way.clone(), request)
+        handle((handler.clone(), context.clone()), client.clone(), request)
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -176,18 +176,18 @@ async fn converse(
 
 async fn handle<H: Handler>(
     (handler, context): (H, HttpContext),
-    way: Way,
+    client: ConnectionContext,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
     let log = context.access.as_ref();
-    let noted = log.map(|log| (log, Asked::of(way.peer, &request)));
+    let noted = log.map(|log| (log, AccessLogEntry::of(client.peer, &request)));
     let request_id = context.server.next_request_id();
     let path = request.uri().path().to_owned();
     let head = (request.method(), path.as_str());
     let observed = Observed::begin(&context.server, &request_id, head, &handler.subject(&path));
     let begun = Instant::now();
-    let taken = take_in((&handler, &context), &way, request).await;
+    let taken = take_in((&handler, &context), &client, request).await;
     let body_time = begun.elapsed();
     let mut answer = match taken {
         Ok((request, login)) => {
@@ -220,14 +220,14 @@ async fn handle<H: Handler>(
         log.note(&asked, answer.status);
     }
     let buffer = context.server.limits.settings().answer_buffer;
-    let response = outgoing(answer, head_only, way.files);
-    Ok(response.map(|body| MeteredBody::new(body, way.meter, buffer)))
+    let response = outgoing(answer, head_only, client.files);
+    Ok(response.map(|body| MeteredBody::new(body, client.meter, buffer)))
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.
 async fn take_in<H: Handler>(
     (handler, context): (&H, &HttpContext),
-    way: &Way,
+    client: &ConnectionContext,
     request: hyper::Request<Incoming>,
 ) -> Result<(Request, H::Login), Failure> {
     let (parts, incoming) = request.into_parts();
@@ -254,8 +254,8 @@ async fn take_in<H: Handler>(
         }
     }
     request.mount = mount.path();
-    request.peer = Some(way.peer);
-    request.is_encrypted = way.is_encrypted;
+    request.peer = Some(client.peer);
+    request.is_encrypted = client.is_encrypted;
     Ok((request, login))
 }
 

@@ -5,7 +5,7 @@ use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
 use crate::http::request::IN_PATH;
 
-/// Names of folders, as they are between slashes.
+/// Names of directories, as they are between slashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mount(Vec<String>);
 

@@ -14,14 +14,14 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// What hyper sees instead of a quotation mark. It should be escaped as well, and nobody writes it.
-const STAND_IN: u8 = b'`';
+const PLACEHOLDER: u8 = b'`';
 
 /// Whether the request line that was read last had quotation marks.
 #[derive(Clone, Debug, Default)]
 pub struct Quoted(Arc<AtomicBool>);
 
 impl Quoted {
-    /// Whether the query of the request at hand has stand-ins; to be asked once per request.
+    /// Whether the query of the request at hand has placeholders; to be asked once per request.
     pub fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }
@@ -29,7 +29,7 @@ impl Quoted {
     /// The target as it should have been sent: with its quotation marks escaped.
     pub fn restore(uri: Uri) -> Uri {
         let (path, query) = (uri.path(), uri.query().unwrap_or_default());
-        let escaped = query.replace(char::from(STAND_IN), "%22");
+        let escaped = query.replace(char::from(PLACEHOLDER), "%22");
         format!("{path}?{escaped}").parse().unwrap_or(uri)
     }
 }
@@ -39,12 +39,12 @@ impl Quoted {
 pub struct QuoteStream<S> {
     inner: S,
     quoted: Quoted,
-    place: Place,
+    place: RequestPosition,
 }
 
 /// Where in the requests the next byte stands, as far as that matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum RequestPosition {
     /// At the beginning of a request, which can only follow an answer.
     Start,
     /// In the path of a request line.
@@ -61,37 +61,37 @@ impl<S> QuoteStream<S> {
         QuoteStream {
             inner,
             quoted,
-            place: Place::Start,
+            place: RequestPosition::Start,
         }
     }
 }
 
-impl Place {
+impl RequestPosition {
     /// Looks at how a write begins: `100 Continue` goes before a body, every other answer before
     /// a request.
     fn answered(&mut self, bytes: &[u8]) {
         if !bytes.starts_with(b"HTTP/1.1 100") {
-            *self = Place::Start;
+            *self = RequestPosition::Start;
         }
     }
 
-    /// Looks at bytes that came in, and puts stand-ins into their query. Says whether it did.
+    /// Looks at bytes that came in, and puts placeholders into their query. Says whether it did.
     fn pass(&mut self, bytes: &mut [u8]) -> bool {
         let mut any = false;
-        if *self == Place::Start && !bytes.is_empty() {
+        if *self == RequestPosition::Start && !bytes.is_empty() {
             // Every method begins with a capital.
             *self = match bytes[0] {
-                b'A'..=b'Z' => Place::Path,
-                _ => Place::Beyond,
+                b'A'..=b'Z' => RequestPosition::Path,
+                _ => RequestPosition::Beyond,
             };
         }
         for byte in bytes {
             match (*self, *byte) {
-                (Place::Beyond, _) => break,
-                (_, b'\n') => *self = Place::Beyond,
-                (Place::Path, b'?') => *self = Place::Query,
-                (Place::Query, b'"') => {
-                    *byte = STAND_IN;
+                (RequestPosition::Beyond, _) => break,
+                (_, b'\n') => *self = RequestPosition::Beyond,
+                (RequestPosition::Path, b'?') => *self = RequestPosition::Query,
+                (RequestPosition::Query, b'"') => {
+                    *byte = PLACEHOLDER;
                     any = true;
                 }
                 _ => {}
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn pass(pieces: &[&str]) -> (String, bool) {
-        let (mut place, mut out, mut any) = (Place::Start, String::new(), false);
+        let (mut place, mut out, mut any) = (RequestPosition::Start, String::new(), false);
         for piece in pieces {
             let mut bytes = piece.as_bytes().to_vec();
             any |= place.pass(&mut bytes);

@@ -1,22 +1,22 @@
 //! Files that go from the page cache to the socket inside the kernel.
 //!
-//! hyper only knows bytes in memory. So a body gives it a *stand-in* for each piece of a file: a
+//! hyper only knows bytes in memory. So a body gives it a *placeholder* for each piece of a file: a
 //! slice of the right length whose address tells what it is, and whose bytes nobody reads. hyper
 //! puts its framing around that as around any other bytes. The stream between hyper and the socket
-//! knows stand-ins by their address, and sends the piece of the file in their place:
+//! knows placeholders by their address, and sends the piece of the file in their place:
 //!
 //! ```text
 //! body          "s…name"   piece 1    piece 2
-//! hyper         5 CR LF "s…name" CR LF   400000 CR LF [stand-in 1] CR LF   …
+//! hyper         5 CR LF "s…name" CR LF   400000 CR LF [placeholder 1] CR LF   …
 //! this stream   write ────────────────────────────►   sendfile            write …
 //! ```
 //!
 //! Stand-ins must reach this stream in the order and with the lengths of the pieces queued. Each
-//! write is checked for that before any of its bytes leaves; if hyper ever copied a stand-in into
+//! write is checked for that before any of its bytes leaves; if hyper ever copied a placeholder into
 //! a buffer of its own, the connection would be cut and no wrong byte sent.
 //!
 //! Under TLS the bytes have to pass through this process, and pieces are read when their turn comes:
-//! such a connection has no queue, so there are no stand-ins that could reach the wrong stream.
+//! such a connection has no queue, so there are no placeholders that could reach the wrong stream.
 
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -35,8 +35,9 @@ const MAX_PIECE: usize = 4 << 20;
 /// Where the file system cannot hand files to sockets, they are copied in buffers of this size.
 const COPY_BUFFER: usize = 128 << 10;
 
-/// The memory that stand-ins are slices of. Nobody reads or writes it, so it takes no room.
-static STAND_IN: LazyLock<&'static [u8]> = LazyLock::new(|| Box::leak(vec![0; MAX_PIECE].into()));
+/// The memory that placeholders are slices of. Nobody reads or writes it, so it takes no room.
+static PLACEHOLDER: LazyLock<&'static [u8]> =
+    LazyLock::new(|| Box::leak(vec![0; MAX_PIECE].into()));
 
 /// A range of a file, to be sent as it is.
 #[derive(Clone, Debug)]
@@ -103,7 +104,7 @@ impl FilePiece {
     }
 }
 
-/// The pieces of one connection that hyper has stand-ins of, in their order.
+/// The pieces of one connection that hyper has placeholders of, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileQueue(Arc<Mutex<VecDeque<FilePiece>>>);
 
@@ -125,22 +126,24 @@ pub(super) fn is_cut(error: &hyper::Error) -> bool {
 }
 
 impl FileQueue {
-    /// Queues a piece and gives the stand-in that must go through hyper for it.
+    /// Queues a piece and gives the placeholder that must go through hyper for it.
     pub fn push(&self, piece: FilePiece) -> Bytes {
-        let stand_in = STAND_IN.get(..piece.len).unwrap_or_default();
+        let placeholder = PLACEHOLDER.get(..piece.len).unwrap_or_default();
         self.lock().push_back(piece);
-        Bytes::from_static(stand_in)
+        Bytes::from_static(placeholder)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<FilePiece>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the stand-ins among the slices are those of all queued pieces.
+    /// Whether the placeholders among the slices are those of all queued pieces.
     fn check<'a>(&self, slices: impl Iterator<Item = &'a [u8]>) -> Result<(), Cut> {
         let queued = self.lock();
-        let stand_ins = slices.filter(|slice| is_stand_in(slice)).map(<[u8]>::len);
-        let in_step = stand_ins.eq(queued.iter().map(|piece| piece.len));
+        let placeholders = slices
+            .filter(|slice| is_placeholder(slice))
+            .map(<[u8]>::len);
+        let in_step = placeholders.eq(queued.iter().map(|piece| piece.len));
         in_step.then_some(()).ok_or(Cut::OutOfStep)
     }
 
@@ -157,11 +160,11 @@ impl FileQueue {
     }
 }
 
-fn is_stand_in(slice: &[u8]) -> bool {
-    STAND_IN.as_ptr_range().contains(&slice.as_ptr())
+fn is_placeholder(slice: &[u8]) -> bool {
+    PLACEHOLDER.as_ptr_range().contains(&slice.as_ptr())
 }
 
-/// A connection that sends the queued piece of a file for each stand-in.
+/// A connection that sends the queued piece of a file for each placeholder.
 #[derive(Debug)]
 pub(super) struct SendfileStream {
     inner: TcpStream,
@@ -222,7 +225,7 @@ impl AsyncWrite for SendfileStream {
     ) -> Poll<io::Result<usize>> {
         let checked = self.queue.check(slices.iter().map(|slice| &**slice));
         checked.map_err(io::Error::other)?;
-        let first = slices.iter().position(|slice| is_stand_in(slice));
+        let first = slices.iter().position(|slice| is_placeholder(slice));
         let before = slices.get(..first.unwrap_or(slices.len()));
         let before = before.unwrap_or_default();
         if first.is_some() && before.iter().all(|slice| slice.is_empty()) {
@@ -289,9 +292,9 @@ mod tests {
         let other = TcpStream::connect(listener.local_addr().unwrap());
         let (accepted, other) = tokio::join!(listener.accept(), other);
         let stream = SendfileStream::new(accepted.unwrap().0, FileQueue::default());
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let contents: Vec<u8> = (0..len).map(|n| (n / 3 % 251) as u8).collect();
-        let storage = DiskStorage::new(folder.path());
+        let storage = DiskStorage::new(directory.path());
         let file = storage.open(Path::new("f"), OpenMode::CreateNew).unwrap();
         file.append(&contents).unwrap();
         (stream, other.unwrap(), file, contents)
@@ -320,13 +323,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_go_where_their_stand_ins_are() {
+    async fn files_go_where_their_placeholders_are() {
         let (mut stream, mut other, file, contents) = scene(3_000).await;
-        let mut stand_ins = FilePiece::cut(&file, 10, 2_000)
+        let mut placeholders = FilePiece::cut(&file, 10, 2_000)
             .chain(FilePiece::cut(&file, 0, 9))
             .map(|piece| stream.queue.push(piece));
-        let (first, second) = (stand_ins.next().unwrap(), stand_ins.next().unwrap());
-        drop(stand_ins);
+        let (first, second) = (placeholders.next().unwrap(), placeholders.next().unwrap());
+        drop(placeholders);
         let slices: [&[u8]; 5] = [b"ab", &first, b"cd", &second, b"e"];
         let mut rest = slices.concat().len();
         let mut left = slices.to_vec();
@@ -350,15 +353,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_copied_or_misplaced_stand_in_sends_nothing() {
+    async fn a_copied_or_misplaced_placeholder_sends_nothing() {
         let (mut stream, mut other, file, _) = scene(100).await;
         let piece = FilePiece::cut(&file, 0, 100).next().unwrap();
-        let stand_in = stream.queue.push(piece.clone());
-        let copied = stand_in.to_vec();
+        let placeholder = stream.queue.push(piece.clone());
+        let copied = placeholder.to_vec();
         let wrong: [&[&[u8]]; 4] = [
             &[b"head", &copied],
-            &[b"head", &stand_in[..99]],
-            &[b"head", &stand_in, &stand_in],
+            &[b"head", &placeholder[..99]],
+            &[b"head", &placeholder, &placeholder],
             &[b"head"],
         ];
         for slices in wrong {
@@ -366,7 +369,7 @@ mod tests {
             assert!(error.get_ref().unwrap().is::<Cut>(), "{error}");
         }
         stream.queue.advance(100);
-        write(&mut stream, &[&stand_in]).await.unwrap_err();
+        write(&mut stream, &[&placeholder]).await.unwrap_err();
         drop(stream);
         assert_eq!(other.read(&mut [0; 8]).await.unwrap(), 0);
     }
@@ -378,8 +381,8 @@ mod tests {
         piece.read_ahead().unwrap();
         file.truncate(0).unwrap();
         assert!(piece.read_ahead().is_err());
-        let stand_in = stream.queue.push(piece);
-        let error = write(&mut stream, &[&stand_in]).await.unwrap_err();
+        let placeholder = stream.queue.push(piece);
+        let error = write(&mut stream, &[&placeholder]).await.unwrap_err();
         assert!(
             error.to_string().ends_with("ends before byte 100"),
             "{error}"

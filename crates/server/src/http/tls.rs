@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn a_file_without_certificate_or_key_is_refused_by_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("server.pem");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("server.pem");
         let refused = || Tls::read(&file).unwrap_err().to_string();
         assert!(refused().contains("server.pem"), "{}", refused());
         std::fs::write(&file, "words\n").unwrap();

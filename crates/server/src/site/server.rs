@@ -73,9 +73,9 @@ fn socket_budget() -> usize {
 /// What to serve.
 #[derive(Clone, Debug)]
 pub enum Served {
-    /// The repositories and databases of a folder; above the list of repositories stands the title.
+    /// The repositories and databases of a directory; above the list of repositories stands the title.
     Directory {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
         /// The title; there is one already.
         title: Option<String>,
@@ -125,13 +125,17 @@ impl Server {
         let executor = Executor::new().map_err(|source| ServerError::Threads { source })?;
         let (site, ip, port) = match options.served {
             Served::Directory { path, title } => {
-                let folder = ServedDirectory::open(&path)?;
-                let (ip, port) = (folder.settings.bind_address, folder.settings.port);
-                let log = Log::open(&folder.settings.log, &path, options.log)?;
-                let limits = Limits::new(folder.settings.limits.clone(), socket_budget());
+                let directory = ServedDirectory::open(&path)?;
+                let (ip, port) = (directory.settings.bind_address, directory.settings.port);
+                let log = Log::open(&directory.settings.log, &path, options.log)?;
+                let limits = Limits::new(directory.settings.limits.clone(), socket_budget());
                 let server = Arc::new(ServerContext::new(executor, log, limits));
-                let hg = Arc::new(RepoRegistry::of_folder(&folder, Arc::clone(&server), title));
-                let couch = Arc::new(CouchContext::new(folder, server)?);
+                let hg = Arc::new(RepoRegistry::of_directory(
+                    &directory,
+                    Arc::clone(&server),
+                    title,
+                ));
+                let couch = Arc::new(CouchContext::new(directory, server)?);
                 (Site::Directory(Arc::new(Halves { couch, hg })), ip, port)
             }
             Served::Repository(one) => {
@@ -195,10 +199,10 @@ impl Server {
         self.context.mount.path()
     }
 
-    /// The folder, if one is served.
-    pub fn folder(&self) -> Option<&ServedDirectory> {
+    /// The directory, if one is served.
+    pub fn directory(&self) -> Option<&ServedDirectory> {
         match &self.site {
-            Site::Directory(halves) => Some(&halves.couch.folder),
+            Site::Directory(halves) => Some(&halves.couch.directory),
             Site::Repository(_) => None,
         }
     }

@@ -17,7 +17,7 @@ const PROGRAM: &str = include_str!("fork_server.py");
 const AT_LOADING: &[&str] = &["LC_", "LANG", "PYTHON", "HGENCODING", "HGMODULEPOLICY"];
 const LOCALE: (&str, &str) = ("LC_ALL", "C.UTF-8");
 
-/// Runs `hg` with the arguments, the folder and nothing but the variables that `command` sets, and
+/// Runs `hg` with the arguments, the directory and nothing but the variables that `command` sets, and
 /// waits for its end. Its standard input is empty.
 pub fn run_hg(command: &mut Command) -> Outcome {
     if !is_as_loaded(command) {

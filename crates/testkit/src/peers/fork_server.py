@@ -30,9 +30,9 @@ import hgdemandimport
 def main():
     """Serves; returns only in the process of a command, once that looks as if just started."""
     program = os.fsencode(sys.argv[1])
-    folder = tempfile.mkdtemp()
+    directory = tempfile.mkdtemp()
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(os.path.join(folder, "socket"))
+    listener.bind(os.path.join(directory, "socket"))
     listener.listen(64)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
     gc.freeze()  # or the collector would touch, and so copy, every page
@@ -40,7 +40,7 @@ def main():
     while True:
         ready, _, _ = select.select([listener, 0], [], [])
         if 0 in ready:
-            shutil.rmtree(folder)
+            shutil.rmtree(directory)
             os._exit(0)
         connection, _ = listener.accept()
         if os.fork() == 0:
@@ -59,9 +59,9 @@ def answer(connection, program):
         connection.sendall(b"%d" % os.waitstatus_to_exitcode(status))
         os._exit(0)
     connection.close()
-    folder, out, err, variables = fields[:4]
+    directory, out, err, variables = fields[:4]
     arguments = fields[4 + int(variables) :]
-    os.chdir(folder)
+    os.chdir(directory)
     for descriptor, name in enumerate([b"/dev/null", out, err]):
         opened = os.open(name, os.O_RDWR if descriptor else os.O_RDONLY)
         os.dup2(opened, descriptor)

@@ -35,29 +35,29 @@ impl Hg {
         hg
     }
 
-    /// Runs one command in a folder and waits for its end.
-    pub fn run<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> Outcome {
-        run_hg(&mut self.command(folder, arguments))
+    /// Runs one command in a directory and waits for its end.
+    pub fn run<A: AsRef<OsStr>>(&self, directory: &Path, arguments: &[A]) -> Outcome {
+        run_hg(&mut self.command(directory, arguments))
     }
 
-    /// Serves the repository in a folder on a free port of this machine.
+    /// Serves the repository in a directory on a free port of this machine.
     ///
     /// # Panics
     /// If it does not start.
-    pub fn serve(&self, folder: &Path) -> HgServer {
+    pub fn serve(&self, directory: &Path) -> HgServer {
         // Its log would go to the pipe that nobody reads any more.
-        self.serve_with(folder, &["-A", "/dev/null"])
+        self.serve_with(directory, &["-A", "/dev/null"])
     }
 
     /// As [`Hg::serve`], with options that must say where the log goes.
     ///
     /// # Panics
     /// If it does not start.
-    pub fn serve_with(&self, folder: &Path, options: &[&str]) -> HgServer {
+    pub fn serve_with(&self, directory: &Path, options: &[&str]) -> HgServer {
         let usual = "serve -p 0 -a 127.0.0.1 --print-url -E /dev/null";
         let mut arguments: Vec<&str> = usual.split(' ').collect();
         arguments.extend(options);
-        let mut command = self.command(folder, &arguments);
+        let mut command = self.command(directory, &arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
         let mut url = String::new();
@@ -70,15 +70,15 @@ impl Hg {
         }
     }
 
-    fn command<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> Command {
+    fn command<A: AsRef<OsStr>>(&self, directory: &Path, arguments: &[A]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(arguments).current_dir(folder).env_clear();
+        command.args(arguments).current_dir(directory).env_clear();
         for setting in &self.config {
             command.arg("--config").arg(setting);
         }
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", folder)
+            .env("HOME", directory)
             .env("HGRCPATH", "")
             .env("HGPLAIN", "1")
             .env("HGUSER", "Ada Lovelace <ada@example.org>")
@@ -88,14 +88,14 @@ impl Hg {
 
     /// Standard output of a command that must succeed.
     #[track_caller]
-    pub fn ok<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> String {
-        self.run(folder, arguments).success()
+    pub fn ok<A: AsRef<OsStr>>(&self, directory: &Path, arguments: &[A]) -> String {
+        self.run(directory, arguments).success()
     }
 
     /// Everything said by a command that must fail.
     #[track_caller]
-    pub fn fails<A: AsRef<OsStr>>(&self, folder: &Path, arguments: &[A]) -> String {
-        self.run(folder, arguments).failure()
+    pub fn fails<A: AsRef<OsStr>>(&self, directory: &Path, arguments: &[A]) -> String {
+        self.run(directory, arguments).failure()
     }
 }
 
@@ -129,12 +129,12 @@ mod tests {
     fn commits_are_reproducible() {
         let ids: Vec<String> = (0..2)
             .map(|_| {
-                let folder = tempfile::tempdir().unwrap();
+                let directory = tempfile::tempdir().unwrap();
                 let hg = hg();
-                hg.ok(folder.path(), &["init"]);
-                std::fs::write(folder.path().join("a"), "a\n").unwrap();
-                hg.ok(folder.path(), &["commit", "-A", "-m", "one"]);
-                hg.ok(folder.path(), &["identify", "-i"])
+                hg.ok(directory.path(), &["init"]);
+                std::fs::write(directory.path().join("a"), "a\n").unwrap();
+                hg.ok(directory.path(), &["commit", "-A", "-m", "one"]);
+                hg.ok(directory.path(), &["identify", "-i"])
             })
             .collect();
         assert_eq!(ids[0], ids[1]);

@@ -1,6 +1,6 @@
 //! The real clients that Varve is tested with: stock `hg`, and PouchDB and nano from npm.
 //!
-//! `./test` installs them into `.peers` (or the folder that `VARVE_PEERS` names). A peer that is
+//! `./test` installs them into `.peers` (or the directory that `VARVE_PEERS` names). A peer that is
 //! missing fails the test with that advice; nothing is skipped.
 
 mod fork;
@@ -14,15 +14,15 @@ pub use node::run_script;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     match std::env::var_os("VARVE_PEERS") {
-        Some(folder) => PathBuf::from(folder),
+        Some(directory) => PathBuf::from(directory),
         None => crate::workspace_root().join(".peers"),
     }
 }
 
 fn installed(name: &str) -> PathBuf {
-    let path = folder().join(name);
+    let path = directory().join(name);
     assert!(
         path.exists(),
         "the peer {path:?} is missing: run `./test --peers` once, in the root of the workspace"

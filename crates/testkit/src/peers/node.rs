@@ -24,8 +24,8 @@ mod tests {
 
     #[test]
     fn scripts_can_require_the_clients_and_read_settings() {
-        let folder = tempfile::tempdir().unwrap();
-        let script = folder.path().join("try.js");
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("try.js");
         let text = "for (const m of ['pouchdb', 'pouchdb-adapter-memory', 'nano']) require(m);
             console.log(process.env.WORD);";
         std::fs::write(&script, text).unwrap();

@@ -25,13 +25,13 @@ pub fn links(markdown: &str) -> Vec<String> {
     found
 }
 
-/// Links to files that do not exist. `folder` is where the Markdown file lies.
-pub fn broken_links(markdown: &str, folder: &Path) -> Vec<String> {
+/// Links to files that do not exist. `directory` is where the Markdown file lies.
+pub fn broken_links(markdown: &str, directory: &Path) -> Vec<String> {
     let mut all = links(markdown);
     all.retain(|target| {
         let path = target.split('#').next().unwrap_or(target);
         let elsewhere = path.contains("://") || path.starts_with("mailto:") || path.is_empty();
-        !elsewhere && !folder.join(path).exists()
+        !elsewhere && !directory.join(path).exists()
     });
     all
 }

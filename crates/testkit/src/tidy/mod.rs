@@ -34,7 +34,7 @@ const MARKS: &[&str] = &[
     concat!("for n", "ow"),
 ];
 
-/// Folders of one machine, in two parts likewise.
+/// Directories of one machine, in two parts likewise.
 const MACHINE_PATHS: &[&str] = &[
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -129,7 +129,7 @@ pub fn leftovers(text: &str) -> Vec<(usize, &'static str)> {
     find_any(text, MARKS)
 }
 
-/// Lines (from 1) that name a folder of one machine, each with the folder.
+/// Lines (from 1) that name a directory of one machine, each with the directory.
 pub fn machine_paths(text: &str) -> Vec<(usize, &'static str)> {
     find_any(text, MACHINE_PATHS)
 }

@@ -24,11 +24,13 @@ pub const COINED: &[(&str, &str)] = &[
     ("Stranger", "UntrustedConfig"),
     ("Neighbour", "LocalPeer"),
     ("Wishes", "BundlePreferences"),
+    ("folder", "directory"),
+    ("folders", "directories"),
 ];
 
 /// Words that say nothing about the thing that acts, or have a better one. `banned_words.txt` keeps how often each
 /// still stands in the sources; the numbers may only fall.
-pub const VAGUE: &[&str] = &["whoever", "somebody", "nobody", "folder"];
+pub const VAGUE: &[&str] = &["whoever", "somebody", "nobody"];
 
 /// Lines (from 1) with a coined name, each with the name and what to write.
 pub fn coined_names(text: &str) -> Vec<(usize, &'static str, &'static str)> {

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use varve_testkit::tidy::{files, read};
 use varve_testkit::workspace_root;
 
-const FOLDER: &str = "fuzz_targets/";
+const DIRECTORY: &str = "fuzz_targets/";
 
 /// Paths of the targets that a manifest lists.
 fn listed(manifest: &str) -> BTreeSet<String> {
@@ -11,7 +11,7 @@ fn listed(manifest: &str) -> BTreeSet<String> {
         .filter_map(|line| line.strip_prefix("path = \""));
     let paths = paths.filter_map(|rest| rest.strip_suffix('"'));
     paths
-        .filter(|path| path.starts_with(FOLDER))
+        .filter(|path| path.starts_with(DIRECTORY))
         .map(str::to_owned)
         .collect()
 }

@@ -4,8 +4,8 @@ use varve_testkit::repos::{DEFAULT, SPLIT_FILE, add_secret, make};
 /// The peer tests say little if the repositories are poorer than they promise.
 #[test]
 fn the_rich_history_is_as_rich_as_promised() {
-    let folder = tempfile::tempdir().unwrap();
-    let (hg, path) = (hg(), folder.path().join("team/rich"));
+    let directory = tempfile::tempdir().unwrap();
+    let (hg, path) = (hg(), directory.path().join("team/rich"));
     make(&hg, &path, DEFAULT);
     hg.ok(&path, &["verify"]);
     let count = |revset: &str| hg.ok(&path, &["log", "-r", revset, "-T", "x"]).len();

@@ -105,8 +105,8 @@ fn every_crate_says_what_it_is() {
 fn markdown_links_lead_somewhere() {
     // There may be no Markdown yet in a new tree.
     for path in files(&[".md"]) {
-        let folder = workspace_root().join(path.parent().unwrap());
-        let broken = broken_links(&read(&path), &folder);
+        let directory = workspace_root().join(path.parent().unwrap());
+        let broken = broken_links(&read(&path), &directory);
         assert!(broken.is_empty(), "{}: {broken:?}", path.display());
     }
 }
@@ -153,9 +153,9 @@ fn missing_heads_and_broken_links_are_found() {
     let text =
         "[a](there.md#part) [b](https://x.org) `[c](code)` [`d`](gone.md)\n```\n[e](f)\n```\n";
     assert_eq!(links(text), ["there.md#part", "https://x.org", "gone.md"]);
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("there.md"), "").unwrap();
-    assert_eq!(broken_links(text, folder.path()), ["gone.md"]);
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("there.md"), "").unwrap();
+    assert_eq!(broken_links(text, directory.path()), ["gone.md"]);
 }
 
 #[test]

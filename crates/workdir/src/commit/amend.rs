@@ -62,7 +62,7 @@ pub struct AmendResult {
 
 /// A file of the new changeset: from the working copy, or as the old changeset has it.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ContentSource {
     Working,
     Old(Node, FileKind),
 }
@@ -92,8 +92,8 @@ pub fn amend(
             continue;
         };
         let (content, kind) = match source {
-            Source::Working => reading.read(&path)?,
-            Source::Old(node, kind) => (what.view.file_content(&path, &node)?, kind),
+            ContentSource::Working => reading.read(&path)?,
+            ContentSource::Old(node, kind) => (what.view.file_content(&path, &node)?, kind),
         };
         let copied_from = old.copy_source(&path, source, dirstate)?;
         let write = FileChange::Write {
@@ -182,17 +182,23 @@ impl<'a> Old<'a> {
     }
 
     /// Files that differ from the first parent, or may, with their source; `None` is removed.
-    fn files(&self, status: &Status) -> Result<BTreeMap<Vec<u8>, Option<Source>>, WorkdirError> {
+    fn files(
+        &self,
+        status: &Status,
+    ) -> Result<BTreeMap<Vec<u8>, Option<ContentSource>>, WorkdirError> {
         let all = Matcher::everything();
         let before = status_between(self.view, self.first_parent, Some(self.rev), &all, false)?;
         let mut files = BTreeMap::new();
         for path in before.modified.into_iter().chain(before.added) {
             let there = self.tree.get(&path)?;
-            files.insert(path, there.map(|(node, kind)| Source::Old(node, kind)));
+            files.insert(
+                path,
+                there.map(|(node, kind)| ContentSource::Old(node, kind)),
+            );
         }
         files.extend(before.removed.into_iter().map(|path| (path, None)));
         let written = status.modified.iter().chain(&status.added);
-        files.extend(written.map(|path| (path.clone(), Some(Source::Working))));
+        files.extend(written.map(|path| (path.clone(), Some(ContentSource::Working))));
         for path in &status.removed {
             if self.is_in_parents(path)? {
                 files.insert(path.clone(), None);
@@ -212,12 +218,12 @@ impl<'a> Old<'a> {
     fn copy_source(
         &self,
         path: &[u8],
-        source: Source,
+        source: ContentSource,
         dirstate: &Dirstate,
     ) -> Result<Option<Vec<u8>>, WorkdirError> {
         let copied = match source {
-            Source::Working => dirstate.copy_source(path),
-            Source::Old(..) => None,
+            ContentSource::Working => dirstate.copy_source(path),
+            ContentSource::Old(..) => None,
         };
         // A copy in the old changeset may have been copied again.
         let near = copied.unwrap_or(path);

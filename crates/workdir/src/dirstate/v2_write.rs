@@ -32,14 +32,14 @@ struct Counts {
 }
 
 /// A directory whose children are being collected.
-struct Open<'a> {
+struct OpenDirectory<'a> {
     path: &'a [u8],
     children: Vec<Child<'a>>,
 }
 
-impl<'a> Open<'a> {
-    fn new(path: &'a [u8]) -> Open<'a> {
-        Open {
+impl<'a> OpenDirectory<'a> {
+    fn new(path: &'a [u8]) -> OpenDirectory<'a> {
+        OpenDirectory {
             path,
             children: Vec::new(),
         }
@@ -56,7 +56,7 @@ impl<'a> Open<'a> {
 pub(super) fn encode(parents: &Parents, table: &Table, id: &[u8]) -> Option<Encoded> {
     let mut data = Vec::with_capacity(table.text().len() + 1024);
     // From the root down to the directory of the entry before.
-    let mut open = vec![Open::new(b"")];
+    let mut open = vec![OpenDirectory::new(b"")];
     let mut files = 0_u32;
     for (path, entry) in table.iter() {
         files += 1;
@@ -67,7 +67,7 @@ pub(super) fn encode(parents: &Parents, table: &Table, id: &[u8]) -> Option<Enco
         let skip = if above.is_empty() { 0 } else { above.len() + 1 };
         let slashes = path[skip..].iter().enumerate();
         for (place, _) in slashes.filter(|(_, byte)| **byte == b'/') {
-            open.push(Open::new(&path[..skip + place]));
+            open.push(OpenDirectory::new(&path[..skip + place]));
         }
         let source = table.copies.get(path).map(Vec::as_slice);
         let directory = open.last_mut()?;
@@ -100,7 +100,7 @@ pub(super) fn encode(parents: &Parents, table: &Table, id: &[u8]) -> Option<Enco
 }
 
 /// Writes the children of the innermost directory and makes it a child of the one above.
-fn close(open: &mut Vec<Open<'_>>, data: &mut Vec<u8>) -> Option<()> {
+fn close(open: &mut Vec<OpenDirectory<'_>>, data: &mut Vec<u8>) -> Option<()> {
     let directory = open.pop()?;
     let mut counts = Counts::default();
     for child in &directory.children {

@@ -6,15 +6,15 @@ use crate::{WorkdirError, WorkingFiles};
 use std::collections::{BTreeMap, HashSet};
 
 /// Changed paths; `true` if the path is written, `false` if it is removed.
-type Touched<'p> = BTreeMap<&'p [u8], bool>;
+type ChangedPaths<'p> = BTreeMap<&'p [u8], bool>;
 
 /// Refuses to write below what is no directory, unless the plan removes it; into what is not this
 /// repository; and over a directory that will not be empty.
 pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirError> {
-    let touched = plan.touched();
-    let goes = |path: &[u8]| touched.get(path) == Some(&false);
+    let changed_paths = plan.changed_paths();
+    let goes = |path: &[u8]| changed_paths.get(path) == Some(&false);
     let mut seen: HashSet<&[u8]> = HashSet::new();
-    for (path, is_written) in &touched {
+    for (path, is_written) in &changed_paths {
         let mut link_goes = false;
         for directory in directories_above(path) {
             link_goes |= goes(directory);
@@ -24,7 +24,7 @@ pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirErro
             if let Some(found) = files.look(directory)?
                 && found.is_file()
             {
-                return Err(WorkdirError::NotAFolder {
+                return Err(WorkdirError::NotADirectory {
                     path: files.path(path),
                 });
             }
@@ -33,7 +33,7 @@ pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirErro
             files.audit(path)?;
         }
         if *is_written && files.look(path)?.is_some_and(|found| found.is_dir()) {
-            check_goes_away(files, path, &touched)?;
+            check_goes_away(files, path, &changed_paths)?;
         }
     }
     Ok(())
@@ -43,7 +43,7 @@ pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirErro
 fn check_goes_away(
     files: &WorkingFiles,
     directory: &[u8],
-    touched: &Touched<'_>,
+    changed_paths: &ChangedPaths<'_>,
 ) -> Result<(), WorkdirError> {
     let path = files.path(directory);
     let wrong = |error| WorkdirError::io("list", &path)(error);
@@ -57,9 +57,9 @@ fn check_goes_away(
         .concat();
         let found = files.look(&inside)?;
         if found.is_some_and(|found| found.is_dir()) {
-            check_goes_away(files, &inside, touched)?;
-        } else if touched.get(&inside[..]) != Some(&false) {
-            return Err(WorkdirError::FolderInTheWay {
+            check_goes_away(files, &inside, changed_paths)?;
+        } else if changed_paths.get(&inside[..]) != Some(&false) {
+            return Err(WorkdirError::DirectoryInTheWay {
                 directory: shown(directory),
             });
         }

@@ -73,7 +73,7 @@ impl<'a, 'b> Merger<'a, 'b> {
     }
 
     /// Reports the plan to the observer.
-    pub(super) fn tell(&mut self, plan: &Plan) {
+    pub(super) fn report(&mut self, plan: &Plan) {
         self.observer.on_event(&UpdateEvent::Planned);
         for note in &plan.notes {
             let news = match note {

@@ -106,7 +106,7 @@ pub fn update(
         return Ok(UpdateStats::default());
     }
     let mut merger = Merger::prepare(request, &to, &plan, observer)?;
-    merger.tell(&plan);
+    merger.report(&plan);
     let touches = |step: &Step| matches!(step, Step::Write(_) | Step::Remove | Step::Mode(_));
     if plan.steps.values().any(touches) || !plan.merges.is_empty() {
         note_begin(repository, &node)?;

@@ -57,20 +57,20 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The paths that change on the disk, and whether they are written or else removed.
-    pub(super) fn touched(&self) -> BTreeMap<&[u8], bool> {
+    pub(super) fn changed_paths(&self) -> BTreeMap<&[u8], bool> {
         let steps = self.steps.iter().filter_map(|(path, step)| match step {
             Step::Write(_) => Some((&path[..], true)),
             Step::Remove => Some((&path[..], false)),
             _ => None,
         });
-        let mut touched: BTreeMap<&[u8], bool> = steps.collect();
+        let mut changed_paths: BTreeMap<&[u8], bool> = steps.collect();
         for merge in &self.merges {
             if let (Some(ours), true) = (&merge.ours, merge.moves) {
-                touched.insert(ours, false);
+                changed_paths.insert(ours, false);
             }
         }
-        touched.extend(self.merges.iter().map(|merge| (&merge.dest[..], true)));
-        touched
+        changed_paths.extend(self.merges.iter().map(|merge| (&merge.dest[..], true)));
+        changed_paths
     }
 }
 

@@ -26,7 +26,7 @@ struct Extent {
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
+struct FileContent {
     /// The file of the base that the first bytes are read from, and how many.
     prefix: Option<(PathBuf, u64)>,
     /// Without gaps, from the end of the prefix on.
@@ -37,7 +37,7 @@ struct State {
 /// The bytes of a file, which may have several names.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    state: RwLock<State>,
+    state: RwLock<FileContent>,
     /// How many names the overlay itself has for it.
     names: AtomicUsize,
 }
@@ -45,7 +45,7 @@ pub(super) struct Content {
 impl Content {
     /// As the first `len` bytes of a file of the base.
     pub(super) fn of_base(path: &Path, len: u64) -> Content {
-        let state = State {
+        let state = FileContent {
             prefix: Some((path.to_owned(), len)),
             extents: Vec::new(),
             len,
@@ -81,7 +81,7 @@ impl Content {
         self.state().len
     }
 
-    fn state(&self) -> parking_lot::RwLockReadGuard<'_, State> {
+    fn state(&self) -> parking_lot::RwLockReadGuard<'_, FileContent> {
         self.state.read()
     }
 
@@ -104,7 +104,7 @@ impl Content {
     }
 }
 
-impl State {
+impl FileContent {
     fn prefix_len(&self) -> u64 {
         self.prefix.as_ref().map_or(0, |(_, len)| *len)
     }
@@ -150,7 +150,7 @@ impl OverlayFile {
         if self.writable { Ok(()) } else { Err(denied()) }
     }
 
-    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, State> {
+    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, FileContent> {
         let state = &self.content.state;
         state.write()
     }
@@ -174,7 +174,7 @@ impl OverlayFile {
     /// Reads what lies in the scratch file from `offset` on; `buf` ends where the file does.
     fn read_extents(
         &self,
-        state: &State,
+        state: &FileContent,
         mode: ReadMode,
         mut offset: u64,
         mut buf: &mut [u8],

@@ -198,7 +198,7 @@ impl Storage for OverlayStorage {
                 None => missing.push(path),
                 Some(_) => {
                     let kind = io::ErrorKind::AlreadyExists;
-                    return Err(failed("create folder", path, kind));
+                    return Err(failed("create directory", path, kind));
                 }
             }
         }
@@ -260,7 +260,7 @@ impl Storage for OverlayStorage {
         tree.clear(self.base(), directory)
     }
 
-    fn sync_tree(&self, _folder: &Path) -> Result<(), StorageError> {
+    fn sync_tree(&self, _directory: &Path) -> Result<(), StorageError> {
         Ok(())
     }
 
@@ -302,7 +302,7 @@ impl Storage for OverlayStorage {
         Ok(text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn sync_directory(&self, _folder: &Path) -> Result<(), StorageError> {
+    fn sync_directory(&self, _directory: &Path) -> Result<(), StorageError> {
         Ok(())
     }
 }

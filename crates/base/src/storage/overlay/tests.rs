@@ -4,7 +4,7 @@ use crate::storage::read_if_there;
 use proptest::prelude::*;
 
 const FILES: [&str; 6] = ["a/x", "a/y", "a/b/x", "a/b/z", "c/x", "d/e/x"];
-const FOLDERS: [&str; 5] = ["a", "a/b", "c", "d", "d/e"];
+const DIRECTORIES: [&str; 5] = ["a", "a/b", "c", "d", "d/e"];
 
 /// What both storages are asked to do.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ enum Step {
     Truncate(usize, u64),
     Create(usize, Vec<u8>),
     Rename(usize, usize),
-    RenameFolder(usize, usize),
+    RenameDirectory(usize, usize),
     Exchange(usize, usize),
     Link(usize, usize),
     Remove(usize),
@@ -23,7 +23,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let (file, directory) = (0..FILES.len(), 0..FOLDERS.len());
+    let (file, directory) = (0..FILES.len(), 0..DIRECTORIES.len());
     let bytes = || proptest::collection::vec(any::<u8>(), 0..40);
     let files = || (file.clone(), file.clone());
     let directories = || (directory.clone(), directory.clone());
@@ -32,7 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (file.clone(), 0_u64..60).prop_map(|(file, len)| Step::Truncate(file, len)),
         2 => (file.clone(), bytes()).prop_map(|(file, bytes)| Step::Create(file, bytes)),
         2 => files().prop_map(|(from, to)| Step::Rename(from, to)),
-        1 => directories().prop_map(|(from, to)| Step::RenameFolder(from, to)),
+        1 => directories().prop_map(|(from, to)| Step::RenameDirectory(from, to)),
         1 => directories().prop_map(|(one, other)| Step::Exchange(one, other)),
         2 => files().prop_map(|(from, to)| Step::Link(from, to)),
         2 => file.clone().prop_map(Step::Remove),
@@ -45,7 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// Whether a step makes sense: what else memory allows, file systems refuse.
 fn is_sound(model: &MemoryStorage, step: &Step) -> bool {
     let kind = |path: &str| model.kind(Path::new(path)).unwrap();
-    let has_folder = |path: &str| {
+    let has_directory = |path: &str| {
         let directory = Path::new(path).parent().unwrap().to_str().unwrap();
         directory.is_empty() || kind(directory) == Some(EntryKind::Directory)
     };
@@ -54,17 +54,17 @@ fn is_sound(model: &MemoryStorage, step: &Step) -> bool {
     match step {
         // Memory puts a file beside a link.
         Step::Create(file, _) if kind(FILES[*file]) == Some(EntryKind::Other) => false,
-        Step::Create(file, _) | Step::Symlink(file) => has_folder(FILES[*file]),
+        Step::Create(file, _) | Step::Symlink(file) => has_directory(FILES[*file]),
         Step::Rename(from, to) => {
             let is_link = kind(FILES[*to]) == Some(EntryKind::Other);
-            is_file(FILES[*from]) && has_folder(FILES[*to]) && !is_link
+            is_file(FILES[*from]) && has_directory(FILES[*to]) && !is_link
         }
-        Step::RenameFolder(from, to) => {
-            let (from, to) = (FOLDERS[*from], FOLDERS[*to]);
-            kind(from).is_some() && kind(to).is_none() && has_folder(to) && !inside(from, to)
+        Step::RenameDirectory(from, to) => {
+            let (from, to) = (DIRECTORIES[*from], DIRECTORIES[*to]);
+            kind(from).is_some() && kind(to).is_none() && has_directory(to) && !inside(from, to)
         }
-        Step::Exchange(one, other) => !inside(FOLDERS[*one], FOLDERS[*other]),
-        Step::Link(_, to) => has_folder(FILES[*to]),
+        Step::Exchange(one, other) => !inside(DIRECTORIES[*one], DIRECTORIES[*other]),
+        Step::Link(_, to) => has_directory(FILES[*to]),
         Step::Append(..) | Step::Truncate(..) | Step::Remove(_) => true,
         Step::RemoveTree(_) | Step::Directory(_) => true,
     }
@@ -72,7 +72,7 @@ fn is_sound(model: &MemoryStorage, step: &Step) -> bool {
 
 fn take(storage: &dyn Storage, step: &Step) -> Result<(), StorageError> {
     let file = |number: &usize| Path::new(FILES[*number]);
-    let directory = |number: &usize| Path::new(FOLDERS[*number]);
+    let directory = |number: &usize| Path::new(DIRECTORIES[*number]);
     match step {
         Step::Append(at, bytes) => {
             let open = storage.open(file(at), OpenMode::Append)?;
@@ -87,7 +87,7 @@ fn take(storage: &dyn Storage, step: &Step) -> Result<(), StorageError> {
             open.append(bytes).map(drop)
         }
         Step::Rename(from, to) => storage.rename(file(from), file(to)),
-        Step::RenameFolder(from, to) => storage.rename(directory(from), directory(to)),
+        Step::RenameDirectory(from, to) => storage.rename(directory(from), directory(to)),
         Step::Exchange(one, other) => storage.exchange(directory(one), directory(other)),
         Step::Link(from, to) => storage.link(file(from), file(to)),
         Step::Remove(at) => storage.remove(file(at)),
@@ -100,7 +100,7 @@ fn take(storage: &dyn Storage, step: &Step) -> Result<(), StorageError> {
 /// Everything that can be seen.
 fn look(storage: &dyn Storage) -> Vec<String> {
     let mut seen = Vec::new();
-    for path in FILES.iter().chain(&FOLDERS).map(Path::new) {
+    for path in FILES.iter().chain(&DIRECTORIES).map(Path::new) {
         let (kind, len) = (storage.kind(path).unwrap(), storage.file_len(path).unwrap());
         let text = match kind {
             Some(EntryKind::Directory) => None,

@@ -44,7 +44,7 @@ pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort>
         && let Err(error) = logs::write_pid(&path)
     {
         if let Some(daemon) = daemon {
-            daemon.give_up();
+            daemon.report_failure();
         }
         return Err(Abort::file(&error, path));
     }
@@ -132,12 +132,12 @@ fn repository(context: &Context, matches: &Matches) -> Result<LoneRepository, Ab
     let root = context.repo.root()?.to_owned();
     let mut name = setting(context, matches, "name");
     if name.is_empty() {
-        let folder = root.file_name().unwrap_or(root.as_os_str());
-        name = folder.to_string_lossy().into_owned();
+        let directory = root.file_name().unwrap_or(root.as_os_str());
+        name = directory.to_string_lossy().into_owned();
     }
-    let (layers, folder) = (context.config.layers.clone(), root.clone());
+    let (layers, directory) = (context.config.layers.clone(), root.clone());
     let configuration = Arc::new(move || {
-        let layered = layers.with(Some(&folder))?;
+        let layered = layers.with(Some(&directory))?;
         Ok(LoneConfig {
             values: layered.config,
             with_untrusted: layered.with_untrusted,

@@ -32,17 +32,17 @@ pub(super) enum Started {
     Failed(u8),
 }
 
-/// Starts this program again with the same arguments, in the folder where it was started, and waits
+/// Starts this program again with the same arguments, in the directory where it was started, and waits
 /// until it has left for the background, or has ended.
-pub(super) fn start(folder: Option<&Path>) -> io::Result<Started> {
+pub(super) fn start(directory: Option<&Path>) -> io::Result<Started> {
     let (reader, writer) = io::pipe()?;
     let mut arguments = std::env::args_os();
     let mut command = Command::new(std::env::current_exe()?);
     command.arg0(arguments.next().unwrap_or_default());
     command.args(arguments).env(STARTED_BY, id().to_string());
     command.stdin(writer);
-    if let Some(folder) = folder {
-        command.current_dir(folder);
+    if let Some(directory) = directory {
+        command.current_dir(directory);
     }
     let mut child = command.spawn()?;
     // It holds the end that is written to.
@@ -89,7 +89,7 @@ impl Daemon {
     }
 
     /// Ends the start; what went wrong is told here.
-    pub(super) fn give_up(mut self) {
+    pub(super) fn report_failure(mut self) {
         // A starter that is gone need not know.
         let _ = self.starter.write_all(&[TOLD]);
     }

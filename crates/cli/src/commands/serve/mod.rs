@@ -1,4 +1,4 @@
-//! `serve`: repositories and databases below one folder, on one port; and one repository alone.
+//! `serve`: repositories and databases below one directory, on one port; and one repository alone.
 
 mod alone;
 mod daemon;
@@ -20,17 +20,17 @@ use std::path::{Path, PathBuf};
 use varve_server::directory::CONFIG;
 use varve_server::{ServeOptions, Served, Server};
 
-/// Serve the repositories and databases of a folder
+/// Serve the repositories and databases of a directory
 ///
-/// A folder that is not there is made, with a repository and a database to look at. The first
+/// A directory that is not there is made, with a repository and a database to look at. The first
 /// start makes an admin and prints the password once. Repositories belong below DIR/repos; Varve
 /// keeps databases below DIR/databases, and its settings in DIR/varve.ini. Ctrl-C or SIGTERM stops
 /// the server.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// Folder to serve
+    /// Directory to serve
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    directory: PathBuf,
     /// Port to listen on; 0 takes any free one [default: 5984, or that of DIR/varve.ini]
     #[arg(short, long)]
     port: Option<u16>,
@@ -81,12 +81,12 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         Some(path) => Some(logs::access(open(Some(path))?)),
         None => None,
     };
-    if !args.folder.exists() {
-        demo::make(&args.folder, context)?;
+    if !args.directory.exists() {
+        demo::make(&args.directory, context)?;
     }
     let server = Server::bind(ServeOptions {
         served: Served::Directory {
-            path: args.folder.clone(),
+            path: args.directory.clone(),
             title: args.name.clone(),
         },
         address: args.address,
@@ -129,21 +129,21 @@ fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
         server.prefix()
     );
     writeln!(out, "listening on {base}/")?;
-    let Some(folder) = server.folder() else {
+    let Some(directory) = server.directory() else {
         return out.flush();
     };
-    let login = match (&folder.made_admin, folder.settings.admins.first()) {
+    let login = match (&directory.made_admin, directory.settings.admins.first()) {
         (Some(made), _) => {
             writeln!(out, "\nadmin name:     {}", made.name)?;
             writeln!(out, "admin password: {}", made.password)?;
-            let config = folder.path.join(CONFIG);
+            let config = directory.path.join(CONFIG);
             writeln!(out, "(shown only now; {} keeps its hash)", config.display())?;
             format!("{}:{}", made.name, made.password)
         }
         (None, Some(admin)) => admin.key.clone(),
         (None, None) => String::new(),
     };
-    if demo::is_there(folder.storage.as_ref()) {
+    if demo::is_there(directory.storage.as_ref()) {
         writeln!(out, "\nTry next:")?;
         for command in demo::commands(&base, &login) {
             writeln!(out, "  {command}")?;

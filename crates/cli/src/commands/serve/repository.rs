@@ -35,7 +35,7 @@ const OPTIONS: &[Flag] = &[
         'n',
         "name",
         "NAME",
-        "what pages call the repository; usually as its folder",
+        "what pages call the repository; usually as its directory",
     ),
     Flag::long_value("web-conf", "FILE", "(not supported: see 'varve serve DIR')"),
     Flag::long_value("webdir-conf", "FILE", "(not supported)"),
@@ -79,7 +79,7 @@ pub(crate) const COMMAND: Command = Command {
            With --stdio a client of Mercurial is answered over the standard input and output, until \
            it goes. Clients start this over ssh, just in the form 'hg -R PATH serve --stdio'; any \
            other form is refused.\n\n\
-           A folder with many repositories is served by 'varve serve DIR'.\n\n\
+           A directory with many repositories is served by 'varve serve DIR'.\n\n\
            Ends with 0, or with 255 when a signal ends it.",
     category: Some(Category::Exchange),
     run,

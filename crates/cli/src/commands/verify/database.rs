@@ -76,14 +76,14 @@ fn watched<T>(
     let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
     let stop = context.ui.stop.clone();
     let mut told = Ok(());
-    let mut tell = |finding: &Finding| {
+    let mut report = |finding: &Finding| {
         let line = context.ui.write(format!("{finding}\n"));
         if told.is_ok() {
             told = line;
         }
     };
     let done = work(&mut Watch {
-        tell: &mut tell,
+        report: &mut report,
         progress: progress.as_ref(),
         stop: &stop,
     });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use varve_testkit::http::Client;
 use varve_testkit::varve::{ADMIN, PASSWORD, Server};
 
-/// Kills in a row on one folder: each start recovers from the one before.
+/// Kills in a row on one directory: each start recovers from the one before.
 const ROUNDS: u32 = 8;
 /// Clients that write at the same time.
 const WRITERS: u32 = 4;

@@ -152,10 +152,10 @@ fn obsolescence_markers_are_pushed() {
     pair.push("");
     pair.same();
     let markers = pair.urls().map(|url| {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         pair.hg
-            .ok(folder.path(), &["clone", "-U", "--pull", &url, "r"]);
-        pair.hg.ok(&folder.path().join("r"), &["debugobsolete"])
+            .ok(directory.path(), &["clone", "-U", "--pull", &url, "r"]);
+        pair.hg.ok(&directory.path().join("r"), &["debugobsolete"])
     });
     assert_eq!(markers[0].lines().count(), markers[1].lines().count());
     assert_eq!(markers[0], markers[1]);

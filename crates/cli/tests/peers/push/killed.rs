@@ -2,7 +2,7 @@
 
 use super::breaking::with_much;
 use super::{Pair, copy};
-use crate::face::our_hg;
+use crate::hgcli::our_hg;
 use crate::killing::{bytes_below, held_back, is_caught, kill, looks, start};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -22,24 +22,24 @@ struct Scene {
     client: PathBuf,
     repository: PathBuf,
     kept: [PathBuf; 2],
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Scene {
     fn new() -> Scene {
         let pair = with_much();
         let client = pair.clients()[0].clone();
-        let folder = pair.site.path().join("second");
-        std::fs::create_dir_all(folder.join("repos")).unwrap();
+        let directory = pair.site.path().join("second");
+        std::fs::create_dir_all(directory.join("repos")).unwrap();
         let kept = ["kept-client", "kept"].map(|name| pair.site.path().join(name));
         for (from, to) in [&client, &pair.servers()[0]].into_iter().zip(&kept) {
             copy(from, to);
         }
         Scene {
-            repository: folder.join("repos/r"),
+            repository: directory.join("repos/r"),
             client,
             kept,
-            folder,
+            directory,
             pair,
         }
     }
@@ -53,7 +53,7 @@ impl Scene {
     }
 
     fn serve(&self) -> Server {
-        Server::start(crate::VARVE, &self.folder)
+        Server::start(crate::VARVE, &self.directory)
     }
 
     fn push(&self, round: u32, url: &str) -> Child {

@@ -19,10 +19,10 @@ impl Pair {
         ours.0
     }
 
-    fn keys_each(&self, words: &[&str]) -> [Told; 2] {
+    fn keys_each(&self, words: &[&str]) -> [PushAnswer; 2] {
         self.urls().map(|url| {
             let line = [&["debugpushkey", &url], words].concat();
-            Told(self.hg.run(self.site.path(), &line))
+            PushAnswer(self.hg.run(self.site.path(), &line))
         })
     }
 

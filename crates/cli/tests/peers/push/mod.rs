@@ -27,7 +27,7 @@ struct Pair {
     theirs: Option<HgServer>,
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a directory with all that is in it.
 fn copy(from: &Path, to: &Path) {
     let done = Command::new("cp").arg("-a").arg(from).arg(to).status();
     assert!(done.unwrap().success());
@@ -117,7 +117,7 @@ impl Pair {
         ours.0
     }
 
-    fn push_each(&self, line: &str) -> [Told; 2] {
+    fn push_each(&self, line: &str) -> [PushAnswer; 2] {
         let (clients, urls, servers) = (self.clients(), self.urls(), self.servers());
         [0, 1].map(|at| {
             let mut arguments = vec!["push", &urls[at][..]];
@@ -128,7 +128,7 @@ impl Pair {
                 *text = text.replace(&urls[at], "URL");
                 *text = text.replace(servers[at].to_str().unwrap(), "SERVER");
             }
-            Told(told)
+            PushAnswer(told)
         })
     }
 
@@ -167,11 +167,11 @@ fn commit(hg: &Hg, path: &Path, name: &str) {
 
 /// What a client was told, to be compared.
 #[derive(Debug)]
-struct Told(Outcome);
+struct PushAnswer(Outcome);
 
-impl PartialEq for Told {
-    fn eq(&self, other: &Told) -> bool {
-        let parts = |told: &Told| {
+impl PartialEq for PushAnswer {
+    fn eq(&self, other: &PushAnswer) -> bool {
+        let parts = |told: &PushAnswer| {
             let Outcome {
                 code,
                 stdout,

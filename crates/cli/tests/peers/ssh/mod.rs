@@ -10,7 +10,7 @@ mod old_clients;
 mod raw;
 mod tagged;
 
-use crate::face::our_hg;
+use crate::hgcli::our_hg;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -48,7 +48,7 @@ const PAIRS: [(Side, Side); 4] = [
 
 /// A course of events.
 struct Talk {
-    folder: TempDir,
+    directory: TempDir,
     client: Side,
     said: String,
     hg: Hg,
@@ -56,9 +56,9 @@ struct Talk {
 
 impl Talk {
     fn new((client, server): (Side, Side)) -> Talk {
-        let folder = tempfile::tempdir().unwrap();
-        let script = folder.path().join("ssh");
-        repos::write(folder.path(), "ssh", SCRIPT.as_bytes());
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("ssh");
+        repos::write(directory.path(), "ssh", SCRIPT.as_bytes());
         let status = Command::new("chmod").arg("+x").arg(&script).status();
         assert!(status.unwrap().success());
         let rc = format!(
@@ -66,9 +66,9 @@ impl Talk {
             script.display(),
             server.program().display()
         );
-        repos::write(folder.path(), "hgrc", rc.as_bytes());
+        repos::write(directory.path(), "hgrc", rc.as_bytes());
         Talk {
-            folder,
+            directory,
             client,
             said: String::new(),
             hg: hg(),
@@ -76,10 +76,10 @@ impl Talk {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
-    /// The address of a repository below the folder.
+    /// The address of a repository below the directory.
     fn url(&self, name: &str) -> String {
         format!("ssh://user@host/{}", self.path(name).display())
     }
@@ -92,7 +92,7 @@ impl Talk {
             .env_clear();
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.folder.path())
+            .env("HOME", self.directory.path())
             .env("HGRCPATH", self.path("hgrc"))
             .env("HGPLAIN", "1")
             .env("HGUSER", "Ada Lovelace <ada@example.org>")
@@ -131,7 +131,7 @@ impl Talk {
 
     /// Writes down a text.
     fn note(&mut self, text: &str) {
-        let root = self.folder.path().to_str().unwrap();
+        let root = self.directory.path().to_str().unwrap();
         self.said.push_str(&text.replace(root, "ROOT"));
     }
 

@@ -2,8 +2,8 @@
 
 use super::raw::{answered, arg, command, output};
 use super::{Side, Talk, write_rc};
-use crate::face::our_hg;
-use crate::face::remote_changegroups::{BundleHost, bundle, part};
+use crate::hgcli::our_hg;
+use crate::hgcli::remote_changegroups::{BundleHost, bundle, part};
 use varve_testkit::peers::Outcome;
 
 /// Two equal repositories with tags on two branches; `a` is stock hg's, `b` this program's.

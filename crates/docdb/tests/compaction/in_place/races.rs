@@ -135,8 +135,8 @@ fn what_is_taken_over_from_old_commits_is_never_in_a_hole() {
 
 #[test]
 fn holes_of_before_count_although_somebody_reads_for_too_long() {
-    let folder = tempfile::tempdir().unwrap();
-    let disk = varve_base::DiskStorage::new(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let disk = varve_base::DiskStorage::new(directory.path());
     let db = open(disk.clone(), 4096);
     cold(&db, COLD);
     hot(&db, "hot", 60);

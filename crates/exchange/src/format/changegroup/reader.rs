@@ -65,7 +65,7 @@ impl<R: Read + Finish> ChangegroupReader<R> {
             At::Changesets => (At::Manifests, Group::Manifests),
             At::Manifests | At::Files => {
                 if self.at == At::Manifests && self.version == ChangegroupVersion::V3 {
-                    self.refuse_folders()?;
+                    self.refuse_directories()?;
                 }
                 match self.chunk()? {
                     Some(path) => (At::Files, Group::File(path)),
@@ -133,12 +133,12 @@ impl<R: Read + Finish> ChangegroupReader<R> {
         Ok((len > 0).then_some(bytes))
     }
 
-    fn refuse_folders(&mut self) -> Result<(), ExchangeError> {
+    fn refuse_directories(&mut self) -> Result<(), ExchangeError> {
         match self.chunk()? {
             None => Ok(()),
-            Some(folder) => {
-                let folder = String::from_utf8_lossy(&folder);
-                let feature = format!("manifest of the folder {folder}");
+            Some(directory) => {
+                let directory = String::from_utf8_lossy(&directory);
+                let feature = format!("manifest of the directory {directory}");
                 Err(ExchangeError::UnknownBundleFeature(feature))
             }
         }

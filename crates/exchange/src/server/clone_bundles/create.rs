@@ -1,6 +1,6 @@
 //! Creation of the bundles, and of the manifest that lists them.
 
-use super::{folder, read_manifest};
+use super::{directory, read_manifest};
 use crate::ExchangeError;
 use crate::format::bundlespec::{BundleSpec, BundleType, SpecDefaults};
 use crate::format::clone_bundle_manifest::{BUNDLE_ENDING, HEADS_ENDING, INLINE, OWN, PATH};
@@ -87,14 +87,14 @@ pub fn make_clone_bundles(
     let formats: Vec<Format> = formats.collect::<Result<_, _>>()?;
     check_manifest(repository, options)?;
     let storage = repository.storage();
-    let folder = folder(repository);
-    storage.create_directory(&folder)?;
-    let _lock = lock(storage.as_ref(), &folder)?;
+    let directory = directory(repository);
+    storage.create_directory(&directory)?;
+    let _lock = lock(storage.as_ref(), &directory)?;
     let (view, stream) = Subject::find(repository, &formats, options)?;
     let subject = Subject {
         id: id_of(&view),
         storage,
-        folder: &folder,
+        directory: &directory,
         view: &view,
         stream: stream.as_ref(),
     };
@@ -127,8 +127,8 @@ fn check_manifest(
 }
 
 /// Held until it is dropped, or the process is gone.
-fn lock(storage: &dyn Storage, folder: &Path) -> Result<Arc<dyn StorageFile>, ExchangeError> {
-    let path = folder.join(LOCK);
+fn lock(storage: &dyn Storage, directory: &Path) -> Result<Arc<dyn StorageFile>, ExchangeError> {
+    let path = directory.join(LOCK);
     let file = match storage.open(&path, OpenMode::CreateNew) {
         Err(error) if error.is_already_there() => storage.open(&path, OpenMode::Append)?,
         opened => opened?,
@@ -197,7 +197,7 @@ impl Format {
 struct Subject<'a> {
     id: String,
     storage: &'a Arc<dyn Storage>,
-    folder: &'a Path,
+    directory: &'a Path,
     view: &'a Arc<RepoView>,
     stream: Option<&'a StreamBundle>,
 }
@@ -240,7 +240,7 @@ impl Subject<'_> {
         options: &CloneBundleOptions<'_>,
     ) -> Result<CloneBundle, ExchangeError> {
         let name = format!("{}-{}{BUNDLE_ENDING}", self.id, format.word());
-        let (path, beside) = (self.folder.join(&name), self.beside(&name));
+        let (path, beside) = (self.directory.join(&name), self.beside(&name));
         if self.storage.kind(&beside)?.is_some() {
             self.storage.remove(&beside)?;
         }
@@ -265,7 +265,7 @@ impl Subject<'_> {
     }
 
     fn beside(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.new"))
+        self.directory.join(format!("{name}.new"))
     }
 
     /// Writes a bundle and gives the bundlespec for readers.
@@ -336,7 +336,9 @@ fn list(
         .iter()
         .map(|node| format!("{node}\n"))
         .collect();
-    let heads_path = subject.folder.join(format!("{}{HEADS_ENDING}", subject.id));
+    let heads_path = subject
+        .directory
+        .join(format!("{}{HEADS_ENDING}", subject.id));
     replace(storage, &heads_path, heads.as_bytes())?;
     let lines = bundles
         .iter()
@@ -351,17 +353,17 @@ fn list(
 /// Removes own files that are not listed any more, and what an interruption left.
 fn sweep(subject: &Subject<'_>, bundles: &[CloneBundle]) -> Result<(), ExchangeError> {
     let heads = format!("{}{HEADS_ENDING}", subject.id);
-    for entry in subject.storage.list(subject.folder)? {
+    for entry in subject.storage.list(subject.directory)? {
         let Some(name) = entry.name.to_str() else {
             continue;
         };
         let is_listed =
             bundles.iter().any(|made| made.name == name) || (name == heads && !bundles.is_empty());
         if name.starts_with(OWN) && !is_listed {
-            subject.storage.remove(&subject.folder.join(name))?;
+            subject.storage.remove(&subject.directory.join(name))?;
         }
     }
-    Ok(subject.storage.sync_directory(subject.folder)?)
+    Ok(subject.storage.sync_directory(subject.directory)?)
 }
 
 /// Tells how many bytes went through.

@@ -28,7 +28,7 @@ use varve_repo::{RepoView, Repository};
 use varve_revlog::Node;
 
 /// Where bundles are kept, below `.hg`: where Mercurial keeps those that it sends itself.
-const FOLDER: &str = ".hg/bundle-cache";
+const DIRECTORY: &str = ".hg/bundle-cache";
 
 /// Age of the bundles, relative to their repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub struct CloneBundleStatus {
     pub is_visible: bool,
 }
 
-fn folder(repository: &Repository) -> PathBuf {
-    repository.root().join(FOLDER)
+fn directory(repository: &Repository) -> PathBuf {
+    repository.root().join(DIRECTORY)
 }
 
 /// The repository's manifest, also one of another program.
@@ -85,7 +85,7 @@ pub fn clone_bundle_status(
     let Some((id, bundled)) = manifest.own_id() else {
         return Ok(None);
     };
-    let path = folder(repository).join(format!("{id}{}", HEADS_ENDING));
+    let path = directory(repository).join(format!("{id}{}", HEADS_ENDING));
     let heads = read_if_there(repository.storage().as_ref(), &path)?;
     let is_seen = |line: &[u8]| {
         let rev = Node::from_hex(line).and_then(|node| view.changelog().rev(&node));
@@ -118,7 +118,7 @@ pub fn open_clone_bundle(
     if !offered.is_some_and(|manifest| manifest.lists(name)) {
         return Ok(None);
     }
-    let (storage, path) = (repository.storage(), folder(repository).join(name));
+    let (storage, path) = (repository.storage(), directory(repository).join(name));
     match storage.kind(&path)? {
         Some(EntryKind::File) => Ok(Some(storage.open(&path, OpenMode::Read)?)),
         _ => Ok(None),

@@ -24,7 +24,11 @@ use varve_repo::{LockKind, Node, ViewFilter};
 pub(crate) const COMMAND: Command = Command {
     names: &["pull"],
     options: &[
-        Flag::flag('u', "update", "update the working folder, if anything came"),
+        Flag::flag(
+            'u',
+            "update",
+            "update the working directory, if anything came",
+        ),
         Flag::flag('f', "force", "even if the repositories are unrelated"),
         REV,
         Flag::list(

@@ -22,7 +22,7 @@ pub(crate) const COMMAND: Command = Command {
     options: &[Flag::flag(
         'u',
         "update",
-        "update the working folder afterwards, if anything came",
+        "update the working directory afterwards, if anything came",
     )],
     arguments: 1..=usize::MAX,
     synopsis: "[-u] FILE...",

@@ -19,7 +19,7 @@ pub(crate) const COMMAND: Command = Command {
             'r',
             "rev",
             "REV",
-            "the changeset instead of that of the working folder",
+            "the changeset instead of that of the working directory",
         ),
         Flag::flag('d', "delete", "remove bookmarks"),
         Flag::value('m', "rename", "OLD", "give a bookmark another name"),

@@ -29,9 +29,9 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 1..=usize::MAX,
     synopsis: "[OPTION]... FILE...",
     summary: "print files as they are in a changeset",
-    help: "Without -r, the first parent of the working folder is meant. Files are printed one \
+    help: "Without -r, the first parent of the working directory is meant. Files are printed one \
            behind the other.\n\nIn the FORMAT of -o, %% is a percent sign; %b the base name of \
-           the repository; %d the file's folder, %p its path, %s its name; %h and %H the short \
+           the repository; %d the file's directory, %p its path, %s its name; %h and %H the short \
            and the full id of the changeset, %R and %r its number, \
            %m the first line of its description.\n\nEnds with 0 if a file was printed, else \
            with 1.",

@@ -45,15 +45,19 @@ pub(crate) const COMMAND: Command = Command {
             "lines to show around each difference",
         ),
         STAT,
-        Flag::long_value("root", "DIR", "only this folder, with names from there on"),
+        Flag::long_value(
+            "root",
+            "DIR",
+            "only this directory, with names from there on",
+        ),
         INCLUDE,
         EXCLUDE,
         Flag::flag('S', "subrepos", "include subrepositories"),
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... ([-c REV] | [--from REV1] [--to REV2]) [FILE]...",
-    summary: "show what differs between changesets or in the working folder",
-    help: "Without a revision, the working folder is compared with its first parent; with one, \
+    summary: "show what differs between changesets or in the working directory",
+    help: "Without a revision, the working directory is compared with its first parent; with one, \
            with that.\n\nEnds with 0.",
     category: Some(Category::Contents),
     run,

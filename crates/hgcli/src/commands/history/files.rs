@@ -30,7 +30,7 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... [FILE]...",
     summary: "list tracked files",
-    help: "Lists the files of the working folder, or with -r those of a changeset, that match \
+    help: "Lists the files of the working directory, or with -r those of a changeset, that match \
            the patterns; all of them if there are none. With -v, sizes and flags are printed \
            too.\n\nEnds with 0 if there is a file, else with 1.",
     category: Some(Category::WorkingDirectory),

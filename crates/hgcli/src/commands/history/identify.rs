@@ -26,8 +26,8 @@ pub(crate) const COMMAND: Command = Command {
     ],
     arguments: 0..=1,
     synopsis: "[-nibtB] [-r REV] [SOURCE]",
-    summary: "identify the working folder or a changeset",
-    help: "Prints the id of each parent of the working folder, a + if files are changed, the \
+    summary: "identify the working directory or a changeset",
+    help: "Prints the id of each parent of the working directory, a + if files are changed, the \
            branch if it is not default, tags and bookmarks. SOURCE is another repository, see \
            'hg help pull'.\n\nEnds with 0.",
     category: Some(Category::WorkingDirectory),
@@ -157,7 +157,7 @@ fn print(
     out.data("bookmarks", subject.bookmarks.clone());
     if subject.working {
         out.data("dirty", dirty);
-        out.data("node", WORKING_FOLDER);
+        out.data("node", WORKING_DIRECTORY);
         out.data("parents", nodes);
     } else {
         out.data("node", nodes.first().copied().unwrap_or(Node::NULL));
@@ -169,7 +169,7 @@ fn print(
 }
 
 /// What stands for the node of the working copy.
-const WORKING_FOLDER: &str = "ffffffffffffffffffffffffffffffffffffffff";
+const WORKING_DIRECTORY: &str = "ffffffffffffffffffffffffffffffffffffffff";
 
 fn numbers(subject: &Subject) -> String {
     let numbers = subject.revs.iter().map(|rev| match rev {

@@ -18,7 +18,7 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 0..=1,
     synopsis: "[-r REV]",
     summary: "list the files of a changeset",
-    help: "Without a revision, the files of the first parent of the working folder are listed. \
+    help: "Without a revision, the files of the first parent of the working directory are listed. \
            With -v, each file has its permissions, and * if it can be executed or @ if it is a \
            link; with --debug its file revision too.\n\nEnds with 0.",
     category: Some(Category::Maintenance),

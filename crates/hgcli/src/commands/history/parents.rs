@@ -17,7 +17,7 @@ pub(crate) const COMMAND: Command = Command {
     ],
     arguments: 0..=1,
     synopsis: "[-r REV] [FILE]",
-    summary: "show the parents of the working folder or of a changeset",
+    summary: "show the parents of the working directory or of a changeset",
     help: "With FILE, the changesets are shown in which the parents have changed it last.\n\n\
            Ends with 0.",
     category: Some(Category::Navigation),

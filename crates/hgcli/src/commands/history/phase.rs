@@ -24,7 +24,7 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "[-p|-d|-s] [-f] [-r] [REV...]",
     summary: "set or show the current phase name",
     help: "Without -p, -d and -s the phases of the changesets are shown; without a REV, that of \
-           the first parent of the working folder. What a changeset follows never has a higher \
+           the first parent of the working directory. What a changeset follows never has a higher \
            phase than itself; public is the lowest, secret the highest.\n\n\
            Ends with 0; with 1 if a changeset could not be moved.",
     category: Some(Category::Organization),

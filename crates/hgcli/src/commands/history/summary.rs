@@ -14,8 +14,8 @@ pub(crate) const COMMAND: Command = Command {
     options: &[],
     arguments: 0..=0,
     synopsis: "",
-    summary: "summarize the state of the working folder",
-    help: "Tells the parents, the branch and the bookmarks of the working folder, how many files \
+    summary: "summarize the state of the working directory",
+    help: "Tells the parents, the branch and the bookmarks of the working directory, how many files \
            are changed, what an update would bring, and how many changesets are not public.\n\n\
            Ends with 0.",
     category: Some(Category::WorkingDirectory),

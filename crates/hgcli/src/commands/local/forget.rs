@@ -14,7 +14,7 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... FILE...",
     summary: "stop tracking files from the next commit on",
-    help: "The files stay in the working folder, and in the history.\n\n\
+    help: "The files stay in the working directory, and in the history.\n\n\
            Ends with 0; with 1 if a file was not tracked.",
     category: Some(Category::WorkingDirectory),
     run,

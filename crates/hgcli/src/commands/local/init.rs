@@ -18,7 +18,7 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 0..=1,
     synopsis: "[-e CMD] [--remotecmd CMD] [DEST]",
     summary: "create a new repository in the given directory",
-    help: "Makes the folder if it is not there. Without DEST the current folder is used. With a URL \
+    help: "Makes the directory if it is not there. Without DEST the current directory is used. With a URL \
            of ssh the repository is made on another machine, by the program there. Ends with 0.",
     category: Some(Category::Creation),
     run,

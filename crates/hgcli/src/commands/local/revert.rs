@@ -35,10 +35,10 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "[OPTION]... [-r REV] [NAME]...",
     summary: "restore files to their checkout state",
     help: "Gives the named files the content that they have in REV, or in the parent of the \
-           working folder. What was added is no longer tracked, what was removed is back. What is \
-           overwritten is kept in a file with .orig behind its name, or below the folder of \
+           working directory. What was added is no longer tracked, what was removed is back. What is \
+           overwritten is kept in a file with .orig behind its name, or below the directory of \
            ui.origbackuppath.\n\n\
-           The parent of the working folder stays; see update for going to another changeset.\n\n\
+           The parent of the working directory stays; see update for going to another changeset.\n\n\
            Ends with 0.",
     category: Some(Category::Committing),
     run,
@@ -97,7 +97,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         true => Backups::None,
         false => attend::backup_directory(&context.config),
     };
-    tell(context, &plan, &matcher, (&files, &backups))?;
+    report(context, &plan, &matcher, (&files, &backups))?;
     tell_named(
         context,
         (&repository, &dirstate),
@@ -140,7 +140,7 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
     Abort::new("no files or directories specified").hint(hint)
 }
 
-fn tell(
+fn report(
     context: &mut Context,
     plan: &RevertPlan,
     matcher: &Matcher,

@@ -16,7 +16,7 @@ pub(crate) const COMMAND: Command = Command {
     ],
     arguments: 0..=0,
     synopsis: "",
-    summary: "print the folder that holds the repository",
+    summary: "print the directory that holds the repository",
     help: "Ends with 0.",
     category: Some(Category::WorkingDirectory),
     run,

@@ -41,7 +41,7 @@ pub(crate) const COMMAND: Command = Command {
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... [FILE]...",
-    summary: "show files that changed in the working folder",
+    summary: "show files that changed in the working directory",
     help: "Names and patterns choose files; without any, all are shown that changed or are not \
            tracked. With -q, files that are not tracked are left out.\n\n\
            M is a modified file, A an added and R a removed one, C a clean one, ! one that is \

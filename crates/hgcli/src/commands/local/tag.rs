@@ -21,7 +21,7 @@ pub(crate) const COMMAND: Command = Command {
             'r',
             "rev",
             "REV",
-            "the changeset instead of that of the working folder",
+            "the changeset instead of that of the working directory",
         ),
         Flag::long_flag("remove", "take tags away"),
         metadata::MESSAGE,
@@ -87,7 +87,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let old = std::fs::read(&path).unwrap_or_default();
         let text = with_lines(old, &tags, &node, &known);
         std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))?;
-        tell(context, &tags, &node, local)?;
+        report(context, &tags, &node, local)?;
         return Ok(0);
     }
     let said = (metadata::user(context, matches)?, date);
@@ -104,7 +104,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         &status,
         &description,
     )?;
-    tell(context, &tags, &node, local)?;
+    report(context, &tags, &node, local)?;
     Ok(0)
 }
 
@@ -129,7 +129,7 @@ fn facts(tag: &[u8], node: &Node, local: bool) -> HookArgs {
     ])
 }
 
-fn tell(context: &mut Context, tags: &[Vec<u8>], node: &Node, local: bool) -> Result<(), Abort> {
+fn report(context: &mut Context, tags: &[Vec<u8>], node: &Node, local: bool) -> Result<(), Abort> {
     let mut tags = tags.iter();
     tags.try_for_each(|tag| {
         context

@@ -25,7 +25,7 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 0..=1,
     synopsis: "[-C|-c|-m] [-d DATE] [[-r] REV]",
     summary: "update working directory (or switch revisions)",
-    help: "Makes the files of the working folder those of REV. Without REV that is the newest \
+    help: "Makes the files of the working directory those of REV. Without REV that is the newest \
            changeset of the current branch that follows the present one.\n\n\
            Local changes are merged with those of REV if either changeset follows from the other; \
            else nothing is done, unless -m asks for it. With -C they are given up, with -c any \

@@ -46,7 +46,7 @@ pub fn verify_repository(context: &mut Context, full: bool) -> Result<u8, Abort>
     let mut told = Ok(());
     let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
     let stop = context.ui.stop.clone();
-    let mut tell = |news: VerifyEvent<'_>| {
+    let mut report_event = |news: VerifyEvent<'_>| {
         let telling = match news {
             VerifyEvent::Step(step) => context.ui.status(format!("{step}\n")),
             VerifyEvent::Problem(line) => context.ui.warn([line, b"\n"].concat()),
@@ -55,7 +55,7 @@ pub fn verify_repository(context: &mut Context, full: bool) -> Result<u8, Abort>
             told = telling;
         }
     };
-    let report = repository.verify(&lock, full, &mut tell, progress.as_ref(), &stop);
+    let report = repository.verify(&lock, full, &mut report_event, progress.as_ref(), &stop);
     context.ui.progress = progress;
     let report = report?;
     told?;

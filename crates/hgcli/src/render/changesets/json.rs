@@ -1,6 +1,6 @@
 //! Changesets as JSON.
 
-use super::touched::{Touched, copies};
+use super::changed_files::{ChangedFiles, copies};
 use super::{Printer, phase_name};
 use crate::arguments::Matches;
 use crate::context::Context;
@@ -77,13 +77,13 @@ impl Printer {
         }
         extras.sort_by(|(a, _), (b, _)| a.cmp(b));
         out.data("extra", Value::Dict(extras));
-        let touched = match rev {
-            Some(rev) => Touched::of(&self.view, rev, changeset)?,
-            None => Touched::default(),
+        let changed_files = match rev {
+            Some(rev) => ChangedFiles::of(&self.view, rev, changeset)?,
+            None => ChangedFiles::default(),
         };
-        out.data("modified", touched.modified);
-        out.data("added", touched.added);
-        out.data("removed", touched.removed);
+        out.data("modified", changed_files.modified);
+        out.data("added", changed_files.added);
+        out.data("removed", changed_files.removed);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What the keywords of a template mean for a changeset.
 
+use super::changed_files::{ChangedFiles, copies};
 use super::text::phase_name;
-use super::touched::{Touched, copies};
 use super::{Printer, Subject};
 use crate::render::formatter::{Row, Value};
 use crate::render::templates::{Keywords, TemplateData};
@@ -86,12 +86,12 @@ impl OfChangeset<'_> {
         list(children.map(|child| self.shown(Some(child), SHORT)))
     }
 
-    fn touched(&self, which: fn(Touched) -> Vec<Vec<u8>>) -> Result<Value, Abort> {
+    fn changed_files(&self, which: fn(ChangedFiles) -> Vec<Vec<u8>>) -> Result<Value, Abort> {
         let Some(rev) = self.subject.rev else {
             return Ok(Value::List(Vec::new()));
         };
-        let touched = Touched::of(&self.printer.view, rev, self.subject.changeset)?;
-        Ok(list(which(touched)))
+        let changed_files = ChangedFiles::of(&self.printer.view, rev, self.subject.changeset)?;
+        Ok(list(which(changed_files)))
     }
 
     fn copies(&self) -> Result<Value, Abort> {
@@ -333,9 +333,9 @@ impl Keywords for OfChangeset<'_> {
                 text(phase_name(phase.unwrap_or_default()))
             }
             "files" => list(changeset.files()),
-            "file_adds" => self.touched(|touched| touched.added)?,
-            "file_mods" => self.touched(|touched| touched.modified)?,
-            "file_dels" => self.touched(|touched| touched.removed)?,
+            "file_adds" => self.changed_files(|changed_files| changed_files.added)?,
+            "file_mods" => self.changed_files(|changed_files| changed_files.modified)?,
+            "file_dels" => self.changed_files(|changed_files| changed_files.removed)?,
             "file_copies" => self.copies()?,
             "parents" => self.parents(),
             "p1" => Value::Changeset(self.parent(0), self.shown(self.parent(0), self.digits())),

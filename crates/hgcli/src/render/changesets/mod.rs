@@ -1,5 +1,6 @@
 //! Printing changesets: as text for people, or by a template, by all cores if there are many.
 
+pub(crate) mod changed_files;
 mod form;
 mod graph;
 mod json;
@@ -13,7 +14,6 @@ mod show;
 mod source;
 mod styles;
 mod text;
-pub(crate) mod touched;
 
 use crate::arguments::Matches;
 use crate::context::Context;

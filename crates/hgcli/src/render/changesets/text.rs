@@ -1,6 +1,6 @@
 //! The text of a changeset that people read.
 
-use super::touched::{Touched, copies};
+use super::changed_files::{ChangedFiles, copies};
 use super::{Lines, Printer, Subject, push_rev};
 use crate::ui::Abort;
 use varve_lang::date::Date;
@@ -141,10 +141,10 @@ fn files(
     match subject.rev {
         _ if lines.status => {}
         Some(rev) if printer.verbosity.debug => {
-            let touched = Touched::of(&printer.view, rev, changeset)?;
-            joined(b"files:       ", &touched.modified, out);
-            joined(b"files+:      ", &touched.added, out);
-            joined(b"files-:      ", &touched.removed, out);
+            let changed_files = ChangedFiles::of(&printer.view, rev, changeset)?;
+            joined(b"files:       ", &changed_files.modified, out);
+            joined(b"files+:      ", &changed_files.added, out);
+            joined(b"files-:      ", &changed_files.removed, out);
         }
         _ if printer.verbosity.verbose => {
             let files: Vec<Vec<u8>> = changeset.files().map(<[u8]>::to_vec).collect();
@@ -172,15 +172,15 @@ fn status(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result
     let Some(rev) = subject.rev else {
         return Ok(());
     };
-    let touched = Touched::of(&printer.view, rev, subject.changeset)?;
+    let changed_files = ChangedFiles::of(&printer.view, rev, subject.changeset)?;
     let copies = match printer.style.copies {
         true => copies(&printer.view, rev, subject.changeset)?,
         false => Vec::new(),
     };
     let lists = [
-        (&b"M "[..], touched.modified),
-        (b"A ", touched.added),
-        (b"R ", touched.removed),
+        (&b"M "[..], changed_files.modified),
+        (b"A ", changed_files.added),
+        (b"R ", changed_files.removed),
     ];
     if lists.iter().any(|(_, files)| !files.is_empty()) {
         out.extend_from_slice(b"files:\n");

@@ -143,7 +143,7 @@ fn of_text(value: Value, change: impl Fn(&[u8]) -> Vec<u8>) -> Result<Value, Abo
 }
 
 fn of_date(value: Value, pattern: &str) -> Result<Value, Abort> {
-    let date = moment(&value)?;
+    let date = date_of(&value)?;
     Ok(Value::from(match pattern {
         "hgdate" => format!("{} {}", date.time, date.zone),
         _ => date.format(pattern),
@@ -326,7 +326,7 @@ const SPANS: &[(&str, i64)] = &[
 
 /// How long ago.
 fn age(value: Value) -> Result<Value, Abort> {
-    let date = moment(&value)?;
+    let date = date_of(&value)?;
     let now = crate::ui::clock::clock().now;
     let future = date.time > now;
     let span = (now - date.time).abs().max(1);
@@ -344,6 +344,6 @@ fn age(value: Value) -> Result<Value, Abort> {
     Ok(Value::from(format!("{count} {name}{plural} {direction}")))
 }
 
-fn moment(value: &Value) -> Result<varve_lang::date::Date, Abort> {
+fn date_of(value: &Value) -> Result<varve_lang::date::Date, Abort> {
     date(value).ok_or_else(|| parse_error(format!("invalid date: {}", described(value))))
 }

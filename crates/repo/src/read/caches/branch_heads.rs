@@ -39,8 +39,8 @@ pub(crate) fn cross_checked(
     names: &BranchNames,
 ) -> Result<Option<CrossChecked>, RepoError> {
     for filter in CacheFilter::of(view.filter()).with_smaller() {
-        let (folder, file) = (view.caches(), filter.file(CACHE));
-        let Some(key) = Key::parse(&folder.read(&file, LONGEST)) else {
+        let (directory, file) = (view.caches(), filter.file(CACHE));
+        let Some(key) = Key::parse(&directory.read(&file, LONGEST)) else {
             continue;
         };
         let hidden = filter.hidden(view)?;
@@ -53,8 +53,8 @@ pub(crate) fn cross_checked(
         });
         let Some(branches) = branches else { continue };
         let expected = encode(view, &key, &branches);
-        if expected.len() as u64 == folder.len(&file)
-            && expected == folder.read(&file, expected.len())
+        if expected.len() as u64 == directory.len(&file)
+            && expected == directory.read(&file, expected.len())
         {
             return Ok(Some(CrossChecked {
                 hidden,
@@ -67,9 +67,9 @@ pub(crate) fn cross_checked(
 }
 
 /// Whether there is a cache for the filter "served" or a smaller one.
-pub(crate) fn has_branch_cache(folder: CacheDirectory<'_>) -> bool {
+pub(crate) fn has_branch_cache(directory: CacheDirectory<'_>) -> bool {
     let mut files = CacheFilter::Served.with_smaller().iter();
-    files.any(|filter| folder.len(&filter.file(CACHE)) > 0)
+    files.any(|filter| directory.len(&filter.file(CACHE)) > 0)
 }
 
 /// Writes the heads of all branches, where Mercurial keeps those of this set of changesets.

@@ -44,9 +44,9 @@ pub(crate) struct BranchNames {
 impl BranchNames {
     /// Reads both files.
     pub fn load(view: &RepoView) -> BranchNames {
-        let (folder, len) = (view.caches(), view.changelog().len());
-        let names = folder.read(NAMES, MOST_NAMES);
-        let revs = folder.read(REVS, len.saturating_mul(RECORD));
+        let (directory, len) = (view.caches(), view.changelog().len());
+        let names = directory.read(NAMES, MOST_NAMES);
+        let revs = directory.read(REVS, len.saturating_mul(RECORD));
         let prefix = |rev: usize| prefix(view, Rev(rev as u32));
         BranchNames::decode(names, &revs, len, &prefix)
     }
@@ -136,47 +136,47 @@ impl BranchNames {
     /// Writes what has changed since the files were read, unless another process is writing or has
     /// written. Names are only ever added to, so that records in older files stay right.
     pub fn save(&self, view: &RepoView) {
-        let folder = view.caches();
+        let directory = view.caches();
         // What a damaged history may call a branch cannot stand in the file.
         let is_odd = |name: &Vec<u8>| name.is_empty() || name.contains(&0);
         if self.same == self.records.len() || self.names.iter().any(is_odd) {
             return;
         }
-        let Some(_guard) = folder.guard(LockKind::WorkingCopy) else {
+        let Some(_guard) = directory.guard(LockKind::WorkingCopy) else {
             return;
         };
-        if folder.read(NAMES, MOST_NAMES) != self.read {
+        if directory.read(NAMES, MOST_NAMES) != self.read {
             return;
         }
         if self.names.len() > self.read_names {
             if self.read_names == 0 {
-                folder.remove(REVS);
+                directory.remove(REVS);
             }
-            folder.replace(NAMES, &self.names.join(&0));
+            directory.replace(NAMES, &self.names.join(&0));
         }
         let (same_len, prefix) = ((self.same * RECORD) as u64, |rev| prefix(view, rev));
         let news = self.encode_from(self.same, &prefix);
-        if self.same == 0 || !folder.append(REVS, same_len, &news) {
-            folder.replace(REVS, &self.encode_from(0, &prefix));
+        if self.same == 0 || !directory.append(REVS, same_len, &news) {
+            directory.replace(REVS, &self.encode_from(0, &prefix));
         }
     }
 
     /// The record of a changeset on the branch of its parent; `None` if the files do not cover
     /// all changesets before it, or the parent is on another branch.
     pub fn record_of_child(
-        folder: CacheDirectory<'_>,
+        directory: CacheDirectory<'_>,
         new: &AppendedChangeset,
     ) -> Option<[u8; RECORD]> {
-        if folder.len(REVS) != u64::from(new.rev.0) * RECORD as u64 {
+        if directory.len(REVS) != u64::from(new.rev.0) * RECORD as u64 {
             return None;
         }
         let (parent, node) = new.parent;
         let place = u64::from(parent.0) * RECORD as u64;
-        let parts = folder.read_parts(REVS, RECORD, &[place]);
+        let parts = directory.read_parts(REVS, RECORD, &[place]);
         let record: [u8; RECORD] = parts.first()?.as_deref()?.try_into().ok()?;
         let [a, b, c, d, number @ ..] = record;
         let number = u32::from_be_bytes(number) & !CLOSES;
-        let names = folder.read(NAMES, MOST_NAMES);
+        let names = directory.read(NAMES, MOST_NAMES);
         let name = names.split(|byte| *byte == 0).nth(number as usize)?;
         if [a, b, c, d] != prefix_of(&node) || name != new.branch || name.is_empty() {
             return None;
@@ -187,8 +187,8 @@ impl BranchNames {
     }
 
     /// Adds the record of the newest changeset; the caller keeps others from writing.
-    pub fn append(folder: CacheDirectory<'_>, rev: Rev, record: &[u8; RECORD]) {
-        folder.append(REVS, u64::from(rev.0) * RECORD as u64, record);
+    pub fn append(directory: CacheDirectory<'_>, rev: Rev, record: &[u8; RECORD]) {
+        directory.append(REVS, u64::from(rev.0) * RECORD as u64, record);
     }
 
     /// The records from one changeset on.

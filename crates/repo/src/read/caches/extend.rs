@@ -24,9 +24,9 @@ pub(crate) struct AppendedChangeset {
 
 /// Adds a changeset to caches that cover all changesets before it, none of them hidden; `false`
 /// if they do not, or if it does not continue the branch of its parent.
-pub(crate) fn extend(folder: CacheDirectory<'_>, new: &AppendedChangeset) -> bool {
+pub(crate) fn extend(directory: CacheDirectory<'_>, new: &AppendedChangeset) -> bool {
     let file = CacheFilter::Served.file(branch_heads::CACHE);
-    let Some(old) = Key::parse(&folder.read(&file, super::key::LONGEST)) else {
+    let Some(old) = Key::parse(&directory.read(&file, super::key::LONGEST)) else {
         return false;
     };
     let expected = Key {
@@ -37,10 +37,10 @@ pub(crate) fn extend(folder: CacheDirectory<'_>, new: &AppendedChangeset) -> boo
     if old != expected {
         return false;
     }
-    let Some(record) = BranchNames::record_of_child(folder, new) else {
+    let Some(record) = BranchNames::record_of_child(directory, new) else {
         return false;
     };
-    let heads = folder.read(&file, MOST);
+    let heads = directory.read(&file, MOST);
     let Some(heads) = with_head(&heads[old.encode().len().min(heads.len())..], new) else {
         return false;
     };
@@ -49,9 +49,9 @@ pub(crate) fn extend(folder: CacheDirectory<'_>, new: &AppendedChangeset) -> boo
         node: new.node,
         hidden: None,
     };
-    folder.replace(&file, &[key.encode(), heads].concat());
-    if let Some(_guard) = folder.guard(LockKind::WorkingCopy) {
-        BranchNames::append(folder, new.rev, &record);
+    directory.replace(&file, &[key.encode(), heads].concat());
+    if let Some(_guard) = directory.guard(LockKind::WorkingCopy) {
+        BranchNames::append(directory, new.rev, &record);
     }
     true
 }

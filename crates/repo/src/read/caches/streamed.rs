@@ -51,14 +51,14 @@ impl ReceivedCaches {
 impl Repository {
     /// The caches that there are, by their names.
     pub fn streamed_caches(&self) -> Vec<(String, Vec<u8>)> {
-        let folder = CacheDirectory::of(self.context());
+        let directory = CacheDirectory::of(self.context());
         let mut left = MOST;
         let mut found = Vec::new();
         for name in streamed_cache_names() {
-            if folder.len(&name) > left as u64 {
+            if directory.len(&name) > left as u64 {
                 continue;
             }
-            let bytes = folder.read(&name, left);
+            let bytes = directory.read(&name, left);
             left -= bytes.len();
             if !bytes.is_empty() {
                 found.push((name, bytes));
@@ -69,9 +69,9 @@ impl Repository {
 
     /// Writes the caches that were received. A reader compares them with the history, as always.
     pub fn install_caches(&self, caches: &ReceivedCaches) {
-        let folder = CacheDirectory::of(self.context());
+        let directory = CacheDirectory::of(self.context());
         for (name, bytes) in &caches.files {
-            folder.replace(name, bytes);
+            directory.replace(name, bytes);
         }
     }
 }

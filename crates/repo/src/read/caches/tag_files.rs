@@ -67,27 +67,27 @@ impl<'a> TagFiles<'a> {
 
     /// Writes what has been noted, unless another process is writing to the store.
     pub fn save(mut self) {
-        let folder = self.view.caches();
+        let directory = self.view.caches();
         self.news.sort_unstable();
         self.news.dedup();
         let Some(first) = self.news.first().copied() else {
             return;
         };
-        let Some(_guard) = folder.guard(LockKind::Store) else {
+        let Some(_guard) = directory.guard(LockKind::Store) else {
             return;
         };
-        let len = folder.len(FILE);
+        let len = directory.len(FILE);
         if len.is_multiple_of(RECORD as u64) && len <= place(first) && len > 0 {
             let mut bytes = Vec::new();
             self.put_into(&mut bytes, len);
-            folder.append(FILE, len, &bytes);
+            directory.append(FILE, len, &bytes);
             return;
         }
         let whole = self.view.changelog().len().saturating_mul(RECORD);
-        let mut bytes = folder.read(FILE, whole);
+        let mut bytes = directory.read(FILE, whole);
         bytes.truncate(bytes.len() / RECORD * RECORD);
         self.put_into(&mut bytes, 0);
-        folder.replace(FILE, &bytes);
+        directory.replace(FILE, &bytes);
     }
 
     /// The file node in the record of the changeset with this prefix.

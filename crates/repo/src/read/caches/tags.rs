@@ -15,11 +15,12 @@ const CACHE: &str = "tags2";
 
 /// Whether the cache says the same.
 pub(crate) fn has_tags(view: &RepoView, tags: &History) -> bool {
-    let (folder, file) = (view.caches(), CacheFilter::of(view.filter()).file(CACHE));
+    let (directory, file) = (view.caches(), CacheFilter::of(view.filter()).file(CACHE));
     let Some(expected) = encode(view, tags) else {
         return false;
     };
-    expected.len() as u64 == folder.len(&file) && expected == folder.read(&file, expected.len())
+    expected.len() as u64 == directory.len(&file)
+        && expected == directory.read(&file, expected.len())
 }
 
 /// Writes the cache.

@@ -14,7 +14,7 @@ const KEPT_BYTES: usize = 32 << 20;
 
 /// A line whose origin is not known yet.
 #[derive(Clone, Copy)]
-struct Open {
+struct UnresolvedLine {
     /// Which line it is in the revision that is looked at.
     here: usize,
     /// Which line it is in the file that was asked about.
@@ -27,7 +27,7 @@ struct Trace<'g> {
     readers: Vec<Reader<'g>>,
     how: &'g AnnotateOptions<'g>,
     /// Per version, lines that it has, ascending.
-    open: Vec<Vec<Open>>,
+    open: Vec<Vec<UnresolvedLine>>,
     /// Cleaned texts of versions that wait for their turn.
     texts: Vec<Option<Rc<[u8]>>>,
     kept_bytes: usize,
@@ -51,7 +51,7 @@ pub(super) fn trace(
         line,
         skipped: false,
     };
-    let all = |line| Open {
+    let all = |line| UnresolvedLine {
         here: line,
         line,
         skipped: false,
@@ -110,7 +110,12 @@ impl Trace<'_> {
     }
 
     /// Gives a parent the lines that it has too; the others come back.
-    fn give(&mut self, parent: usize, same: &[Block], open: Vec<Open>) -> Vec<Open> {
+    fn give(
+        &mut self,
+        parent: usize,
+        same: &[Block],
+        open: Vec<UnresolvedLine>,
+    ) -> Vec<UnresolvedLine> {
         let mut blocks = same.iter();
         let mut block = blocks.next();
         let (mut given, mut left) = (Vec::new(), Vec::new());
@@ -119,7 +124,7 @@ impl Trace<'_> {
                 block = blocks.next();
             }
             match block.filter(|block| block.b <= line.here) {
-                Some(block) => given.push(Open {
+                Some(block) => given.push(UnresolvedLine {
                     here: block.a + (line.here - block.b),
                     ..line
                 }),
@@ -131,7 +136,7 @@ impl Trace<'_> {
     }
 
     /// Adds lines to those that a version has.
-    fn receive(&mut self, version: usize, lines: Vec<Open>) {
+    fn receive(&mut self, version: usize, lines: Vec<UnresolvedLine>) {
         let open = &mut self.open[version];
         if open.is_empty() {
             *open = lines;
@@ -142,7 +147,7 @@ impl Trace<'_> {
     }
 
     /// Notes that lines are a version's own.
-    fn take(&mut self, version: usize, lines: &[Open]) {
+    fn take(&mut self, version: usize, lines: &[UnresolvedLine]) {
         for line in lines {
             self.found[line.line] = AnnotatedLine {
                 version,
@@ -207,7 +212,11 @@ impl Changed {
 impl Trace<'_> {
     /// Gives lines of a skipped changeset to lines of its parents that they stand in the place of:
     /// first where a parent has as many lines there, then anywhere.
-    fn replace(&mut self, matches: &[(usize, Vec<Block>)], mut open: Vec<Open>) -> Vec<Open> {
+    fn replace(
+        &mut self,
+        matches: &[(usize, Vec<Block>)],
+        mut open: Vec<UnresolvedLine>,
+    ) -> Vec<UnresolvedLine> {
         let mut changed = Vec::new();
         for (parent, blocks) in matches {
             // The last block is empty, and behind all lines.
@@ -227,12 +236,12 @@ impl Trace<'_> {
         let (fits, short): (Vec<_>, Vec<_>) = changed.into_iter().partition(enough);
         for change in fits.into_iter().chain(short) {
             let inside = open.extract_if(.., |line| change.new.contains(&line.here));
-            let given = inside.map(|line| Open {
+            let given = inside.map(|line| UnresolvedLine {
                 here: change.counterpart(line.here),
                 line: line.line,
                 skipped: true,
             });
-            let mut given: Vec<Open> = given.collect();
+            let mut given: Vec<UnresolvedLine> = given.collect();
             given.sort_by_key(|line| line.here);
             self.receive(change.parent, given);
         }

@@ -92,8 +92,8 @@ fn make_beside(
     stop: &Interrupt,
 ) -> Result<RecompressReport, RepoError> {
     let tree = StoreTree::walk(context)?;
-    for folder in &tree.folders {
-        context.storage.create_directory(&new.join(folder))?;
+    for directory in &tree.directories {
+        context.storage.create_directory(&new.join(directory))?;
     }
     for (path, kind) in &tree.files {
         if *kind == Kind::Other {

@@ -26,7 +26,7 @@ pub(super) enum Kind {
 /// All that is in the store; paths are relative to it.
 #[derive(Debug, Default)]
 pub(super) struct StoreTree {
-    pub folders: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
     pub files: Vec<(PathBuf, Kind)>,
     /// The longest first.
     pub revlogs: Vec<StoredRevlog>,
@@ -47,9 +47,9 @@ impl StoreTree {
         let (storage, store) = (context.storage.as_ref(), context.store());
         let mut tree = StoreTree::default();
         let mut wanted = vec![PathBuf::new()];
-        while let Some(folder) = wanted.pop() {
-            for entry in storage.list(&store.join(&folder))? {
-                let path = folder.join(&entry.name);
+        while let Some(directory) = wanted.pop() {
+            for entry in storage.list(&store.join(&directory))? {
+                let path = directory.join(&entry.name);
                 match entry.kind {
                     EntryKind::Directory => wanted.push(path),
                     EntryKind::File => tree.files.push((path, Kind::Other)),
@@ -57,7 +57,7 @@ impl StoreTree {
                     EntryKind::Other => {}
                 }
             }
-            tree.folders.push(folder);
+            tree.directories.push(directory);
         }
         tree.sort_out(context)?;
         Ok(tree)

@@ -33,7 +33,7 @@ pub(super) struct Checked {
 
 /// Findings of one thread, each with the index of its file.
 #[derive(Default)]
-struct Share {
+struct WorkerFindings {
     found: Vec<(usize, Findings)>,
     checked: Checked,
 }
@@ -51,7 +51,7 @@ pub(super) fn check_all(
     let next = AtomicUsize::new(0);
     let shares = Mutex::new(Vec::new());
     let work = || -> Result<(), RepoError> {
-        let (mut share, mut state) = (Share::default(), ReaderState::default());
+        let (mut share, mut state) = (WorkerFindings::default(), ReaderState::default());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(id) = files.get(at) else {
@@ -91,7 +91,7 @@ pub(super) fn check_all(
     Ok(merge(shares.into_inner()))
 }
 
-fn merge(shares: Vec<Share>) -> (Checked, Findings) {
+fn merge(shares: Vec<WorkerFindings>) -> (Checked, Findings) {
     let mut all = Checked::default();
     let mut found = Vec::new();
     for share in shares {
@@ -147,13 +147,13 @@ impl File<'_> {
         Ok(())
     }
 
-    fn touched(&self) -> &[u32] {
-        &self.links.manifests.touched[self.id as usize]
+    fn changing_revs(&self) -> &[u32] {
+        &self.links.manifests.changing_revs[self.id as usize]
     }
 
     /// The oldest changeset that speaks of the file.
     fn first(&self) -> Option<i64> {
-        self.touched().first().map(|rev| i64::from(*rev))
+        self.changing_revs().first().map(|rev| i64::from(*rev))
     }
 
     /// The store's list must have the files of this revlog.
@@ -229,7 +229,7 @@ impl File<'_> {
         let mut named = 0;
         for rev in log.revs() {
             let (touched, count) = (
-                self.links.manifests.touched[self.id as usize].as_slice(),
+                self.links.manifests.changing_revs[self.id as usize].as_slice(),
                 self.links.changelog.len(),
             );
             let link = check_link(log, rev, touched, count, self.name, &mut self.found);

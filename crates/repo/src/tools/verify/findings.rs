@@ -47,9 +47,9 @@ impl Findings {
         self.first_damaged = both.min();
     }
 
-    pub fn report(self, report: &mut VerifyReport, tell: &mut dyn FnMut(VerifyEvent<'_>)) {
+    pub fn report(self, report: &mut VerifyReport, on_event: &mut dyn FnMut(VerifyEvent<'_>)) {
         for line in &self.lines {
-            tell(VerifyEvent::Problem(line));
+            on_event(VerifyEvent::Problem(line));
         }
         report.warnings += self.warnings;
         report.errors += self.errors;

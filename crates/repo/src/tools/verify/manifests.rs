@@ -25,7 +25,7 @@ pub(super) struct Manifests {
     /// How many revisions of each file manifests name.
     pub named: Vec<u32>,
     /// Changesets that say they touched a file, oldest first.
-    pub touched: Vec<Vec<u32>>,
+    pub changing_revs: Vec<Vec<u32>>,
     /// Why a manifest cannot be read.
     unreadable: HashMap<u32, Vec<u8>>,
     /// The changeset of each manifest, where that is right.
@@ -137,7 +137,7 @@ impl Manifests {
         self.names.push(name.into());
         self.ids.insert(name.into(), id);
         self.named.push(0);
-        self.touched.push(Vec::new());
+        self.changing_revs.push(Vec::new());
         id
     }
 
@@ -152,7 +152,7 @@ impl Manifests {
     ) {
         for (rev, name) in changesets.mentions() {
             let id = self.id(name);
-            self.touched[id as usize].push(rev);
+            self.changing_revs[id as usize].push(rev);
         }
         if manifest.is_empty() && !changesets.by_manifest.is_empty() {
             found.error(Some(0), b"empty or missing manifest", None);
@@ -200,7 +200,7 @@ impl Manifests {
         }
         let sorted = self.sorted();
         if !changelog.is_empty() {
-            let untouched = |id: &&FileId| self.touched[**id as usize].is_empty();
+            let untouched = |id: &&FileId| self.changing_revs[**id as usize].is_empty();
             for id in sorted.iter().filter(untouched) {
                 let link = self.first_link(check, *id);
                 let name = &self.names[*id as usize];
@@ -208,7 +208,7 @@ impl Manifests {
             }
         }
         for id in sorted.iter().filter(|id| self.named[**id as usize] == 0) {
-            let link = self.touched[*id as usize].first();
+            let link = self.changing_revs[*id as usize].first();
             let name = &self.names[*id as usize];
             let message = b"in changeset but not in manifest";
             found.error(link.map(|rev| i64::from(*rev)), message, Some(name));

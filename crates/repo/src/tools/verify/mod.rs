@@ -68,7 +68,7 @@ impl Repository {
         &self,
         _lock: &Lock,
         full: bool,
-        tell: &mut dyn FnMut(VerifyEvent<'_>),
+        on_event: &mut dyn FnMut(VerifyEvent<'_>),
         progress: &dyn Progress,
         stop: &Interrupt,
     ) -> Result<VerifyReport, RepoError> {
@@ -84,7 +84,7 @@ impl Repository {
         let (changelog, manifest) = (open("00changelog.i")?, open("00manifest.i")?);
         let mut report = VerifyReport::default();
 
-        tell(VerifyEvent::Step("checking changesets"));
+        on_event(VerifyEvent::Step("checking changesets"));
         let mut found = Findings::default();
         if changelog.is_empty() && !(manifest.is_empty() && store_names(context)?.is_empty()) {
             found.error(Some(0), b"empty or missing changelog", None);
@@ -92,20 +92,20 @@ impl Repository {
         data_must_be_there(context, &changelog)?;
         let (mut changesets, mut manifests) = read_both(check, &changelog, &manifest)?;
         found.append(&mut changesets.found);
-        found.report(&mut report, tell);
+        found.report(&mut report, on_event);
 
-        tell(VerifyEvent::Step("checking manifests"));
+        on_event(VerifyEvent::Step("checking manifests"));
         let mut found = Findings::default();
         manifests.link(&changelog, &manifest, &mut changesets, &mut found);
-        found.report(&mut report, tell);
+        found.report(&mut report, on_event);
 
         let step = "crosschecking files in changesets and manifests";
-        tell(VerifyEvent::Step(step));
+        on_event(VerifyEvent::Step(step));
         let mut found = Findings::default();
         manifests.cross_check(check, &changelog, &manifest, &changesets, &mut found);
-        found.report(&mut report, tell);
+        found.report(&mut report, on_event);
 
-        tell(VerifyEvent::Step("checking files"));
+        on_event(VerifyEvent::Step("checking files"));
         let listed: HashSet<Vec<u8>> = store_names(context)?.into_iter().collect();
         let links = files::Links {
             changelog: &changelog,
@@ -118,7 +118,7 @@ impl Repository {
         for name in orphans {
             found.warn([b"warning: orphan data file '", &name[..], b"'"].concat());
         }
-        found.report(&mut report, tell);
+        found.report(&mut report, on_event);
         report.changesets = changelog.len();
         report.files = manifests.names.len();
         report.revisions = checked.revisions;

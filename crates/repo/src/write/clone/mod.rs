@@ -52,8 +52,8 @@ impl Repository {
             stop.check()?;
             let inside = file.path.strip_prefix(&from).unwrap_or(&file.path);
             let target = to.join(inside);
-            if let Some(folder) = target.parent() {
-                storage.create_directory(folder)?;
+            if let Some(directory) = target.parent() {
+                storage.create_directory(directory)?;
             }
             if link {
                 storage.link(&file.path, &target)?;

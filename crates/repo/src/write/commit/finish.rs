@@ -30,15 +30,15 @@ struct Revisions {
 impl WriteSteps for Revisions {
     fn write_revisions(&mut self) -> Result<(), RepoError> {
         let (storage, store) = (self.context.storage.as_ref(), self.context.store());
-        let mut folders = BTreeSet::from([store.clone()]);
+        let mut directories = BTreeSet::from([store.clone()]);
         for revlog in self.others.drain(..) {
-            folders.extend(folders_up_to(&store, revlog.path()));
+            directories.extend(directories_up_to(&store, revlog.path()));
             revlog.write()?;
         }
         // A new name is durable only when its directory is synced, and that directory's name in turn.
-        for folder in folders.iter().rev() {
-            if storage.kind(folder)?.is_some() {
-                storage.sync_directory(folder)?;
+        for directory in directories.iter().rev() {
+            if storage.kind(directory)?.is_some() {
+                storage.sync_directory(directory)?;
             }
         }
         Ok(())
@@ -226,9 +226,9 @@ pub(crate) fn update_branch_caches(
     (older, added): (usize, usize),
     single_commit: Option<AppendedChangeset>,
 ) -> Result<(), RepoError> {
-    let folder = CacheDirectory::of(context);
-    let done = single_commit.is_some_and(|new| caches::extend(folder, &new));
-    if done || older > 0 && !caches::has_branch_cache(folder) {
+    let directory = CacheDirectory::of(context);
+    let done = single_commit.is_some_and(|new| caches::extend(directory, &new));
+    if done || older > 0 && !caches::has_branch_cache(directory) {
         return Ok(());
     }
     let stamp = context.stamp()?;
@@ -262,9 +262,9 @@ pub(crate) fn fncache_with(
 }
 
 /// The directories that lead from the store to a file in it.
-fn folders_up_to<'a>(store: &'a Path, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+fn directories_up_to<'a>(store: &'a Path, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     file.ancestors()
         .skip(1)
-        .take_while(move |folder| folder.starts_with(store))
+        .take_while(move |directory| directory.starts_with(store))
         .map(Path::to_owned)
 }

@@ -33,7 +33,7 @@ impl Batch for FileChunks {
 #[derive(Debug)]
 struct FileWriter {
     storage: Arc<dyn Storage>,
-    /// Folders that are there.
+    /// Directories that are there.
     made: HashSet<PathBuf>,
     open: Option<Arc<dyn StorageFile>>,
 }
@@ -55,11 +55,11 @@ impl BatchHandler for FileWriter {
 
 impl FileWriter {
     fn create(&mut self, path: &Path) -> Result<Arc<dyn StorageFile>, RepoError> {
-        if let Some(folder) = path.parent()
-            && !self.made.contains(folder)
+        if let Some(directory) = path.parent()
+            && !self.made.contains(directory)
         {
-            self.storage.create_directory(folder)?;
-            let all = folder.ancestors().map(Path::to_owned);
+            self.storage.create_directory(directory)?;
+            let all = directory.ancestors().map(Path::to_owned);
             self.made.extend(all);
         }
         Ok(self.storage.open(path, OpenMode::CreateNew)?)
@@ -93,8 +93,8 @@ impl WriterPool {
     /// Begins a file. All files of a directory are made by one thread: two would wait for each
     /// other's lock of the directory.
     pub fn begin(&mut self, path: PathBuf) -> Result<(), RepoError> {
-        let folder = self.hashes.hash_one(path.parent());
-        self.current = folder as usize % self.workers.len();
+        let directory = self.hashes.hash_one(path.parent());
+        self.current = directory as usize % self.workers.len();
         let len = path.as_os_str().len();
         self.put(FileChunk::Begin(path), len)
     }

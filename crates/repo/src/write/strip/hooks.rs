@@ -42,7 +42,7 @@ pub(super) fn ask(
 /// Where Mercurial keeps meanwhile what it stores again.
 fn url(view: &RepoView, numbers: &Renumbering, nodes: &[Node]) -> Vec<u8> {
     let oldest = view.changelog().node(Rev(numbers.first() as u32));
-    let folder = view.root().join(".hg/strip-backup");
-    let path = folder.join(bundle_name(&oldest, nodes, "temp"));
+    let directory = view.root().join(".hg/strip-backup");
+    let path = directory.join(bundle_name(&oldest, nodes, "temp"));
     [b"bundle:", path.as_os_str().as_encoded_bytes()].concat()
 }

@@ -233,7 +233,7 @@ fn refuse_working_parents(view: &RepoView, numbers: &Renumbering) -> Result<(), 
         {
             return Err(RepoError::Strip {
                 path: view.root().to_owned(),
-                reason: format!("the working folder is at {parent}"),
+                reason: format!("the working directory is at {parent}"),
             });
         }
     }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 /// Ends the name of every database's file.
 const EXTENSION: &str = ".varve";
 
-/// The file of a database, relative to the served folder. A slash cannot stand in a file name; all
+/// The file of a database, relative to the served directory. A slash cannot stand in a file name; all
 /// other letters that a database's name may have can.
 pub fn file_of(name: &str) -> PathBuf {
     let file = format!("{}{EXTENSION}", name.replace('/', "%2F"));
     Path::new(DATABASES).join(file)
 }
 
-/// The database that a file in the folder of databases holds; `None` if it is none.
+/// The database that a file in the directory of databases holds; `None` if it is none.
 pub fn name_of(file: &str) -> Option<String> {
     let name = file.strip_suffix(EXTENSION)?;
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

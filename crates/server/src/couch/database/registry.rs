@@ -16,7 +16,7 @@ use crate::couch::database::files::file_of;
 use crate::couch::failures::missing_database;
 use crate::couch::find::Definitions;
 use crate::couch::functions::validate::Validators;
-use crate::couch::views::indexes::{Indexes, folder_of};
+use crate::couch::views::indexes::{Indexes, directory_of};
 use crate::http::FailureKind;
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
 use crate::runtime::log::Log;
@@ -264,7 +264,7 @@ impl Databases {
             database.indexes.end();
             self.open.forget(name);
             self.updates.note(name, Event::Deleted);
-            varve_views::remove_stale(self.storage.as_ref(), &folder_of(name), &[])?;
+            varve_views::remove_stale(self.storage.as_ref(), &directory_of(name), &[])?;
             Ok(())
         })
     }

@@ -6,13 +6,13 @@ use varve_json::Value;
 use crate::couch::call::Call;
 use crate::couch::document::options::{Data, Extras, OpenRevs, revision_texts};
 use crate::couch::document::parts;
-use crate::couch::document::parts::Source;
+use crate::couch::document::parts::StoredRevision;
 use crate::couch::document::read::{Opened, opened, whole_after};
 use crate::couch::document::render::{Mark, Sink, into_memory};
 use crate::{Answer, Failure};
 
-/// One document that is asked for.
-struct Asked {
+/// One document that is requested for.
+struct RequestedDocument {
     id: String,
     /// As the client wrote it; all leaves without.
     rev: Option<String>,
@@ -24,7 +24,7 @@ struct Asked {
 /// # Errors
 /// 400 if the body has no list of documents.
 pub fn answer(call: Call) -> Result<Answer, Failure> {
-    let asked = asked_for(&call)?;
+    let requested = asked_for(&call)?;
     let extras = Extras::parse(&call.request);
     let reader = Reader {
         snapshot: call.snapshot(),
@@ -33,17 +33,17 @@ pub fn answer(call: Call) -> Result<Answer, Failure> {
     };
     for media in ["multipart/mixed", "multipart/related"] {
         if call.request.accepts(media) {
-            return in_parts(&call, media, reader, asked);
+            return in_parts(&call, media, reader, requested);
         }
     }
     if extras.attachments == Data::Inline {
         return call.stream("application/json", move |mut writer| async move {
-            reader.write_all(asked, &mut writer).await?;
+            reader.write_all(requested, &mut writer).await?;
             Ok(writer.finish())
         });
     }
     let mut body = Vec::new();
-    into_memory(reader.write_all(asked, &mut body))?;
+    into_memory(reader.write_all(requested, &mut body))?;
     Ok(Answer::json(hyper::StatusCode::OK, body))
 }
 
@@ -51,11 +51,11 @@ fn in_parts(
     call: &Call,
     media: &str,
     mut reader: Reader,
-    asked: Vec<Asked>,
+    requested: Vec<RequestedDocument>,
 ) -> Result<Answer, Failure> {
     reader.extras = reader.extras.with_parts();
     parts::mixed(call, media, move |mut outer| async move {
-        for one in asked {
+        for one in requested {
             for found in reader.find(&one) {
                 match found {
                     Ok(source) => {
@@ -91,7 +91,7 @@ struct Reader {
     latest: bool,
 }
 
-fn asked_for(call: &Call) -> Result<Vec<Asked>, Failure> {
+fn asked_for(call: &Call) -> Result<Vec<RequestedDocument>, Failure> {
     let body = call.json_body()?;
     let docs = body.get("docs").and_then(Value::as_array);
     let docs = docs.ok_or_else(|| Failure::bad_request("Missing JSON list of 'docs'."))?;
@@ -101,7 +101,7 @@ fn asked_for(call: &Call) -> Result<Vec<Asked>, Failure> {
             Failure::bad_request("each member of 'docs' needs an 'id' that is a text")
         })?;
         let since = one.get("atts_since").and_then(revision_texts);
-        Ok(Asked {
+        Ok(RequestedDocument {
             id,
             rev: text("rev"),
             atts_since: since.map(|revs| revs.into_iter().map(str::to_owned).collect()),
@@ -111,7 +111,7 @@ fn asked_for(call: &Call) -> Result<Vec<Asked>, Failure> {
 }
 
 /// `{"ok":` and the document.
-async fn write_found(source: &Source, sink: &mut impl Sink) -> Result<(), Failure> {
+async fn write_found(source: &StoredRevision, sink: &mut impl Sink) -> Result<(), Failure> {
     sink.text().extend_from_slice(b"{\"ok\":");
     source.shown()?.write(sink).await?;
     sink.text().push(b'}');
@@ -119,9 +119,13 @@ async fn write_found(source: &Source, sink: &mut impl Sink) -> Result<(), Failur
 }
 
 impl Reader {
-    async fn write_all(&self, asked: Vec<Asked>, sink: &mut impl Sink) -> Result<(), Failure> {
+    async fn write_all(
+        &self,
+        requested: Vec<RequestedDocument>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Failure> {
         sink.text().extend_from_slice(b"{\"results\":[");
-        for (index, one) in asked.into_iter().enumerate() {
+        for (index, one) in requested.into_iter().enumerate() {
             if index > 0 {
                 sink.text().push(b',');
             }
@@ -132,12 +136,16 @@ impl Reader {
         Ok(())
     }
 
-    async fn write_result(&self, asked: &Asked, sink: &mut impl Sink) -> Result<(), Failure> {
+    async fn write_result(
+        &self,
+        requested: &RequestedDocument,
+        sink: &mut impl Sink,
+    ) -> Result<(), Failure> {
         let out = sink.text();
         out.extend_from_slice(b"{\"id\":");
-        varve_json::write_string(&asked.id, out);
+        varve_json::write_string(&requested.id, out);
         out.extend_from_slice(b",\"docs\":[");
-        for (index, found) in self.find(asked).into_iter().enumerate() {
+        for (index, found) in self.find(requested).into_iter().enumerate() {
             if index > 0 {
                 sink.text().push(b',');
             }
@@ -146,10 +154,10 @@ impl Reader {
                     let mark = Mark::of(sink);
                     let written = write_found(&source, sink).await;
                     if let Err(failure) = mark.settle(sink, written)? {
-                        Missing::of(source.rev.to_string(), failure).write_in(asked, sink);
+                        Missing::of(source.rev.to_string(), failure).write_in(requested, sink);
                     }
                 }
-                Err(missing) => missing.write_in(asked, sink),
+                Err(missing) => missing.write_in(requested, sink),
             }
         }
         sink.text().extend_from_slice(b"]}");
@@ -157,13 +165,13 @@ impl Reader {
     }
 
     /// The revisions that one client asks for, in order; at least one entry.
-    fn find(&self, asked: &Asked) -> Vec<Result<Source, Missing>> {
+    fn find(&self, requested: &RequestedDocument) -> Vec<Result<StoredRevision, Missing>> {
         let missing = |rev: &str, error: &str, reason: &str| Missing {
             rev: rev.to_owned(),
             error: error.to_owned(),
             reason: reason.to_owned(),
         };
-        match self.sources(asked) {
+        match self.sources(requested) {
             Ok(found) if found.is_empty() => {
                 vec![Err(missing("undefined", "not_found", "missing"))]
             }
@@ -172,19 +180,22 @@ impl Reader {
                 .map(|one| one.map_err(|rev| missing(&rev, "not_found", "missing")))
                 .collect(),
             Err(failure) => {
-                let rev = asked.rev.as_deref().unwrap_or("undefined");
+                let rev = requested.rev.as_deref().unwrap_or("undefined");
                 vec![Err(missing(rev, &failure.error, &failure.reason))]
             }
         }
     }
 
     /// As [`Reader::find`], the texts of revisions that are missing.
-    fn sources(&self, asked: &Asked) -> Result<Vec<Result<Source, String>>, Failure> {
-        let open_revs = match &asked.rev {
+    fn sources(
+        &self,
+        requested: &RequestedDocument,
+    ) -> Result<Vec<Result<StoredRevision, String>>, Failure> {
+        let open_revs = match &requested.rev {
             Some(rev) => OpenRevs::Listed(vec![rev.clone()]),
             None => OpenRevs::All,
         };
-        let document = self.snapshot.document(&asked.id)?;
+        let document = self.snapshot.document(&requested.id)?;
         let found = opened(document.as_ref(), &open_revs, self.latest)?;
         let Some(document) = document else {
             let missing = found.into_iter().filter_map(|one| match one {
@@ -193,10 +204,10 @@ impl Reader {
             });
             return Ok(missing.collect());
         };
-        let whole_after = whole_after(&document, asked.atts_since.as_deref())?;
+        let whole_after = whole_after(&document, requested.atts_since.as_deref())?;
         let sources = found.into_iter().map(|one| match one {
             Opened::Missing(rev) => Err(rev),
-            Opened::Found(rev) => Ok(Source {
+            Opened::Found(rev) => Ok(StoredRevision {
                 snapshot: self.snapshot.clone(),
                 document: document.clone(),
                 rev,
@@ -215,10 +226,10 @@ impl Missing {
         Missing { rev, error, reason }
     }
 
-    fn write_in(&self, asked: &Asked, sink: &mut impl Sink) {
+    fn write_in(&self, requested: &RequestedDocument, sink: &mut impl Sink) {
         let out = sink.text();
         out.extend_from_slice(b"{\"error\":");
-        self.write(&asked.id, out);
+        self.write(&requested.id, out);
         out.push(b'}');
     }
 

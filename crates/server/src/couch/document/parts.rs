@@ -12,7 +12,7 @@ use varve_docdb::{Attachment, Document, Form, Rev, Snapshot};
 
 /// A revision of a document with all that is needed to send it later.
 #[derive(Clone)]
-pub struct Source {
+pub struct StoredRevision {
     /// Where it is read from.
     pub snapshot: Snapshot,
     /// The document.
@@ -25,7 +25,7 @@ pub struct Source {
     pub whole_after: u64,
 }
 
-impl Source {
+impl StoredRevision {
     /// The revision as it is written.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Outer {
     /// 500 if the file cannot be read; the client has gone.
     pub async fn document(
         &mut self,
-        source: &Source,
+        source: &StoredRevision,
         further: &[(&str, String)],
     ) -> Result<(), Failure> {
         if !source.has_attachments()? {

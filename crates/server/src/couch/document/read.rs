@@ -6,7 +6,7 @@ use varve_docdb::{Document, DocumentText, Edit, LocalDocument, Node, Rev, Snapsh
 use crate::couch::call::Call;
 use crate::couch::document::options::{Data, Extras, OpenRevs, ReadOptions};
 use crate::couch::document::parts;
-use crate::couch::document::parts::Source;
+use crate::couch::document::parts::StoredRevision;
 use crate::couch::{etag, failures};
 use crate::{Answer, Failure};
 
@@ -38,7 +38,7 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     if in_parts {
         options.extras = options.extras.with_parts();
     }
-    let source = Source {
+    let source = StoredRevision {
         rev: node.rev.clone(),
         extras: options.extras,
         whole_after: whole_after(&document, options.atts_since.as_deref())?,
@@ -173,8 +173,8 @@ fn open(
         None => 0,
     };
     let extras = options.extras;
-    let source = move |rev: Rev| -> Result<Source, Failure> {
-        Ok(Source {
+    let source = move |rev: Rev| -> Result<StoredRevision, Failure> {
+        Ok(StoredRevision {
             snapshot: snapshot.clone(),
             document: document.clone().ok_or_else(failures::missing)?,
             rev,

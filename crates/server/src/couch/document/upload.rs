@@ -34,7 +34,7 @@ pub async fn route(
     }
     let memory = app.server().limits.settings().body_buffer;
     let commits = app.executor().commits.clone();
-    upload.spool(&commits, memory, &app.folder.path).await?;
+    upload.spool(&commits, memory, &app.directory.path).await?;
     blocking(&commits, move || answer_now(open(&target)?, target)).await
 }
 

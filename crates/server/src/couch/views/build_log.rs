@@ -85,7 +85,7 @@ pub struct BuildLogger<'a> {
 }
 
 impl BuildLogger<'_> {
-    fn tell(&self, words: impl FnOnce() -> String) {
+    fn log(&self, words: impl FnOnce() -> String) {
         if self.limiter.take(Instant::now()) {
             let mut words = words();
             words.truncate(words.floor_char_boundary(LENGTH));
@@ -107,12 +107,12 @@ impl BuildLogger<'_> {
 
 impl BuildLog for BuildLogger<'_> {
     fn message(&self, document: &str, text: &str) {
-        self.tell(|| format!("log of document {document:?}: {text}"));
+        self.log(|| format!("log of document {document:?}: {text}"));
     }
 
     fn failure(&self, document: &str, view: Option<&str>, reason: &str) {
         self.task.count_failure();
-        self.tell(|| match view {
+        self.log(|| match view {
             Some(view) => format!("document {document:?} has no rows in view {view}: {reason}"),
             None => format!("document {document:?} has no rows: {reason}"),
         });

@@ -141,10 +141,10 @@ pub fn index_of(
         None => {
             let storage = Arc::clone(app.storage());
             let options = options(app);
-            let folder = folder_of(&database.name);
+            let directory = directory_of(&database.name);
             Arc::new(ViewIndex::open(
                 storage,
-                &folder,
+                &directory,
                 Arc::clone(&group),
                 options,
             )?)
@@ -214,14 +214,14 @@ fn options(app: &CouchContext) -> IndexOptions {
 }
 
 /// Where the index files of a database are.
-pub fn folder_of(database: &str) -> PathBuf {
+pub fn directory_of(database: &str) -> PathBuf {
     Path::new(INDEXES).join(database.replace('/', "%2F"))
 }
 
 /// Removes the index files that no design document needs.
 ///
 /// # Errors
-/// 500 if the folder cannot be used.
+/// 500 if the directory cannot be used.
 pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failure> {
     let snapshot = database.documents.snapshot();
     let mut kept = Vec::new();
@@ -241,8 +241,8 @@ pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failu
     open.unsynced.retain(|signature| kept.contains(signature));
     open.by_design
         .retain(|_, (_, index)| kept.contains(&index.group().signature()));
-    let folder = folder_of(&database.name);
-    remove_stale(app.storage().as_ref(), &folder, &kept)?;
+    let directory = directory_of(&database.name);
+    remove_stale(app.storage().as_ref(), &directory, &kept)?;
     Ok(())
 }
 

@@ -64,13 +64,13 @@ pub(crate) enum Submission {
 pub(crate) struct Scheduler(Arc<Inner>);
 
 struct Inner {
-    state: Mutex<State>,
+    state: Mutex<SchedulerState>,
     /// Number of workers of all kinds.
     workers: watch::Sender<usize>,
     requests: RequestCounter,
 }
 
-struct State {
+struct SchedulerState {
     queues: [Queue; JobKind::ALL.len()],
     phase: Phase,
 }
@@ -104,7 +104,7 @@ impl Queue {
     }
 }
 
-impl State {
+impl SchedulerState {
     fn queue(&mut self, kind: JobKind) -> &mut Queue {
         &mut self.queues[kind as usize]
     }
@@ -137,7 +137,7 @@ impl Scheduler {
             max_workers: kind.default_workers(),
         };
         Scheduler(Arc::new(Inner {
-            state: Mutex::new(State {
+            state: Mutex::new(SchedulerState {
                 queues: JobKind::ALL.map(queue),
                 phase: Phase::Running,
             }),

@@ -91,16 +91,16 @@ impl Pipes {
         for piece in bytes[..read].split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
             if piece.ends_with(b"\n") || self.line.len() > MAX_LINE {
-                self.tell();
+                self.report();
             }
         }
         if read == 0 && !self.line.is_empty() {
-            self.tell();
+            self.report();
         }
         Ok(())
     }
 
-    fn tell(&mut self) {
+    fn report(&mut self) {
         let mut line = std::mem::take(&mut self.line);
         line.truncate(line.strip_suffix(b"\n").map_or(line.len(), <[u8]>::len));
         match &mut self.early {

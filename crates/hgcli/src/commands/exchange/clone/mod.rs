@@ -31,13 +31,13 @@ pub(crate) const COMMAND: Command = Command {
         Flag::flag(
             'U',
             "noupdate",
-            "leave the working folder of the clone empty",
+            "leave the working directory of the clone empty",
         ),
         Flag::value(
             'u',
             "updaterev",
             "REV",
-            "what the working folder is updated to",
+            "what the working directory is updated to",
         ),
         REV,
         BRANCH,
@@ -53,13 +53,13 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 1..=2,
     synopsis: "[OPTION]... SOURCE [DEST]",
     summary: "make a copy of an existing repository",
-    help: "Makes a repository in DEST, by default in a folder of the same name as SOURCE. Store \
+    help: "Makes a repository in DEST, by default in a directory of the same name as SOURCE. Store \
            files are shared by hard links until one of both repositories writes to them; where \
            some changesets must not come along, and with --pull, --rev or --branch, revisions are \
            copied one by one.\n\n\
-           The working folder is updated to REV, else to the bookmark @, else to the newest \
+           The working directory is updated to REV, else to the bookmark @, else to the newest \
            changeset of the branch default. SOURCE becomes the path `default`.\n\n\
-           SOURCE is a folder of this machine or a URL of http, https or ssh, see 'hg help pull'. \
+           SOURCE is a directory of this machine or a URL of http, https or ssh, see 'hg help pull'. \
            DEST may be a URL of ssh if SOURCE is on this machine: then what SOURCE has that is not \
            secret is pushed to a new repository there.\n\n\
            Ends with 0.",

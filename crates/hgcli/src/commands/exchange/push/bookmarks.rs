@@ -131,7 +131,7 @@ impl PushSession<'_> {
 }
 
 /// Says which bookmarks have moved there.
-pub(super) fn tell(context: &mut Context, pushed: &[BookmarkPush]) -> Result<(), Abort> {
+pub(super) fn report(context: &mut Context, pushed: &[BookmarkPush]) -> Result<(), Abort> {
     for BookmarkPush {
         name,
         before,

@@ -264,7 +264,7 @@ impl PushSession<'_> {
             false if self.source.is_elsewhere() => send::send(context, remote, self.source, &plan)?,
             false => here::store(context, remote, self.source, &plan)?,
         };
-        bookmarks::tell(context, &moved.pushed)?;
+        bookmarks::report(context, &moved.pushed)?;
         let is_stored = reply.changegroup.is_some_and(|code| code != 0);
         let settled = match is_stored || self.outgoing.missing.is_empty() {
             true => future,

@@ -139,7 +139,7 @@ impl LineOrigin {
                         continue;
                     }
                     return Err(Abort::new(format!(
-                        "template keyword '{other}' is not supported for the working folder"
+                        "template keyword '{other}' is not supported for the working directory"
                     )));
                 }
             };

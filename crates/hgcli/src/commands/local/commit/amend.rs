@@ -367,9 +367,9 @@ fn shown_status(view: &RepoView, old: &OldChangeset, status: &Status) -> Result<
     let all = varve_lang::patterns::Matcher::everything();
     let before = varve_workdir::status_between(view, parent, Some(old.rev), &all, false)?;
     let mut shown = Status::default();
-    let touched = [&before.modified, &before.added, &before.removed];
+    let changed = [&before.modified, &before.added, &before.removed];
     let now = [&status.modified, &status.added, &status.removed];
-    let mut paths: Vec<&Vec<u8>> = touched.into_iter().chain(now).flatten().collect();
+    let mut paths: Vec<&Vec<u8>> = changed.into_iter().chain(now).flatten().collect();
     paths.sort_unstable();
     paths.dedup();
     for path in paths {

@@ -30,7 +30,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::long_flag("close-branch", "mark this head of the branch as closed"),
         Flag::long_flag(
             "amend",
-            "put a new changeset in the place of the working folder's parent",
+            "put a new changeset in the place of the working directory's parent",
         ),
         Flag::flag('s', "secret", "the changeset is secret"),
         Flag::long_flag("draft", "the changeset is a draft"),
@@ -59,7 +59,7 @@ pub(crate) const COMMAND: Command = Command {
            can only be committed whole.\n\n\
            Without a description an editor asks for one. If the commit fails, the description is \
            kept in .hg/last-message.txt.\n\n\
-           With --amend the new changeset has what the working folder's parent did and what changed \
+           With --amend the new changeset has what the working directory's parent did and what changed \
            since, and that parent is removed; a bundle in .hg/strip-backup keeps it. If \
            experimental.evolution allows createmarkers, it is marked as obsolete instead. \
            Description, user and date stay unless they are given. Public changesets and those with \

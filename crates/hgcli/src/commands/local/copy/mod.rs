@@ -26,7 +26,7 @@ pub(crate) const COPY: Command = Command {
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... SOURCE... DEST",
     summary: "copy files, and record where they come from",
-    help: "Several sources, or a pattern, need a folder as the destination. The copies are \
+    help: "Several sources, or a pattern, need a directory as the destination. The copies are \
            committed by the next commit. With -A nothing is copied: a copy that was made is \
            recorded.\n\n\
            Ends with 0; with 1 if a file could not be copied.",
@@ -225,7 +225,7 @@ impl Copying<'_> {
                 }
             }
         }
-        self.tell(source, &to)?;
+        self.report(source, &to)?;
         self.done.insert(to.clone(), source.path.clone());
         if self.dry_run {
             return Ok(true);
@@ -240,7 +240,7 @@ impl Copying<'_> {
         Ok(true)
     }
 
-    fn tell(&mut self, source: &CopiedFile, to: &[u8]) -> Result<(), Abort> {
+    fn report(&mut self, source: &CopiedFile, to: &[u8]) -> Result<(), Abort> {
         if !self.context.ui.verbosity.verbose && source.exact {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use varve_codec::EngineSetting;
 
 const LOG: &str = "data/f.i";
 
-/// A repository with the history of one file, and an empty folder for a new store.
+/// A repository with the history of one file, and an empty directory for a new store.
 fn made(new: &Path) -> Repository {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let repository = Repository::create(storage.clone(), Path::new("r")).unwrap();

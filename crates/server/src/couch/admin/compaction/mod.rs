@@ -188,7 +188,7 @@ fn request(app: &Arc<CouchContext>, target: CompactionTarget) {
     let scheduler = &app.server().scheduler;
     let app = Arc::clone(app);
     let job = Job::new(JobKind::Compaction, target.key(), move |stop| {
-        if let Err(failed) = target.compact(&app, stop, Why::Asked) {
+        if let Err(failed) = target.compact(&app, stop, Why::Requested) {
             report(&app, &target.database, &failed);
         }
     });
@@ -209,7 +209,7 @@ fn report(app: &CouchContext, database: &OpenDatabase, failed: &Failed) {
 #[derive(Clone, Copy)]
 enum Why<'w> {
     /// A client asked for it.
-    Asked,
+    Requested,
     /// The settings ask for it. The closure is called now and then, and may raise the flag to stop.
     ByItself(&'w (dyn Fn() + Sync)),
 }

@@ -1,0 +1,93 @@
+//! `config`, aliases and defaults; `identify`.
+
+use super::Twin;
+use std::path::Path;
+
+const FILE: &str = "[ui]\nusername = A\n[alias]\nr = root\nrr = r -q\nn = nope\nlo = root --nope\n\
+    e = !echo $1 \"$@\" x\nfail = !exit 3\nm = manifest -r $1\nempty =\nother = other2\n\
+    other2 = other\n[a]\nm = x\n  y\nn = 1\n[zz]\nk =\n\
+    [defaults]\nmanifest = -v\n";
+
+/// A repository with two files of configuration.
+fn configured() -> Twin {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        std::fs::write(path.join("f"), "x\n").unwrap();
+        hg.ok(path, &["commit", "-A", "-m", "one"]);
+        std::fs::write(path.join(".hg/hgrc"), "[a]\nlocal = 1\n%include more\n").unwrap();
+        std::fs::write(path.join(".hg/more"), "[a]\nincluded = 2\n%unset n\n").unwrap();
+    });
+    twin.each(|path| std::fs::write(path.join("../user.rc"), FILE).unwrap());
+    twin.with("HGRCPATH", "../user.rc").with("HGPLAIN", "")
+}
+
+#[test]
+fn values_are_shown_with_their_places() {
+    configured().all_same(&[
+        "config",
+        "config ui.username",
+        "config ui.nope",
+        "config ui.username a.m nope.x",
+        "config --source a",
+        "config --source a.m",
+        "config --debug zz",
+        "config -T json a.m",
+        "config -T json nope",
+        "config -v",
+        "config -y --config x.y=1 --source",
+        "showconfig a",
+    ]);
+}
+
+#[test]
+fn bad_configuration_is_refused_in_the_same_words() {
+    let twin = configured();
+    for text in ["x\n", "[a\n", "[a]\n  b\n", "%include .\n", "[a]\n=1\n"] {
+        twin.each(|path: &Path| std::fs::write(path.join(".hg/more"), text).unwrap());
+        twin.same(&["root"]);
+    }
+}
+
+#[test]
+fn aliases_and_defaults_count_unless_plain() {
+    let twin = configured();
+    twin.all_same(&[
+        "rr", "n", "e 1 2", "fail", "m 0", "m", "empty", "manifest", "oth",
+    ]);
+    twin.same_but_output(&["lo"]);
+    let plain = configured().with("HGPLAIN", "1");
+    plain.all_same(&["rr", "manifest"]);
+    let except = configured()
+        .with("HGPLAIN", "1")
+        .with("HGPLAINEXCEPT", "alias");
+    except.all_same(&["rr", "manifest"]);
+}
+
+#[test]
+fn directories_and_changesets_are_identified_alike() {
+    let lines = [
+        "id",
+        "id -n",
+        "id -i",
+        "id -b",
+        "id -t",
+        "id -B",
+        "id -nibtB",
+        "id -T json",
+    ];
+    let twin = Twin::reading();
+    twin.all_same(&lines);
+    twin.all_same(&[
+        "id -r v1.0",
+        "id -r null",
+        "id -r 3 -T json",
+        "id -r nope",
+        "id .",
+    ]);
+    let twin = Twin::writing(|hg, path| {
+        varve_testkit::repos::make(hg, path, varve_testkit::repos::DEFAULT);
+        hg.ok(path, &["update", "--clean", "-r", "tip"]);
+    });
+    twin.each(|path| std::fs::write(path.join("README"), "changed\n").unwrap());
+    twin.all_same(&["id", "id -n", "id -T json", "id --debug -q"]);
+}

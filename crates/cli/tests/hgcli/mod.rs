@@ -1,0 +1,262 @@
+//! The program called `hg` beside the real one: same arguments, same directory, same answers.
+//!
+//! [`Twin::reading`] is one shared repository for commands that change nothing: both programs run
+//! in it. [`Twin::writing`] is a repository in two copies, one for each program; the paths of both
+//! have the same length and are shown alike.
+
+mod amend;
+mod annotate;
+mod bundle_repository;
+mod bundles;
+mod calls;
+mod clone;
+mod clone_bundles;
+mod commit;
+mod config;
+mod debugbundle;
+mod diff;
+mod dirstate_v2;
+mod elsewhere;
+mod engines;
+mod evolution;
+mod exchange_words;
+mod files;
+mod filesets;
+mod format;
+mod graph;
+mod heads;
+mod hooks;
+mod incoming;
+mod labels;
+mod log;
+mod long_names;
+mod many_bookmarks;
+mod merging;
+mod names;
+mod options;
+mod pulling;
+mod pulls_killed;
+mod pushing;
+mod recompress;
+pub(crate) mod remote_changegroups;
+mod revert;
+mod revlogs;
+mod root;
+mod serving;
+mod signals;
+mod state;
+mod status;
+mod store_streams;
+mod templates;
+mod together;
+mod tracking;
+mod trust;
+mod unbundle;
+mod update;
+mod verify;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+use varve_testkit::peers::{self, Outcome};
+use varve_testkit::repos;
+
+/// Settings of both programs that make runs repeatable.
+const SETTINGS: &[&str] = &["devel.default-date=1700000000 0"];
+
+/// Two repositories with the same content, one for each program; or twice the same.
+pub struct Twin {
+    theirs: PathBuf,
+    ours: PathBuf,
+    variables: Vec<(&'static str, String)>,
+    _directory: Option<TempDir>,
+}
+
+/// What both programs said.
+pub struct Both {
+    pub theirs: Outcome,
+    pub ours: Outcome,
+}
+
+impl Twin {
+    /// The rich repository of the test kit, for commands that only read.
+    pub fn reading() -> Twin {
+        static SHARED: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+        let (_, path) = SHARED.get_or_init(|| {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("repository");
+            repos::make(&peers::hg(), &path, repos::DEFAULT);
+            (directory, path)
+        });
+        Twin::of(path)
+    }
+
+    /// Any repository, for commands that only read.
+    pub fn of(path: &Path) -> Twin {
+        Twin {
+            theirs: path.to_owned(),
+            ours: path.to_owned(),
+            variables: Vec::new(),
+            _directory: None,
+        }
+    }
+
+    /// A repository that `make` fills, in two copies, for commands that write.
+    pub fn writing(make: impl FnOnce(&peers::Hg, &Path)) -> Twin {
+        let directory = tempfile::tempdir().unwrap();
+        let theirs = directory.path().join("a/repository");
+        let ours = directory.path().join("b/repository");
+        std::fs::create_dir_all(&theirs).unwrap();
+        std::fs::create_dir_all(directory.path().join("b")).unwrap();
+        make(&peers::hg(), &theirs);
+        let copied = Command::new("cp").arg("-a").args([&theirs, &ours]).status();
+        assert!(copied.unwrap().success());
+        Twin {
+            theirs,
+            ours,
+            variables: Vec::new(),
+            _directory: Some(directory),
+        }
+    }
+
+    /// Sets a variable of the environment for both programs.
+    pub fn with(mut self, name: &'static str, value: &str) -> Twin {
+        self.variables.push((name, value.to_owned()));
+        self
+    }
+
+    /// The real program's copy.
+    pub fn theirs(&self) -> &Path {
+        &self.theirs
+    }
+
+    /// The copy of the program under test.
+    pub fn ours(&self) -> &Path {
+        &self.ours
+    }
+
+    /// Changes both copies.
+    pub fn each(&self, change: impl Fn(&Path)) {
+        change(&self.theirs);
+        if self.ours != self.theirs {
+            change(&self.ours);
+        }
+    }
+
+    /// Runs both programs in the root of their copies.
+    pub fn run(&self, arguments: &[&str]) -> Both {
+        self.run_in("", arguments)
+    }
+
+    /// Runs both programs in a directory below the root.
+    pub fn run_in(&self, below: &str, arguments: &[&str]) -> Both {
+        let run = |program: &Path, root: &Path| {
+            let mut command = Command::new(program);
+            command.args(arguments).current_dir(root.join(below));
+            command.env_clear();
+            command
+                .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+                .env("HOME", root.parent().unwrap())
+                .env("HGRCPATH", root.parent().unwrap().join("hgrc"))
+                .env("HGPLAIN", "1")
+                .env("HGUSER", "Ada Lovelace <ada@example.org>")
+                .env("LC_ALL", "C.UTF-8");
+            for (name, value) in &self.variables {
+                if value.is_empty() {
+                    command.env_remove(name);
+                } else {
+                    command.env(name, value);
+                }
+            }
+            let rc: String = SETTINGS.iter().map(|line| line_of(line)).collect();
+            std::fs::write(root.parent().unwrap().join("hgrc"), rc).unwrap();
+            let mut outcome = if *program == peers::hg_program() {
+                peers::run_hg(&mut command)
+            } else {
+                Outcome::of(&mut command, program)
+            };
+            // Only where there are two copies do paths differ.
+            let (from, to) = (
+                root.parent().unwrap().to_str().unwrap(),
+                self.theirs.parent().unwrap().to_str().unwrap(),
+            );
+            outcome.stdout = outcome.stdout.replace(from, to);
+            outcome.stderr = outcome.stderr.replace(from, to);
+            outcome
+        };
+        Both {
+            theirs: run(&peers::hg_program(), &self.theirs),
+            ours: run(&our_hg(), &self.ours),
+        }
+    }
+
+    /// Both must say the same on both outputs and end with the same code.
+    #[track_caller]
+    pub fn same(&self, arguments: &[&str]) {
+        self.run(arguments).same(arguments);
+    }
+
+    /// [`Twin::same`] for many command lines, written as words between spaces.
+    #[track_caller]
+    pub fn all_same(&self, lines: &[&str]) {
+        for line in lines {
+            let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+            self.same(&words);
+        }
+    }
+
+    /// [`Twin::same`] in a directory below the root.
+    #[track_caller]
+    pub fn same_in(&self, below: &str, arguments: &[&str]) {
+        self.run_in(below, arguments).same(arguments);
+    }
+
+    /// Same standard error and code; the standard output is our own, as in help.
+    #[track_caller]
+    pub fn same_but_output(&self, arguments: &[&str]) {
+        let mut both = self.run(arguments);
+        both.theirs.stdout.clear();
+        both.ours.stdout.clear();
+        both.same(arguments);
+    }
+}
+
+impl Both {
+    /// Both said the same.
+    #[track_caller]
+    pub fn same(&self, arguments: &[&str]) {
+        let (theirs, ours) = (&self.theirs, &self.ours);
+        assert!(
+            theirs.stdout == ours.stdout
+                && theirs.stderr == ours.stderr
+                && theirs.code == ours.code,
+            "hg {arguments:?} differs\n--- theirs, {:?}\n{}--- error\n{}--- ours, {:?}\n{}--- error\n{}",
+            theirs.code,
+            theirs.stdout,
+            theirs.stderr,
+            ours.code,
+            ours.stdout,
+            ours.stderr,
+        );
+    }
+}
+
+/// `section.key=value` as lines of a file.
+fn line_of(setting: &str) -> String {
+    let (name, value) = setting.split_once('=').unwrap();
+    let (section, key) = name.split_once('.').unwrap();
+    format!("[{section}]\n{key} = {value}\n")
+}
+
+/// The program under test by the name of `hg`.
+pub fn our_hg() -> PathBuf {
+    static LINK: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, link) = LINK.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("hg");
+        std::os::unix::fs::symlink(super::VARVE, &link).unwrap();
+        (directory, link)
+    });
+    link.clone()
+}

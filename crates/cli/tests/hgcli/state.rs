@@ -1,0 +1,38 @@
+//! The two copies of a [`Twin`], looked at with the real program.
+
+use super::Twin;
+use std::path::Path;
+use varve_testkit::peers::hg;
+
+/// What the real program says of a repository and its working directory.
+fn described(root: &Path) -> String {
+    let hg = hg();
+    let mut all = String::new();
+    for arguments in [
+        &["log", "--debug"][..],
+        &["status", "-A"],
+        &["bookmarks"],
+        &["branch"],
+        &["phase", "-r", "all()"],
+        &["identify"],
+        &["verify", "-q"],
+    ] {
+        let said = hg.run(root, arguments);
+        all.push_str(&format!("{arguments:?}\n{}{}", said.stdout, said.stderr));
+    }
+    // What is known of a clean file depends on when it was written.
+    for line in hg.ok(root, &["debugstate", "--no-dates"]).lines() {
+        let name = line
+            .find("set ")
+            .map_or(line, |at| line[at + 4..].trim_start());
+        all.push_str(&format!("{:?} {name}\n", line.chars().next()));
+    }
+    all
+}
+
+/// Both copies are in the same state.
+#[track_caller]
+pub fn same_state(twin: &Twin) {
+    let (theirs, ours) = (described(twin.theirs()), described(twin.ours()));
+    assert!(theirs == ours, "--- theirs\n{theirs}--- ours\n{ours}");
+}

@@ -1,0 +1,119 @@
+//! `update`.
+
+use super::Twin;
+use super::state::same_state;
+use varve_testkit::repos::{commit, write};
+
+#[test]
+fn clean_directories_go_anywhere() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for name in ["a", "b", "d/f", "d/g/h", "k"] {
+            write(path, name, format!("{name}\n").as_bytes());
+        }
+        std::os::unix::fs::symlink("a", path.join("link")).unwrap();
+        commit(hg, path, "zero");
+        write(path, "a", b"a\nmore\n");
+        hg.ok(path, &["remove", "d/g/h", "k", "link"]);
+        write(path, "k/now a directory", b"x");
+        write(path, "link", b"now a file");
+        commit(hg, path, "one");
+        hg.ok(path, &["update", "0"]);
+        hg.ok(path, &["rename", "d/f", "moved"]);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path.join("moved"), mode).unwrap();
+        commit(hg, path, "two");
+        hg.ok(path, &["branch", "side"]);
+        write(path, "side", b"side\n");
+        commit(hg, path, "three");
+        hg.ok(path, &["commit", "--close-branch", "-m", "four"]);
+        hg.ok(path, &["bookmark", "-r", "1", "mark"]);
+        hg.ok(path, &["update", "null"]);
+    });
+    twin.all_same(&["update 1", "up -v 0", "checkout -q 2"]);
+    same_state(&twin);
+    for line in [
+        "co 1",
+        "up side",
+        "up",
+        "up mark",
+        "up mark",
+        "up -C .",
+        "up -r tip",
+        "up null",
+        "up",
+        "up -c 0",
+        "up",
+        "up 99",
+        "up -r 0 1",
+        "up -C -c 1",
+        "up -m -c 1",
+        "up --rev 3",
+    ] {
+        twin.all_same(&[line]);
+    }
+    same_state(&twin);
+}
+
+#[test]
+fn local_changes_stay_are_given_up_or_refused() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for name in ["a", "b", "c", "d"] {
+            write(path, name, name.as_bytes());
+        }
+        commit(hg, path, "zero");
+        write(path, "a", b"a more");
+        write(path, "new/file", b"new");
+        hg.ok(path, &["remove", "c"]);
+        commit(hg, path, "one");
+        hg.ok(path, &["update", "0"]);
+        write(path, "x", b"x");
+        commit(hg, path, "two");
+        hg.ok(path, &["update", "0"]);
+    });
+    twin.each(|path| write(path, "new/file", b"not tracked"));
+    twin.all_same(&["up 1", "up -c 1", "up -m 1"]);
+    same_state(&twin);
+    twin.each(|path| write(path, "new/file", b"new"));
+    twin.all_same(&["up 1", "up 0"]);
+    twin.each(|path| write(path, "b", b"changed"));
+    twin.each(|path| std::fs::remove_file(path.join("d")).unwrap());
+    twin.all_same(&["up -c 1", "up 1", "up 2"]);
+    same_state(&twin);
+    twin.all_same(&["up 0"]);
+    twin.each(|path| write(path, "a", b"a more"));
+    twin.all_same(&["up 1"]);
+    same_state(&twin);
+    twin.all_same(&["up -C 2"]);
+    same_state(&twin);
+    twin.all_same(&["up 0"]);
+    twin.each(|path| write(path, "a", b"mine"));
+    twin.all_same(&["up 1"]);
+    same_state(&twin);
+}
+
+#[test]
+fn nothing_is_written_through_links_or_over_what_is_in_the_way() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a");
+        commit(hg, path, "zero");
+        write(path, "d/f", b"f");
+        commit(hg, path, "one");
+        hg.ok(path, &["update", "0"]);
+    });
+    twin.each(|path| write(path, "outside/keep", b"keep"));
+    twin.each(|path| std::os::unix::fs::symlink("outside", path.join("d")).unwrap());
+    twin.all_same(&["up 1", "up -C 1"]);
+    assert!(!twin.ours().join("outside/f").exists());
+    twin.each(|path| std::fs::remove_file(path.join("d")).unwrap());
+    twin.each(|path| write(path, "d", b"a file"));
+    let refused = twin.run(&["up", "1"]).ours;
+    assert!(
+        refused.stderr.starts_with("abort: Not a directory: "),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(std::fs::read(twin.ours().join("d")).unwrap(), b"a file");
+}
