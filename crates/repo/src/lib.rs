@@ -23,7 +23,7 @@ pub use format::{
 pub use read::fileset;
 pub use read::{
     Ancestors, BranchHeads, Branches, ChangedFiles, Evolution, FileRevision, Instabilities,
-    ObsFate, OutgoingRevisions, OutgoingSet, ReceivedCaches, RepoView, Repository,
+    ObsFate, OutgoingRevisions, OutgoingSet, ReceivedCaches, RepoView, Repository, RewriteRefusal,
     SharedFileRevisions, StoreFile, StoreSnapshot, ViewFilter, streamed_cache_names,
 };
 pub use tools::{

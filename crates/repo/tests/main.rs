@@ -5,12 +5,15 @@
 )]
 
 mod caches;
+mod cloning;
 mod crash;
+mod histories;
 mod names;
 mod nodemap;
 mod reading;
 mod receiving;
 mod recompressing;
+mod rewriting;
 mod stored;
 mod stripping;
 mod writing;

@@ -28,6 +28,15 @@ pub(crate) fn read(
     Ok(bookmarks)
 }
 
+pub(crate) fn encode(bookmarks: &BTreeMap<Vec<u8>, Node>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (name, node) in bookmarks {
+        bytes.extend_from_slice(&node.to_hex());
+        bytes.extend_from_slice(&[b" ", &name[..], b"\n"].concat());
+    }
+    bytes
+}
+
 pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<BTreeMap<Vec<u8>, Node>, RepoError> {
     let mut bookmarks = BTreeMap::new();
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {

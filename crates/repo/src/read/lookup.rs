@@ -1,7 +1,8 @@
 //! From what a user typed to a changeset.
 
-use crate::format::LookupError;
+use crate::format::{LookupError, RepoError};
 use crate::read::{BranchHeads, RepoView};
+use varve_lang::date::{Date, DateRange};
 use varve_revlog::{Node, PrefixMatch, Rev};
 
 impl RepoView {
@@ -42,6 +43,37 @@ impl RepoView {
             PrefixMatch::Ambiguous if !key.is_empty() => Err(LookupError::Ambiguous(text())),
             PrefixMatch::Ambiguous | PrefixMatch::None => Err(LookupError::Unknown(text())),
         }
+    }
+
+    /// Checks that the filter shows all of `revs`.
+    ///
+    /// # Errors
+    /// [`LookupError::Hidden`] with the first 12 digits of a changeset that is not shown.
+    pub fn check_visible(&self, revs: &[Rev]) -> Result<(), LookupError> {
+        for rev in revs {
+            let hex = self.changelog().node(*rev).to_hex();
+            self.shown_rev(*rev, &hex[..12])?;
+        }
+        Ok(())
+    }
+
+    /// The newest visible changeset whose date is in `range`, and that date. Changesets are not sorted by date; of
+    /// several the one with the highest revision number is taken.
+    ///
+    /// # Errors
+    /// If a changeset is damaged.
+    pub fn newest_dated(&self, range: &DateRange) -> Result<Option<(Rev, Date)>, RepoError> {
+        let revs = self.changelog().revs().rev();
+        for rev in revs.filter(|rev| self.is_visible(*rev)) {
+            let date = self.with_changeset(rev, |changeset| Date {
+                time: changeset.time,
+                zone: changeset.zone,
+            })?;
+            if range.contains(date.time) {
+                return Ok(Some((rev, date)));
+            }
+        }
+        Ok(None)
     }
 
     /// `Some(None)` is the null revision.

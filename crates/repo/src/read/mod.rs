@@ -1,5 +1,6 @@
 //! Reading a repository as it was at one moment.
 
+mod ancestry;
 pub(crate) mod branches;
 pub(crate) mod caches;
 pub(crate) mod changed_files;
@@ -20,7 +21,7 @@ pub use branches::{BranchHeads, Branches};
 pub use caches::{ReceivedCaches, streamed_cache_names};
 pub use changed_files::{ChangedFiles, OutgoingRevisions, OutgoingSet, SharedFileRevisions};
 pub use introduced::{Ancestors, FileRevision};
-pub use obsolete::{Evolution, Instabilities, ObsFate};
+pub use obsolete::{Evolution, Instabilities, ObsFate, RewriteRefusal};
 pub use repository::Repository;
 pub use store_files::{StoreFile, StoreSnapshot};
 pub use view::{RepoView, ViewFilter};

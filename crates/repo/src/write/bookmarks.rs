@@ -1,11 +1,27 @@
 //! Writing bookmarks.
 
 use crate::format::journal::BaseDir;
+use crate::format::lock::Lock;
 use crate::format::{RepoError, bookmarks};
+use crate::read::{Repository, ViewFilter};
 use crate::write::transaction::Transaction;
 use std::collections::BTreeMap;
 use varve_base::storage::read_if_there;
 use varve_revlog::Node;
+
+impl Repository {
+    /// Creates a bookmark or moves it, in a transaction of its own under the store's lock.
+    ///
+    /// # Errors
+    /// If the bookmarks are damaged; [`RepoError::Hook`]; a failure of the storage.
+    pub fn set_bookmark(&self, lock: Lock, name: &[u8], node: Node) -> Result<(), RepoError> {
+        let mut bookmarks = self.view_for(ViewFilter::Unfiltered)?.bookmarks().clone();
+        bookmarks.insert(name.to_vec(), node);
+        let mut transaction = self.transaction(lock, "bookmark")?;
+        transaction.set_bookmarks(&bookmarks)?;
+        transaction.finish()
+    }
+}
 
 impl Transaction {
     /// Replaces all bookmarks.
@@ -13,11 +29,7 @@ impl Transaction {
     /// # Errors
     /// If those that are there are damaged.
     pub fn set_bookmarks(&mut self, bookmarks: &BTreeMap<Vec<u8>, Node>) -> Result<(), RepoError> {
-        let mut bytes = Vec::new();
-        for (name, node) in bookmarks {
-            bytes.extend_from_slice(&node.to_hex());
-            bytes.extend_from_slice(&[b" ", &name[..], b"\n"].concat());
-        }
+        let bytes = bookmarks::encode(bookmarks);
         self.note_bookmarks(bookmarks)?;
         let place = if self.context.requirements.has("bookmarksinstore") {
             BaseDir::Store

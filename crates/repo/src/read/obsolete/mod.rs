@@ -4,11 +4,13 @@ mod evolution;
 mod instabilities;
 mod obsfates;
 mod relevant_markers;
+mod rewrite;
 mod successors;
 
 pub use evolution::Evolution;
 pub use instabilities::Instabilities;
 pub use obsfates::ObsFate;
+pub use rewrite::RewriteRefusal;
 
 use crate::format::obsstore::{self, read};
 use crate::format::{Phase, RepoError};

@@ -1,5 +1,6 @@
 //! Making a repository out of another one on the same storage.
 
+mod finish;
 mod select;
 
 pub use select::CloneCounts;

@@ -1,0 +1,70 @@
+//! Ancestors and descendants among the changesets of one view.
+
+use crate::read::RepoView;
+use std::collections::HashSet;
+use varve_revlog::Rev;
+
+impl RepoView {
+    /// The ancestors of `heads` that are no ancestors of `common`, oldest first. A changeset counts as its own
+    /// ancestor.
+    pub fn missing_ancestors(&self, heads: &[Rev], common: &[Rev]) -> Vec<Rev> {
+        let changelog = self.changelog();
+        let mut wanted = vec![false; changelog.len()];
+        let mut had = vec![false; changelog.len()];
+        for rev in heads {
+            wanted[rev.index()] = true;
+        }
+        for rev in common {
+            had[rev.index()] = true;
+        }
+        let mut missing = Vec::new();
+        // Parents have lower numbers than their children.
+        for rev in changelog.revs().rev() {
+            let (is_wanted, is_had) = (wanted[rev.index()], had[rev.index()]);
+            for parent in changelog.parents(rev).into_iter().flatten() {
+                wanted[parent.index()] |= is_wanted;
+                had[parent.index()] |= is_had;
+            }
+            if is_wanted && !is_had {
+                missing.push(rev);
+            }
+        }
+        missing.reverse();
+        missing
+    }
+
+    /// Those of `revs` that are in `roots` or descend from them by way of other `revs`. `revs` is oldest first, and
+    /// so is the result.
+    pub fn descendants_among(&self, revs: &[Rev], roots: &[Rev]) -> Vec<Rev> {
+        let mut chosen: HashSet<Rev> = roots.iter().copied().collect();
+        let mut found = Vec::new();
+        for rev in revs {
+            let mut parents = self.changelog().parents(*rev).into_iter().flatten();
+            if chosen.contains(rev) || parents.any(|parent| chosen.contains(&parent)) {
+                chosen.insert(*rev);
+                found.push(*rev);
+            }
+        }
+        found
+    }
+
+    /// Number of visible changesets that descend from `rev` by way of visible ones.
+    pub fn count_descendants(&self, rev: Rev) -> usize {
+        let mut descends = vec![false; self.changelog().len() - rev.index()];
+        descends[0] = true;
+        for later in self.changelog().revs().skip(rev.index() + 1) {
+            let mut parents = self.changelog().parents(later).into_iter().flatten();
+            let is_descendant = |parent: Rev| {
+                let at = parent.index().checked_sub(rev.index());
+                at.is_some_and(|at| descends[at])
+            };
+            descends[later.index() - rev.index()] =
+                self.is_visible(later) && parents.any(is_descendant);
+        }
+        descends
+            .iter()
+            .skip(1)
+            .filter(|descends| **descends)
+            .count()
+    }
+}

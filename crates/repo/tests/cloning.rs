@@ -1,0 +1,124 @@
+//! What a clone gets besides revisions: phases, bookmarks, the default path.
+
+use crate::histories::{MemoryRepo, bookmarks};
+use std::path::Path;
+use varve_base::{Interrupt, Silent};
+use varve_codec::EngineSetting;
+use varve_lang::date::{Clock, DateRange, Zone};
+use varve_repo::{LookupError, Phase, Repository, Rev, ViewFilter};
+
+fn clone_of(source: &MemoryRepo, heads: &[Rev]) -> Repository {
+    let view = source.view(ViewFilter::Served);
+    let work = (&Silent as &dyn varve_base::Progress, &Interrupt::default());
+    let (root, write) = (Path::new("clone"), EngineSetting::ZLIB.into());
+    let made = source
+        .repository
+        .clone_revisions(&view, root, heads, write, work);
+    made.unwrap().0
+}
+
+fn read(repository: &Repository, name: &str) -> Option<String> {
+    let path = repository.root().join(name);
+    let bytes = varve_base::storage::read_if_there(repository.storage().as_ref(), &path).unwrap();
+    bytes.map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
+#[test]
+fn phases_of_the_source_replace_public_ones() {
+    let (source, nodes) = MemoryRepo::new(&[&[], &[0], &[1], &[0]]);
+    source.set_phase(&nodes[1], Phase::Public);
+    let target = clone_of(&source, &[Rev(2)]);
+    let phases = |target: &Repository| -> Vec<Phase> {
+        let view = target.view_for(ViewFilter::Unfiltered).unwrap();
+        let revs = view.changelog().revs();
+        revs.map(|rev| view.phases().of(rev)).collect()
+    };
+    assert_eq!(phases(&target), [Phase::Public; 3]);
+    target
+        .copy_phases(&source.view(ViewFilter::Served))
+        .unwrap();
+    assert_eq!(
+        phases(&target),
+        [Phase::Public, Phase::Public, Phase::Draft]
+    );
+}
+
+#[test]
+fn bookmarks_come_along_with_their_changesets() {
+    let (source, nodes) = MemoryRepo::new(&[&[], &[0], &[0]]);
+    let target = clone_of(&source, &[Rev(1)]);
+    let all = bookmarks(&[("a name", nodes[1]), ("elsewhere", nodes[2])]);
+    target.copy_bookmarks(&all).unwrap();
+    let view = target.view_for(ViewFilter::Unfiltered).unwrap();
+    assert_eq!(*view.bookmarks(), bookmarks(&[("a name", nodes[1])]));
+    let line = format!("{} a name\n", nodes[1]);
+    assert_eq!(read(&target, ".hg/bookmarks"), Some(line));
+}
+
+#[test]
+fn without_bookmarks_there_is_no_file() {
+    let (source, nodes) = MemoryRepo::new(&[&[], &[]]);
+    let target = clone_of(&source, &[Rev(0)]);
+    target
+        .copy_bookmarks(&bookmarks(&[("b", nodes[1])]))
+        .unwrap();
+    assert_eq!(read(&target, ".hg/bookmarks"), None);
+}
+
+#[test]
+fn the_source_is_the_default_path() {
+    let (source, _) = MemoryRepo::new(&[]);
+    let expected = |path: &str| Some(format!("[paths]\ndefault = {path}\n"));
+    for path in ["/somewhere", "https://example.org/r"] {
+        source
+            .repository
+            .write_default_path(path.as_bytes())
+            .unwrap();
+        assert_eq!(read(&source.repository, ".hg/hgrc"), expected(path));
+    }
+    let storage = source.repository.storage();
+    assert!(storage.kind(Path::new("r/.hg/hgrc.new")).unwrap().is_none());
+}
+
+#[test]
+fn a_bookmark_is_created_and_moved_beside_others() {
+    let (repo, nodes) = MemoryRepo::new(&[&[], &[0]]);
+    repo.set_bookmark("one", nodes[0]);
+    repo.set_bookmark("two", nodes[0]);
+    repo.set_bookmark("one", nodes[1]);
+    let expected = bookmarks(&[("one", nodes[1]), ("two", nodes[0])]);
+    assert_eq!(*repo.view(ViewFilter::Visible).bookmarks(), expected);
+}
+
+#[test]
+fn secret_changesets_are_refused_by_the_first_digits_of_their_names() {
+    let (repo, nodes) = MemoryRepo::new(&[&[], &[0]]);
+    repo.set_phase(&nodes[1], Phase::Secret);
+    let view = repo.view(ViewFilter::Served);
+    assert!(view.check_visible(&[Rev(0)]).is_ok());
+    match view.check_visible(&[Rev(0), Rev(1)]) {
+        Err(LookupError::Hidden { name, .. }) => {
+            assert_eq!(name, nodes[1].to_string()[..12]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_newest_changeset_of_a_range_of_dates_is_found() {
+    let (repo, nodes) = MemoryRepo::new(&[&[], &[0], &[1]]);
+    let clock = Clock {
+        now: 0,
+        zone: Zone::fixed_east(0),
+    };
+    let newest = |range: &str| {
+        let range = DateRange::parse(range, &clock).unwrap();
+        let view = repo.view(ViewFilter::Visible);
+        let found = view.newest_dated(&range).unwrap();
+        found.map(|(rev, date)| (view.changelog().node(rev), date.time))
+    };
+    assert_eq!(newest("<10 0"), Some((nodes[1], 10)));
+    assert_eq!(newest(">0 0"), Some((nodes[2], 20)));
+    assert_eq!(newest(">21 0"), None);
+    assert_eq!(newest("0 0"), Some((nodes[0], 0)));
+}
