@@ -216,7 +216,7 @@ pub fn server_answers(data: &[u8]) {
     let Ok(mut remote) = Remote::connect(Box::new(parrot)) else {
         return;
     };
-    let _ = (remote.capabilities().streamed(), remote.has_markers());
+    let _ = (remote.capabilities().stream_support(), remote.has_markers());
     let asked = [Node([0; 20]), Node([1; 20])];
     if let Ok(look) = remote.heads_and_known(&asked) {
         assert_eq!(look.known.len(), asked.len());

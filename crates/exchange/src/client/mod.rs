@@ -2,6 +2,8 @@
 
 pub mod clone_bundles;
 pub mod discovery;
+pub mod local_clone;
+pub mod outgoing;
 pub mod peer;
 pub mod pull;
 pub mod push;

@@ -50,6 +50,10 @@ impl History {
         History::new(parents.collect())
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(super) fn node(&self, number: usize) -> Node {
         self.nodes[number]
     }

@@ -3,6 +3,8 @@
 mod discovery;
 mod generate;
 mod history;
+mod local_clone;
+mod outgoing;
 mod pull;
 mod push;
 mod wire;

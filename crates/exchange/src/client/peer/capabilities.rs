@@ -2,6 +2,18 @@
 
 use crate::format::part::capabilities::Bundle2Capabilities;
 use std::collections::BTreeMap;
+use varve_repo::Requirements;
+
+/// Whether a server streams the files of its store, and this program can read them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamSupport {
+    /// The files can be requested.
+    Supported,
+    /// The server does not stream files.
+    Disabled,
+    /// The files have these requirements, which are unknown here.
+    UnknownRequirements(Vec<String>),
+}
 
 /// The answer to `capabilities`, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +48,7 @@ impl PeerCapabilities {
         self.words.get(name).map(String::as_str)
     }
 
-    /// What a client must know to take the files of the store; `None` if they are not to be had.
+    /// Requirements of the streamed files of the store; `None` if the server does not stream them.
     pub fn streamed(&self) -> Option<Vec<&str>> {
         let kinds = self.bundle2("stream")?;
         let needs = match self.has("stream") {
@@ -50,6 +62,19 @@ impl PeerCapabilities {
             .then(|| needs.collect())
     }
 
+    /// Whether this program can read the store's files as the server streams them.
+    pub fn stream_support(&self) -> StreamSupport {
+        let Some(needs) = self.streamed() else {
+            return StreamSupport::Disabled;
+        };
+        let is_unknown = |name: &&str| !Requirements::is_streamable(name);
+        let unknown = needs.into_iter().filter(is_unknown).map(str::to_owned);
+        match unknown.collect::<Vec<_>>() {
+            unknown if unknown.is_empty() => StreamSupport::Supported,
+            unknown => StreamSupport::UnknownRequirements(unknown),
+        }
+    }
+
     /// The values of a bundle2 capability; `None` if it is absent.
     pub fn bundle2(&self, name: &str) -> Option<&[String]> {
         self.bundle2.get(name)
@@ -59,6 +84,27 @@ impl PeerCapabilities {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn streams_are_supported_if_all_their_requirements_are_known() {
+        let support = |words: &str| PeerCapabilities::parse(words.as_bytes()).stream_support();
+        let offers = "bundle2=HG20%0Astream%3Dv2";
+        assert_eq!(support(""), StreamSupport::Disabled);
+        assert_eq!(support(offers), StreamSupport::Disabled);
+        assert_eq!(support("streamreqs=revlogv1"), StreamSupport::Disabled);
+        assert_eq!(
+            support("bundle2=HG20%0Astream%3Dv9 stream"),
+            StreamSupport::Disabled
+        );
+        for known in ["stream", "streamreqs=generaldelta,revlogv1"] {
+            let words = format!("{offers} {known}");
+            assert_eq!(support(&words), StreamSupport::Supported, "{known}");
+        }
+        assert_eq!(
+            support(&format!("{offers} streamreqs=revlogv1,from-the-future")),
+            StreamSupport::UnknownRequirements(vec!["from-the-future".to_owned()])
+        );
+    }
 
     #[test]
     fn capabilities_of_a_real_server() {

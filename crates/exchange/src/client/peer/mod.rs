@@ -5,7 +5,7 @@ mod http;
 mod remote;
 mod ssh;
 
-pub use capabilities::PeerCapabilities;
+pub use capabilities::{PeerCapabilities, StreamSupport};
 pub use http::{HttpOptions, HttpPeer, Login, Proxy, Traffic};
 pub(crate) use remote::joined;
 pub use remote::{Bookmarks, DebugListener, HeadsAndKnown, Remote};
