@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use varve_base::{Interrupted, StorageError};
 use varve_lang::patterns::PatternError;
-use varve_repo::{RepoError, RevlogError};
+use varve_repo::{Node, RepoError, RevlogError, RewriteRefusal};
 
 /// Reading or changing a working copy failed.
 #[derive(Debug, thiserror::Error)]
@@ -80,12 +80,24 @@ pub enum WorkdirError {
     /// A merge must be committed or given up first.
     #[error("outstanding uncommitted merge")]
     UncommittedMerge,
+    /// A merge has left files with conflicts.
+    #[error("outstanding merge conflicts")]
+    UnresolvedFiles,
     /// Local changes would have to be merged with those of the target, and must not be.
     #[error("conflicting changes")]
     Conflicting,
     /// Conflicts would have to be settled by a tool, or as a setting says, that is not there.
     #[error("{0} is not supported")]
     UnsupportedTool(String),
+    /// A parent of the working copy is not in the repository.
+    #[error("unknown working parent {}!", &.0.to_string()[..12])]
+    UnknownParent(Node),
+    /// The parent of the working copy must not be amended.
+    #[error(transparent)]
+    CannotAmend(#[from] AmendRefusal),
+    /// A commit must not close its branch.
+    #[error(transparent)]
+    CannotClose(#[from] CloseRefusal),
     /// A file went away while it was being committed.
     #[error("{0}: file not found!")]
     Vanished(String),
@@ -110,4 +122,37 @@ impl WorkdirError {
         let path = path.to_owned();
         move |source| WorkdirError::Io { op, path, source }
     }
+}
+
+/// The reason why a changeset must not be amended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AmendRefusal {
+    /// The working copy is at the null revision.
+    #[error("cannot amend the null revision")]
+    NullParent,
+    /// The working copy has two parents.
+    #[error("cannot amend changesets while merging")]
+    Merge,
+    /// The parent of the working copy must not be rewritten.
+    #[error("cannot amend changeset {node}: {reason:?}")]
+    Rewrite {
+        /// The parent.
+        node: Node,
+        /// The reason.
+        reason: RewriteRefusal,
+    },
+}
+
+/// The reason why a commit must not close its branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CloseRefusal {
+    /// The parent closes the branch already.
+    #[error("current revision is already a branch closing head")]
+    AlreadyClosed,
+    /// The branch has no open head.
+    #[error("the branch has no heads to close")]
+    NoHeads,
+    /// The parent is no open head of the branch.
+    #[error("can only close branch heads")]
+    NotAHead,
 }

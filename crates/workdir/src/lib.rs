@@ -25,11 +25,11 @@ mod update;
 pub use audit::PathAuditor;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
 pub use commit::{
-    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, CommitContext, CommitMetadata,
-    amend, commit, message,
+    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
+    CommitBase, CommitContext, CommitMetadata, HeadChanges, amend, amended_status, commit, message,
 };
 pub use dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
-pub use error::WorkdirError;
+pub use error::{AmendRefusal, CloseRefusal, WorkdirError};
 pub use files::{Backups, WorkingFiles};
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
@@ -43,6 +43,8 @@ pub use status::{
 };
 pub use tree::{Tree, TreeEntry};
 pub use update::{
-    LocalChanges, Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest,
-    UpdateStats, destination, is_interrupted, update,
+    BookmarkChange, Destination, DestinationBookmark, LocalChanges, OtherHeads, Resolution,
+    UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest, UpdateStats, bookmark_change,
+    check_update, clone_destination, default_destination, destination, is_interrupted, other_heads,
+    update,
 };

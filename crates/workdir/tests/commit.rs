@@ -7,9 +7,9 @@ use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, LockKind, Node, Phase, RepoView, StorageSettings};
 use varve_workdir::{
-    AMEND, AmendContext, AmendMarker, AmendRequest, CommitContext, CommitMetadata, LocalChanges,
-    MergeTool, Status, Tree, amend, commit, copies_against, copies_between, message,
-    set_active_bookmark, status_between,
+    AMEND, AmendContext, AmendMarker, AmendRequest, ChangesetMetadata, CommitContext,
+    CommitMetadata, LocalChanges, MergeTool, Status, Tree, amend, commit, copies_against,
+    copies_between, message, set_active_bookmark, status_between,
 };
 
 fn metadata(description: &str) -> CommitMetadata<'_> {
@@ -107,10 +107,15 @@ proptest! {
         let status = copy.status_of(&dirstate).status;
         let lock = copy.repository.try_lock(LockKind::Store).unwrap();
         let options = StorageSettings::default().write_options(copy.repository.requirements());
-        let marker = AmendMarker { date: (6, 0), user: b"Ada", effects: 0 };
+        let marker = AmendMarker { date: (6, 0), user: b"Ada" };
+        let old_rev = view.changelog().rev(&amended).unwrap();
+        let mut new_metadata = ChangesetMetadata::read(&view, old_rev).unwrap();
+        new_metadata.description = b"new".to_vec();
         let request = AmendRequest {
             view: &view,
-            old: view.changelog().rev(&amended).unwrap(),
+            old: old_rev,
+            metadata: &new_metadata,
+            phase: Phase::Draft,
             marker: Some(&marker),
         };
         let context = AmendContext {
@@ -118,7 +123,7 @@ proptest! {
             batch: copy.repository.begin_named(lock, options, AMEND).unwrap(),
             stop: &Interrupt::default(),
         };
-        let result = amend(context, &mut dirstate, &status, &metadata("new"), &request).unwrap();
+        let result = amend(context, &mut dirstate, &status, &request).unwrap();
         let node = result.node;
         drop(result);
         let view = copy.view();

@@ -1,7 +1,9 @@
 //! Working copies on a real file system, against naive models.
 #![allow(clippy::unwrap_used, reason = "a test that cannot do its work fails")]
 
+mod amend;
 mod commit;
+mod destination;
 mod dirstate;
 mod ignore;
 mod model;

@@ -3,7 +3,7 @@
 use crate::context::Repo;
 use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui};
-use varve_lang::date::{Date, DateRange};
+use varve_lang::date::DateRange;
 use varve_repo::{LookupError, RepoView, Rev};
 use varve_revset::{Engine, QueryContext, RevsetError, Set};
 use varve_workdir::filesets::FilesetTarget;
@@ -34,27 +34,12 @@ impl Repo {
     pub fn tipmost_of_date(&mut self, ui: &mut Ui, date: &[u8]) -> Result<Rev, Abort> {
         let text = String::from_utf8_lossy(date);
         let range = DateRange::parse(&text, &clock()).map_err(RevsetError::Date)?;
-        let view = self.view()?;
-        for rev in view
-            .changelog()
-            .revs()
-            .rev()
-            .filter(|rev| view.is_visible(*rev))
-        {
-            let date = view.with_changeset(rev, |changeset| Date {
-                time: changeset.time,
-                zone: changeset.zone,
-            })?;
-            if range.contains(date.time) {
-                ui.status(format!(
-                    "found revision {} from {}\n",
-                    rev.0,
-                    date.default_format()
-                ))?;
-                return Ok(rev);
-            }
-        }
-        Err(Abort::new("revision matching date not found"))
+        let Some((rev, date)) = self.view()?.newest_dated(&range)? else {
+            return Err(Abort::new("revision matching date not found"));
+        };
+        let date = date.default_format();
+        ui.status(format!("found revision {} from {date}\n", rev.0))?;
+        Ok(rev)
     }
 
     /// The revisions that several `-r` name, in their order, each once.

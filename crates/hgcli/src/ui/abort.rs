@@ -214,6 +214,9 @@ impl From<WorkdirError> for Abort {
             WorkdirError::NotLinear | WorkdirError::Conflicting => {
                 Abort::new(error.to_string()).hint("commit or update --clean to discard changes")
             }
+            WorkdirError::UnresolvedFiles => {
+                Abort::new(error.to_string()).hint("use 'hg resolve' to resolve")
+            }
             WorkdirError::UnsupportedTool(_) => {
                 Abort::new(error.to_string()).hint("see 'hg help update' for what merges files")
             }

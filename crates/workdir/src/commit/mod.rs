@@ -1,9 +1,15 @@
 //! Committing the working copy.
 
 mod amend;
+mod base;
 pub mod message;
+mod metadata;
 
-pub use amend::{AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, amend};
+pub use amend::{
+    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, amend, amended_status,
+};
+pub use base::{CloseOptions, CommitBase, HeadChanges};
+pub use metadata::{ChangesetMetadata, CommitMetadata};
 
 use crate::branch_and_bookmark;
 use crate::{
@@ -13,26 +19,8 @@ use crate::{
 use varve_base::Interrupt;
 use varve_lang::patterns::PathCheck;
 use varve_repo::{
-    BaseDir, CommitBatch, FileChange, FileKind, Lock, NewChangeset, Node, Phase, RepoView,
-    Repository, WriteOptions,
+    BaseDir, CommitBatch, FileChange, FileKind, Lock, Node, RepoView, Repository, WriteOptions,
 };
-
-/// The metadata of a new changeset.
-#[derive(Clone, Copy, Debug)]
-pub struct CommitMetadata<'a> {
-    /// Name of the committer, usually with a mail address.
-    pub user: &'a [u8],
-    /// Seconds since 1970 and seconds west of UTC.
-    pub date: (i64, i32),
-    /// The named branch.
-    pub branch: &'a [u8],
-    /// Extra keys and values.
-    pub extras: &'a [(&'a [u8], &'a [u8])],
-    /// The description, as [`message::tidy`] returns it.
-    pub description: &'a [u8],
-    /// The least phase; a higher one of the parents wins.
-    pub phase: Phase,
-}
 
 /// The repository, locks and options of a commit.
 #[derive(Debug)]
@@ -135,22 +123,6 @@ impl<'a> Reading<'a> {
         let seen = self.working.stat(path)?.ok_or_else(missing)?;
         self.seen.push((path.to_vec(), seen));
         self.working.read(path)
-    }
-}
-
-impl CommitMetadata<'_> {
-    /// A changeset with this metadata, still without files.
-    fn changeset(&self, parents: [Node; 2]) -> NewChangeset<'_> {
-        NewChangeset {
-            parents,
-            user: self.user,
-            date: self.date,
-            branch: self.branch,
-            extras: self.extras,
-            description: self.description,
-            phase: self.phase,
-            changes: &[],
-        }
     }
 }
 

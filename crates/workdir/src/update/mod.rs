@@ -7,6 +7,7 @@
 //! Mercurial and to us that this has happened.
 
 mod apply;
+mod check;
 mod destination;
 mod directories;
 mod merging;
@@ -15,6 +16,7 @@ mod outcome;
 mod plan;
 mod renames;
 
+use crate::branch_and_bookmark::set_branch;
 use crate::dirstate::replace;
 use crate::merge_state::clear_merge;
 use crate::{Dirstate, MergeOptions, Tracking, Tree, WorkdirError, WorkingFiles};
@@ -25,9 +27,13 @@ use renames::Note;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use varve_base::{Interrupt, Progress};
-use varve_repo::{Node, RepoView, Repository, Rev};
+use varve_repo::{Changeset, DEFAULT_BRANCH, Node, RepoView, Repository, Rev};
 
-pub use destination::destination;
+pub use check::check_update;
+pub use destination::{
+    BookmarkChange, Destination, DestinationBookmark, OtherHeads, bookmark_change,
+    clone_destination, default_destination, destination, other_heads,
+};
 pub use observer::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion};
 pub use plan::LocalChanges;
 pub(crate) use plan::differences;
@@ -64,12 +70,29 @@ pub struct UpdateRequest<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// Brings the working copy from its first parent to another changeset. `dirstate` has been read
-/// under the lock.
+/// Brings the working copy from its first parent to another changeset, and sets the branch of the next commit to that
+/// of the changeset. `dirstate` has been read under the lock.
 ///
 /// # Errors
 /// An obstacle, before anything is changed, or a failure of the file system.
 pub fn update(
+    request: &UpdateRequest<'_>,
+    dirstate: &mut Dirstate,
+    observer: &mut dyn UpdateObserver,
+) -> Result<UpdateStats, WorkdirError> {
+    let stats = update_files(request, dirstate, observer)?;
+    let branch = match request.target {
+        Some(rev) => {
+            let read = |changeset: Changeset<'_>| changeset.branch().into_owned();
+            request.view.with_changeset(rev, read)?
+        }
+        None => DEFAULT_BRANCH.to_vec(),
+    };
+    set_branch(request.repository, &branch)?;
+    Ok(stats)
+}
+
+fn update_files(
     request: &UpdateRequest<'_>,
     dirstate: &mut Dirstate,
     observer: &mut dyn UpdateObserver,

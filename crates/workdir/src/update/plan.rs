@@ -91,6 +91,18 @@ pub enum LocalChanges {
     Refuse,
 }
 
+impl LocalChanges {
+    /// The treatment for a value of `commands.update.check`; without a known value it is [`LocalChanges::Keep`].
+    pub fn of_setting(value: Option<&[u8]>) -> LocalChanges {
+        match value {
+            Some(b"abort") => LocalChanges::Refuse,
+            Some(b"none") => LocalChanges::Merge,
+            Some(b"noconflict") => LocalChanges::KeepApart,
+            _ => LocalChanges::Keep,
+        }
+    }
+}
+
 pub(crate) struct Planner<'a> {
     pub repository: &'a Repository,
     pub stop: &'a Interrupt,

@@ -49,7 +49,7 @@ impl PeerCapabilities {
     }
 
     /// Requirements of the streamed files of the store; `None` if the server does not stream them.
-    pub fn streamed(&self) -> Option<Vec<&str>> {
+    fn streamed(&self) -> Option<Vec<&str>> {
         let kinds = self.bundle2("stream")?;
         let needs = match self.has("stream") {
             true => "",

@@ -5,11 +5,12 @@ use crate::commands::exchange::exchanged;
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::remote::PeerAddress;
-use crate::remote::outgoing::{Outgoing, asked_for, tell_nothing};
+use crate::remote::outgoing::{self, asked_for, tell_nothing};
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
 use crate::ui::Abort;
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
+use varve_exchange::client::outgoing::Outgoing;
 use varve_repo::Node;
 
 /// See [`Command`].
@@ -106,18 +107,19 @@ fn show(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Resul
         .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
     let view = context.repo.view()?;
     let asked = (&matches.list("rev")[..], &matches.list("branch")[..]);
-    let heads = asked_for(context, &view, asked, source)?;
+    let heads = asked_for(&mut context.repo, &mut context.ui, &view, asked, source)?;
     let heads = heads.unwrap_or_else(|| view.heads());
     let mut remote = peers::connect(context, source)?;
     if view.tip().is_none() {
-        return tell_nothing(context, 0);
+        return tell_nothing(&mut context.ui, 0);
     }
     let force = matches.flag("force");
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
     let Outgoing {
         missing, secret, ..
-    } = Outgoing::find(context, &mut remote, &heads, force)?;
+    } = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
     if missing.is_empty() {
-        return tell_nothing(context, secret);
+        return tell_nothing(&mut context.ui, secret);
     }
     exchanged::print(context, matches, &view, missing)?;
     Ok(0)

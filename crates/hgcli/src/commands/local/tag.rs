@@ -76,7 +76,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             "warning: tag {tag} conflicts with existing branch name\n"
         ))?;
     }
-    let date = metadata::date(context, matches)?;
+    let date = metadata::date(&context.config, matches)?;
     for tag in &tags {
         context
             .repo
@@ -90,7 +90,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         report(context, &tags, &node, local)?;
         return Ok(0);
     }
-    let said = (metadata::user(context, matches)?, date);
+    let said = (metadata::user(&mut context.ui, matches)?, date);
     let status = write_tags(&repository, &mut dirstate, &tags, &node, &known)?;
     let description = match matches.value("message").filter(|text| !text.is_empty()) {
         Some(text) => message::tidy(text),
@@ -270,7 +270,7 @@ fn commit(
     description: &[u8],
 ) -> Result<(), Abort> {
     let branch = varve_workdir::branch(repository)?;
-    let phase: Phase = metadata::new_phase(context)?;
+    let phase: Phase = metadata::new_phase(&context.config)?;
     let parents = dirstate.parents();
     context.repo.before_commit(&mut context.ui, &parents)?;
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
@@ -280,7 +280,7 @@ fn commit(
         repository,
         lock,
         seen: &*context.repo.view()?,
-        options: metadata::write_options(context, repository)?,
+        options: metadata::write_options(&context.config, repository)?,
         stop: &context.ui.stop.clone(),
     };
     let words = CommitMetadata {
@@ -291,7 +291,7 @@ fn commit(
         description,
         phase,
     };
-    let (user, description) = metadata::texts(context, &words)?;
+    let (user, description) = metadata::texts(&mut context.ui, &words)?;
     let words = CommitMetadata {
         user: &user,
         description: &description,

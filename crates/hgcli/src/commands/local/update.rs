@@ -3,13 +3,13 @@
 use super::attend;
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::attend::Watcher;
-use crate::context::Context;
-use crate::context::{Category, Command};
-use crate::ui::Abort;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use varve_repo::{LockKind, Node, RepoView, Repository, Rev, ViewFilter};
-use varve_workdir::{Dirstate, LocalChanges, UpdateRequest, UpdateStats, WorkdirError};
+use crate::context::{Category, Command, Config, Context, Repo};
+use crate::ui::{Abort, Ui, short_hex};
+use varve_repo::{LockKind, Node, RepoView, Repository, Rev};
+use varve_workdir::{
+    BookmarkChange, Destination, DestinationBookmark, Dirstate, LocalChanges, UpdateRequest,
+    UpdateStats, WorkdirError,
+};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -42,15 +42,6 @@ pub(crate) const COMMAND: Command = Command {
     category: Some(Category::WorkingDirectory),
     run,
 };
-
-/// Where to, and what that means for bookmarks.
-struct UpdateTarget {
-    rev: Option<Rev>,
-    /// As typed; `None` if nothing was.
-    typed: Option<Vec<u8>>,
-    /// The active bookmark that goes along.
-    moves: Option<Vec<u8>>,
-}
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let given = ["clean", "check", "merge"].map(|name| (name, matches.flag(name)));
@@ -90,164 +81,103 @@ fn carry_out(
     typed: Option<Vec<u8>>,
     date: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let local = local(context, matches);
+    let local = local_changes(&context.config, matches);
     let repository = context.repo.repository()?;
     let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
     context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    let target = match date {
-        Some(date) => of_date(context, date)?,
-        None => target(context, &repository, typed)?,
-    };
-    let hidden = hidden_words(context, target.rev)?;
-    let updated = go(context, matches, &repository, &target, local)?;
-    let code = report(context, &updated)?;
+    let (destination, typed) = destination(&mut context.repo, &mut context.ui, typed, date)?;
+    let hidden = hidden_words(&mut context.repo, destination.rev)?;
+    let updated = go(context, matches, &repository, destination.rev, local)?;
+    let code = report(&mut context.ui, &updated)?;
     context.ui.warn(hidden)?;
-    bookmarks_after(context, &repository, &target)?;
+    let view = context.repo.view()?;
+    let change = varve_workdir::bookmark_change(&repository, &view, &destination, typed.as_deref());
+    if let Some(change) = change? {
+        change_bookmark(&mut context.repo, &mut context.ui, &repository, &change)?;
+    }
     drop(lock);
-    if target.typed.is_none() {
-        tell_other_heads(context, &repository)?;
+    if typed.is_none() {
+        tell_other_heads(&mut context.repo, &mut context.ui, &repository)?;
     }
     Ok(code)
 }
 
-/// What is said of a target that only `--hidden` shows.
-fn hidden_words(context: &mut Context, target: Option<Rev>) -> Result<String, Abort> {
-    let Some(rev) = target.filter(|_| context.repo.hidden) else {
+/// The destination that was given as a revision or a date, or the default one; and the name of its revision, if one
+/// was given.
+fn destination(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    typed: Option<Vec<u8>>,
+    date: Option<&[u8]>,
+) -> Result<(Destination, Option<Vec<u8>>), Abort> {
+    let at = |rev| Destination {
+        rev,
+        bookmark: None,
+    };
+    if let Some(date) = date {
+        let rev = repo.tipmost_of_date(ui, date)?;
+        return Ok((at(Some(rev)), Some(rev.0.to_string().into_bytes())));
+    }
+    if let Some(typed) = typed {
+        return Ok((at(repo.revision(ui, Some(&typed))?), Some(typed)));
+    }
+    let view = repo.view()?;
+    let found = varve_workdir::default_destination(&repo.repository()?, &view)?;
+    if let Some(DestinationBookmark::Follows(name)) = &found.bookmark {
+        ui.status([b"updating to active bookmark ", &name[..], b"\n"].concat())?;
+    }
+    Ok((found, None))
+}
+
+/// The warning about a destination that only `--hidden` shows; else empty.
+fn hidden_words(repo: &mut Repo, destination: Option<Rev>) -> Result<String, Abort> {
+    let Some(rev) = destination.filter(|_| repo.hidden) else {
         return Ok(String::new());
     };
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     if !view.hidden_changesets()?.contains(&rev) {
         return Ok(String::new());
     }
-    let hex = &view.changelog().node(rev).to_string()[..12];
+    let hex = short_hex(&view.changelog().node(rev));
     let fate = view.obsfate_text(rev)?;
     Ok(format!(
         "updated to hidden changeset {hex}\n(hidden revision '{hex}'{fate})\n"
     ))
 }
 
-/// What becomes of local changes.
-fn local(context: &Context, matches: &Matches) -> LocalChanges {
-    if matches.flag("clean") {
-        return LocalChanges::Discard;
-    }
-    if matches.flag("check") {
-        return LocalChanges::Refuse;
-    }
-    if matches.flag("merge") {
-        return LocalChanges::Merge;
-    }
-    match context.config.get("commands", "update.check") {
-        Some(b"abort") => LocalChanges::Refuse,
-        Some(b"none") => LocalChanges::Merge,
-        Some(b"noconflict") => LocalChanges::KeepApart,
-        _ => LocalChanges::Keep,
+/// The treatment of local changes, from the options or else the configuration.
+fn local_changes(config: &Config, matches: &Matches) -> LocalChanges {
+    match ["clean", "check", "merge"].map(|name| matches.flag(name)) {
+        [true, ..] => LocalChanges::Discard,
+        [_, true, _] => LocalChanges::Refuse,
+        [.., true] => LocalChanges::Merge,
+        _ => LocalChanges::of_setting(config.get("commands", "update.check")),
     }
 }
 
-/// The newest changeset of a date.
-fn of_date(context: &mut Context, date: &[u8]) -> Result<UpdateTarget, Abort> {
-    let rev = context.repo.tipmost_of_date(&mut context.ui, date)?;
-    Ok(UpdateTarget {
-        rev: Some(rev),
-        typed: Some(rev.0.to_string().into_bytes()),
-        moves: None,
-    })
-}
-
-fn target(
-    context: &mut Context,
-    repository: &Repository,
-    typed: Option<Vec<u8>>,
-) -> Result<UpdateTarget, Abort> {
-    if let Some(typed) = typed {
-        return Ok(UpdateTarget {
-            rev: context.repo.revision(&mut context.ui, Some(&typed))?,
-            typed: Some(typed),
-            moves: None,
-        });
-    }
-    let view = context.repo.view()?;
-    let from = working_parent(&view)?;
-    let active = varve_workdir::active_bookmark(repository)?;
-    let active = active.and_then(|name| Some((view.bookmarks().get(&name).copied()?, name)));
-    let mut moves = None;
-    if let Some((node, name)) = active {
-        let at = view.changelog().rev(&node);
-        if at != from {
-            let line = [b"updating to active bookmark ", &name[..], b"\n"].concat();
-            context.ui.status(line)?;
-            return Ok(UpdateTarget {
-                rev: at,
-                typed: None,
-                moves: None,
-            });
-        }
-        moves = Some(name);
-    }
-    let branch = varve_workdir::branch(repository)?;
-    Ok(UpdateTarget {
-        rev: varve_workdir::destination(&view, &branch, from)?,
-        typed: None,
-        moves,
-    })
-}
-
-/// The first parent of the working copy.
-fn working_parent(view: &RepoView) -> Result<Option<Rev>, Abort> {
-    let parents = view.working_parents()?;
-    Ok(parents.first().and_then(|node| view.changelog().rev(node)))
-}
-
+/// Updates between the hooks `preupdate` and `update`.
 fn go(
     context: &mut Context,
     matches: &Matches,
     repository: &Repository,
-    target: &UpdateTarget,
+    target: Option<Rev>,
     local: LocalChanges,
 ) -> Result<UpdateStats, Abort> {
     let view = context.repo.view()?;
-    if local != LocalChanges::Discard && varve_workdir::has_unresolved(repository)? {
-        if local == LocalChanges::Refuse && !context.repo.working_changes()?.is_unchanged() {
-            return Err(WorkdirError::UncommittedChanges.into());
-        }
-        return Err(Abort::new("outstanding merge conflicts").hint("use 'hg resolve' to resolve"));
-    }
+    let has_hook = context.repo.asks_before_update();
+    varve_workdir::check_update(repository, local, has_hook, &context.ui.stop)?;
     let mut dirstate = Dirstate::read(repository)?;
-    if local == LocalChanges::Refuse && context.repo.asks_before_update() {
-        let found = context.repo.working_changes()?;
-        let lists = [
-            &found.modified,
-            &found.added,
-            &found.removed,
-            &found.deleted,
-        ];
-        if lists.iter().any(|list| !list.is_empty()) {
-            return Err(WorkdirError::UncommittedChanges.into());
-        }
-    }
-    let parents = [view.changelog().node_or_null(target.rev), Node::NULL];
+    let parents = [view.changelog().node_or_null(target), Node::NULL];
     context.repo.before_update(&mut context.ui, &parents)?;
-    let updated = go_to(
-        context,
-        matches,
-        (repository, &view),
-        &mut dirstate,
-        target.rev,
-        local,
-    )?;
-    let branch = match target.rev {
-        Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
-        None => varve_repo::DEFAULT_BRANCH.to_vec(),
-    };
-    varve_workdir::set_branch(repository, &branch)?;
+    let place = (repository, &*view);
+    let updated = go_to(context, matches, place, &mut dirstate, target, local)?;
     context
         .repo
         .after_update(&mut context.ui, &parents, updated.unresolved)?;
     Ok(updated)
 }
 
-/// Updates, and says on the way what happens.
+/// Updates, and prints on the way what happens.
 pub(crate) fn go_to(
     context: &mut Context,
     matches: &Matches,
@@ -286,103 +216,65 @@ pub(crate) fn go_to(
 /// The exit code when files are left with conflicts.
 const UNRESOLVED: u8 = 1;
 
-/// Tells what an update did; gives the code to end with.
-pub(crate) fn report(context: &mut Context, updated: &UpdateStats) -> Result<u8, Abort> {
+/// Prints the counts of an update; returns the exit code.
+pub(crate) fn report(ui: &mut Ui, updated: &UpdateStats) -> Result<u8, Abort> {
     let UpdateStats {
         updated,
         merged,
         removed,
         unresolved,
     } = *updated;
-    context.ui.status(format!(
+    ui.status(format!(
         "{updated} files updated, {merged} files merged, {removed} files removed, {unresolved} \
          files unresolved\n"
     ))?;
     if unresolved == 0 {
         return Ok(0);
     }
-    context
-        .ui
-        .status("use 'hg resolve' to retry unresolved file merges\n")?;
+    ui.status("use 'hg resolve' to retry unresolved file merges\n")?;
     Ok(UNRESOLVED)
 }
 
-/// Moves, activates or leaves the active bookmark.
-fn bookmarks_after(
-    context: &mut Context,
+/// Prints the change of a bookmark, and makes it.
+fn change_bookmark(
+    repo: &mut Repo,
+    ui: &mut Ui,
     repository: &Repository,
-    target: &UpdateTarget,
+    change: &BookmarkChange,
 ) -> Result<(), Abort> {
-    let view = context.repo.view()?;
-    if let Some(name) = &target.moves {
-        let node = view.changelog().node_or_null(target.rev);
-        if view.bookmarks().get(name) != Some(&node) {
-            context
-                .ui
-                .status([b"updating bookmark ", &name[..], b"\n"].concat())?;
-            move_bookmark(context, repository, name, node)?;
+    let line = |before: &[u8], name: &[u8], after: &[u8]| [before, name, after].concat();
+    match change {
+        BookmarkChange::Move { name, to } => {
+            ui.status(line(b"updating bookmark ", name, b"\n"))?;
+            let lock = repo.lock(ui, LockKind::Store)?;
+            repository.set_bookmark(lock, name, *to)?;
+            repo.refresh();
         }
-    }
-    let Some(typed) = &target.typed else {
-        return Ok(());
-    };
-    let active = varve_workdir::active_bookmark(repository)?;
-    let active = active.filter(|name| view.bookmarks().contains_key(name));
-    if view.bookmarks().contains_key(typed) {
-        if active.as_ref() != Some(typed) {
-            context
-                .ui
-                .status([b"(activating bookmark ", &typed[..], b")\n"].concat())?;
-            varve_workdir::set_active_bookmark(repository, Some(typed))?;
+        BookmarkChange::Activate(name) => {
+            ui.status(line(b"(activating bookmark ", name, b")\n"))?;
+            varve_workdir::set_active_bookmark(repository, Some(name))?;
         }
-    } else if let Some(active) = active {
-        context
-            .ui
-            .status([b"(leaving bookmark ", &active[..], b")\n"].concat())?;
-        varve_workdir::set_active_bookmark(repository, None)?;
+        BookmarkChange::Deactivate(name) => {
+            ui.status(line(b"(leaving bookmark ", name, b")\n"))?;
+            varve_workdir::set_active_bookmark(repository, None)?;
+        }
     }
     Ok(())
 }
 
-fn move_bookmark(
-    context: &mut Context,
-    repository: &Repository,
-    name: &[u8],
-    node: Node,
-) -> Result<(), Abort> {
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-    let all = repository.view_for(ViewFilter::Unfiltered)?;
-    let mut bookmarks: BTreeMap<Vec<u8>, Node> = all.bookmarks().clone();
-    bookmarks.insert(name.to_vec(), node);
-    let mut transaction = repository.transaction(lock, "bookmark")?;
-    transaction.set_bookmarks(&bookmarks)?;
-    transaction.finish()?;
-    context.repo.refresh();
-    Ok(())
-}
-
-/// After an update without a revision: what else it could have gone to.
-fn tell_other_heads(context: &mut Context, repository: &Repository) -> Result<(), Abort> {
-    let view: Arc<RepoView> = context.repo.view()?;
-    let active = varve_workdir::active_bookmark(repository)?;
-    if active.is_some_and(|name| view.bookmarks().contains_key(&name)) {
-        return Ok(());
-    }
-    let (Some(at), branch) = (working_parent(&view)?, varve_workdir::branch(repository)?) else {
+/// Prints the other heads of the branch after an update without a revision.
+fn tell_other_heads(repo: &mut Repo, ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+    let view = repo.view()?;
+    let Some(found) = varve_workdir::other_heads(repository, &view)? else {
         return Ok(());
     };
-    let branches = view.branchmap()?;
-    let Some(heads) = branches.get(&branch) else {
-        return Ok(());
-    };
-    let others = heads.heads.iter().filter(|head| **head != at);
-    let others = others.filter(|head| !heads.closed.contains(head)).count();
-    let branch = String::from_utf8_lossy(&branch).into_owned();
-    if heads.closed.contains(&at) {
-        context.ui.warn(format!(
+    let branch = String::from_utf8_lossy(&found.branch).into_owned();
+    let others = found.others;
+    if found.at_is_closed {
+        ui.warn(format!(
             "no open descendant heads on branch \"{branch}\", updating to a closed head\n"
         ))?;
-        return context.ui.warn(if others == 0 {
+        return ui.warn(if others == 0 {
             format!("(committing will reopen branch \"{branch}\")\n")
         } else {
             format!(
@@ -391,17 +283,13 @@ fn tell_other_heads(context: &mut Context, repository: &Repository) -> Result<()
         });
     }
     if others > 0 {
-        let short = &view.changelog().node(at).to_string()[..12];
-        let first = view.with_changeset(at, |changeset| {
+        let short = short_hex(&view.changelog().node(found.at));
+        let first = view.with_changeset(found.at, |changeset| {
             let line = changeset.description.split(|byte| *byte == b'\n').next();
             String::from_utf8_lossy(line.unwrap_or_default()).into_owned()
         })?;
-        context
-            .ui
-            .status(format!("updated to \"{short}: {first}\"\n"))?;
-        context
-            .ui
-            .status(format!("{others} other heads for branch \"{branch}\"\n"))?;
+        ui.status(format!("updated to \"{short}: {first}\"\n"))?;
+        ui.status(format!("{others} other heads for branch \"{branch}\"\n"))?;
     }
     Ok(())
 }

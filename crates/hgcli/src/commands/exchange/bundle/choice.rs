@@ -3,9 +3,7 @@
 use crate::arguments::Matches;
 use crate::context::Context;
 use crate::context::revision::query;
-use crate::remote::outgoing::{
-    Outgoing, branch_heads, descendants_among, missing_of, tell_nothing,
-};
+use crate::remote::outgoing::{self, branch_heads, tell_nothing};
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeSet;
@@ -58,9 +56,9 @@ pub(super) fn choose(
     };
     let view = context.repo.view()?;
     let heads = asked.unwrap_or_else(|| view.heads());
-    let revs = missing_of(&view, &heads, &base);
+    let revs = view.missing_ancestors(&heads, &base);
     if revs.is_empty() {
-        tell_nothing(context, 0)?;
+        tell_nothing(&mut context.ui, 0)?;
         return Ok(None);
     }
     let outgoing = OutgoingChangesets {
@@ -123,7 +121,7 @@ fn below(view: &RepoView, revs: &[Rev]) -> Vec<Rev> {
 fn heads_among(view: &RepoView, revs: &[Rev]) -> Vec<Rev> {
     let parents = |rev: &Rev| view.changelog().parents(*rev).into_iter().flatten();
     let roots: Vec<Rev> = revs.iter().flat_map(parents).collect();
-    let covered: BTreeSet<Rev> = missing_of(view, &roots, &[]).into_iter().collect();
+    let covered: BTreeSet<Rev> = view.missing_ancestors(&roots, &[]).into_iter().collect();
     let chosen: BTreeSet<Rev> = revs.iter().copied().collect();
     chosen.difference(&covered).copied().collect()
 }
@@ -143,25 +141,26 @@ fn to_destinations(
     if view.tip().is_some() {
         for peer in &peers {
             if let Some(branch) = &peer.branch {
-                let heads = branch_heads(context, &view, branch)?;
+                let heads = branch_heads(&mut context.repo, &mut context.ui, &view, branch)?;
                 wanted.get_or_insert_default().extend(heads);
             }
             let heads = wanted.clone().unwrap_or_else(|| view.heads());
             let mut remote = peers::connect(context, peer)?;
             let force = matches.flag("force");
-            let found = Outgoing::find(context, &mut remote, &heads, force)?;
+            let (repo, ui) = (&mut context.repo, &mut context.ui);
+            let found = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
             missing.extend(found.missing);
             secret = found.secret;
         }
     }
     if missing.is_empty() {
-        tell_nothing(context, secret)?;
+        tell_nothing(&mut context.ui, secret)?;
         return Ok(None);
     }
     let heads = wanted.unwrap_or_else(|| view.heads());
-    let all = missing_of(&view, &heads, &[]);
+    let all = view.missing_ancestors(&heads, &[]);
     let missing: Vec<Rev> = missing.into_iter().collect();
-    let revs = descendants_among(&view, &all, &missing);
+    let revs = view.descendants_among(&all, &missing);
     let outgoing = OutgoingChangesets {
         common: below(&view, &revs),
         heads: heads_among(&view, &revs),

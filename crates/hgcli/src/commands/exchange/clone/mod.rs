@@ -7,22 +7,18 @@ mod to_ssh;
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
-use crate::context::{Category, Command};
-use crate::context::{Context, disk};
+use crate::context::{Category, Command, Context, disk};
 use crate::remote::PeerAddress;
 use crate::remote::peers;
-use crate::ui::Abort;
-use std::collections::BTreeMap;
+use crate::ui::{Abort, Ui, short_hex};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use varve_exchange::apply::{InstabilityChange, InstabilitySnapshot};
+use varve_exchange::client::local_clone::{CloneSummary, CopiedMarkers, copy_markers};
 use varve_repo::{
     CloneCounts, DEFAULT_BRANCH, Evolution, LockKind, Node, RepoView, Repository, Rev, ViewFilter,
-    WriteOptions,
 };
-use varve_workdir::{Dirstate, LocalChanges};
+use varve_workdir::{Destination, DestinationBookmark, Dirstate, LocalChanges};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -86,13 +82,12 @@ const UNHEARD: &[&str] = &[
     "incoming",
 ];
 
-/// What is to be done.
+/// A clone of a repository of this machine.
 struct ClonePlan {
     source: PathBuf,
     target: PathBuf,
-    /// Changesets that were asked for; all if there are none.
+    /// Requested changesets; all if there are none.
     heads: Vec<Rev>,
-    /// What the working copy becomes.
     update: Checkout,
     pull: bool,
     link: bool,
@@ -126,11 +121,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let made_directory = !plan.target.exists();
     let outcome = clone(context, &plan);
     if outcome.is_err() {
-        // An incomplete clone is useless.
-        let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
-        if made_directory {
-            let _ = std::fs::remove_dir(&plan.target);
-        }
+        discard(&plan.target, made_directory);
     }
     let target = outcome?;
     check_out(context, matches, (&plan.update, &plan.target), &target)?;
@@ -189,7 +180,7 @@ fn plan(context: &mut Context, matches: &Matches) -> Result<ClonePlan, Abort> {
             name
         }
     };
-    let target_path = free_directory(context, &target)?;
+    let target_path = free_directory(&context.repo.cwd, &target)?;
     let publishing = context.is_publishing()?;
     let view = context.repo.view()?;
     let mut heads = Vec::new();
@@ -237,11 +228,12 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     Ok(typed)
 }
 
-fn free_directory(context: &Context, typed: &[u8]) -> Result<PathBuf, Abort> {
+/// The path of the new repository, whose directory must be empty or absent.
+fn free_directory(cwd: &Path, typed: &[u8]) -> Result<PathBuf, Abort> {
     if typed.is_empty() {
         return Err(Abort::new("empty destination path is not valid"));
     }
-    let path = context.repo.cwd.join(Path::new(OsStr::from_bytes(typed)));
+    let path = cwd.join(Path::new(OsStr::from_bytes(typed)));
     let shown = String::from_utf8_lossy(typed);
     if path.is_dir() {
         let mut entries = std::fs::read_dir(&path).map_err(|e| Abort::file(&e, &path))?;
@@ -264,10 +256,17 @@ fn heads_of(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
     })
 }
 
+/// Removes a clone that is not complete.
+fn discard(target: &Path, with_directory: bool) {
+    let _ = std::fs::remove_dir_all(target.join(".hg"));
+    if with_directory {
+        let _ = std::fs::remove_dir(target);
+    }
+}
+
 fn clone(context: &mut Context, plan: &ClonePlan) -> Result<Repository, Abort> {
     let source = context.repo.repository()?;
     let others = source.view_for(ViewFilter::Served)?;
-    let bookmarks = others.bookmarks().clone();
     let target = if plan.pull || !source.can_clone_by_copying()? {
         pull(context, plan, &source, &others)?
     } else {
@@ -276,23 +275,8 @@ fn clone(context: &mut Context, plan: &ClonePlan) -> Result<Repository, Abort> {
         let how = (plan.link, !plan.publishing);
         source.clone_by_copying(&lock, &plan.target, how, work.0, work.1)?
     };
-    let view = target.view_for(ViewFilter::Unfiltered)?;
-    let known = |(_, node): &(Vec<u8>, Node)| view.changelog().rev(node).is_some();
-    let bookmarks: BTreeMap<_, _> = bookmarks.into_iter().filter(known).collect();
-    let mut lines = Vec::new();
-    for (name, node) in &bookmarks {
-        lines.extend_from_slice(&[&node.to_hex()[..], b" ", name, b"\n"].concat());
-    }
-    let hg = plan.target.join(".hg");
-    let write = |name: &str, bytes: &[u8]| {
-        let path = hg.join(name);
-        std::fs::write(&path, bytes).map_err(|e| Abort::file(&e, path))
-    };
-    if !lines.is_empty() {
-        write("bookmarks", &lines)?;
-    }
-    let source = plan.source.as_os_str().as_bytes();
-    write("hgrc", &[b"[paths]\ndefault = ", source, b"\n"].concat())?;
+    target.copy_bookmarks(others.bookmarks())?;
+    target.write_default_path(plan.source.as_os_str().as_bytes())?;
     Ok(Repository::open(disk(), &plan.target)?)
 }
 
@@ -300,144 +284,87 @@ fn pull(
     context: &mut Context,
     plan: &ClonePlan,
     source: &Repository,
-    others: &Arc<RepoView>,
+    others: &RepoView,
 ) -> Result<Repository, Abort> {
     let settings = context.config.storage_settings()?;
     let write = settings.write_options(source.requirements());
     let all = plan.heads.is_empty();
-    let heads = if all {
-        others.heads()
-    } else {
-        plan.heads.clone()
+    let heads = match all {
+        true => others.heads(),
+        false => plan.heads.clone(),
     };
-    if let Some(secret) = heads.iter().find(|head| !others.is_visible(**head)) {
-        let node = others.changelog().node(*secret).to_string();
-        let message = format!(
-            "filtered revision '{}' (not in 'served' subset)",
-            &node[..12]
-        );
-        return Err(Abort::new(message));
-    }
-    let steps = [
-        "adding changesets",
-        "adding manifests",
-        "adding file changes",
-    ];
-    if all && !heads.is_empty() {
-        context.ui.status("requesting all changes\n")?;
-    }
-    for step in steps.iter().filter(|_| !heads.is_empty()) {
-        context.ui.status(format!("{step}\n"))?;
-    }
+    others.check_visible(&heads)?;
+    tell_steps(&mut context.ui, all, heads.is_empty())?;
     let work = (context.ui.progress.as_ref(), &context.ui.stop);
-    let (target, pulled) = source.clone_revisions(others, &plan.target, &heads, write, work)?;
+    let (target, counts) = source.clone_revisions(others, &plan.target, &heads, write, work)?;
     if !plan.publishing {
-        take_drafts(others, &target)?;
+        target.copy_phases(others)?;
     }
-    let changes = take_markers(context, others, (&target, write))?;
-    tell_pulled(context, &target, &pulled, &changes)?;
+    let markers = match exchanges_markers(context)? {
+        true => copy_markers(others, &target, write)?,
+        false => None,
+    };
+    tell_pulled(&mut context.ui, &target, &counts, markers.as_ref())?;
     Ok(target)
 }
 
-/// Where markers may go from one repository to the other, those of the source come along; gives
-/// what is to be told of them.
-fn take_markers(
-    context: &mut Context,
-    others: &RepoView,
-    (target, write): (&Repository, WriteOptions),
-) -> Result<Vec<(String, bool)>, Abort> {
+/// Whether obsolescence markers may go from the source to a repository with its own configuration.
+fn exchanges_markers(context: &mut Context) -> Result<bool, Abort> {
     let of_source = Evolution::read(&context.config_of_repository()?).map_err(Abort::Setting)?;
-    if !of_source.exchange || !context.config.new_exchanges_markers()? {
-        return Ok(Vec::new());
-    }
-    let view = target.view_for(ViewFilter::Unfiltered)?;
-    let nodes = view
-        .changelog()
-        .revs()
-        .map(|rev| view.changelog().node(rev));
-    let markers = others.relevant_markers(&nodes.collect::<Vec<_>>())?;
-    if markers.is_empty() {
-        return Ok(Vec::new());
-    }
-    let before = InstabilitySnapshot::of(target)?;
-    let mut receiver = target.receive(target.try_lock(LockKind::Store)?, write, "clone")?;
-    let count = receiver.markers(&markers)?;
-    drop(receiver.finish()?);
-    let mut changes = vec![(format!("{count} new obsolescence markers\n"), false)];
-    for changed in before.changes_since(target)? {
-        if let InstabilityChange::Unstable { .. } = changed {
-            changes.push((changed.to_string(), true));
-        }
-    }
-    Ok(changes)
+    Ok(of_source.exchange && context.config.new_exchanges_markers()?)
 }
 
-/// The source does not publish: its drafts are drafts in the clone.
-fn take_drafts(others: &RepoView, target: &Repository) -> Result<(), Abort> {
-    let view = target.view_for(ViewFilter::Unfiltered)?;
-    let mut text = String::new();
-    for (phase, rev) in others.phases().roots() {
-        let node = others.changelog().node(*rev);
-        if view.changelog().rev(&node).is_some() {
-            text += &format!("{} {node}\n", phase.number());
-        }
+/// Prints the steps of a clone that copies revisions.
+fn tell_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
+    if is_empty {
+        return Ok(());
     }
-    let mut transaction = target.try_transaction("clone")?;
-    transaction.replace(varve_repo::BaseDir::Store, b"phaseroots", text.into_bytes());
-    Ok(transaction.finish()?)
+    if all {
+        ui.status("requesting all changes\n")?;
+    }
+    for step in ["changesets", "manifests", "file changes"] {
+        ui.status(format!("adding {step}\n"))?;
+    }
+    Ok(())
 }
 
+/// Prints what a clone that copies revisions got.
 fn tell_pulled(
-    context: &mut Context,
+    ui: &mut Ui,
     target: &Repository,
-    pulled: &CloneCounts,
-    changes: &[(String, bool)],
+    counts: &CloneCounts,
+    markers: Option<&CopiedMarkers>,
 ) -> Result<(), Abort> {
+    let Some(summary) = CloneSummary::of(target)? else {
+        return ui.status("no changes found\n");
+    };
     let CloneCounts {
         changesets,
         revisions,
         files,
-    } = pulled;
-    if *changesets == 0 {
-        return context.ui.status("no changes found\n");
-    }
-    let view = target.view_for(ViewFilter::Unfiltered)?;
-    // A closed head counts as none, and an empty repository as one.
-    let mut more = -1;
-    for head in view.heads() {
-        more += i64::from(!view.with_changeset(head, |changeset| changeset.closes_branch())?);
-    }
-    let heads = match more {
+    } = counts;
+    let heads = match summary.more_heads {
         0 => String::new(),
         more => format!(" ({more:+} heads)"),
     };
-    context.ui.status(format!(
+    ui.status(format!(
         "added {changesets} changesets with {revisions} changes to {files} files{heads}\n"
     ))?;
-    for (line, is_warning) in changes {
-        match is_warning {
-            true => context.ui.warn(line)?,
-            false => context.ui.status(line)?,
+    if let Some(copied) = markers {
+        ui.status(format!("{} new obsolescence markers\n", copied.markers))?;
+        for change in &copied.unstable {
+            ui.warn(change.to_string())?;
         }
     }
-    let short = |rev: u32| view.changelog().node(Rev(rev)).to_string()[..12].to_owned();
-    let last = *changesets as u32 - 1;
-    let drafts = view
-        .changelog()
-        .revs()
-        .filter(|rev| view.phases().of(*rev).number() > 0);
-    let drafts = match drafts.count() {
+    let mut range = short_hex(&summary.first);
+    if summary.first != summary.last {
+        range = format!("{range}:{}", short_hex(&summary.last));
+    }
+    let drafts = match summary.drafts {
         0 => String::new(),
         drafts => format!(" ({drafts} drafts)"),
     };
-    let range = if last == 0 {
-        short(0)
-    } else {
-        format!("{}:{}", short(0), short(last))
-    };
-    context
-        .ui
-        .status(format!("new changesets {range}{drafts}\n"))
+    ui.status(format!("new changesets {range}{drafts}\n"))
 }
 
 /// Fills the clone's working copy.
@@ -448,28 +375,17 @@ fn check_out(
     target: &Repository,
 ) -> Result<(), Abort> {
     let view = target.view_for(ViewFilter::Visible)?;
-    let at = b"@".to_vec();
-    let (rev, bookmark) = match update {
+    let destination = match update {
         Checkout::Nothing => return Ok(()),
-        Checkout::To(node) => (view.changelog().rev(node), None),
-        Checkout::Default => match view.bookmarks().get(&at) {
-            Some(node) => (view.changelog().rev(node), Some(at)),
-            None => {
-                let branch = view.branchmap()?.get(DEFAULT_BRANCH).and_then(|b| b.tip());
-                (branch.or(view.tip()), None)
-            }
+        Checkout::To(node) => Destination {
+            rev: view.changelog().rev(node),
+            bookmark: None,
         },
+        Checkout::Default => varve_workdir::clone_destination(&view)?,
     };
-    let branch = match rev {
-        Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
-        None => DEFAULT_BRANCH.to_vec(),
-    };
-    context.ui.status(match &bookmark {
-        Some(name) => [b"updating to bookmark ", &name[..], b"\n"].concat(),
-        None => [b"updating to branch ", &branch[..], b"\n"].concat(),
-    })?;
+    tell_destination(&mut context.ui, &view, &destination)?;
     context.repo.move_hooks(directory);
-    let parents = [view.changelog().node_or_null(rev), Node::NULL];
+    let parents = [view.changelog().node_or_null(destination.rev), Node::NULL];
     let lock = target.try_lock(LockKind::WorkingCopy)?;
     context.repo.before_update(&mut context.ui, &parents)?;
     let mut dirstate = Dirstate::read(target)?;
@@ -478,14 +394,25 @@ fn check_out(
         matches,
         (target, &view),
         &mut dirstate,
-        rev,
+        destination.rev,
         LocalChanges::Keep,
     )?;
-    varve_workdir::set_branch(target, &branch)?;
-    if let Some(name) = &bookmark {
+    if let Some(DestinationBookmark::Follows(name)) = &destination.bookmark {
         varve_workdir::set_active_bookmark(target, Some(name))?;
     }
     context.repo.after_update(&mut context.ui, &parents, 0)?;
     drop(lock);
-    update::report(context, &updated).map(drop)
+    update::report(&mut context.ui, &updated).map(drop)
+}
+
+/// Prints the bookmark or else the branch that the working copy is updated to.
+fn tell_destination(ui: &mut Ui, view: &RepoView, destination: &Destination) -> Result<(), Abort> {
+    if let Some(DestinationBookmark::Follows(name)) = &destination.bookmark {
+        return ui.status([b"updating to bookmark ", &name[..], b"\n"].concat());
+    }
+    let branch = match destination.rev {
+        Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
+        None => DEFAULT_BRANCH.to_vec(),
+    };
+    ui.status([b"updating to branch ", &branch[..], b"\n"].concat())
 }

@@ -1,6 +1,6 @@
 //! Clones of repositories on other machines: an empty repository that pulls.
 
-use super::{Checkout, bundles, check_out, free_directory};
+use super::{Checkout, bundles, check_out, discard, free_directory};
 use crate::arguments::Matches;
 use crate::commands::exchange::pull::{PullRequest, apply, bring, heads_of_branches};
 use crate::context::{Context, disk};
@@ -8,14 +8,14 @@ use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::incoming::ApplyMode;
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use varve_exchange::apply::PullContext;
-use varve_exchange::client::peer::Remote;
+use varve_exchange::client::peer::{Remote, StreamSupport};
 use varve_exchange::client::pull::BundleRequest;
-use varve_repo::{Node, Repository, Requirements};
+use varve_repo::{Node, Repository};
 
 /// What is to be done.
 struct ClonePlan {
@@ -34,8 +34,8 @@ pub(super) fn run(
     source: PeerAddress,
 ) -> Result<u8, Abort> {
     let mut remote = peers::connect(context, &source)?;
-    let target = target(context, matches, &source)?;
-    let target = free_directory(context, &target)?;
+    let target = target(&mut context.ui, matches, &source)?;
+    let target = free_directory(&context.repo.cwd, &target)?;
     let mut wanted = PullRequest {
         heads: heads_of_branches(matches, &source, &mut remote)?,
         is_clone: true,
@@ -60,11 +60,7 @@ pub(super) fn run(
     let made_directory = !plan.target.exists();
     let outcome = fill(context, &plan, &mut remote);
     if outcome.is_err() {
-        // An incomplete clone is useless.
-        let _ = std::fs::remove_dir_all(plan.target.join(".hg"));
-        if made_directory {
-            let _ = std::fs::remove_dir(&plan.target);
-        }
+        discard(&plan.target, made_directory);
     }
     outcome?;
     context.repo.run_queued_hooks(&mut context.ui)?;
@@ -74,11 +70,7 @@ pub(super) fn run(
 }
 
 /// The directory that was typed, or else the last word of the URL.
-fn target(
-    context: &mut Context,
-    matches: &Matches,
-    source: &PeerAddress,
-) -> Result<Vec<u8>, Abort> {
+fn target(ui: &mut Ui, matches: &Matches, source: &PeerAddress) -> Result<Vec<u8>, Abort> {
     if let [_, target, ..] = matches.arguments() {
         return Ok(target.clone());
     }
@@ -87,9 +79,7 @@ fn target(
     let name = behind.filter(|word| !word.is_empty()).last();
     let name = name.unwrap_or_default().to_vec();
     if !name.is_empty() {
-        context
-            .ui
-            .status([b"destination directory: ", &name[..], b"\n"].concat())?;
+        ui.status([b"destination directory: ", &name[..], b"\n"].concat())?;
     }
     Ok(name)
 }
@@ -111,13 +101,13 @@ fn update(matches: &Matches, remote: &mut Remote, first: Option<Node>) -> Result
 /// Makes the repository and pulls into it.
 fn fill(context: &mut Context, plan: &ClonePlan, remote: &mut Remote) -> Result<(), Abort> {
     let engine = context.config.storage_settings()?.engine_of_new()?;
-    Repository::create_with(disk(), &plan.target, engine)?;
+    let target = Repository::create_with(disk(), &plan.target, engine)?;
     context.repo.switch_to(plan.target.as_os_str().as_bytes());
     context.repo.move_hooks(&plan.target);
     let everything = plan.wanted.heads.is_empty();
     let begun = everything && bundles::begin(context, &plan.source, remote, plan.streamed)?;
     let streamed = plan.streamed && everything && !begun;
-    if streamed && may_stream(context, &plan.source, remote)? {
+    if streamed && may_stream(&mut context.ui, &plan.source, remote)? {
         stream(context, &plan.source, remote)?;
     } else {
         let pair = (remote, &plan.wanted);
@@ -125,30 +115,30 @@ fn fill(context: &mut Context, plan: &ClonePlan, remote: &mut Remote) -> Result<
             incoming::print_arrival(context, &arrival)?;
         }
     }
-    write_path(&plan.target, &plan.source)
+    // The path is written without the password of the address.
+    Ok(target.write_default_path(&plan.source.without_password())?)
 }
 
-/// Whether the server gives files that this program can read; says why not.
-fn may_stream(context: &mut Context, source: &PeerAddress, remote: &Remote) -> Result<bool, Abort> {
-    let needs = remote.capabilities().streamed();
-    let Some(needs) = needs.filter(|_| source.is_elsewhere()) else {
-        context
-            .ui
-            .warn("warning: stream clone requested but server has them disabled\n")?;
-        return Ok(false);
+/// Whether the server streams files that this program can read; warns if not.
+fn may_stream(ui: &mut Ui, source: &PeerAddress, remote: &Remote) -> Result<bool, Abort> {
+    let support = match source.is_elsewhere() {
+        true => remote.capabilities().stream_support(),
+        false => StreamSupport::Disabled,
     };
-    let unknown = needs
-        .into_iter()
-        .filter(|name| !Requirements::is_streamable(name));
-    let unknown: Vec<&str> = unknown.collect();
-    if unknown.is_empty() {
-        return Ok(true);
+    match support {
+        StreamSupport::Supported => Ok(true),
+        StreamSupport::Disabled => {
+            ui.warn("warning: stream clone requested but server has them disabled\n")?;
+            Ok(false)
+        }
+        StreamSupport::UnknownRequirements(unknown) => {
+            let unknown = unknown.join(", ");
+            ui.warn(format!(
+                "warning: stream clone requested but client is missing requirements: {unknown}\n"
+            ))?;
+            Ok(false)
+        }
     }
-    let unknown = unknown.join(", ");
-    context.ui.warn(format!(
-        "warning: stream clone requested but client is missing requirements: {unknown}\n"
-    ))?;
-    Ok(false)
 }
 
 /// Takes the files of the store, and the bookmarks.
@@ -173,12 +163,4 @@ fn stream(context: &mut Context, source: &PeerAddress, remote: &mut Remote) -> R
     };
     apply(context, source, remote, request, ApplyMode::Clone(pulled))?;
     Ok(())
-}
-
-/// The source becomes the path `default`, without its password.
-fn write_path(target: &Path, source: &PeerAddress) -> Result<(), Abort> {
-    let path = target.join(".hg/hgrc");
-    let url = source.without_password();
-    let text = [b"[paths]\ndefault = ", &url[..], b"\n"].concat();
-    std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))
 }

@@ -9,7 +9,6 @@ use crate::commands::exchange::pull::{compare, heads_of_branches};
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::remote::PeerAddress;
-use crate::remote::outgoing::missing_of;
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
 use crate::ui::Abort;
@@ -125,7 +124,7 @@ fn print(context: &mut Context, matches: &Matches, request: &BundleRequest) -> R
         let revs = nodes.iter().map(|node| view.changelog().rev(node));
         revs.flatten().collect()
     };
-    let missing = missing_of(&view, &known(&request.heads), &known(&request.common));
+    let missing = view.missing_ancestors(&known(&request.heads), &known(&request.common));
     exchanged::print(context, matches, &view, missing)?;
     Ok(0)
 }

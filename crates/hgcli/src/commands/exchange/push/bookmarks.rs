@@ -107,7 +107,7 @@ impl PushSession<'_> {
     /// nothing, Mercurial takes it for not limited.
     fn pushed_history(&self) -> Option<BTreeSet<varve_repo::Rev>> {
         let heads = self.heads.as_ref()?;
-        let below = crate::remote::outgoing::missing_of(&self.view, heads, &[]);
+        let below = self.view.missing_ancestors(heads, &[]);
         (!below.is_empty()).then(|| below.into_iter().collect())
     }
 

@@ -3,7 +3,6 @@
 use super::PushSession;
 use super::bookmarks::BookmarkPlan;
 use crate::context::Context;
-use crate::remote::outgoing::missing_of;
 use crate::ui::Abort;
 use crate::ui::short_hex;
 use std::collections::BTreeSet;
@@ -39,7 +38,7 @@ pub(super) fn refuse_to_publish(
     }
     let view = context.repo.view()?;
     let all = heads.map_or_else(|| view.heads(), <[Rev]>::to_vec);
-    let pushed = missing_of(&view, &all, &[]).into_iter();
+    let pushed = view.missing_ancestors(&all, &[]).into_iter();
     let count = pushed
         .filter(|rev| view.phases().of(*rev) == Phase::Draft)
         .count();

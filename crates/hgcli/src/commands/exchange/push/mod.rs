@@ -11,11 +11,12 @@ use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::context::Context;
 use crate::context::{Category, Command};
 use crate::remote::PeerAddress;
-use crate::remote::outgoing::{Outgoing, asked_for, missing_of, tell_nothing};
+use crate::remote::outgoing::{self, asked_for, tell_nothing};
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use varve_exchange::client::outgoing::Outgoing;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::{ExpectedRemote, PushPlan, RemotePhases};
 use varve_repo::hooks::PushVars;
@@ -162,10 +163,11 @@ fn send_all(
 ) -> Result<u8, Abort> {
     let view = context.repo.view()?;
     if view.tip().is_none() {
-        return tell_nothing(context, 0);
+        return tell_nothing(&mut context.ui, 0);
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
-    let outgoing = Outgoing::find(context, remote, &wanted, asked.force)?;
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let outgoing = outgoing::find(repo, ui, remote, (&wanted, asked.force))?;
     let all = context
         .repo
         .repository()?
@@ -198,7 +200,8 @@ fn heads(
     let view = context.repo.view()?;
     let specs = matches.list("rev");
     let branches = matches.list("branch");
-    let mut heads = asked_for(context, &view, (&specs, &branches), source)?;
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let mut heads = asked_for(repo, ui, &view, (&specs, &branches), source)?;
     if !asked.bookmarks.is_empty() {
         let nodes = asked
             .bookmarks
@@ -229,7 +232,7 @@ impl PushSession<'_> {
         let variables = variables(&self.asked.variables)?;
         let mut updated_heads = Vec::new();
         if self.outgoing.missing.is_empty() {
-            tell_nothing(context, self.outgoing.secret)?;
+            tell_nothing(&mut context.ui, self.outgoing.secret)?;
         } else if !self.asked.force {
             self.refuse_unstable()?;
             updated_heads = self.check_heads(context, remote, &moved)?;
@@ -288,7 +291,7 @@ impl PushSession<'_> {
             return Ok(Vec::new());
         }
         let changelog = self.view.changelog();
-        let below = missing_of(&self.view, &self.future(), &[]);
+        let below = self.view.missing_ancestors(&self.future(), &[]);
         let nodes: Vec<Node> = below.into_iter().map(|rev| changelog.node(rev)).collect();
         Ok(self.all.relevant_markers(&nodes)?)
     }

@@ -205,7 +205,7 @@ fn changed(context: &Context, path: &[u8]) -> Result<Date, Abort> {
     let file = context.repo.root()?.join(OsStr::from_bytes(path));
     let found = file.symlink_metadata();
     let found = found.map_err(|error| Abort::file(&error, file))?;
-    let (_, zone) = metadata::date(context, &Matches::default())?;
+    let (_, zone) = metadata::date(&context.config, &Matches::default())?;
     Ok(Date {
         time: found.mtime(),
         zone,

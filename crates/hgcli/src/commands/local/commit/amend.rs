@@ -1,23 +1,19 @@
 //! `commit --amend`: a new changeset in the place of the working copy's parent.
 
-use super::before::{self, Before};
-use super::{CLOSING, closes, look, metadata, refuse_interrupted, tell_written};
+use super::{before, closes, look, metadata, refuse_interrupted, tell_written};
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::{Config, Context};
 use crate::remote::incoming;
-use crate::ui::Abort;
-use std::sync::Arc;
+use crate::ui::{Abort, Ui, short_hex};
 use varve_exchange::generate::SectionSizes;
-use varve_repo::Evolution;
-use varve_repo::{CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, ViewFilter};
+use varve_repo::{
+    CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, RewriteRefusal, ViewFilter,
+};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, CommitMetadata, Dirstate,
-    PathAuditor, Status, Tree, message,
+    AMEND, AmendContext, AmendMarker, AmendRefusal, AmendRequest, ChangesetMetadata, CommitBase,
+    Dirstate, PathAuditor, Status, Tree, WorkdirError, message,
 };
-
-/// Extra fact that names the amended changeset.
-const SOURCE: &[u8] = b"amend_source";
 
 /// Hooks that Mercurial calls for what it bundles and stores again when it removes a changeset.
 const OF_STRIPPING: &[&str] = &[
@@ -29,28 +25,7 @@ const OF_STRIPPING: &[&str] = &[
     "incoming",
 ];
 
-/// What the amended changeset says.
-struct OldChangeset {
-    rev: Rev,
-    node: Node,
-    user: Vec<u8>,
-    date: (i64, i32),
-    branch: Vec<u8>,
-    /// Without that of the branch.
-    extras: Vec<(Vec<u8>, Vec<u8>)>,
-    description: Vec<u8>,
-    phase: Phase,
-}
-
-/// What the new one will say.
-struct NewChangeset {
-    user: Vec<u8>,
-    date: (i64, i32),
-    extras: Vec<(Vec<u8>, Vec<u8>)>,
-    description: Vec<u8>,
-}
-
-/// Runs `commit --amend`; `phase` is what the options say.
+/// Runs `commit --amend`; `phase` is the phase that the options name.
 pub(super) fn run(
     context: &mut Context,
     matches: &Matches,
@@ -60,50 +35,49 @@ pub(super) fn run(
     let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
-    let before = Before::look(context, &repository, &dirstate)?;
+    let base = before::read_base(&mut context.repo, &mut context.ui, &repository, &dirstate)?;
     let evolution = context.config.evolution()?;
     if !evolution.markers {
         context.repo.refuse_hooks("commit --amend", OF_STRIPPING)?;
     }
-    if closes(matches) && !before.is_merge() {
-        before.check_close(matches)?;
+    if closes(matches) && !base.is_merge() {
+        before::check_close(&base, matches)?;
     }
-    let old = OldChangeset::read(before.view(), may_be_amended(context, &before, evolution)?)?;
+    let verbose = context.ui.verbosity.verbose;
+    let amendable = base.amendable(evolution);
+    let rev = amendable.map_err(|error| refused(error, verbose))?;
+    let node = base.view().changelog().node(rev);
+    let old = OldChangeset {
+        rev,
+        metadata: ChangesetMetadata::read(base.view(), rev)?,
+    };
     refuse_interrupted(&repository)?;
     context
         .ui
-        .note(format!("amending changeset {}\n", short(&old.node)))?;
+        .note(format!("amending changeset {}\n", short_hex(&node)))?;
     // Hooks may refuse before the user has typed anything.
-    let options = metadata::write_options(context, &repository)?;
+    let options = metadata::write_options(&context.config, &repository)?;
     let batch = repository.begin_named(lock, options, AMEND)?;
     metadata::check(matches)?;
-    let auditor = PathAuditor::new(context.repo.root()?);
-    let matcher = context.repo.matcher_with(
-        matches,
-        matches.arguments(),
-        &auditor,
-        FilesetTarget::Working,
-    )?;
-    let status = look(context, matches, (&repository, &matcher), &mut dirstate)?;
-    let Some(new) = NewChangeset::of(context, matches, (&before, &old), &status)? else {
+    let status = changes(context, matches, &repository, &mut dirstate)?;
+    let Some(new) = new_metadata(context, matches, (&base, &old), &status)? else {
         dirstate.write(&repository)?;
         batch.finish()?;
         context.ui.status("nothing changed\n")?;
         return Ok(super::NOTHING);
     };
     let amendment = Amendment {
-        before: &before,
         old: &old,
         new: &new,
         status: &status,
-        phase: phase.unwrap_or(old.phase),
+        phase: phase.unwrap_or_else(|| base.view().phases().of(rev)),
         markers: evolution.markers,
     };
-    let orphans = before.view().orphans()?.len();
-    let node = amendment.make(context, (&repository, batch), &mut dirstate)?;
+    let orphans = base.view().orphans()?.len();
+    let node = amendment.commit(context, (&repository, batch), &mut dirstate)?;
     drop(working_copy);
     context.repo.refresh();
-    before::tell_committed(context, &node)?;
+    before::tell_committed(&mut context.repo, &mut context.ui, &node)?;
     let unstable = context.repo.view()?.orphans()?.len();
     if unstable > orphans {
         let count = unstable - orphans;
@@ -114,11 +88,122 @@ pub(super) fn run(
     Ok(0)
 }
 
-/// All that is known before anything is written.
+/// The changed files that the arguments name.
+fn changes(
+    context: &mut Context,
+    matches: &Matches,
+    repository: &Repository,
+    dirstate: &mut Dirstate,
+) -> Result<Status, Abort> {
+    let auditor = PathAuditor::new(context.repo.root()?);
+    let matcher = context.repo.matcher_with(
+        matches,
+        matches.arguments(),
+        &auditor,
+        FilesetTarget::Working,
+    )?;
+    look(context, matches, (repository, &matcher), dirstate)
+}
+
+/// Mercurial's words for a changeset that must not be amended.
+fn refused(error: WorkdirError, verbose: bool) -> Abort {
+    let WorkdirError::CannotAmend(refusal) = error else {
+        return error.into();
+    };
+    let AmendRefusal::Rewrite { node, reason } = refusal else {
+        let abort = Abort::new(refusal.to_string());
+        return match refusal {
+            AmendRefusal::NullParent => abort.hint("no changeset checked out"),
+            _ => abort,
+        };
+    };
+    let node = short_hex(&node);
+    match reason {
+        RewriteRefusal::Public => Abort::new(format!("cannot amend public changesets: {node}"))
+            .hint("see 'hg help phases' for details"),
+        RewriteRefusal::Orphans { descendants } => Abort::new(format!(
+            "cannot amend changeset, as that will orphan {descendants} descendants"
+        ))
+        .hint("see 'hg help evolution.instability'"),
+        RewriteRefusal::Divergence { successor } => {
+            diverges(&node, &short_hex(&successor), verbose)
+        }
+    }
+}
+
+fn diverges(node: &str, other: &str, verbose: bool) -> Abort {
+    let message = format!("cannot amend {node}, as that creates content-divergence with {other}");
+    if !verbose {
+        return Abort::new(message)
+            .hint("add --verbose for details or see 'hg help evolution.instability'");
+    }
+    Abort::new(format!(
+        "{message}\n    changeset {node} already has a successor in changeset {other}\n    \
+         rewriting changeset {node} would create \"content-divergence\"\n    \
+         set experimental.evolution.allowdivergence=True to skip this check"
+    ))
+    .hint("see 'hg help evolution.instability' for details on content-divergence")
+}
+
+/// The changeset that is amended.
+struct OldChangeset {
+    rev: Rev,
+    metadata: ChangesetMetadata,
+}
+
+/// The metadata of the new changeset, from options, the old changeset and the editor; `None` if nothing would change.
+fn new_metadata(
+    context: &mut Context,
+    matches: &Matches,
+    (base, old): (&CommitBase, &OldChangeset),
+    status: &Status,
+) -> Result<Option<ChangesetMetadata>, Abort> {
+    let typed_date = metadata::typed_date(matches)?;
+    let mut new = old.metadata.clone();
+    new.branch = base.branch().to_vec();
+    if matches.value("user").is_some_and(|user| !user.is_empty()) {
+        let typed = metadata::user(&mut context.ui, matches)?;
+        new.user = context.ui.decode(&typed)?;
+    }
+    let typed = metadata::typed_message(&context.repo, matches)?;
+    let edits = typed.is_none() || matches.flag("edit");
+    let shown = match edits {
+        true => varve_workdir::amended_status(base.view(), old.rev, status)?,
+        false => Status::default(),
+    };
+    let notes = message::EditorNotes {
+        user: &new.user,
+        branch: base.branch(),
+        is_merge: base.view().changelog().parents(old.rev)[1].is_some(),
+        bookmark: base.bookmark(),
+        status: &shown,
+    };
+    let text = metadata::Text {
+        typed: typed.unwrap_or_else(|| new.description.clone()),
+        edits,
+    };
+    let description = metadata::edited(&mut context.ui, text, &notes)?;
+    new.description = context.ui.decode(&description)?;
+    if closes(matches) {
+        new.close_branch();
+    }
+    new.date = typed_date.unwrap_or(new.date);
+    if super::is_empty(status) && new.effects(&old.metadata) == 0 {
+        return Ok(None);
+    }
+    let updates = context
+        .config
+        .boolean("rewrite", "update-timestamp", false)?;
+    if typed_date.is_none() && updates {
+        new.date = metadata::now();
+    }
+    Ok(Some(new))
+}
+
+/// An amendment before anything is written.
 struct Amendment<'a> {
-    before: &'a Before,
     old: &'a OldChangeset,
-    new: &'a NewChangeset,
+    new: &'a ChangesetMetadata,
     status: &'a Status,
     phase: Phase,
     /// Whether the old changeset stays, marked as obsolete.
@@ -126,330 +211,117 @@ struct Amendment<'a> {
 }
 
 impl Amendment<'_> {
-    fn make(
+    fn commit(
         &self,
         context: &mut Context,
         (repository, batch): (&Repository, CommitBatch),
         dirstate: &mut Dirstate,
     ) -> Result<Node, Abort> {
-        let Amendment { old, new, .. } = *self;
         // For the user, should the commit fail.
         let last = repository.root().join(".hg/last-message.txt");
-        let _ = std::fs::write(last, &new.description);
-        let extras = new.extras.iter();
-        let extras: Vec<(&[u8], &[u8])> =
-            extras.map(|(key, value)| (&key[..], &value[..])).collect();
-        let words = CommitMetadata {
-            user: &new.user,
-            date: new.date,
-            branch: &self.before.branch,
-            extras: &extras,
-            description: &new.description,
-            phase: self.phase,
-        };
-        let author = match context.config.get("devel", "user.obsmarker") {
-            Some(author) => author.to_vec(),
-            None if self.markers => {
-                // Mercurial looks for the name twice, and so tells twice of a guess.
-                context.ui.username()?;
-                context.ui.username()?
-            }
-            None => Vec::new(),
-        };
+        let _ = std::fs::write(last, &self.new.description);
+        let user = marker_user(&mut context.ui, &context.config, self.markers)?;
         let marker = AmendMarker {
-            date: metadata::default_date(context)?,
-            user: &author,
-            effects: new.effects(old, &self.before.branch),
+            date: metadata::default_date(&context.config)?,
+            user: &user,
         };
         let place = AmendContext {
             repository,
             batch,
             stop: &context.ui.stop,
         };
-        let what = AmendRequest {
+        let request = AmendRequest {
             view: &*repository.view_for(ViewFilter::Unfiltered)?,
-            old: old.rev,
+            old: self.old.rev,
+            metadata: self.new,
+            phase: self.phase,
             marker: self.markers.then_some(&marker),
         };
-        let made = varve_workdir::amend(place, dirstate, self.status, &words, &what)?;
-        tell_amended(context, repository, old, (&made.node, self.status))?;
-        let node = made.node;
+        let made = varve_workdir::amend(place, dirstate, self.status, &request)?;
+        if context.ui.verbosity.verbose {
+            let view = repository.view_for(ViewFilter::Unfiltered)?;
+            tell_amended(
+                &mut context.ui,
+                &view,
+                self.old.rev,
+                (&made.node, self.status),
+            )?;
+        }
         if !self.markers {
-            strip(context, repository, old, made)?;
+            strip(context, repository, self.old.rev, made.lock)?;
         }
-        Ok(node)
+        Ok(made.node)
     }
 }
 
-fn short(node: &Node) -> String {
-    node.to_string()[..12].to_owned()
-}
-
-/// The changeset to be amended, unless something speaks against that.
-fn may_be_amended(
-    context: &mut Context,
-    before: &Before,
-    evolution: Evolution,
-) -> Result<Rev, Abort> {
-    let view = context.repo.view()?;
-    let old = match before.parents() {
-        [] => {
-            return Err(
-                Abort::new("cannot amend the null revision").hint("no changeset checked out")
-            );
+/// The user that an obsolescence marker names.
+fn marker_user(ui: &mut Ui, config: &Config, markers: bool) -> Result<Vec<u8>, Abort> {
+    match config.get("devel", "user.obsmarker") {
+        Some(user) => Ok(user.to_vec()),
+        None if markers => {
+            // Mercurial looks for the name twice, and warns twice when it has to guess.
+            ui.username()?;
+            ui.username()
         }
-        [old] => *old,
-        _ => return Err(Abort::new("cannot amend changesets while merging")),
-    };
-    let node = view.changelog().node(old);
-    if view.phases().of(old) == Phase::Public {
-        let message = format!("cannot amend public changesets: {}", short(&node));
-        return Err(Abort::new(message).hint("see 'hg help phases' for details"));
-    }
-    let descendants = descendants(&view, old);
-    if descendants > 0 && !evolution.unstable {
-        let message =
-            format!("cannot amend changeset, as that will orphan {descendants} descendants");
-        return Err(Abort::new(message).hint("see 'hg help evolution.instability'"));
-    }
-    if view.obsolete()?.contains(&old) {
-        refuse_divergence(context, &view, node)?;
-    }
-    Ok(old)
-}
-
-/// Visible changesets that would be left without what they build on.
-fn descendants(view: &RepoView, old: Rev) -> usize {
-    let mut follows = vec![false; view.changelog().len() - old.index()];
-    follows[0] = true;
-    for rev in view.changelog().revs().skip(old.index() + 1) {
-        let mut parents = view.changelog().parents(rev).into_iter().flatten();
-        let of_old = |parent: Rev| {
-            let at = parent.index().checked_sub(old.index());
-            at.is_some_and(|at| follows[at])
-        };
-        follows[rev.index() - old.index()] = parents.any(of_old) && view.is_visible(rev);
-    }
-    follows.iter().filter(|follows| **follows).count() - 1
-}
-
-/// What was rewritten before must not be rewritten a second time, differently.
-fn refuse_divergence(context: &Context, view: &RepoView, node: Node) -> Result<(), Abort> {
-    let latest = view.latest_successors(node)?;
-    let Some(other) = latest.into_iter().find(|rev| view.is_visible(*rev)) else {
-        return Ok(());
-    };
-    let (node, other) = (short(&node), short(&view.changelog().node(other)));
-    let message = format!("cannot amend {node}, as that creates content-divergence with {other}");
-    if !context.ui.verbosity.verbose {
-        return Err(Abort::new(message)
-            .hint("add --verbose for details or see 'hg help evolution.instability'"));
-    }
-    Err(Abort::new(format!(
-        "{message}\n    changeset {node} already has a successor in changeset {other}\n    \
-         rewriting changeset {node} would create \"content-divergence\"\n    \
-         set experimental.evolution.allowdivergence=True to skip this check"
-    ))
-    .hint("see 'hg help evolution.instability' for details on content-divergence"))
-}
-
-impl OldChangeset {
-    fn read(view: &RepoView, rev: Rev) -> Result<OldChangeset, Abort> {
-        let read = |changeset: varve_repo::Changeset<'_>| {
-            let extras = changeset.extras();
-            let extras = extras.map(|(key, value)| (key.into_owned(), value.into_owned()));
-            OldChangeset {
-                rev,
-                node: view.changelog().node(rev),
-                user: changeset.user.to_vec(),
-                date: (changeset.time, changeset.zone),
-                branch: changeset.branch().into_owned(),
-                extras: extras.filter(|(key, _)| key != b"branch").collect(),
-                description: changeset.description.to_vec(),
-                phase: view.phases().of(rev),
-            }
-        };
-        Ok(view.with_changeset(rev, read)?)
+        None => Ok(Vec::new()),
     }
 }
 
-impl NewChangeset {
-    /// From options, the old changeset and the editor; `None` if nothing would change.
-    fn of(
-        context: &mut Context,
-        matches: &Matches,
-        (before, old): (&Before, &OldChangeset),
-        status: &Status,
-    ) -> Result<Option<NewChangeset>, Abort> {
-        let typed_date = metadata::typed_date(matches)?;
-        let user = match matches.value("user").filter(|user| !user.is_empty()) {
-            Some(_) => {
-                let typed = metadata::user(context, matches)?;
-                context.ui.decode(&typed)?
-            }
-            None => old.user.clone(),
-        };
-        let typed = metadata::typed_message(context, matches)?;
-        let edits = typed.is_none() || matches.flag("edit");
-        let shown = if edits {
-            shown_status(before.view(), old, status)?
-        } else {
-            Status::default()
-        };
-        let notes = message::EditorNotes {
-            user: &user,
-            branch: &before.branch,
-            is_merge: before.view().changelog().parents(old.rev)[1].is_some(),
-            bookmark: before.bookmark.as_deref(),
-            status: &shown,
-        };
-        let text = metadata::Text {
-            typed: typed.unwrap_or_else(|| old.description.clone()),
-            edits,
-        };
-        let description = metadata::edited(context, text, &notes)?;
-        let description = context.ui.decode(&description)?;
-        let mut extras = old.extras.clone();
-        if closes(matches) {
-            let close = CLOSING
-                .iter()
-                .map(|(key, value)| (key.to_vec(), value.to_vec()));
-            extras.retain(|(key, _)| key != b"close");
-            extras.extend(close);
-        }
-        let mut new = NewChangeset {
-            user,
-            date: typed_date.unwrap_or(old.date),
-            extras,
-            description,
-        };
-        if super::is_empty(status) && new.effects(old, &before.branch) == 0 {
-            return Ok(None);
-        }
-        let updates = context
-            .config
-            .boolean("rewrite", "update-timestamp", false)?;
-        if typed_date.is_none() && updates {
-            new.date = metadata::now();
-        }
-        let source = (SOURCE.to_vec(), old.node.to_string().into_bytes());
-        new.extras.retain(|(key, _)| key != SOURCE);
-        new.extras.push(source);
-        Ok(Some(new))
-    }
-
-    /// Which words differ, as the bits that markers have for them.
-    fn effects(&self, old: &OldChangeset, branch: &[u8]) -> u32 {
-        let facts = |extras: &[(Vec<u8>, Vec<u8>)]| {
-            let mut facts = extras.to_vec();
-            facts.retain(|(key, _)| key != SOURCE);
-            facts.sort_unstable();
-            facts
-        };
-        let differ = [
-            (self.description != old.description, 1),
-            (facts(&self.extras) != facts(&old.extras), 2),
-            (self.user != old.user, 16),
-            (self.date != old.date, 32),
-            (branch != old.branch, 64),
-        ];
-        differ
-            .iter()
-            .map(|(differs, bit)| u32::from(*differs) * bit)
-            .sum()
-    }
-}
-
-/// What an editor is shown: all that will differ from the parents.
-fn shown_status(view: &RepoView, old: &OldChangeset, status: &Status) -> Result<Status, Abort> {
-    let parent = view.changelog().parents(old.rev)[0];
-    let tree = Tree::of(view, parent)?;
-    let all = varve_lang::patterns::Matcher::everything();
-    let before = varve_workdir::status_between(view, parent, Some(old.rev), &all, false)?;
-    let mut shown = Status::default();
-    let changed = [&before.modified, &before.added, &before.removed];
-    let now = [&status.modified, &status.added, &status.removed];
-    let mut paths: Vec<&Vec<u8>> = changed.into_iter().chain(now).flatten().collect();
-    paths.sort_unstable();
-    paths.dedup();
-    for path in paths {
-        let listed = |list: &Vec<Vec<u8>>| list.binary_search(path).is_ok();
-        let written = listed(&status.modified) || listed(&status.added);
-        let gone = listed(&status.removed) || listed(&before.removed) && !written;
-        let list = match (tree.get(path)?.is_some(), gone) {
-            (true, true) => &mut shown.removed,
-            (true, false) => &mut shown.modified,
-            (false, true) => continue,
-            (false, false) => &mut shown.added,
-        };
-        list.push(path.clone());
-    }
-    Ok(shown)
-}
-
-/// What `--verbose` says of the new changeset.
+/// Prints the steps of the amendment with `--verbose`.
 fn tell_amended(
-    context: &mut Context,
-    repository: &Repository,
-    old: &OldChangeset,
+    ui: &mut Ui,
+    view: &RepoView,
+    old: Rev,
     (node, status): (&Node, &Status),
 ) -> Result<(), Abort> {
-    if !context.ui.verbosity.verbose {
-        return Ok(());
-    }
-    let view = repository.view_for(ViewFilter::Unfiltered)?;
     let changelog = view.changelog();
     if super::is_empty(status) {
-        let parent = changelog.node_or_null(changelog.parents(old.rev)[0]);
-        let line = format!(
-            "copying changeset {} to {}\n",
-            short(&old.node),
-            short(&parent)
-        );
-        context.ui.note(line)?;
+        let parent = changelog.node_or_null(changelog.parents(old)[0]);
+        let (old, parent) = (short_hex(&changelog.node(old)), short_hex(&parent));
+        ui.note(format!("copying changeset {old} to {parent}\n"))?;
     }
     let Some(rev) = changelog.rev(node) else {
         return Ok(());
     };
-    let mut files: Vec<Vec<u8>> = view.with_changeset(rev, |changeset| {
+    let files: Vec<Vec<u8>> = view.with_changeset(rev, |changeset| {
         changeset.files().map(<[u8]>::to_vec).collect()
     })?;
     if files.is_empty() {
-        return context.ui.note("committing changelog\n");
+        return ui.note("committing changelog\n");
     }
-    let tree = Tree::of(&view, Some(rev))?;
+    let tree = Tree::of(view, Some(rev))?;
     let mut there = Vec::new();
-    for file in &mut files {
+    for file in &files {
         if tree.get(file)?.is_some() {
-            there.push(&*file);
+            there.push(file);
         }
     }
-    tell_written(context, &there)
+    tell_written(ui, &there)
 }
 
-/// Removes the old changeset, after it has gone into a bundle.
+/// Strips the old changeset, after a bundle has got it.
 fn strip(
     context: &mut Context,
     repository: &Repository,
-    old: &OldChangeset,
-    made: AmendResult,
+    old: Rev,
+    lock: Option<Lock>,
 ) -> Result<(), Abort> {
-    let lock: Lock = match made.lock {
+    let lock = match lock {
         Some(lock) => lock,
         None => context.repo.lock(&mut context.ui, LockKind::Store)?,
     };
-    let view: Arc<RepoView> = repository.view_for(ViewFilter::Unfiltered)?;
+    let view = repository.view_for(ViewFilter::Unfiltered)?;
     let storage = repository.storage().as_ref();
-    let backup = varve_exchange::generate::save_backup(&view, storage, &[old.rev], "amend")?;
-    tell_bundle(context, 1, &backup.sizes)?;
+    let backup = varve_exchange::generate::save_backup(&view, storage, &[old], "amend")?;
+    tell_bundle(&mut context.ui, 1, &backup.sizes)?;
     context.ui.status(format!(
         "saved backup bundle to {}\n",
         backup.path.display()
     ))?;
-    let again: Vec<Rev> = view.changelog().revs().skip(old.rev.index() + 1).collect();
+    let again: Vec<Rev> = view.changelog().revs().skip(old.index() + 1).collect();
     if context.ui.verbosity.verbose {
         let sizes = varve_exchange::generate::measure_bundle(&view, &again)?;
-        tell_bundle(context, again.len(), &sizes)?;
+        tell_bundle(&mut context.ui, again.len(), &sizes)?;
         context.ui.note(format!(
             "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
              added {} changesets with {} changes to {} files\n",
@@ -458,8 +330,9 @@ fn strip(
             sizes.files.len()
         ))?;
     }
-    let options = metadata::write_options(context, repository)?;
-    let stripped = repository.strip(lock, &[old.node], options, &context.ui.stop);
+    let options = metadata::write_options(&context.config, repository)?;
+    let node = view.changelog().node(old);
+    let stripped = repository.strip(lock, &[node], options, &context.ui.stop);
     if stripped.is_err() {
         let path = backup.path.display();
         context
@@ -470,14 +343,8 @@ fn strip(
     Ok(())
 }
 
-/// What `--verbose` says of a bundle.
-fn tell_bundle(
-    context: &mut Context,
-    changesets: usize,
-    sizes: &SectionSizes,
-) -> Result<(), Abort> {
-    context
-        .ui
-        .note(format!("{changesets} changesets found\n"))?;
-    incoming::note_sizes(&mut context.ui, sizes)
+/// Prints the contents of a bundle with `--verbose`.
+fn tell_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
+    ui.note(format!("{changesets} changesets found\n"))?;
+    incoming::note_sizes(ui, sizes)
 }

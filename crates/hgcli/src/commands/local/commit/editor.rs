@@ -1,12 +1,10 @@
 //! The description in the user's editor.
 
-use crate::context::Context;
-use crate::ui::Abort;
-use crate::ui::editor;
+use crate::ui::{Abort, Ui, editor};
 use std::io::Write;
 
 /// Lets the user change a text.
-pub(super) fn edit(context: &mut Context, text: &[u8]) -> Result<Vec<u8>, Abort> {
+pub(super) fn edit(ui: &mut Ui, text: &[u8]) -> Result<Vec<u8>, Abort> {
     let directory = std::env::temp_dir();
     let path = directory.join(format!("hg-editor-{}.commit.hg.txt", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
@@ -19,7 +17,7 @@ pub(super) fn edit(context: &mut Context, text: &[u8]) -> Result<Vec<u8>, Abort>
         .map_err(wrong)?;
     file.write_all(text).map_err(wrong)?;
     drop(file);
-    let ended = editor::run(&mut context.ui, &path);
+    let ended = editor::run(ui, &path);
     let edited = std::fs::read(&path);
     let _ = std::fs::remove_file(&path);
     ended?;

@@ -2,8 +2,8 @@
 
 use super::editor;
 use crate::arguments::{Flag, Matches};
-use crate::context::Context;
-use crate::ui::Abort;
+use crate::context::{Config, Repo};
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -22,28 +22,28 @@ pub(crate) const DATE: Flag = Flag::value('d', "date", "DATE", "the date of the 
 pub(crate) const USER: Flag = Flag::value('u', "user", "USER", "who makes the changeset");
 
 /// `-u`, or the configured user.
-pub(crate) fn user(context: &mut Context, matches: &Matches) -> Result<Vec<u8>, Abort> {
+pub(crate) fn user(ui: &mut Ui, matches: &Matches) -> Result<Vec<u8>, Abort> {
     match matches.value("user").filter(|user| !user.is_empty()) {
         Some(user) if user.contains(&b'\n') => {
             let shown = String::from_utf8_lossy(user).escape_debug().to_string();
             Err(Abort::new(format!("username '{shown}' contains a newline")))
         }
         Some(user) => Ok(user.trim_ascii().to_vec()),
-        None => context.ui.username(),
+        None => ui.username(),
     }
 }
 
 /// `-d`, or now.
-pub(crate) fn date(context: &Context, matches: &Matches) -> Result<(i64, i32), Abort> {
+pub(crate) fn date(config: &Config, matches: &Matches) -> Result<(i64, i32), Abort> {
     match typed_date(matches)? {
         Some(date) => Ok(date),
-        None => default_date(context),
+        None => default_date(config),
     }
 }
 
 /// What `devel.default-date` says, or now.
-pub(crate) fn default_date(context: &Context) -> Result<(i64, i32), Abort> {
-    match context.config.get("devel", "default-date") {
+pub(crate) fn default_date(config: &Config) -> Result<(i64, i32), Abort> {
+    match config.get("devel", "default-date") {
         Some(text) => parse_date(text),
         None => Ok(now()),
     }
@@ -88,10 +88,7 @@ pub(crate) fn check(matches: &Matches) -> Result<(), Abort> {
 }
 
 /// `-m` or `-l`; `None` if neither says anything.
-pub(crate) fn typed_message(
-    context: &Context,
-    matches: &Matches,
-) -> Result<Option<Vec<u8>>, Abort> {
+pub(crate) fn typed_message(repo: &Repo, matches: &Matches) -> Result<Option<Vec<u8>>, Abort> {
     let text = matches.value("message").filter(|text| !text.is_empty());
     let Some(file) = matches.value("logfile").filter(|file| !file.is_empty()) else {
         return Ok(text.map(<[u8]>::to_vec));
@@ -103,7 +100,7 @@ pub(crate) fn typed_message(
             .read_to_end(&mut bytes)
             .map(|_| bytes)
     } else {
-        std::fs::read(context.repo.cwd.join(OsStr::from_bytes(file)))
+        std::fs::read(repo.cwd.join(OsStr::from_bytes(file)))
     };
     let wrong = |error: std::io::Error| {
         let words = crate::ui::system_words(&error);
@@ -115,7 +112,7 @@ pub(crate) fn typed_message(
 
 /// The description, from the user's editor if nothing was typed or `--edit` asks for it.
 pub(crate) fn description(
-    context: &mut Context,
+    ui: &mut Ui,
     matches: &Matches,
     typed: Option<Vec<u8>>,
     notes: &message::EditorNotes<'_>,
@@ -124,7 +121,7 @@ pub(crate) fn description(
         edits: typed.is_none() || matches.flag("edit"),
         typed: typed.unwrap_or_default(),
     };
-    edited(context, text, notes)
+    edited(ui, text, notes)
 }
 
 /// A description, and whether the user changes it.
@@ -137,7 +134,7 @@ pub(crate) struct Text {
 
 /// The description, after the user's editor if that is wanted.
 pub(crate) fn edited(
-    context: &mut Context,
+    ui: &mut Ui,
     text: Text,
     notes: &message::EditorNotes<'_>,
 ) -> Result<Vec<u8>, Abort> {
@@ -145,7 +142,7 @@ pub(crate) fn edited(
         false => text.typed,
         true => {
             let shown = message::with_notes(&message::tidy(&text.typed), notes);
-            message::without_notes(&editor::edit(context, &shown)?)
+            message::without_notes(&editor::edit(ui, &shown)?)
         }
     };
     let tidied = message::tidy(&text);
@@ -166,8 +163,8 @@ pub(crate) fn phase(matches: &Matches) -> Result<Option<Phase>, Abort> {
 }
 
 /// `phases.new-commit`.
-pub(crate) fn new_phase(context: &Context) -> Result<Phase, Abort> {
-    match context.config.get("phases", "new-commit") {
+pub(crate) fn new_phase(config: &Config) -> Result<Phase, Abort> {
+    match config.get("phases", "new-commit") {
         None | Some(b"draft" | b"1") => Ok(Phase::Draft),
         Some(b"secret" | b"2") => Ok(Phase::Secret),
         Some(b"public" | b"0") => Ok(Phase::Public),
@@ -182,30 +179,23 @@ pub(crate) fn new_phase(context: &Context) -> Result<Phase, Abort> {
 
 /// User and description as the repository holds them. Mercurial finds out in the transaction what
 /// is no text, and says that it has undone that.
-pub(crate) fn texts(
-    context: &mut Context,
-    words: &CommitMetadata<'_>,
-) -> Result<(Vec<u8>, Vec<u8>), Abort> {
-    let user = context.ui.decode(words.user);
+pub(crate) fn texts(ui: &mut Ui, words: &CommitMetadata<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
+    let user = ui.decode(words.user);
     let texts = user.and_then(|user| {
-        let description = message::tidy(&context.ui.decode(words.description)?);
+        let description = message::tidy(&ui.decode(words.description)?);
         Ok((user, description))
     });
     if texts.is_err() {
-        context
-            .ui
-            .warn("transaction abort!\nrollback completed\n")?;
+        ui.warn("transaction abort!\nrollback completed\n")?;
     }
     texts
 }
 
 /// How revisions are stored here.
 pub(crate) fn write_options(
-    context: &Context,
+    config: &Config,
     repository: &Repository,
 ) -> Result<WriteOptions, Abort> {
-    Ok(context
-        .config
-        .storage_settings()?
-        .write_options(repository.requirements()))
+    let settings = config.storage_settings()?;
+    Ok(settings.write_options(repository.requirements()))
 }

@@ -6,15 +6,13 @@ mod editor;
 pub(crate) mod metadata;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::Context;
-use crate::context::{Category, Command};
-use crate::ui::Abort;
-use before::Before;
+use crate::context::{Category, Command, Context, Repo};
+use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, LockKind, Node, Repository};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    CommitContext, CommitMetadata, Dirstate, Ignore, PathAuditor, Status, StatusLists,
+    CommitBase, CommitContext, CommitMetadata, Dirstate, Ignore, PathAuditor, Status, StatusLists,
     StatusRequest, message, working_status,
 };
 
@@ -72,75 +70,69 @@ pub(crate) const COMMAND: Command = Command {
 /// The exit code when there is nothing to commit.
 const NOTHING: u8 = 1;
 
-/// What a changeset says that closes its branch.
-const CLOSING: &[(&[u8], &[u8])] = &[(b"close", b"1")];
+/// Extras of a changeset that closes its branch.
+const CLOSING: &[(&[u8], &[u8])] = &[CommitMetadata::CLOSING];
 
 fn closes(matches: &Matches) -> bool {
     matches.flag("close-branch") || matches.flag("force-close-branch")
 }
 
 /// Refuses options that are not there, by name.
-fn refuse(context: &Context, matches: &Matches) -> Result<(), Abort> {
+fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") {
         if matches.flag("amend") {
             return Err(Abort::new("cannot specify both --subrepos and --amend"));
         }
-        if context
-            .repo
-            .root()?
-            .join(".hgsub")
-            .symlink_metadata()
-            .is_ok()
-        {
+        if repo.root()?.join(".hgsub").symlink_metadata().is_ok() {
             return Err(Abort::new("subrepositories are not supported"));
         }
     }
     match matches.flag("interactive") {
         false => Ok(()),
-        true if !context.ui.is_interactive()? => Err(Abort::new("running non-interactively")),
+        true if !ui.is_interactive()? => Err(Abort::new("running non-interactively")),
         true => Err(Abort::new("commit --interactive is not supported")),
     }
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let phase = metadata::phase(matches)?;
-    refuse(context, matches)?;
+    refuse(&context.repo, &context.ui, matches)?;
     if matches.flag("amend") {
         return amend::run(context, matches, phase);
     }
     let phase = match phase {
         Some(phase) => phase,
-        None => metadata::new_phase(context)?,
+        None => metadata::new_phase(&context.config)?,
     };
     metadata::check(matches)?;
-    let date = metadata::date(context, matches)?;
-    let typed = metadata::typed_message(context, matches)?;
+    let date = metadata::date(&context.config, matches)?;
+    let typed = metadata::typed_message(&context.repo, matches)?;
     let repository = context.repo.repository()?;
     let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
-    let before = Before::look(context, &repository, &dirstate)?;
+    let base = before::read_base(&mut context.repo, &mut context.ui, &repository, &dirstate)?;
     let close = closes(matches);
-    let status = changes(context, matches, (&repository, &before), &mut dirstate)?;
-    let is_new = before.is_merge() || before.changes_branch() || close;
+    let status = changes(context, matches, (&repository, &base), &mut dirstate)?;
+    let is_new = base.is_merge() || base.changes_branch() || close;
     if is_empty(&status) && !is_new && !context.config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
-        return nothing_changed(context, &status);
+        return nothing_changed(&mut context.ui, &status);
     }
-    let user = metadata::user(context, matches)?;
+    let user = metadata::user(&mut context.ui, matches)?;
     let notes = message::EditorNotes {
         user: &user,
-        branch: &before.branch,
-        is_merge: before.is_merge(),
-        bookmark: before.bookmark.as_deref(),
+        branch: base.branch(),
+        is_merge: base.is_merge(),
+        bookmark: base.bookmark(),
         status: &status,
     };
     let edited = typed.is_none() || matches.flag("edit");
-    let description = metadata::description(context, matches, typed, &notes)?;
+    let description = metadata::description(&mut context.ui, matches, typed, &notes)?;
     let words = CommitMetadata {
         user: &user,
         date,
-        branch: &before.branch,
+        branch: base.branch(),
         extras: if close { CLOSING } else { &[] },
         description: &description,
         phase,
@@ -148,7 +140,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let parents = dirstate.parents();
     // For the user, should the commit fail.
     let _ = std::fs::write(repository.root().join(".hg/last-message.txt"), &description);
-    let made = make(context, lock, (&before, &mut dirstate), &status, &words);
+    let made = make(context, lock, (&base, &mut dirstate), &status, &words);
     if made.is_err() && edited {
         context.ui.warn(
             "note: commit message saved in .hg/last-message.txt\n\
@@ -159,14 +151,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context.repo.after_commit(&node, &parents);
     drop(working_copy);
     context.repo.refresh();
-    before.report(context, &node, close)?;
+    before::report(&mut context.repo, &mut context.ui, &base, (&node, close))?;
     Ok(0)
 }
 
 fn make(
     context: &mut Context,
     lock: Lock,
-    (before, dirstate): (&Before, &mut Dirstate),
+    (base, dirstate): (&CommitBase, &mut Dirstate),
     status: &Status,
     words: &CommitMetadata<'_>,
 ) -> Result<Node, Abort> {
@@ -174,8 +166,8 @@ fn make(
     context
         .repo
         .before_commit(&mut context.ui, &dirstate.parents())?;
-    tell_files(context, status)?;
-    let (user, description) = metadata::texts(context, words)?;
+    tell_files(&mut context.ui, status)?;
+    let (user, description) = metadata::texts(&mut context.ui, words)?;
     let words = &CommitMetadata {
         user: &user,
         description: &description,
@@ -184,8 +176,8 @@ fn make(
     let place = CommitContext {
         repository,
         lock,
-        seen: before.view(),
-        options: metadata::write_options(context, repository)?,
+        seen: base.view(),
+        options: metadata::write_options(&context.config, repository)?,
         stop: &context.ui.stop,
     };
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
@@ -195,11 +187,11 @@ fn make(
 fn changes(
     context: &mut Context,
     matches: &Matches,
-    (repository, before): (&Repository, &Before),
+    (repository, base): (&Repository, &CommitBase),
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
     if closes(matches) {
-        before.check_close(matches)?;
+        before::check_close(base, matches)?;
     }
     let auditor = PathAuditor::new(context.repo.root()?);
     let matcher = context.repo.matcher_with(
@@ -208,7 +200,7 @@ fn changes(
         &auditor,
         FilesetTarget::Working,
     )?;
-    if before.is_merge() && !matcher.is_everything() {
+    if base.is_merge() && !matcher.is_everything() {
         let message = "cannot partially commit a merge (do not specify files or patterns)";
         return Err(Abort::new(message));
     }
@@ -218,7 +210,7 @@ fn changes(
     }
     refuse_interrupted(repository)?;
     let status = look(context, matches, (repository, &matcher), dirstate)?;
-    before::check_named(context, repository, dirstate, &matcher, &status)?;
+    before::check_named(&context.repo, repository, dirstate, &matcher, &status)?;
     Ok(status)
 }
 
@@ -256,7 +248,13 @@ fn look(
     looked.teach(dirstate);
     let mut status = looked.status;
     if adds {
-        before::add_and_remove(context, dirstate, &mut status, matcher)?;
+        before::add_and_remove(
+            &context.repo,
+            &mut context.ui,
+            dirstate,
+            &mut status,
+            matcher,
+        )?;
     }
     Ok(status)
 }
@@ -267,9 +265,9 @@ fn is_empty(status: &Status) -> bool {
         .all(|list| list.is_empty())
 }
 
-fn nothing_changed(context: &mut Context, status: &Status) -> Result<u8, Abort> {
+fn nothing_changed(ui: &mut Ui, status: &Status) -> Result<u8, Abort> {
     let missing = status.deleted.len();
-    context.ui.status(if missing == 0 {
+    ui.status(if missing == 0 {
         "nothing changed\n".to_owned()
     } else {
         format!("nothing changed ({missing} missing files, see 'hg status')\n")
@@ -277,18 +275,16 @@ fn nothing_changed(context: &mut Context, status: &Status) -> Result<u8, Abort> 
     Ok(NOTHING)
 }
 
-fn tell_files(context: &mut Context, status: &Status) -> Result<(), Abort> {
+fn tell_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
     let mut files: Vec<_> = status.modified.iter().chain(&status.added).collect();
     files.sort_unstable();
-    tell_written(context, &files)
+    tell_written(ui, &files)
 }
 
-fn tell_written(context: &mut Context, files: &[&Vec<u8>]) -> Result<(), Abort> {
-    context.ui.note("committing files:\n")?;
+fn tell_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
+    ui.note("committing files:\n")?;
     for file in files {
-        context.ui.note([&file[..], b"\n"].concat())?;
+        ui.note([&file[..], b"\n"].concat())?;
     }
-    context
-        .ui
-        .note("committing manifest\ncommitting changelog\n")
+    ui.note("committing manifest\ncommitting changelog\n")
 }

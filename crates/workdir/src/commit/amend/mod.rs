@@ -1,13 +1,17 @@
 //! Amending: a changeset that replaces the working copy's parent, with the changes since.
 
-use super::{CommitMetadata, Reading, note_committed};
+mod status;
+
+pub use status::amended_status;
+
+use super::{ChangesetMetadata, CommitMetadata, Reading, note_committed};
 use crate::{Dirstate, Status, Tree, WorkdirError, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{
-    BaseDir, CommitBatch, FileChange, FileKind, FileText, Lock, NewMarker, Node, RepoView,
-    Repository, Rev,
+    BaseDir, CommitBatch, CommitFiles, FileChange, FileKind, FileText, Lock, NewMarker, Node,
+    Phase, RepoView, Repository, Rev,
 };
 
 /// Name of the transaction in which changesets are amended.
@@ -24,13 +28,17 @@ pub struct AmendContext<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// The changeset to amend.
+/// The changeset to amend, and what the new one says.
 #[derive(Clone, Copy, Debug)]
 pub struct AmendRequest<'a> {
     /// The repository as it is, hidden changesets included.
     pub view: &'a RepoView,
     /// The only parent of the working copy.
     pub old: Rev,
+    /// The metadata of the new changeset; the extra that names the old one is added.
+    pub metadata: &'a ChangesetMetadata,
+    /// The least phase; a higher one of the parents wins.
+    pub phase: Phase,
     /// The obsolescence marker of the old changeset; `None` writes none.
     pub marker: Option<&'a AmendMarker<'a>>,
 }
@@ -42,13 +50,6 @@ pub struct AmendMarker<'a> {
     pub date: (i64, i32),
     /// Name of the committer, usually with a mail address.
     pub user: &'a [u8],
-    /// Bits of the changed metadata; [`AmendMarker::CONTENT`] is added.
-    pub effects: u32,
-}
-
-impl AmendMarker<'_> {
-    /// Bit that says that files changed.
-    pub const CONTENT: u32 = 8;
 }
 
 /// The result of an amendment.
@@ -77,7 +78,6 @@ pub fn amend(
     place: AmendContext<'_>,
     dirstate: &mut Dirstate,
     status: &Status,
-    words: &CommitMetadata<'_>,
     what: &AmendRequest<'_>,
 ) -> Result<AmendResult, WorkdirError> {
     let repository = place.repository;
@@ -104,15 +104,19 @@ pub fn amend(
         };
         batch.change(&mut files, &write)?;
     }
-    let node = batch.commit_files(files, &words.changeset(old.parents))?;
+    let node = commit_files(&mut batch, files, &old, what)?;
     let mut bookmarks = batch.bookmarks().clone();
     let at_old = bookmarks.values_mut().filter(|at| **at == old.node);
     if at_old.map(|at| *at = node).count() > 0 {
         batch.transaction().set_bookmarks(&bookmarks)?;
     }
     if let Some(marker) = what.marker {
-        let changed = !batch.same_files(&node, &old.node)?;
-        let effects = marker.effects | if changed { AmendMarker::CONTENT } else { 0 };
+        let mut effects = what
+            .metadata
+            .effects(&ChangesetMetadata::read(what.view, what.old)?);
+        if !batch.same_files(&node, &old.node)? {
+            effects |= ChangesetMetadata::CONTENT;
+        }
         batch.transaction().add_marker(&NewMarker {
             old: old.node,
             new: node,
@@ -142,6 +146,27 @@ pub fn amend(
     dirstate.set_parents([node, Node::NULL]);
     dirstate.write(repository)?;
     Ok(AmendResult { node, lock })
+}
+
+fn commit_files(
+    batch: &mut CommitBatch,
+    files: CommitFiles,
+    old: &Old<'_>,
+    what: &AmendRequest<'_>,
+) -> Result<Node, WorkdirError> {
+    let mut metadata = what.metadata.clone();
+    metadata.set_amend_source(&old.node);
+    let extras = metadata.extras.iter();
+    let extras: Vec<(&[u8], &[u8])> = extras.map(|(key, value)| (&key[..], &value[..])).collect();
+    let metadata = CommitMetadata {
+        user: &metadata.user,
+        date: metadata.date,
+        branch: &metadata.branch,
+        extras: &extras,
+        description: &metadata.description,
+        phase: what.phase,
+    };
+    Ok(batch.commit_files(files, &metadata.changeset(old.parents))?)
 }
 
 /// The changeset that is amended.
