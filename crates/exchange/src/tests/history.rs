@@ -54,6 +54,10 @@ impl History {
         self.nodes.len()
     }
 
+    pub(super) fn parents_of(&self, number: usize) -> &[usize] {
+        &self.parents[number]
+    }
+
     pub(super) fn node(&self, number: usize) -> Node {
         self.nodes[number]
     }

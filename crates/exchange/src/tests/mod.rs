@@ -1,10 +1,22 @@
-//! Whole exchanges between repositories in memory, whose histories are random graphs.
+//! Codecs of the formats, and whole exchanges between repositories in memory, whose histories are random graphs.
 
+mod bookmarks;
+mod changegroups;
+mod containers;
 mod discovery;
 mod generate;
 mod history;
 mod local_clone;
+mod manifests;
 mod outgoing;
+mod part_codecs;
+mod phases;
 mod pull;
 mod push;
+mod requests;
+mod rollback;
+mod secrets;
+mod specs;
+mod spooling;
+mod streams;
 mod wire;

@@ -17,7 +17,7 @@ use varve_codec::EngineSetting;
 use varve_repo::{LockKind, Node, Phase, Repository, ViewFilter};
 
 /// Pulls everything, and returns the names of bookmarks that changed.
-fn pull(
+pub(super) fn pull(
     own: &Repository,
     there: &Repository,
     publishing: bool,

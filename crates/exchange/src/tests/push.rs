@@ -40,10 +40,13 @@ impl Hooks for NoHooks {
 }
 
 /// `force`, in hexadecimal.
-const FORCE: &[u8] = b"666f726365";
+pub(super) const FORCE: &[u8] = b"666f726365";
 
 /// Calls the handler of a repository that does not publish.
-fn with_handler<T>(repository: &Repository, call: impl FnOnce(&PushHandler<'_>) -> T) -> T {
+pub(super) fn with_handler<T>(
+    repository: &Repository,
+    call: impl FnOnce(&PushHandler<'_>) -> T,
+) -> T {
     let (output, stop) = (PushOutput::default(), Interrupt::default());
     call(&PushHandler {
         repository,
@@ -66,7 +69,7 @@ fn with_handler<T>(repository: &Repository, call: impl FnOnce(&PushHandler<'_>) 
     })
 }
 
-fn request(command: &str, args: &[(&str, &[u8])]) -> WireRequest {
+pub(super) fn request(command: &str, args: &[(&str, &[u8])]) -> WireRequest {
     let args = args.iter();
     WireRequest {
         command: command.to_owned(),
@@ -77,7 +80,7 @@ fn request(command: &str, args: &[(&str, &[u8])]) -> WireRequest {
     }
 }
 
-fn whole(response: Result<WireResponse, ExchangeError>) -> Vec<u8> {
+pub(super) fn whole(response: Result<WireResponse, ExchangeError>) -> Vec<u8> {
     match response.unwrap() {
         WireResponse::Whole { body, .. } => body,
         WireResponse::Stream { .. } => panic!("the answer to a push is short"),
@@ -85,7 +88,7 @@ fn whole(response: Result<WireResponse, ExchangeError>) -> Vec<u8> {
 }
 
 /// The answer to a bundle, from a client that saw these heads.
-fn unbundle(repository: &Repository, heads: &[u8], bundle: &[u8]) -> Vec<u8> {
+pub(super) fn unbundle(repository: &Repository, heads: &[u8], bundle: &[u8]) -> Vec<u8> {
     let request = request("unbundle", &[("heads", heads)]);
     with_handler(repository, |handler| {
         whole(handler.unbundle(&request, bundle))
@@ -93,7 +96,7 @@ fn unbundle(repository: &Repository, heads: &[u8], bundle: &[u8]) -> Vec<u8> {
 }
 
 /// The reply that a client reads, with the output of the other side.
-fn reply_to(answer: Vec<u8>) -> (Result<PushReply, ExchangeError>, String) {
+pub(super) fn reply_to(answer: Vec<u8>) -> (Result<PushReply, ExchangeError>, String) {
     let mut output = String::new();
     let reply = read_reply(Box::new(Cursor::new(answer)), &mut |event| {
         if let BundleEvent::RemoteOutput(text) = event {
@@ -103,14 +106,14 @@ fn reply_to(answer: Vec<u8>) -> (Result<PushReply, ExchangeError>, String) {
     (reply, output)
 }
 
-fn mandatory(part_type: PartType, payload: Vec<u8>) -> Part<Vec<u8>> {
+pub(super) fn mandatory(part_type: PartType, payload: Vec<u8>) -> Part<Vec<u8>> {
     Part {
         header: PartHeader::mandatory(part_type),
         payload,
     }
 }
 
-fn reply_caps() -> Part<Vec<u8>> {
+pub(super) fn reply_caps() -> Part<Vec<u8>> {
     mandatory(PartType::ReplyCaps, Vec::new())
 }
 

@@ -9,7 +9,11 @@ use std::collections::BTreeSet;
 use varve_repo::{Node, Repository};
 
 /// The content type and body of an answer.
-fn ask(repository: &Repository, command: &str, args: &[(&str, &str)]) -> (&'static str, Vec<u8>) {
+pub(super) fn ask(
+    repository: &Repository,
+    command: &str,
+    args: &[(&str, &str)],
+) -> (&'static str, Vec<u8>) {
     let args = args.iter();
     let request = WireRequest {
         command: command.to_owned(),
@@ -30,11 +34,11 @@ fn ask(repository: &Repository, command: &str, args: &[(&str, &str)]) -> (&'stat
     }
 }
 
-fn text(repository: &Repository, command: &str, args: &[(&str, &str)]) -> String {
+pub(super) fn text(repository: &Repository, command: &str, args: &[(&str, &str)]) -> String {
     String::from_utf8(ask(repository, command, args).1).unwrap()
 }
 
-fn hex(nodes: &[Node]) -> String {
+pub(super) fn hex(nodes: &[Node]) -> String {
     let words: Vec<String> = nodes.iter().map(Node::to_string).collect();
     words.join(" ")
 }

@@ -1,0 +1,186 @@
+//! Bookmarks of two sides: how they lie to each other, and what a pull makes of them, against definitions over
+//! random histories.
+
+use super::history::{History, histories};
+use crate::apply::{
+    BookmarkMove, BookmarkRelation, BookmarkedHistory, compare_bookmarks, pulled_bookmarks,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use varve_repo::{Node, Rev};
+
+/// Bookmarks by name.
+type Bookmarks = BTreeMap<Vec<u8>, Node>;
+
+/// A history of which the first changesets are here.
+struct Local<'h> {
+    history: &'h History,
+    len: usize,
+    bookmarks: Bookmarks,
+}
+
+impl BookmarkedHistory for Local<'_> {
+    fn bookmarks(&self) -> &Bookmarks {
+        &self.bookmarks
+    }
+
+    fn rev(&self, node: &Node) -> Option<Rev> {
+        let mut all = 0..self.len;
+        let found = all.find(|number| self.history.node(*number) == *node)?;
+        Some(Rev(found as u32))
+    }
+
+    fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
+        let parents = self.history.parents_of(rev.index());
+        [0, 1].map(|at| parents.get(at).map(|parent| Rev(*parent as u32)))
+    }
+}
+
+/// Places of one bookmark here and there, as numbers of changesets.
+type Places = (Option<usize>, Option<usize>);
+
+/// More bookmarks than are compared in one pass.
+fn places() -> impl Strategy<Value = Vec<Places>> {
+    let place = || prop::option::weighted(0.8, 0_usize..1000);
+    vec((place(), place()), 0..150)
+}
+
+fn name(number: usize) -> Vec<u8> {
+    format!("bookmark {number:03}").into_bytes()
+}
+
+/// Bookmarks here, on changesets that are here, and there, on any.
+fn both_sides<'h>(history: &'h History, len: usize, places: &[Places]) -> (Local<'h>, Bookmarks) {
+    let side = |at: fn(&Places) -> Option<usize>, len: usize| {
+        let numbered = places.iter().enumerate();
+        let set = numbered
+            .filter_map(|(number, both)| Some((name(number), history.node(at(both)? % len))));
+        set.collect::<Bookmarks>()
+    };
+    let bookmarks = side(|both| both.0, len);
+    let there = side(|both| both.1, history.len());
+    let local = Local {
+        history,
+        len,
+        bookmarks,
+    };
+    (local, there)
+}
+
+fn relation(history: &History, len: usize, (here, there): Places) -> BookmarkRelation {
+    let (Some(here), Some(there)) = (here, there) else {
+        return match here {
+            Some(_) => BookmarkRelation::OnlyHere,
+            None => BookmarkRelation::OnlyThere,
+        };
+    };
+    let (here, there) = (here % len, there % history.len());
+    match (here == there, there < len) {
+        (true, _) => BookmarkRelation::Same,
+        (_, false) => BookmarkRelation::Unknown,
+        _ if history.closure(&[here]).contains(&there) => BookmarkRelation::Ahead,
+        _ if history.closure(&[there]).contains(&here) => BookmarkRelation::Behind,
+        _ => BookmarkRelation::Apart,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn relations_follow_from_descent(
+        history in histories(60), part in any::<prop::sample::Index>(), places in places(),
+    ) {
+        let len = 1 + part.index(history.len());
+        let (local, remote) = both_sides(&history, len, &places);
+        let compared = compare_bookmarks(&local, &remote);
+        let set = places.iter().enumerate().filter(|(_, both)| **both != (None, None));
+        prop_assert_eq!(compared.len(), set.clone().count());
+        for (found, (number, both)) in compared.iter().zip(set) {
+            prop_assert_eq!(&found.name, &name(number));
+            prop_assert_eq!(found.here, local.bookmarks.get(&found.name).copied());
+            prop_assert_eq!(found.there, remote.get(&found.name).copied());
+            prop_assert_eq!(found.relation, relation(&history, len, *both), "{:?}", both);
+        }
+    }
+
+    #[test]
+    fn a_pull_moves_bookmarks_forward_only(
+        history in histories(60), places in places(), wanted in proptest::collection::btree_set(0_usize..150, 0..20),
+        has_path: bool,
+    ) {
+        let len = history.len();
+        let (local, remote) = both_sides(&history, len, &places);
+        let names: Vec<Vec<u8>> = wanted.iter().map(|number| name(*number)).collect();
+        let path = has_path.then_some(&b"there"[..]);
+        let pulled = pulled_bookmarks(&local, &remote, &names, path);
+        let mut expected = Vec::new();
+        for (number, both) in places.iter().enumerate().filter(|(_, both)| both.1.is_some()) {
+            let suffix = if has_path { "there" } else { "1" };
+            let moves = match relation(&history, len, *both) {
+                BookmarkRelation::OnlyThere => BookmarkMove::Added,
+                BookmarkRelation::Behind => BookmarkMove::Updated,
+                BookmarkRelation::Ahead | BookmarkRelation::Apart if wanted.contains(&number) => BookmarkMove::Imported,
+                BookmarkRelation::Apart => {
+                    BookmarkMove::Diverged(format!("bookmark {number:03}@{suffix}").into_bytes())
+                }
+                _ => continue,
+            };
+            expected.push((name(number), moves));
+        }
+        let found: Vec<_> = pulled.iter().map(|pulled| (pulled.name.clone(), pulled.moves.clone())).collect();
+        prop_assert_eq!(found, expected);
+        prop_assert!(pulled.iter().all(|pulled| remote[&pulled.name] == pulled.node));
+    }
+
+    /// Bookmarks on changesets that did not come are passed over, even when they are wanted.
+    #[test]
+    fn what_did_not_come_is_passed_over(
+        history in histories(60), part in any::<prop::sample::Index>(), places in places(),
+    ) {
+        let len = 1 + part.index(history.len());
+        let (local, remote) = both_sides(&history, len, &places);
+        let all: Vec<Vec<u8>> = (0..places.len()).map(name).collect();
+        let here: BTreeSet<Node> = (0..len).map(|number| history.node(number)).collect();
+        for pulled in pulled_bookmarks(&local, &remote, &all, None) {
+            prop_assert!(here.contains(&pulled.node));
+        }
+    }
+}
+
+/// Two roots: `name` is on one here, and on the other there.
+fn diverged(own: &[(&str, usize)], name: &str) -> Option<String> {
+    let history = History::new(vec![Vec::new(); 3]);
+    let bookmarks = own
+        .iter()
+        .map(|(name, number)| (name.as_bytes().to_vec(), history.node(*number)));
+    let local = Local {
+        history: &history,
+        len: 3,
+        bookmarks: bookmarks.collect(),
+    };
+    let remote = Bookmarks::from([(name.as_bytes().to_vec(), history.node(1))]);
+    let pulled = pulled_bookmarks(&local, &remote, &[], None);
+    match &pulled.first()?.moves {
+        BookmarkMove::Diverged(name) => Some(String::from_utf8(name.clone()).unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn divergent_names_are_the_first_that_are_free() {
+    let told = |name: &str| Some(name.to_owned());
+    assert_eq!(diverged(&[("x", 0)], "x"), told("x@1"));
+    assert_eq!(diverged(&[("x", 0), ("x@1", 2)], "x"), told("x@2"));
+    // One that is on the other side's changeset already is used again.
+    assert_eq!(
+        diverged(&[("x", 0), ("x@1", 2), ("x@2", 1)], "x"),
+        told("x@2")
+    );
+    assert_eq!(diverged(&[("@", 0)], "@"), told("@1"));
+    let names: Vec<String> = (1..=99).map(|number| format!("x@{number}")).collect();
+    let mut own: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 2)).collect();
+    own.push(("x", 0));
+    assert_eq!(diverged(&own, "x"), None, "no name is left");
+}
