@@ -8,10 +8,10 @@ use varve_repo::RepoView;
 use varve_revset::Engine;
 
 /// Parents of each changeset, by number.
-type Graph = Vec<Vec<usize>>;
+pub type Graph = Vec<Vec<usize>>;
 
 /// A history of up to twelve changesets with any branches, merges and roots.
-fn graphs() -> impl Strategy<Value = Graph> {
+pub fn graphs() -> impl Strategy<Value = Graph> {
     let choices = (any::<u8>(), any::<u8>(), any::<u8>());
     proptest::collection::vec(choices, 1..12).prop_map(|choices| {
         let choices = choices.into_iter().enumerate();
@@ -30,7 +30,7 @@ fn graphs() -> impl Strategy<Value = Graph> {
     })
 }
 
-fn view(graph: &Graph) -> Arc<RepoView> {
+pub fn view(graph: &Graph) -> Arc<RepoView> {
     let mut history = History::new();
     for parents in graph {
         history.commit(parents);
@@ -40,7 +40,7 @@ fn view(graph: &Graph) -> Arc<RepoView> {
 
 /// A query that both the engine and the model evaluate.
 #[derive(Clone, Debug)]
-enum Query {
+pub enum Query {
     Rev(usize),
     Numbers(usize, usize),
     Named(&'static str),
@@ -70,7 +70,7 @@ const BINARY: [&str; 6] = [
     "(x) % (y)",
 ];
 
-fn queries() -> impl Strategy<Value = Query> {
+pub fn queries() -> impl Strategy<Value = Query> {
     let leaf = prop_oneof![
         (0..12_usize).prop_map(Query::Rev),
         (0..12_usize, 0..12_usize).prop_map(|(from, to)| Query::Numbers(from, to)),
@@ -89,7 +89,7 @@ fn queries() -> impl Strategy<Value = Query> {
 
 impl Query {
     /// The query as text, for a history of `len` changesets.
-    fn text(&self, len: usize) -> String {
+    pub fn text(&self, len: usize) -> String {
         match self {
             Query::Rev(rev) => (rev % len).to_string(),
             Query::Numbers(from, to) => format!("{}:{}", from % len, to % len),

@@ -6,3 +6,4 @@ mod answers;
 mod functions;
 mod laws;
 mod memory;
+mod orders;
