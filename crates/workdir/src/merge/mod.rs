@@ -51,3 +51,6 @@ pub(crate) fn merge_kinds(
         Some(_) => (ours, false),
     }
 }
+
+#[cfg(test)]
+mod tests;

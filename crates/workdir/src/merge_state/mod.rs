@@ -93,24 +93,4 @@ pub(crate) fn count_unresolved(bytes: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_files_that_wait_for_the_user_count() {
-        let record = |kind: u8, content: &[u8]| {
-            let mut bytes = Vec::new();
-            record::push(kind, content, &mut bytes);
-            bytes
-        };
-        let local = record(b'L', &[b'u'; 40]);
-        let resolved = record(b'F', b"a\0r\0hash\0a\0a\0base\0a\0other\0");
-        let open = record(b'F', b"b\0u\0hash\0b\0b\0base\0b\0other\0");
-        let deleted = record(b'C', b"c\0u\0hash\0c\0c\0base\0c\0other\0");
-        assert_eq!(count_unresolved(b""), 0);
-        assert_eq!(count_unresolved(&[&local[..], &resolved].concat()), 0);
-        let all = [&local[..], &resolved, &open, &deleted].concat();
-        assert_eq!(count_unresolved(&all), 2);
-        assert_eq!(count_unresolved(&open[..20]), 1);
-    }
-}
+mod tests;

@@ -1,3 +1,5 @@
+mod formats;
+
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -5,9 +7,9 @@ use varve_base::DiskStorage;
 
 /// Written by `hg` after a commit of `a`, `d/b`, `d/e/x` (executable) and `l` (a link) and then
 /// `add n`, `remove d/b`, `copy a c`, `rename d/e/x d/y`, in each of the formats.
-const V1: &[u8] = include_bytes!("../../tests/golden/dirstate-v1");
-const V2_DOCKET: &[u8] = include_bytes!("../../tests/golden/dirstate-v2-docket");
-const V2_DATA: &[u8] = include_bytes!("../../tests/golden/dirstate-v2-data");
+const V1: &[u8] = include_bytes!("../../../tests/golden/dirstate-v1");
+const V2_DOCKET: &[u8] = include_bytes!("../../../tests/golden/dirstate-v2-docket");
+const V2_DATA: &[u8] = include_bytes!("../../../tests/golden/dirstate-v2-data");
 
 fn golden_v2() -> (Parents, Table) {
     let docket = v2::Docket::parse(V2_DOCKET).unwrap();
