@@ -1,11 +1,10 @@
 //! `config`: what is configured, and where.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
-use crate::ui::{Abort, editor, environment};
+use crate::ui::{Abort, Ui, editor, environment};
 use std::path::PathBuf;
 use varve_config::hgrc::{Hgrc, Item, SettingSource};
 
@@ -38,7 +37,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .iter()
         .any(|flag| matches.flag(flag))
     {
-        return edit(context, matches);
+        return edit(&mut context.repo, &mut context.ui, matches);
     }
     let names = matches.arguments();
     let (keys, sections): (Vec<&Vec<u8>>, Vec<&Vec<u8>>) =
@@ -112,10 +111,10 @@ fn print(
     out.item(context)?;
     out.data("source", source.as_str());
     if sources {
-        out.plain(context, format!("{source}: "))?;
+        out.plain(&mut context.ui, format!("{source}: "))?;
     }
     if !only {
-        out.plain(context, [name, b"="].concat())?;
+        out.plain(&mut context.ui, [name, b"="].concat())?;
     }
     out.data("name", name);
     out.data("value", &item.value);
@@ -124,8 +123,8 @@ fn print(
         out.data("defaultvalue", default_value(name));
     }
     let lines: Vec<&[u8]> = item.value.split(|byte| *byte == b'\n').collect();
-    out.plain(context, lines.join(&b"\\n"[..]))?;
-    out.plain(context, "\n")
+    out.plain(&mut context.ui, lines.join(&b"\\n"[..]))?;
+    out.plain(&mut context.ui, "\n")
 }
 
 /// Defaults of a few settings; those of the others are not printed.
@@ -138,13 +137,13 @@ fn default_value(name: &[u8]) -> Value {
 }
 
 /// Opens a file in the user's editor.
-fn edit(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+fn edit(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
     let local = matches.flag("local");
     if local && matches.flag("global") {
         return Err(Abort::new("cannot specify both --local and --global"));
     }
     let files: Vec<PathBuf> = if local {
-        vec![context.repo.root()?.join(".hg/hgrc")]
+        vec![repo.root()?.join(".hg/hgrc")]
     } else if matches.flag("global") {
         environment::system_files()
     } else {
@@ -157,6 +156,6 @@ fn edit(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if existing.is_none() {
         std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;
     }
-    editor::run(&mut context.ui, file)?;
+    editor::run(ui, file)?;
     Ok(0)
 }

@@ -1,8 +1,7 @@
 //! `version`: which program this is.
 
 use crate::arguments::{Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
@@ -28,13 +27,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     out.item(context)?;
     // Scripts look for a version of Mercurial in the first line.
     let line = format!("Mercurial Distributed SCM (version {MERCURIAL})\n");
-    out.field(context, "ver", MERCURIAL, line)?;
+    out.field(&mut context.ui, "ver", MERCURIAL, line)?;
     out.data("extensions", Value::List(Vec::new()));
     if !quiet {
         let own = env!("CARGO_PKG_VERSION");
         let line =
             format!("(Varve {own}, which keeps repositories as Mercurial {MERCURIAL} does)\n");
-        out.plain(context, line)?;
+        out.plain(&mut context.ui, line)?;
     }
     out.end(context)?;
     Ok(0)

@@ -15,8 +15,8 @@ use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
-use crate::context::{Command, CommandTable, Context, RepoLocation, location};
-use crate::ui::{Abort, Verbosity, encoding, environment, pager, signals};
+use crate::context::{Command, CommandTable, Config, Context, Repo, RepoLocation, location};
+use crate::ui::{Abort, Ui, Verbosity, encoding, environment, pager, signals};
 use alias::ResolvedCommand;
 use command_hooks::{HookedCommand, run_with_hooks};
 use std::ffi::OsStr;
@@ -153,7 +153,12 @@ fn begin(program: &str, early: &EarlyOptions) -> Result<(Context, Option<Hgrc>),
     let mut context = Context::new(program, cwd, Arc::new(layers), location);
     context.config.files_read = files_read;
     context.started_in = started_in;
-    warn_of_untrusted(&mut context, &layered, early.repository.as_deref())?;
+    warn_of_untrusted(
+        &mut context.repo,
+        &mut context.ui,
+        &layered,
+        early.repository.as_deref(),
+    )?;
     context.set_config(layered.config);
     context.config.untrusted = layered.untrusted;
     Ok((context, layered.with_untrusted))
@@ -161,17 +166,16 @@ fn begin(program: &str, early: &EarlyOptions) -> Result<(Context, Option<Hgrc>),
 
 /// Warns of configuration files that do not count, with the repository's path as it was typed.
 fn warn_of_untrusted(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     layered: &Layered,
     typed: Option<&[u8]>,
 ) -> Result<(), Abort> {
     let typed = typed.filter(|typed| !typed.is_empty());
     let typed = typed.map(|typed| Path::new(OsStr::from_bytes(typed)).to_owned());
-    let root = typed.or_else(|| context.repo.location().root().map(Path::to_owned));
+    let root = typed.or_else(|| repo.location().root().map(Path::to_owned));
     for untrusted in &layered.untrusted {
-        context
-            .ui
-            .warn(untrusted.warning(root.as_deref().unwrap_or(Path::new(""))))?;
+        ui.warn(untrusted.warning(root.as_deref().unwrap_or(Path::new(""))))?;
     }
     Ok(())
 }
@@ -295,7 +299,7 @@ fn run_command(
 }
 
 /// Refuses global options that would do what is not there.
-fn check_global(context: &Context, matches: &Matches) -> Result<(), Abort> {
+fn check_global(config: &Config, matches: &Matches) -> Result<(), Abort> {
     for option in ["profile", "debugger"] {
         if matches.flag(option) {
             return Err(Abort::new(format!("--{option} is not supported")));
@@ -303,7 +307,7 @@ fn check_global(context: &Context, matches: &Matches) -> Result<(), Abort> {
     }
     // HGPLAIN keeps the output without colours whatever is asked for.
     let typed = matches.value("color");
-    let color = typed.or_else(|| context.config.get("ui", "color"));
+    let color = typed.or_else(|| config.get("ui", "color"));
     if let Some(color) = color.filter(|_| !environment::is_plain(Some("color"))) {
         let shown = String::from_utf8_lossy(color).into_owned();
         let always = typed.is_some() && varve_config::hgrc::boolean(color) == Some(true);
@@ -331,7 +335,7 @@ fn check_encoding(name: &str, value: &[u8]) -> Result<(), Abort> {
 }
 
 fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
-    check_global(context, matches)?;
+    check_global(&context.config, matches)?;
     let config = context.config.values();
     let either = |flag: &str| -> Result<bool, Abort> {
         // What is no boolean counts as off here.

@@ -1,6 +1,6 @@
 //! Incoming changesets: applies bundles and prints what they bring.
 
-use crate::context::Context;
+use crate::context::{Context, Repo};
 use crate::remote::servers::download_options;
 use crate::ui::{Abort, Ui};
 use std::time::Instant;
@@ -96,7 +96,7 @@ pub(crate) fn apply(
     let mut on_event = |event: BundleEvent<'_>| {
         let is_told = !silent || debug || !matches!(event, BundleEvent::Bookmark(_));
         if is_told && told.is_ok() {
-            told = print_event(context, event);
+            told = print_event(&mut context.repo, &mut context.ui, event);
         }
     };
     let applier = BundleApplier {
@@ -125,17 +125,18 @@ pub(crate) fn apply(
 
 /// Takes the files of a store out of a packed bundle, under the store's lock, which comes back.
 pub(crate) fn apply_packed(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     lock: Lock,
     packed: Packed<'_>,
     failed: impl FnOnce(ExchangeError) -> Abort,
 ) -> Result<Lock, Abort> {
-    let repository = context.repo.repository()?;
-    let stop = context.ui.stop.clone();
+    let repository = repo.repository()?;
+    let stop = ui.stop.clone();
     let mut told = Ok(());
     let mut on_event = |event: StreamEvent<'_>| {
         if told.is_ok() {
-            told = print_event(context, BundleEvent::Stream(event));
+            told = print_event(repo, ui, BundleEvent::Stream(event));
         }
     };
     let applier = StreamApplier {
@@ -145,7 +146,7 @@ pub(crate) fn apply_packed(
     };
     let (load, lock) = applier.apply_packed(lock, packed).map_err(failed)?;
     told?;
-    print_event(context, BundleEvent::StreamApplied(load))?;
+    print_event(repo, ui, BundleEvent::StreamApplied(load))?;
     Ok(lock)
 }
 
@@ -161,123 +162,114 @@ pub(crate) fn note_sizes(ui: &mut Ui, sizes: &SectionSizes) -> Result<(), Abort>
 }
 
 /// Prints an event of a bundle that is applied.
-pub(crate) fn print_event(context: &mut Context, event: BundleEvent<'_>) -> Result<(), Abort> {
+pub(crate) fn print_event(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    event: BundleEvent<'_>,
+) -> Result<(), Abort> {
     match event {
         BundleEvent::Stream(StreamEvent::File { kind, name, len }) => {
             let kind = kind
                 .map(|letter| format!("[{letter}] "))
                 .unwrap_or_default();
             let (before, after) = (format!("adding {kind}"), format!(" ({len} bytes)\n"));
-            context
-                .ui
-                .debug([before.as_bytes(), name, after.as_bytes()].concat())
+            ui.debug([before.as_bytes(), name, after.as_bytes()].concat())
         }
         BundleEvent::Stream(StreamEvent::Begin(load)) => {
-            context.ui.transfer_began = Some(Instant::now());
+            ui.transfer_began = Some(Instant::now());
             let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
-            context
-                .ui
-                .status(format!("{files} files to transfer, {bytes} of data\n"))
+            ui.status(format!("{files} files to transfer, {bytes} of data\n"))
         }
         BundleEvent::StreamApplied(load) => {
             // What the files require may not be what was required before.
-            context.repo.reopen();
-            let began = context
-                .ui
-                .transfer_began
-                .take()
-                .unwrap_or_else(Instant::now);
+            repo.reopen();
+            let began = ui.transfer_began.take().unwrap_or_else(Instant::now);
             let seconds = began.elapsed().as_secs_f64().max(SHORTEST);
             let (files, bytes) = (load.files, shown_bytes(load.bytes as f64));
             let rate = shown_bytes(load.bytes as f64 / seconds);
-            context.ui.status(format!(
+            ui.status(format!(
                 "stream-cloned {files} files / {bytes} in {seconds:.1} seconds ({rate}/sec)\n"
             ))
         }
-        BundleEvent::Step(step) => context.ui.status(format!("{step}\n")),
-        BundleEvent::Debug(words) if context.ui.verbosity.debug => context.ui.write(words),
+        BundleEvent::Step(step) => ui.status(format!("{step}\n")),
+        BundleEvent::Debug(words) if ui.verbosity.debug => ui.write(words),
         BundleEvent::Debug(_) => Ok(()),
-        BundleEvent::RemoteOutput(words) => print_remote(context, words),
-        BundleEvent::Bookmark(bookmark) => print_bookmark(context, bookmark),
+        BundleEvent::RemoteOutput(words) => print_remote(ui, words),
+        BundleEvent::Bookmark(bookmark) => print_bookmark(ui, bookmark),
     }
 }
 
 /// Says what becomes of a bookmark of the other side.
-pub(crate) fn print_bookmark(
-    context: &mut Context,
-    bookmark: &PulledBookmark,
-) -> Result<(), Abort> {
+pub(crate) fn print_bookmark(ui: &mut Ui, bookmark: &PulledBookmark) -> Result<(), Abort> {
     let name = &bookmark.name[..];
     match &bookmark.moves {
-        BookmarkMove::Added => context
-            .ui
-            .status([b"adding remote bookmark ", name, b"\n"].concat()),
-        BookmarkMove::Updated => context
-            .ui
-            .status([b"updating bookmark ", name, b"\n"].concat()),
-        BookmarkMove::Imported => context
-            .ui
-            .status([b"importing bookmark ", name, b"\n"].concat()),
+        BookmarkMove::Added => ui.status([b"adding remote bookmark ", name, b"\n"].concat()),
+        BookmarkMove::Updated => ui.status([b"updating bookmark ", name, b"\n"].concat()),
+        BookmarkMove::Imported => ui.status([b"importing bookmark ", name, b"\n"].concat()),
         BookmarkMove::Diverged(other) => {
             let words = [b"divergent bookmark ", name, b" stored as ", other, b"\n"];
-            context.ui.warn(words.concat())
+            ui.warn(words.concat())
         }
     }
 }
 
 /// Says what the other side says.
-pub(crate) fn print_remote(context: &mut Context, words: &[u8]) -> Result<(), Abort> {
+pub(crate) fn print_remote(ui: &mut Ui, words: &[u8]) -> Result<(), Abort> {
     for line in words.split_inclusive(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        context.ui.status([b"remote: ", line, b"\n"].concat())?;
+        ui.status([b"remote: ", line, b"\n"].concat())?;
     }
     Ok(())
 }
 
 /// Says what has come.
-pub(crate) fn print_arrival(context: &mut Context, arrival: &AppliedBundle) -> Result<(), Abort> {
-    print_stored(context, arrival)?;
+pub(crate) fn print_arrival(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    arrival: &AppliedBundle,
+) -> Result<(), Abort> {
+    print_stored(repo, ui, arrival)?;
     let report = &arrival.report;
-    print_new(context, report)?;
+    print_new(repo, ui, report)?;
     if report.published > 0 {
         let published = report.published;
-        context
-            .ui
-            .status(format!("{published} local changesets published\n"))?;
+        ui.status(format!("{published} local changesets published\n"))?;
     }
     Ok(())
 }
 
 /// Prints what was stored, without the changesets, which a pushing client knows.
-pub(crate) fn print_stored(context: &mut Context, arrival: &AppliedBundle) -> Result<(), Abort> {
-    context.repo.refresh();
+pub(crate) fn print_stored(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    arrival: &AppliedBundle,
+) -> Result<(), Abort> {
+    repo.refresh();
     let report = &arrival.report;
-    if context.ui.verbosity.debug && !report.new.is_empty() {
-        context.ui.write("updating the branch cache\n")?;
+    if ui.verbosity.debug && !report.new.is_empty() {
+        ui.write("updating the branch cache\n")?;
     }
     if let Some(line) = varve_exchange::apply::changesets_summary(report) {
-        context.ui.status(line)?;
+        ui.status(line)?;
     }
     if report.markers > 0 {
         let markers = report.markers;
-        context
-            .ui
-            .status(format!("{markers} new obsolescence markers\n"))?;
+        ui.status(format!("{markers} new obsolescence markers\n"))?;
     }
-    for changed in arrival.before.changes_since(&context.repo.repository()?)? {
+    for changed in arrival.before.changes_since(&repo.repository()?)? {
         match changed {
-            InstabilityChange::Obsoleted(_) => context.ui.status(changed.to_string())?,
-            InstabilityChange::Unstable { .. } => context.ui.warn(changed.to_string())?,
+            InstabilityChange::Obsoleted(_) => ui.status(changed.to_string())?,
+            InstabilityChange::Unstable { .. } => ui.warn(changed.to_string())?,
         }
     }
     Ok(())
 }
 
-fn print_new(context: &mut Context, report: &ReceiveReport) -> Result<(), Abort> {
+fn print_new(repo: &mut Repo, ui: &mut Ui, report: &ReceiveReport) -> Result<(), Abort> {
     if report.new.is_empty() {
         return Ok(());
     }
-    let view = context.repo.repository()?.view_for(ViewFilter::Visible)?;
+    let view = repo.repository()?.view_for(ViewFilter::Visible)?;
     let new = report.new.clone().map(Rev);
     let seen: Vec<Rev> = new.filter(|rev| view.is_visible(*rev)).collect();
     let hidden = report.new.len() - seen.len();
@@ -297,25 +289,21 @@ fn print_new(context: &mut Context, report: &ReceiveReport) -> Result<(), Abort>
             true => String::new(),
             false => format!(" ({})", phases.join(", ")),
         };
-        context
-            .ui
-            .status(format!("new changesets {range}{phases}\n"))?;
+        ui.status(format!("new changesets {range}{phases}\n"))?;
     }
     match hidden {
         0 => Ok(()),
-        hidden if seen.is_empty() => context
-            .ui
-            .status(format!("{hidden} new changesets obsolete on arrival\n")),
-        hidden => context
-            .ui
-            .status(format!("({hidden} other changesets obsolete on arrival)\n")),
+        hidden if seen.is_empty() => {
+            ui.status(format!("{hidden} new changesets obsolete on arrival\n"))
+        }
+        hidden => ui.status(format!("({hidden} other changesets obsolete on arrival)\n")),
     }
 }
 
 /// Advises what to do with what has come, when there are `more` heads than before.
-pub(crate) fn advise_after_arrival(context: &mut Context, more: i64) -> Result<(), Abort> {
-    let repository = context.repo.repository()?;
-    let view = context.repo.view()?;
+pub(crate) fn advise_after_arrival(repo: &mut Repo, ui: &mut Ui, more: i64) -> Result<(), Abort> {
+    let repository = repo.repository()?;
+    let view = repo.view()?;
     // As many as there were changed, or came.
     let moved = if more < 0 { more - 1 } else { more + 1 };
     let advice = if moved > 1 {
@@ -333,5 +321,5 @@ pub(crate) fn advise_after_arrival(context: &mut Context, more: i64) -> Result<(
     } else {
         "(run 'hg update' to get a working copy)\n"
     };
-    context.ui.status(advice)
+    ui.status(advice)
 }

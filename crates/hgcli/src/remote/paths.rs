@@ -1,7 +1,7 @@
 //! Other repositories by name: the section `[paths]`.
 
-use crate::context::Context;
-use crate::ui::{Abort, environment};
+use crate::context::{Context, Repo};
+use crate::ui::{Abort, Ui, environment};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use varve_config::hgrc::{Files, Item, SettingSource, boolean, list};
@@ -32,8 +32,8 @@ pub(crate) fn paths(context: &mut Context) -> Result<Vec<RemotePath>, Abort> {
         if item.key.contains(&b':') || item.value.is_empty() {
             continue;
         }
-        let options = options(context, items, &item.key)?;
-        for url in urls(context, item, &options) {
+        let options = options(&mut context.ui, items, &item.key)?;
+        for url in urls(&context.repo, item, &options) {
             paths.push(RemotePath {
                 name: item.key.clone(),
                 url,
@@ -51,7 +51,7 @@ pub(crate) fn paths(context: &mut Context) -> Result<Vec<RemotePath>, Abort> {
 
 /// Options of one name; those of `*` are of all names.
 fn options(
-    context: &mut Context,
+    ui: &mut Ui,
     items: &[Item],
     name: &[u8],
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Abort> {
@@ -71,11 +71,11 @@ fn options(
         );
         if *option == "pushurl" && !is_url(&value) {
             let words = format!("(paths.{shown_name}:pushurl not a URL; ignoring: \"{shown}\")\n");
-            context.ui.warn(words)?;
+            ui.warn(words)?;
         } else if *option == "bookmarks.mode" && !BOOKMARK_MODES.contains(&value.as_slice()) {
             let words =
                 format!("(paths.{shown_name}:bookmarks.mode has unknown value: \"{shown}\")\n");
-            context.ui.warn(words)?;
+            ui.warn(words)?;
             options.push((*option, value));
         } else {
             options.push((*option, value));
@@ -84,7 +84,7 @@ fn options(
     Ok(options)
 }
 
-fn urls(context: &Context, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
+fn urls(repo: &Repo, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
     let several = options
         .iter()
         .any(|(option, value)| *option == "multi-urls" && boolean(value) == Some(true));
@@ -93,20 +93,20 @@ fn urls(context: &Context, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<
     } else {
         vec![item.value.clone()]
     };
-    let base = base(context, item);
+    let base = base(repo, item);
     written.iter().map(|url| absolute(url, &base)).collect()
 }
 
 /// The directory that relative paths are meant from: the repository's for its own file, the user's
 /// for his, the current one for an argument.
-fn base(context: &Context, item: &Item) -> PathBuf {
-    let root = context.repo.location().root();
+fn base(repo: &Repo, item: &Item) -> PathBuf {
+    let root = repo.location().root();
     match (&item.source, root) {
         (SettingSource::Line(file, _), Some(root)) if file.starts_with(root.join(".hg")) => {
             root.to_owned()
         }
         (SettingSource::Line(..), _) => environment::Environment.expand(b"~"),
-        (SettingSource::Named(_), _) => context.repo.cwd.clone(),
+        (SettingSource::Named(_), _) => repo.cwd.clone(),
     }
 }
 

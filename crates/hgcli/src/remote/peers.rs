@@ -1,6 +1,6 @@
 //! Other repositories: by name, path or URL, and the way to them.
 
-use crate::context::{Context, RepoLocation, disk};
+use crate::context::{Config, Context, Repo, RepoLocation, disk};
 use crate::remote::paths::RemotePath;
 use crate::remote::{paths, servers};
 use crate::ui::Abort;
@@ -162,7 +162,7 @@ pub(crate) fn destinations(
     let mut found = Vec::new();
     for name in names {
         match named(name) {
-            paths if paths.is_empty() => found.push(typed_destination(context, name)?),
+            paths if paths.is_empty() => found.push(typed_destination(&context.repo, name)?),
             paths => found.extend(paths),
         }
     }
@@ -180,10 +180,10 @@ pub(crate) fn destinations(
     }
 }
 
-fn typed_destination(context: &Context, typed: &[u8]) -> Result<PeerAddress, Abort> {
+fn typed_destination(repo: &Repo, typed: &[u8]) -> Result<PeerAddress, Abort> {
     let source = PeerAddress::of(typed, None);
     let is_there = source.path().is_none_or(|path| {
-        let directory = context.repo.cwd.join(Path::new(OsStr::from_bytes(path)));
+        let directory = repo.cwd.join(Path::new(OsStr::from_bytes(path)));
         !path.is_empty() && directory.join(".hg").is_dir()
     });
     match is_there {
@@ -223,12 +223,12 @@ fn connect_over_http(context: &mut Context, source: &PeerAddress) -> Result<Remo
         ];
         context.ui.write(words.concat())?;
     }
-    let peer = over_http(context, source)?;
+    let peer = over_http(&mut context.repo, &context.config, source)?;
     let mut traffic = vec![peer.traffic()];
     let remote = match Remote::connect(Box::new(peer)) {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
             let login = prompt_login(context, source, (url, &realm))?;
-            let mut peer = over_http(context, source)?;
+            let mut peer = over_http(&mut context.repo, &context.config, source)?;
             peer.log_in(login);
             traffic.push(peer.traffic());
             Remote::connect(Box::new(peer))?
@@ -249,7 +249,7 @@ pub(crate) fn prompt_login(
     if !context.ui.is_interactive()? {
         return Err(ExchangeError::LoginNeeded { url, realm }.into());
     }
-    let known = over_http(context, source)?
+    let known = over_http(&mut context.repo, &context.config, source)?
         .login()
         .map(|login| login.user.clone());
     context.ui.write(format!(
@@ -317,16 +317,17 @@ fn over_ssh(context: &mut Context, source: &PeerAddress) -> Result<SshPeer, Abor
 }
 
 /// A way to a URL of http or https, with what the configuration says about it.
-pub(crate) fn over_http(context: &mut Context, source: &PeerAddress) -> Result<HttpPeer, Abort> {
+pub(crate) fn over_http(
+    repo: &mut Repo,
+    config: &Config,
+    source: &PeerAddress,
+) -> Result<HttpPeer, Abort> {
     let url = String::from_utf8_lossy(&source.url).into_owned();
-    let mut peer = HttpPeer::new(
-        &url,
-        &servers::http_options(&context.config, &context.repo.cwd, &url)?,
-    )?;
+    let mut peer = HttpPeer::new(&url, &servers::http_options(config, &repo.cwd, &url)?)?;
     let complete = |login: &&Login| login.password.is_some();
     if peer.login().filter(complete).is_none() {
         let user = peer.login().map(|login| login.user.clone());
-        if let Some(login) = configured_login(context, &url, user.as_deref()) {
+        if let Some(login) = configured_login(config, &url, user.as_deref()) {
             peer.log_in(login);
         }
     }
@@ -334,16 +335,16 @@ pub(crate) fn over_http(context: &mut Context, source: &PeerAddress) -> Result<H
 }
 
 /// The entry of `[auth]` whose prefix is the longest that fits.
-fn configured_login(context: &Context, url: &str, user: Option<&str>) -> Option<Login> {
+fn configured_login(config: &Config, url: &str, user: Option<&str>) -> Option<Login> {
     let (scheme, rest) = url.split_once("://")?;
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
     let mut best: Option<(usize, Login)> = None;
-    for item in context.config.section("auth") {
+    for item in config.section("auth") {
         let key = String::from_utf8_lossy(&item.key).into_owned();
         let Some(name) = key.strip_suffix(".prefix") else {
             continue;
         };
-        let value = |word: &str| context.config.text("auth", &format!("{name}.{word}"));
+        let value = |word: &str| config.text("auth", &format!("{name}.{word}"));
         let prefix = String::from_utf8_lossy(&item.value).into_owned();
         let (schemes, prefix) = match prefix.split_once("://") {
             Some((scheme, prefix)) => (scheme.to_owned(), prefix.to_owned()),
@@ -369,7 +370,7 @@ fn configured_login(context: &Context, url: &str, user: Option<&str>) -> Option<
 }
 
 fn local_peer(context: &mut Context, source: &PeerAddress) -> Result<LocalPeer, Abort> {
-    let local = open_local(context, source)?;
+    let local = open_local(&mut context.repo, source)?;
     peer_of(context, &local)
 }
 
@@ -378,7 +379,7 @@ pub(crate) fn connect_local(
     context: &mut Context,
     source: &PeerAddress,
 ) -> Result<(Remote, Repository), Abort> {
-    let local = open_local(context, source)?;
+    let local = open_local(&mut context.repo, source)?;
     let peer = peer_of(context, &local)?;
     let mut remote = Remote::connect(Box::new(peer))?;
     context.ui.trace(&mut remote);
@@ -399,13 +400,10 @@ fn peer_of(context: &mut Context, local: &LocalRepository) -> Result<LocalPeer, 
 
 /// A repository on this machine, or a bundle that is laid over the one that the context is
 /// about.
-pub(crate) fn open_local(
-    context: &mut Context,
-    source: &PeerAddress,
-) -> Result<LocalRepository, Abort> {
-    Ok(match location_of(context, source)? {
+pub(crate) fn open_local(repo: &mut Repo, source: &PeerAddress) -> Result<LocalRepository, Abort> {
+    Ok(match location_of(repo, source)? {
         RepoLocation::Bundle(place) => LocalRepository {
-            repository: context.repo.open_bundle(&place)?,
+            repository: repo.open_bundle(&place)?,
             is_bundle: true,
         },
         place => LocalRepository {
@@ -416,24 +414,20 @@ pub(crate) fn open_local(
 }
 
 /// The directory of a repository on this machine.
-pub(crate) fn root_of(context: &Context, source: &PeerAddress) -> Result<PathBuf, Abort> {
-    let place = location_of(context, source)?;
+pub(crate) fn root_of(repo: &Repo, source: &PeerAddress) -> Result<PathBuf, Abort> {
+    let place = location_of(repo, source)?;
     if let RepoLocation::Bundle(_) = place {
         return Err(cannot_reach(source));
     }
     found(source, &place).map(Path::to_owned)
 }
 
-fn location_of(context: &Context, source: &PeerAddress) -> Result<RepoLocation, Abort> {
+fn location_of(repo: &Repo, source: &PeerAddress) -> Result<RepoLocation, Abort> {
     if OTHERS.iter().any(|scheme| source.url.starts_with(scheme)) {
         return Err(cannot_reach(source));
     }
-    let here = context.repo.location().root();
-    Ok(RepoLocation::find(
-        Some(&source.url),
-        &context.repo.cwd,
-        here,
-    ))
+    let here = repo.location().root();
+    Ok(RepoLocation::find(Some(&source.url), &repo.cwd, here))
 }
 
 /// What another repository's own configuration says about what others see of it.

@@ -49,6 +49,6 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         None if matches.value("salvage").is_some() => {
             Err(Abort::new("--salvage is for the file of a database"))
         }
-        None => verify_repository(context, full),
+        None => verify_repository(&mut context.repo, &mut context.ui, full),
     }
 }

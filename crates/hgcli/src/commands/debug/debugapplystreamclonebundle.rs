@@ -1,8 +1,7 @@
 //! `debugapplystreamclonebundle`: the files of a store into an empty repository.
 
 use crate::arguments::Matches;
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::remote::incoming;
 use crate::ui::Abort;
 use varve_exchange::ExchangeError;
@@ -27,7 +26,7 @@ pub(crate) const COMMAND: Command = Command {
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let name = &matches.arguments()[0];
     context.repo.repository()?;
-    let file = crate::commands::exchange::unbundle::local_file(context, name)?;
+    let file = crate::commands::exchange::unbundle::local_file(&context.repo, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
     let Bundle::Packed(packed) = bundle else {
@@ -37,7 +36,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         );
     };
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-    drop(incoming::apply_packed(context, lock, packed, failed)?);
+    drop(incoming::apply_packed(
+        &mut context.repo,
+        &mut context.ui,
+        lock,
+        packed,
+        failed,
+    )?);
     context.repo.run_queued_hooks(&mut context.ui)?;
     Ok(0)
 }

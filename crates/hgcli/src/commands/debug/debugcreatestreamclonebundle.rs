@@ -2,8 +2,7 @@
 
 use crate::arguments::Matches;
 use crate::commands::exchange::bundle::failed;
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::remote::bundle_output::BundleOutput;
 use crate::ui::Abort;
 use varve_exchange::generate::{StreamBundle, StreamExtras};

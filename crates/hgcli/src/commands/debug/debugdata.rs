@@ -2,8 +2,7 @@
 
 use crate::arguments::Matches;
 use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::ui::Abort;
 
 /// See [`Command`].

@@ -2,11 +2,10 @@
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_repo::{Rev, Revlog};
 
 /// See [`Command`].
@@ -54,8 +53,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         sparse: group("sparse-info"),
     };
     let mut out = Formatter::new(context, matches, "debugdeltachain")?;
-    out.plain(context, titles(groups))?;
-    let depths = revlogs::snapshot_depths(revlog, revlogs::is_sparse(context)?);
+    out.plain(&mut context.ui, titles(groups))?;
+    let depths = revlogs::snapshot_depths(revlog, revlogs::is_sparse(&mut context.repo)?);
     let mut bases: Vec<Rev> = Vec::new();
     let mut chains = Chains::default();
     for rev in revlog.revs() {
@@ -71,16 +70,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         out.item(context)?;
         let word = kind(revlog, &depths, rev);
         print_ids(
-            context,
+            &mut context.ui,
             &mut out,
             revlog,
             (rev, id + 1),
             (chain.len(), word),
         )?;
         if groups.size || groups.distance || groups.sparse {
-            print_groups(context, &mut out, revlog, chain, groups)?;
+            print_groups(&mut context.ui, &mut out, revlog, chain, groups)?;
         }
-        out.plain(context, "\n")?;
+        out.plain(&mut context.ui, "\n")?;
     }
     out.end(context)?;
     Ok(0)
@@ -140,7 +139,7 @@ fn kind(revlog: &Revlog, depths: &[Option<u32>], rev: Rev) -> &'static str {
 }
 
 fn print_ids(
-    context: &mut Context,
+    ui: &mut Ui,
     out: &mut Formatter,
     revlog: &Revlog,
     (rev, id): (Rev, usize),
@@ -158,11 +157,11 @@ fn print_ids(
     let number = |rev: Option<Rev>| rev.map_or(-1, |rev| i64::from(rev.0));
     let (rev, p1, p2, base) = (rev.0, number(p1), number(p2), number(base));
     let line = format!("{rev:7} {p1:7} {p2:7} {id:7} {len:8} {base:8} {word:>7}");
-    out.plain(context, line)
+    out.plain(ui, line)
 }
 
 fn print_groups(
-    context: &mut Context,
+    ui: &mut Ui,
     out: &mut Formatter,
     revlog: &Revlog,
     chain: &[Rev],
@@ -183,10 +182,7 @@ fn print_groups(
         out.data("uncompsize", i64::from(raw));
         out.data("chainsize", stored as i64);
         out.data("chainratio", Value::Float(ratio));
-        out.plain(
-            context,
-            format!(" {size:10} {raw:10} {stored:10} {ratio:9.5}"),
-        )?;
+        out.plain(ui, format!(" {size:10} {raw:10} {stored:10} {ratio:9.5}"))?;
     }
     if groups.distance {
         let span = last.end().saturating_sub(first.offset);
@@ -199,7 +195,7 @@ fn print_groups(
         out.data("lindist", span as i64);
         out.data("extradist", extra);
         out.data("extraratio", Value::Float(ratio));
-        out.plain(context, format!(" {span:9} {extra:9} {ratio:10.5}"))?;
+        out.plain(ui, format!(" {span:9} {extra:9} {ratio:10.5}"))?;
     }
     if groups.sparse {
         let places = entries.iter().map(|entry| (entry.offset, entry.end()));
@@ -217,7 +213,7 @@ fn print_groups(
         out.data("readdensity", Value::Float(density));
         out.data("srchunks", count as i64);
         out.plain(
-            context,
+            ui,
             format!(" {read:10} {largest:10} {density:9.5} {count:8}"),
         )?;
     }

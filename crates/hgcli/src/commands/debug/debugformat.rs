@@ -1,8 +1,7 @@
 //! `debugformat`: the format of the repository, beside what the configuration would make.
 
 use crate::arguments::{Matches, TEMPLATE};
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use varve_codec::EngineSetting;
@@ -98,7 +97,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if context.ui.verbosity.verbose {
         header += " config default";
     }
-    out.plain(context, header + "\n")?;
+    out.plain(&mut context.ui, header + "\n")?;
     for variant in VARIANTS {
         let configured = match variant.setting {
             Some((section, name)) => config.boolean(section, name, variant.default)?,
@@ -177,7 +176,7 @@ fn row<C: Cell>(
     if context.ui.verbosity.verbose {
         line += &format!(" {:>6} {:>7}", config.text(), default.text());
     }
-    out.plain(context, line + "\n")?;
+    out.plain(&mut context.ui, line + "\n")?;
     out.data("name", name);
     out.data("repo", repo);
     out.data("config", config);

@@ -2,8 +2,7 @@
 
 use crate::arguments::{Matches, TEMPLATE};
 use crate::commands::debug::revlogs::{CHANGELOG, Chosen, MANIFEST};
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use varve_repo::{Rev, Revlog};
@@ -67,7 +66,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
     };
     let titles = columns().map(|(_, column)| format!("{:>1$}", column.0, width(column)));
-    out.plain(context, titles.collect::<Vec<_>>().join(" ") + "\n")?;
+    out.plain(&mut context.ui, titles.collect::<Vec<_>>().join(" ") + "\n")?;
     for rev in revlog.revs() {
         let values = values(context, revlog, rev);
         out.item(context)?;
@@ -76,7 +75,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             out.data(column.0, values[at].as_str());
             line.push(format!("{:>1$}", values[at], width(column)));
         }
-        out.plain(context, line.join(" ") + "\n")?;
+        out.plain(&mut context.ui, line.join(" ") + "\n")?;
     }
     out.end(context)?;
     Ok(0)

@@ -1,8 +1,7 @@
 //! `debugrequires`: what a program must know to work on the repository.
 
 use crate::arguments::Matches;
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::ui::Abort;
 
 /// See [`Command`].

@@ -1,8 +1,7 @@
 //! `debugupgraderepo`: the store in another format, of which only the compression can change.
 
 use crate::arguments::{Flag, Matches};
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::ui::Abort;
 use varve_repo::{LockKind, RecompressOptions, engine_of};
 

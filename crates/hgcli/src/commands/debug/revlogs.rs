@@ -2,8 +2,7 @@
 
 use crate::arguments::Flag;
 use crate::arguments::Matches;
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context, Repo};
 use crate::ui::Abort;
 use std::sync::Arc;
 use varve_repo::{PrefixMatch, RepoView, Rev, Revlog};
@@ -149,10 +148,6 @@ pub(crate) fn snapshot_depths(revlog: &Revlog, sparse: bool) -> Vec<Option<u32>>
 }
 
 /// Whether the repository's snapshots may be deltas.
-pub(crate) fn is_sparse(context: &mut Context) -> Result<bool, Abort> {
-    Ok(context
-        .repo
-        .repository()?
-        .requirements()
-        .has("sparserevlog"))
+pub(crate) fn is_sparse(repo: &mut Repo) -> Result<bool, Abort> {
+    Ok(repo.repository()?.requirements().has("sparserevlog"))
 }

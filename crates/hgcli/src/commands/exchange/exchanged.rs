@@ -3,7 +3,7 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::history::log;
-use crate::context::Context;
+use crate::context::{Context, Repo};
 use crate::render::changesets::{Look, Printer};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
@@ -50,8 +50,8 @@ pub(crate) const SUBREPOS: Flag = Flag::flag(
 );
 
 /// Refuses what does not go together in a list.
-pub(crate) fn refuse_contradictions(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
-    context.repo.refuse_subrepositories(matches)?;
+pub(crate) fn refuse_contradictions(repo: &mut Repo, matches: &Matches) -> Result<(), Abort> {
+    repo.refuse_subrepositories(matches)?;
     match matches.flag("graph") && matches.flag("newest-first") {
         true => Err(Abort::new(
             "-G/--graph option is incompatible with --newest-first",
@@ -81,7 +81,7 @@ pub(crate) fn print(
     let printer = Printer::new(context, style)?;
     if graph {
         let look = Look::new(context)?.of_shown_parents();
-        printer.print_graph(context, &look, &revs)
+        printer.print_graph(&mut context.ui, &look, &revs)
     } else {
         printer.print_all(context, matches, &revs)
     }

@@ -2,8 +2,7 @@
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE};
 use crate::commands::exchange::exchanged;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::remote::PeerAddress;
 use crate::remote::outgoing::{self, asked_for, tell_nothing};
 use crate::remote::peers;
@@ -49,7 +48,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    exchanged::refuse_contradictions(context, matches)?;
+    exchanged::refuse_contradictions(&mut context.repo, matches)?;
     let mut code = 1;
     for source in peers::destinations(context, matches.arguments())? {
         let found = match matches.flag("bookmarks") {

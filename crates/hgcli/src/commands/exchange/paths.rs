@@ -1,8 +1,7 @@
 //! `paths`: names of other repositories.
 
 use crate::arguments::{Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::remote::paths;
 use crate::render::Formatter;
 use crate::ui::Abort;
@@ -42,15 +41,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             Some(_) => {
                 out.data("name", &path.name);
                 if !quiet {
-                    out.plain(context, [&shown[..], b"\n"].concat())?;
+                    out.plain(&mut context.ui, [&shown[..], b"\n"].concat())?;
                 }
             }
             None => {
-                out.field(context, "name", &path.name, &path.name)?;
+                out.field(&mut context.ui, "name", &path.name, &path.name)?;
                 if !quiet {
-                    out.plain(context, [b" = ", &shown[..]].concat())?;
+                    out.plain(&mut context.ui, [b" = ", &shown[..]].concat())?;
                 }
-                out.plain(context, "\n")?;
+                out.plain(&mut context.ui, "\n")?;
             }
         }
         out.data("url", shown);
@@ -58,7 +57,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             out.data(key, value);
             if !quiet && wanted.is_none() {
                 let line = [&path.name[..], b":", key.as_bytes(), b" = ", value, b"\n"].concat();
-                out.plain(context, line)?;
+                out.plain(&mut context.ui, line)?;
             }
         }
     }

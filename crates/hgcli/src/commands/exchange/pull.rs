@@ -3,13 +3,12 @@
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::incoming::{AppliedBundle, ApplyMode};
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::PullContext;
@@ -98,7 +97,7 @@ fn pull(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Resul
     let arrival = bring(context, source, (&mut remote, &wanted), force)?;
     let arrived = match &arrival {
         Some(arrival) => {
-            incoming::print_arrival(context, arrival)?;
+            incoming::print_arrival(&mut context.repo, &mut context.ui, arrival)?;
             &arrival.report.changegroups[..]
         }
         None => &[],
@@ -111,7 +110,7 @@ fn pull(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Resul
         return update::to_newest(context, matches);
     }
     let more = arrived.iter().map(|arrived| arrived.heads).sum();
-    incoming::advise_after_arrival(context, more)?;
+    incoming::advise_after_arrival(&mut context.repo, &mut context.ui, more)?;
     Ok(0)
 }
 
@@ -183,7 +182,7 @@ pub(crate) fn bring(
     force: bool,
 ) -> Result<Option<AppliedBundle>, Abort> {
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
-    let common = compare(context, remote, heads, force)?;
+    let common = compare(&mut context.repo, &mut context.ui, remote, heads, force)?;
     let is_empty = context.repo.repository()?.view()?.changelog().is_empty();
     if is_empty && heads.is_none() && common.incoming {
         context.ui.status("requesting all changes\n")?;
@@ -219,12 +218,13 @@ pub(crate) fn bring(
 
 /// Finds out what both sides have; `heads` are those that are wanted, if not all are.
 pub(crate) fn compare(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     remote: &mut Remote,
     heads: Option<&[Node]>,
     force: bool,
 ) -> Result<DiscoveryResult, Abort> {
-    let view = context.repo.repository()?.view_for(ViewFilter::Visible)?;
+    let view = repo.repository()?.view_for(ViewFilter::Visible)?;
     let own = view.changelog().len();
     let is_here = |node: &Node| {
         let rev = view.changelog().rev(node);
@@ -240,13 +240,13 @@ pub(crate) fn compare(
     }
     let discovery = Discovery::begin(&view, remote, heads)?;
     if own > 0 {
-        context.ui.status("searching for changes\n")?;
+        ui.status("searching for changes\n")?;
     }
     let common = discovery.finish(remote)?;
     if own > 0 {
         let is_empty = common.remote_heads.iter().all(Node::is_null);
         if !common.incoming && !is_empty {
-            context.ui.debug("all remote heads known locally\n")?;
+            ui.debug("all remote heads known locally\n")?;
         }
     }
     let all_there = || {
@@ -259,14 +259,14 @@ pub(crate) fn compare(
                 .into_iter()
                 .all(|node| common.common_heads.contains(&node))
     };
-    if common.incoming && context.ui.verbosity.verbose && all_there() {
-        context.ui.write("all local changesets known remotely\n")?;
+    if common.incoming && ui.verbosity.verbose && all_there() {
+        ui.write("all local changesets known remotely\n")?;
     }
     if common.is_unrelated(own) {
         if !force {
             return Err(ExchangeError::Unrelated.into());
         }
-        context.ui.warn("warning: repository is unrelated\n")?;
+        ui.warn("warning: repository is unrelated\n")?;
     }
     Ok(common)
 }

@@ -2,8 +2,7 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::update;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::remote::incoming;
 use crate::remote::incoming::AppliedBundle;
 use crate::ui::Abort;
@@ -42,7 +41,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     for name in matches.arguments() {
         let arrival;
         (arrival, lock) = apply(context, lock, name)?;
-        incoming::print_arrival(context, &arrival)?;
+        incoming::print_arrival(&mut context.repo, &mut context.ui, &arrival)?;
         more = arrival
             .report
             .changegroups
@@ -55,12 +54,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("update") {
         return update::to_newest(context, matches);
     }
-    incoming::advise_after_arrival(context, more)?;
+    incoming::advise_after_arrival(&mut context.repo, &mut context.ui, more)?;
     Ok(0)
 }
 
 /// The file that is meant; those on other machines are refused.
-pub(crate) fn local_file(context: &Context, typed: &[u8]) -> Result<File, Abort> {
+pub(crate) fn local_file(repo: &Repo, typed: &[u8]) -> Result<File, Abort> {
     let shown = String::from_utf8_lossy(typed);
     let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
     if scheme.is_some_and(|scheme| scheme != "file") {
@@ -69,11 +68,11 @@ pub(crate) fn local_file(context: &Context, typed: &[u8]) -> Result<File, Abort>
     }
     let path = typed.strip_prefix(b"file://").unwrap_or(typed);
     let path = Path::new(OsStr::from_bytes(path));
-    File::open(context.repo.cwd.join(path)).map_err(|error| Abort::file(&error, path))
+    File::open(repo.cwd.join(path)).map_err(|error| Abort::file(&error, path))
 }
 
 fn apply(context: &mut Context, lock: Lock, name: &[u8]) -> Result<(AppliedBundle, Lock), Abort> {
-    let file = local_file(context, name)?;
+    let file = local_file(&context.repo, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
     let origin = ("unbundle", [b"bundle:", name].concat());

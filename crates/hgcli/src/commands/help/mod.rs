@@ -5,9 +5,8 @@ mod topics;
 use crate::arguments::global::GLOBAL;
 use crate::arguments::{Flag, Matches};
 use crate::commands::usage;
-use crate::context::Context;
-use crate::context::{Category, Command};
-use crate::ui::Abort;
+use crate::context::{Category, Command, Context};
+use crate::ui::{Abort, Ui};
 use topics::{TOPICS, Topic};
 
 /// See [`Command`].
@@ -72,7 +71,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let lines = TOPICS.iter().map(|topic| row(topic.names[0], topic.title));
     context.ui.write(lines.collect::<String>())?;
     if context.ui.verbosity.verbose {
-        return global_options(context);
+        return global_options(&mut context.ui);
     }
     let program = context.program.clone();
     context.ui.write(format!(
@@ -93,7 +92,7 @@ pub(crate) fn basic(context: &mut Context) -> Result<u8, Abort> {
     let lines: String = of.map(line).collect();
     context.ui.write(lines)?;
     if context.ui.verbosity.verbose {
-        return global_options(context);
+        return global_options(&mut context.ui);
     }
     let program = context.program.clone();
     context.ui.write(format!(
@@ -211,7 +210,7 @@ pub(crate) fn of_command(context: &mut Context, command: &Command) -> Result<u8,
     }
     context.ui.write(out)?;
     if context.ui.verbosity.verbose {
-        return global_options(context);
+        return global_options(&mut context.ui);
     }
     context
         .ui
@@ -219,11 +218,9 @@ pub(crate) fn of_command(context: &mut Context, command: &Command) -> Result<u8,
     Ok(0)
 }
 
-fn global_options(context: &mut Context) -> Result<u8, Abort> {
+fn global_options(ui: &mut Ui) -> Result<u8, Abort> {
     let table = usage::options(GLOBAL.iter());
-    context
-        .ui
-        .write(format!("\nglobal {}\n\n{table}", usage::heading(GLOBAL)))?;
+    ui.write(format!("\nglobal {}\n\n{table}", usage::heading(GLOBAL)))?;
     Ok(0)
 }
 

@@ -2,10 +2,9 @@
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::names;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
-use crate::ui::{Abort, columns};
+use crate::ui::{Abort, Ui, columns};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev, ViewFilter};
@@ -73,7 +72,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     match (action, matches.value("rename")) {
         (Some("delete"), _) => work.delete(names)?,
         (_, Some(old)) => work.rename(old, names)?,
-        _ if names.is_empty() => work.deactivate(context)?,
+        _ if names.is_empty() => work.deactivate(&mut context.ui)?,
         _ => work.add(context, matches, names, inactive)?,
     }
     work.finish(context, &repository)?;
@@ -152,13 +151,13 @@ impl Work {
         Ok(())
     }
 
-    fn deactivate(&mut self, context: &mut Context) -> Result<(), Abort> {
+    fn deactivate(&mut self, ui: &mut Ui) -> Result<(), Abort> {
         if self.before.is_empty() {
-            return context.ui.status("no bookmarks set\n");
+            return ui.status("no bookmarks set\n");
         }
         match self.active.take() {
             Some(_) => Ok(()),
-            None => context.ui.status("no active bookmark\n"),
+            None => ui.status("no active bookmark\n"),
         }
     }
 
@@ -282,17 +281,17 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
             .map_or(-1, |rev| i64::from(rev.0));
         out.item(context)?;
         if !quiet {
-            out.plain(context, if is_active { " * " } else { "   " })?;
+            out.plain(&mut context.ui, if is_active { " * " } else { "   " })?;
         }
         out.data("active", is_active);
-        out.field(context, "bookmark", name, name)?;
+        out.field(&mut context.ui, "bookmark", name, name)?;
         out.data("rev", rev);
         out.data("node", *node);
         if !quiet {
             let (pad, hex) = (columns::padding(name, COLUMNS), context.ui.hex(node));
-            out.plain(context, format!("{pad} {rev}:{hex}"))?;
+            out.plain(&mut context.ui, format!("{pad} {rev}:{hex}"))?;
         }
-        out.plain(context, "\n")?;
+        out.plain(&mut context.ui, "\n")?;
     }
     out.end(context)?;
     Ok(0)

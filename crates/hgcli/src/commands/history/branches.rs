@@ -1,10 +1,9 @@
 //! `branches`: named branches and whether something is open on them.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::Formatter;
-use crate::ui::{Abort, columns};
+use crate::ui::{Abort, Ui, columns};
 use varve_repo::Rev;
 
 /// See [`Command`].
@@ -44,7 +43,7 @@ struct Line {
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context.repo.warn_of_disabled_markers(&mut context.ui)?;
     let view = context.repo.view()?;
-    let chosen = chosen_branches(context, &matches.list("rev"))?;
+    let chosen = chosen_branches(&mut context.repo, &mut context.ui, &matches.list("rev"))?;
     let heads = view.heads();
     let mut lines: Vec<Line> = Vec::new();
     for (name, branch) in view.branchmap()? {
@@ -79,19 +78,19 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// Branches of the changesets of `-r`; `None` without `-r`.
-fn chosen_branches(context: &mut Context, specs: &[&[u8]]) -> Result<Option<Vec<Vec<u8>>>, Abort> {
+fn chosen_branches(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    specs: &[&[u8]],
+) -> Result<Option<Vec<Vec<u8>>>, Abort> {
     if specs.is_empty() {
         return Ok(None);
     }
-    let view = context.repo.view()?;
-    let names = context
-        .repo
-        .revisions(&mut context.ui, specs)?
-        .into_iter()
-        .map(|rev| {
-            let branch = view.with_changeset(rev, |changeset| changeset.branch().into_owned());
-            branch.map_err(Abort::from)
-        });
+    let view = repo.view()?;
+    let names = repo.revisions(ui, specs)?.into_iter().map(|rev| {
+        let branch = view.with_changeset(rev, |changeset| changeset.branch().into_owned());
+        branch.map_err(Abort::from)
+    });
     names.collect::<Result<_, _>>().map(Some)
 }
 
@@ -103,7 +102,7 @@ fn print(
 ) -> Result<(), Abort> {
     let node = context.repo.view()?.changelog().node(line.tip);
     out.item(context)?;
-    out.field(context, "branch", &line.name, &line.name)?;
+    out.field(&mut context.ui, "branch", &line.name, &line.name)?;
     out.data("rev", line.tip);
     out.data("node", node);
     if !context.ui.verbosity.quiet {
@@ -115,10 +114,10 @@ fn print(
             (false, false) => " (closed)",
             (false, true) => " (inactive)",
         };
-        out.plain(context, format!("{pad} {number}:{hex}{notice}"))?;
+        out.plain(&mut context.ui, format!("{pad} {number}:{hex}{notice}"))?;
     }
     out.data("active", line.active);
     out.data("closed", !line.open);
     out.data("current", current);
-    out.plain(context, "\n")
+    out.plain(&mut context.ui, "\n")
 }

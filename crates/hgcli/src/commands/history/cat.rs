@@ -1,11 +1,9 @@
 //! `cat`: content of files as it was committed.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::{Category, Command};
-use crate::context::{Context, matching};
+use crate::context::{Category, Command, Context, matching};
 use crate::render::Formatter;
-use crate::ui::Abort;
-use crate::ui::short_hex;
+use crate::ui::{Abort, short_hex};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use varve_repo::{RepoView, Rev};
@@ -66,7 +64,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     for entry in &entries {
         let content = view.file_content(entry.path, &entry.node)?;
         out.item(context)?;
-        out.plain(context, &content)?;
+        out.plain(&mut context.ui, &content)?;
         out.data("data", content);
         out.data("path", entry.path);
     }

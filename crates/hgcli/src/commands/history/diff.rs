@@ -1,14 +1,13 @@
 //! `diff`: what differs between changesets, or was changed in the working copy.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::Context;
 use crate::context::revision::query;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::diff::{
-    Comparison, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,
+    Comparison, DiffedFile, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,
     IGNORE_SPACE_CHANGE, Options, STAT, Side, between, undone, with_working,
 };
-use crate::ui::{Abort, columns};
+use crate::ui::{Abort, Ui, columns};
 use std::path::Path;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
@@ -68,7 +67,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context.repo.refuse_subrepositories(matches)?;
     let mut sides = sides(context, matches)?;
     let is_working = sides.0 == Side::Working || sides.1 == Side::Working;
-    if is_working && context.config.boolean("diff", "merge", false)? && is_merging(context)? {
+    if is_working
+        && context.config.boolean("diff", "merge", false)?
+        && is_merging(&mut context.repo)?
+    {
         return Err(Abort::new("diff.merge is not supported during a merge"));
     }
     let at = match sides.1 {
@@ -77,7 +79,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let mut matcher = context.repo.matcher_at(matches, at)?;
     if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {
-        options.root = below(context, root, &mut matcher)?;
+        options.root = below(&mut context.repo, &mut context.ui, root, &mut matcher)?;
     }
     if is_working {
         let dirstate = Dirstate::read(&context.repo.repository()?)?;
@@ -90,19 +92,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         sides = (sides.1, sides.0);
     }
     let view = context.repo.view()?;
-    let changes = match sides {
-        (Side::Rev(from), Side::Rev(to)) => between(&view, from, to, &matcher, options.git)?,
-        (Side::Rev(rev), _) => with_working(context, &view, rev, &matcher, options.git)?,
-        (_, Side::Rev(rev)) if options.git => {
-            let everything = Matcher::everything();
-            let changes = with_working(context, &view, rev, &everything, true)?;
-            let mut changes = undone(changes);
-            changes.retain(|change| matcher.matches(&change.path));
-            changes
-        }
-        (_, Side::Rev(rev)) => undone(with_working(context, &view, rev, &matcher, false)?),
-        (Side::Working, Side::Working) => Vec::new(),
-    };
+    let git = options.git;
+    let changes = changed_files(&mut context.repo, &mut context.ui, sides, (&matcher, git))?;
     let digits = if context.ui.verbosity.debug {
         2 * Node::LEN
     } else {
@@ -122,13 +113,41 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
-fn is_merging(context: &mut Context) -> Result<bool, Abort> {
-    Ok(context.repo.working_parents()?.len() > 1)
+/// The files that differ between two sides; `git` tells whether copies are looked for.
+fn changed_files(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    sides: (Side, Side),
+    (matcher, git): (&Matcher, bool),
+) -> Result<Vec<DiffedFile>, Abort> {
+    let view = repo.view()?;
+    Ok(match sides {
+        (Side::Rev(from), Side::Rev(to)) => between(&view, from, to, matcher, git)?,
+        (Side::Rev(rev), _) => with_working(repo, ui, &view, rev, matcher, git)?,
+        (_, Side::Rev(rev)) if git => {
+            let everything = Matcher::everything();
+            let changes = with_working(repo, ui, &view, rev, &everything, true)?;
+            let mut changes = undone(changes);
+            changes.retain(|change| matcher.matches(&change.path));
+            changes
+        }
+        (_, Side::Rev(rev)) => undone(with_working(repo, ui, &view, rev, matcher, false)?),
+        (Side::Working, Side::Working) => Vec::new(),
+    })
+}
+
+fn is_merging(repo: &mut Repo) -> Result<bool, Abort> {
+    Ok(repo.working_parents()?.len() > 1)
 }
 
 /// Lets only files in the directory `root` match, and warns of names outside; gives what the names
 /// of its files begin with.
-fn below(context: &mut Context, root: &[u8], matcher: &mut Matcher) -> Result<Vec<u8>, Abort> {
+fn below(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    root: &[u8],
+    matcher: &mut Matcher,
+) -> Result<Vec<u8>, Abort> {
     let request = |patterns, root: &Path, cwd: &Path| {
         let request = MatchRequest {
             root,
@@ -141,16 +160,16 @@ fn below(context: &mut Context, root: &[u8], matcher: &mut Matcher) -> Result<Ve
         };
         Matcher::new(&request, &NameCheck)
     };
-    let directory = request(&[root.to_vec()], context.repo.root()?, &context.repo.cwd)?;
+    let directory = request(&[root.to_vec()], repo.root()?, &repo.cwd)?;
     let directory = directory.named().first().cloned().unwrap_or_default();
     if directory.is_empty() {
         return Ok(directory);
     }
-    let shown = context.repo.relative_path(&directory)?;
+    let shown = repo.relative_path(&directory)?;
     let prefix = [&directory[..], b"/"].concat();
     for path in matcher.named() {
         if *path != directory && !path.starts_with(&prefix) {
-            let name = context.repo.relative_path(path)?;
+            let name = repo.relative_path(path)?;
             let line = [
                 b"warning: ",
                 &name[..],
@@ -158,7 +177,7 @@ fn below(context: &mut Context, root: &[u8], matcher: &mut Matcher) -> Result<Ve
                 &shown,
                 b"\n",
             ];
-            context.ui.warn(line.concat())?;
+            ui.warn(line.concat())?;
         }
     }
     matcher.keep_below(directory);

@@ -1,10 +1,9 @@
 //! `files`: tracked files that match.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::{Category, Command};
-use crate::context::{Context, matching};
+use crate::context::{Category, Command, Context, Repo, matching};
 use crate::render::Formatter;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
@@ -55,8 +54,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     )?;
     let details = context.ui.verbosity.verbose || matches.value("template").is_some();
     let listed = match rev {
-        Some(rev) => of_changeset(context, rev, &matcher, details)?,
-        None => of_working_directory(context, &matcher, details)?,
+        Some(rev) => of_changeset(&mut context.repo, &mut context.ui, rev, &matcher, details)?,
+        None => of_working_directory(&mut context.repo, &matcher, details)?,
     };
     let end = if matches.flag("print0") { "\0" } else { "\n" };
     let verbose = context.ui.verbosity.verbose;
@@ -68,29 +67,28 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         {
             out.data("size", size as i64);
             out.data("flags", flag);
-            out.plain(context, format!("{size:10} {flag:1} "))?;
+            out.plain(&mut context.ui, format!("{size:10} {flag:1} "))?;
         }
         let shown = context.repo.display_path(&file.path)?;
-        out.field(context, "path", &shown, &shown)?;
-        out.plain(context, end)?;
+        out.field(&mut context.ui, "path", &shown, &shown)?;
+        out.plain(&mut context.ui, end)?;
     }
     out.end(context)?;
     Ok(u8::from(listed.is_empty()))
 }
 
 fn of_changeset(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     rev: Option<Rev>,
     matcher: &varve_lang::patterns::Matcher,
     details: bool,
 ) -> Result<Vec<Listed>, Abort> {
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let text = view.manifest_text(rev)?;
     let node = view.changelog().node_or_null(rev);
     let entries = matching::files_of(&view, &text, matcher, |name| {
-        context
-            .repo
-            .warn_not_in_revision(&mut context.ui, name, &node)
+        repo.warn_not_in_revision(ui, name, &node)
     })?;
     let listed = entries.iter().map(|entry| {
         let flag = match entry.kind {
@@ -111,12 +109,12 @@ fn of_changeset(
 }
 
 fn of_working_directory(
-    context: &mut Context,
+    repo: &mut Repo,
     matcher: &varve_lang::patterns::Matcher,
     details: bool,
 ) -> Result<Vec<Listed>, Abort> {
-    let dirstate = Dirstate::read(&context.repo.repository()?)?;
-    let root = context.repo.root()?;
+    let dirstate = Dirstate::read(&repo.repository()?)?;
+    let root = repo.root()?;
     let tracked = dirstate.iter().filter(|(_, item)| item.is_tracked());
     let matching = tracked.filter(|(path, _)| matcher.matches(path));
     let listed = matching.map(|(path, _)| {

@@ -1,10 +1,9 @@
 //! `heads`: changesets that nothing builds on.
 
 use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::changesets;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 use varve_repo::{RepoView, Rev};
 
@@ -54,7 +53,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         keep_descendants(&view, start, &mut heads);
     }
     if !matches.arguments().is_empty() {
-        keep_branches(context, matches, typed, &mut heads)?;
+        keep_branches(
+            &mut context.repo,
+            &mut context.ui,
+            matches,
+            typed,
+            &mut heads,
+        )?;
     }
     if heads.is_empty() {
         return Ok(1);
@@ -90,12 +95,13 @@ fn keep_descendants(view: &RepoView, start: Rev, heads: &mut Vec<Rev>) {
 
 /// Drops heads that are of no branch of the arguments, and tells of branches without a head.
 fn keep_branches(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     matches: &Matches,
     start: Option<&[u8]>,
     heads: &mut Vec<Rev>,
 ) -> Result<(), Abort> {
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let branch_of = |rev: Option<Rev>| -> Result<Vec<u8>, Abort> {
         Ok(match rev {
             Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
@@ -104,7 +110,7 @@ fn keep_branches(
     };
     let mut wanted = BTreeSet::new();
     for spec in matches.arguments() {
-        let rev = context.repo.revision(&mut context.ui, Some(spec))?;
+        let rev = repo.revision(ui, Some(spec))?;
         wanted.insert(branch_of(rev)?);
     }
     let mut headless = wanted.clone();
@@ -125,7 +131,7 @@ fn keep_branches(
             line.extend_from_slice(&[b" (started at ", start, b")"].concat());
         }
         line.push(b'\n');
-        context.ui.warn(line)?;
+        ui.warn(line)?;
     }
     Ok(())
 }

@@ -1,12 +1,11 @@
 //! `identify`: what the working copy or a changeset is.
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::render::Formatter;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Rev, ViewFilter};
 
 /// See [`Command`].
@@ -59,7 +58,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             let rev = context.repo.revision(&mut context.ui, Some(rev))?;
             of_changeset(&view, rev)?
         }
-        None => of_working_directory(context, &view)?,
+        None => of_working_directory(&mut context.repo, &view)?,
     };
     print(context, matches, &view, &subject)
 }
@@ -80,9 +79,9 @@ fn of_changeset(view: &RepoView, rev: Option<Rev>) -> Result<Subject, Abort> {
     })
 }
 
-fn of_working_directory(context: &mut Context, view: &RepoView) -> Result<Subject, Abort> {
-    let parents = context.repo.working_parents()?;
-    let status = context.repo.working_changes()?;
+fn of_working_directory(repo: &mut Repo, view: &RepoView) -> Result<Subject, Abort> {
+    let parents = repo.working_parents()?;
+    let status = repo.working_changes()?;
     let nodes: Vec<Node> = parents
         .iter()
         .map(|rev| view.changelog().node(*rev))
@@ -98,7 +97,7 @@ fn of_working_directory(context: &mut Context, view: &RepoView) -> Result<Subjec
         },
         bookmarks: bookmarks(view, &nodes),
         revs,
-        branch: context.repo.working_branch()?,
+        branch: repo.working_branch()?,
         dirty: if status.is_unchanged() { "" } else { "+" },
         working: true,
     })
@@ -141,7 +140,7 @@ fn print(
         .iter()
         .map(|rev| view.changelog().node_or_null(*rev))
         .collect();
-    let words = words(context, matches, subject, &nodes);
+    let words = words(&context.ui, matches, subject, &nodes);
     let dirty = subject.dirty;
     let mut out = Formatter::new(context, matches, "identify")?;
     out.item(context)?;
@@ -162,8 +161,8 @@ fn print(
     } else {
         out.data("node", nodes.first().copied().unwrap_or(Node::NULL));
     }
-    out.plain(context, words.join(&b' '))?;
-    out.plain(context, "\n")?;
+    out.plain(&mut context.ui, words.join(&b' '))?;
+    out.plain(&mut context.ui, "\n")?;
     out.end(context)?;
     Ok(0)
 }
@@ -180,20 +179,20 @@ fn numbers(subject: &Subject) -> String {
 }
 
 /// What people see, word by word.
-fn words(context: &Context, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<Vec<u8>> {
+fn words(ui: &Ui, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<Vec<u8>> {
     let asked = |flag| matches.flag(flag);
     let default = !["num", "id", "branch", "tags", "bookmarks"]
         .iter()
         .any(|flag| asked(flag));
     let mut words: Vec<Vec<u8>> = Vec::new();
     if default || asked("id") {
-        let ids: Vec<String> = nodes.iter().map(|node| context.ui.hex(node)).collect();
+        let ids: Vec<String> = nodes.iter().map(|node| ui.hex(node)).collect();
         words.push((ids.join("+") + subject.dirty).into_bytes());
     }
     if asked("num") {
         words.push(numbers(subject).into_bytes());
     }
-    if default && !context.ui.verbosity.quiet {
+    if default && !ui.verbosity.quiet {
         if subject.branch != DEFAULT_BRANCH {
             words.push([b"(", &subject.branch[..], b")"].concat());
         }
@@ -250,7 +249,7 @@ fn of_source(
         tags: Vec::new(),
         bookmarks,
     };
-    let words = words(context, matches, &subject, &[node]);
+    let words = words(&context.ui, matches, &subject, &[node]);
     let mut out = Formatter::new(context, matches, "identify")?;
     out.item(context)?;
     out.data("id", String::from_utf8_lossy(&node.to_hex()).into_owned());
@@ -258,8 +257,8 @@ fn of_source(
         out.data("bookmarks", subject.bookmarks.clone());
     }
     out.data("node", node);
-    out.plain(context, words.join(&b' '))?;
-    out.plain(context, "\n")?;
+    out.plain(&mut context.ui, words.join(&b' '))?;
+    out.plain(&mut context.ui, "\n")?;
     out.end(context)?;
     Ok(0)
 }
@@ -271,7 +270,7 @@ fn of_neighbour(
     source: &PeerAddress,
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let neighbour = peers::open_local(context, source)?;
+    let neighbour = peers::open_local(&mut context.repo, source)?;
     let view = neighbour.repository.view_for(ViewFilter::Visible)?;
     let wanted = wanted.or(source.branch.as_deref());
     let rev = match wanted {

@@ -1,9 +1,8 @@
 //! `log`: the history.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
-use crate::context::Context;
 use crate::context::revision::query;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::changesets::{Form, Look, Printer, Style};
 use crate::render::diff::{GIT, Options, STAT};
 use crate::ui::Abort;
@@ -79,7 +78,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let view = context.repo.view()?;
     let engine = context.repo.engine(&view)?;
-    let set = selected(context, matches, &engine)?;
+    let set = selected(&mut context.repo, matches, &engine)?;
     let style = style(context, matches, None)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
@@ -93,7 +92,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let printer = Printer::new(context, style)?;
     if graph {
         let look = Look::new(context)?;
-        printer.print_graph(context, &look, &revs)?;
+        printer.print_graph(&mut context.ui, &look, &revs)?;
     } else {
         printer.print_all(context, matches, &revs)?;
     }
@@ -148,13 +147,13 @@ pub(crate) fn limit(matches: &Matches) -> Result<usize, Abort> {
 }
 
 /// All that the options leave, in order.
-fn selected(context: &mut Context, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
+fn selected(repo: &mut Repo, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
     let specs = matches.list("rev");
     let follow = matches.flag("follow");
     let given = (!specs.is_empty())
         .then(|| query(engine, &specs))
         .transpose()?;
-    let matcher = context.repo.matcher(matches)?;
+    let matcher = repo.matcher(matches)?;
     let mut set = match (&given, follow) {
         (Some(given), false) => given.clone(),
         (None, false) if engine.view().tip().is_none() => Set::list(Vec::new()),

@@ -1,8 +1,7 @@
 //! `manifest`: the files of a changeset.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use varve_repo::{FileKind, ManifestEntry};
@@ -55,8 +54,8 @@ fn all(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut out = Formatter::new(context, matches, "manifest")?;
     for file in files {
         out.item(context)?;
-        out.field(context, "path", &file, &file)?;
-        out.plain(context, "\n")?;
+        out.field(&mut context.ui, "path", &file, &file)?;
+        out.plain(&mut context.ui, "\n")?;
     }
     out.end(context)?;
     Ok(0)
@@ -77,11 +76,12 @@ fn print(
     out.data("mode", mode);
     out.data("type", kind);
     if context.ui.verbosity.debug {
-        out.plain(context, format!("{} ", context.ui.hex(&entry.node)))?;
+        let hex = context.ui.hex(&entry.node);
+        out.plain(&mut context.ui, format!("{hex} "))?;
     }
     if context.ui.verbosity.verbose {
-        out.plain(context, format!("{mode} {kind:1} "))?;
+        out.plain(&mut context.ui, format!("{mode} {kind:1} "))?;
     }
-    out.field(context, "path", entry.path, entry.path)?;
-    out.plain(context, "\n")
+    out.field(&mut context.ui, "path", entry.path, entry.path)?;
+    out.plain(&mut context.ui, "\n")
 }

@@ -1,8 +1,7 @@
 //! `parents`: what the working copy or a changeset builds on.
 
 use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::changesets;
 use crate::ui::Abort;
 use varve_repo::Rev;
@@ -40,7 +39,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let shown = match matches.arguments() {
         [] => parents,
-        _ => last_changes(context, matches, &parents)?,
+        _ => last_changes(&mut context.repo, matches, &parents)?,
     };
     let shown: Vec<Option<Rev>> = shown.into_iter().map(Some).collect();
     if !shown.is_empty() || matches.value("template").is_some() {
@@ -50,13 +49,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// The changesets in which `parents` have changed the file that the argument names.
-fn last_changes(
-    context: &mut Context,
-    matches: &Matches,
-    parents: &[Rev],
-) -> Result<Vec<Rev>, Abort> {
-    let view = context.repo.view()?;
-    let matcher = context.repo.matcher(matches)?;
+fn last_changes(repo: &mut Repo, matches: &Matches, parents: &[Rev]) -> Result<Vec<Rev>, Abort> {
+    let view = repo.view()?;
+    let matcher = repo.matcher(matches)?;
     let file = match matcher.named() {
         [file] if !matcher.is_wild() => file,
         _ => return Err(Abort::new("can only specify an explicit filename")),

@@ -1,9 +1,8 @@
 //! `phase`: what is public, draft or secret.
 
 use crate::arguments::{Flag, Matches};
-use crate::context::Context;
-use crate::context::{Category, Command};
-use crate::ui::Abort;
+use crate::context::{Category, Command, Context, Repo};
+use crate::ui::{Abort, Ui};
 use varve_repo::{LockKind, Phase, Rev, ViewFilter};
 
 /// See [`Command`].
@@ -50,21 +49,21 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     match target {
         Some(target) => change(context, &specs, target, matches.flag("force")),
-        None => show(context, &specs),
+        None => show(&mut context.repo, &mut context.ui, &specs),
     }
 }
 
-fn show(context: &mut Context, specs: &[&[u8]]) -> Result<u8, Abort> {
-    let view = context.repo.view()?;
-    if specs == [b"."] && context.repo.working_parents()?.is_empty() {
-        context.ui.write("-1: public\n")?;
+fn show(repo: &mut Repo, ui: &mut Ui, specs: &[&[u8]]) -> Result<u8, Abort> {
+    let view = repo.view()?;
+    if specs == [b"."] && repo.working_parents()?.is_empty() {
+        ui.write("-1: public\n")?;
         return Ok(0);
     }
-    for rev in context.repo.revisions(&mut context.ui, specs)? {
+    for rev in repo.revisions(ui, specs)? {
         let phase = view.phases().of(rev);
         let name = PHASES.iter().find(|(_, known)| *known == phase);
         let name = name.map_or("", |(name, _)| name);
-        context.ui.write(format!("{}: {name}\n", rev.0))?;
+        ui.write(format!("{}: {name}\n", rev.0))?;
     }
     Ok(0)
 }

@@ -1,10 +1,9 @@
 //! `summary`: where the working copy stands.
 
 use crate::arguments::Matches;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets::Names;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_repo::{Instabilities, Phase, RepoView, Rev};
 use varve_workdir::{Dirstate, Status, StatusLists};
 
@@ -28,7 +27,13 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
     let names = Names::read(&view)?;
     let parents = context.repo.working_parents()?;
     let unstable = view.instabilities()?;
-    print_parents(context, (&view, &unstable), &names, &parents)?;
+    print_parents(
+        &mut context.repo,
+        &mut context.ui,
+        (&view, &unstable),
+        &names,
+        &parents,
+    )?;
     let branch = context.repo.working_branch()?;
     let line = [b"branch: ", &branch[..], b"\n"].concat();
     if branch == varve_repo::DEFAULT_BRANCH {
@@ -36,11 +41,11 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
     } else {
         context.ui.write(line)?;
     }
-    print_bookmarks(context, &names, &parents)?;
+    print_bookmarks(&mut context.repo, &mut context.ui, &names, &parents)?;
     let open = open_heads(&view, &branch)?;
     print_commit(context, &view, &parents, &branch)?;
-    print_update(context, &view, &parents, &open)?;
-    print_phases(context, &view)?;
+    print_update(&mut context.ui, &view, &parents, &open)?;
+    print_phases(&mut context.ui, &view)?;
     let counts = [
         (unstable.orphans.len(), "orphan"),
         (unstable.content_divergent.len(), "content-divergent"),
@@ -53,25 +58,23 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
 }
 
 fn print_parents(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     (view, unstable): (&RepoView, &Instabilities),
     names: &Names,
     parents: &[Rev],
 ) -> Result<(), Abort> {
     if parents.is_empty() {
-        let hex = context.ui.hex(&varve_repo::Node::NULL);
+        let hex = ui.hex(&varve_repo::Node::NULL);
         let rest = if view.changelog().is_empty() {
             "tip (empty repository)"
         } else {
             " (no revision checked out)"
         };
-        return context.ui.write(format!("parent: -1:{hex} {rest}\n"));
+        return ui.write(format!("parent: -1:{hex} {rest}\n"));
     }
     for parent in parents {
-        let line = format!(
-            "parent: {} ",
-            context.repo.rev_and_hex(&context.ui, *parent)?
-        );
+        let line = format!("parent: {} ", repo.rev_and_hex(ui, *parent)?);
         let tags = names.tags(*parent).join(&b' ');
         let state: Vec<&str> = match unstable.obsolete.contains(parent) {
             true => vec!["obsolete"],
@@ -81,29 +84,32 @@ fn print_parents(
             true => String::new(),
             false => format!(" ({})", state.join(", ")),
         };
-        context
-            .ui
-            .write([line.as_bytes(), &tags, state.as_bytes(), b"\n"].concat())?;
+        ui.write([line.as_bytes(), &tags, state.as_bytes(), b"\n"].concat())?;
         let first = view.with_changeset(*parent, |changeset| {
             let text = changeset.description.trim_ascii();
             let line = text.split(|byte| *byte == b'\n').next();
             line.unwrap_or_default().trim_ascii().to_vec()
         })?;
         if !first.is_empty() {
-            context.ui.status([b" ", &first[..], b"\n"].concat())?;
+            ui.status([b" ", &first[..], b"\n"].concat())?;
         }
     }
     Ok(())
 }
 
-fn print_bookmarks(context: &mut Context, names: &Names, parents: &[Rev]) -> Result<(), Abort> {
+fn print_bookmarks(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    names: &Names,
+    parents: &[Rev],
+) -> Result<(), Abort> {
     let marks = parents.iter().flat_map(|parent| names.bookmarks(*parent));
     let mut marks: Vec<Vec<u8>> = marks.cloned().collect();
     if marks.is_empty() {
         return Ok(());
     }
     let mut line = b"bookmarks:".to_vec();
-    if let Some(active) = context.repo.active_bookmark()?
+    if let Some(active) = repo.active_bookmark()?
         && let Some(at) = marks.iter().position(|mark| *mark == active)
     {
         line.extend_from_slice(&[b" *", &marks.remove(at)[..]].concat());
@@ -113,7 +119,7 @@ fn print_bookmarks(context: &mut Context, names: &Names, parents: &[Rev]) -> Res
         line.extend_from_slice(&mark);
     }
     line.push(b'\n');
-    context.ui.write(line)
+    ui.write(line)
 }
 
 /// Heads of a branch that are not closed.
@@ -133,13 +139,13 @@ type Counts = Vec<(usize, &'static str)>;
 
 /// How many files there are of each kind, in the order of the line, and whether a commit would
 /// have any of them.
-fn counted(context: &mut Context) -> Result<(Counts, bool), Abort> {
+fn counted(repo: &mut Repo) -> Result<(Counts, bool), Abort> {
     let listing = StatusLists {
         unknown: true,
         ..StatusLists::default()
     };
-    let status = context.repo.working_status(listing)?;
-    let dirstate = Dirstate::read(&context.repo.repository()?)?;
+    let status = repo.working_status(listing)?;
+    let dirstate = Dirstate::read(&repo.repository()?)?;
     let Status {
         modified,
         mut added,
@@ -163,7 +169,7 @@ fn counted(context: &mut Context) -> Result<(Counts, bool), Abort> {
         }
     }
     let changed = modified.len() + added.len() + removed.len() + renamed + copied > 0;
-    let unresolved = varve_workdir::unresolved(&context.repo.repository()?)?;
+    let unresolved = varve_workdir::unresolved(&repo.repository()?)?;
     let counts = vec![
         (modified.len(), "modified"),
         (added.len(), "added"),
@@ -183,7 +189,7 @@ fn print_commit(
     parents: &[Rev],
     branch: &[u8],
 ) -> Result<(), Abort> {
-    let (counts, changed) = counted(context)?;
+    let (counts, changed) = counted(&mut context.repo)?;
     let words = counts.iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = words
         .map(|(count, word)| format!("{count} {word}"))
@@ -215,7 +221,7 @@ fn print_commit(
     } else if !is_head {
         line += " (new branch head)";
     }
-    if is_secret(context, view, parents) {
+    if is_secret(&context.config, view, parents) {
         line += " (secret)";
     }
     let line = format!("commit: {}\n", line.trim());
@@ -227,20 +233,15 @@ fn print_commit(
 }
 
 /// Whether the next commit would be secret.
-fn is_secret(context: &Context, view: &RepoView, parents: &[Rev]) -> bool {
-    let asked = context.config.get("phases", "new-commit");
+fn is_secret(config: &Config, view: &RepoView, parents: &[Rev]) -> bool {
+    let asked = config.get("phases", "new-commit");
     let by_parent = parents
         .iter()
         .any(|rev| view.phases().of(*rev) == Phase::Secret);
     by_parent || matches!(asked, Some(b"secret" | b"2"))
 }
 
-fn print_update(
-    context: &mut Context,
-    view: &RepoView,
-    parents: &[Rev],
-    open: &[Rev],
-) -> Result<(), Abort> {
+fn print_update(ui: &mut Ui, view: &RepoView, parents: &[Rev], open: &[Rev]) -> Result<(), Abort> {
     let theirs = with_ancestors(view, open);
     let ours = with_ancestors(view, parents);
     let news = theirs
@@ -249,10 +250,10 @@ fn print_update(
         .filter(|(theirs, ours)| **theirs && !**ours)
         .count();
     if news == 0 {
-        return context.ui.status("update: (current)\n");
+        return ui.status("update: (current)\n");
     }
     let at_head = parents.first().is_some_and(|parent| open.contains(parent));
-    context.ui.write(if at_head {
+    ui.write(if at_head {
         let heads = open.len();
         format!("update: {news} new changesets, {heads} branch heads (merge)\n")
     } else {
@@ -277,7 +278,7 @@ fn with_ancestors(view: &RepoView, revs: &[Rev]) -> Vec<bool> {
     reached
 }
 
-fn print_phases(context: &mut Context, view: &RepoView) -> Result<(), Abort> {
+fn print_phases(ui: &mut Ui, view: &RepoView) -> Result<(), Abort> {
     let (mut drafts, mut secrets) = (0, 0);
     for rev in view.changelog().revs().filter(|rev| view.is_visible(*rev)) {
         match view.phases().of(rev) {
@@ -296,5 +297,5 @@ fn print_phases(context: &mut Context, view: &RepoView) -> Result<(), Abort> {
     if words.is_empty() {
         return Ok(());
     }
-    context.ui.status(format!("phases: {}\n", words.join(", ")))
+    ui.status(format!("phases: {}\n", words.join(", ")))
 }

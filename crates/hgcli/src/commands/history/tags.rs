@@ -1,8 +1,7 @@
 //! `tags`: names of changesets that stay where they are.
 
 use crate::arguments::{Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
 use crate::ui::{Abort, columns};
 use varve_repo::Rev;
@@ -41,18 +40,18 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let number = rev.map_or(-1, |rev| i64::from(rev.0));
         let kind = if local.contains(&name) { "local" } else { "" };
         out.item(context)?;
-        out.field(context, "tag", &name, &name)?;
+        out.field(&mut context.ui, "tag", &name, &name)?;
         if !quiet || !out.is_plain() {
             out.data("rev", number);
             out.data("node", node);
             let (pad, hex) = (columns::padding(&name, COLUMNS), context.ui.hex(&node));
-            out.plain(context, format!("{pad} {number:5}:{hex}"))?;
+            out.plain(&mut context.ui, format!("{pad} {number:5}:{hex}"))?;
         }
         out.data("type", kind);
         if verbose && !kind.is_empty() {
-            out.plain(context, format!(" {kind}"))?;
+            out.plain(&mut context.ui, format!(" {kind}"))?;
         }
-        out.plain(context, "\n")?;
+        out.plain(&mut context.ui, "\n")?;
     }
     out.end(context)?;
     Ok(0)

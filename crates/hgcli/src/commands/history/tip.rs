@@ -1,8 +1,7 @@
 //! `tip`: the newest changeset.
 
 use crate::arguments::{Matches, STYLE, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::render::changesets;
 use crate::ui::Abort;
 

@@ -2,8 +2,7 @@
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::change::{DirstateChange, Portability, portability};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::ui::Abort;
 use std::collections::{BTreeSet, HashSet};
 
@@ -31,15 +30,15 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 /// Refuses `-S` where there is something that it would mean.
-pub(crate) fn refuse_subrepositories(context: &Context, matches: &Matches) -> Result<(), Abort> {
-    if matches.flag("subrepos") && context.repo.root()?.join(".hgsub").exists() {
+pub(crate) fn refuse_subrepositories(repo: &Repo, matches: &Matches) -> Result<(), Abort> {
+    if matches.flag("subrepos") && repo.root()?.join(".hgsub").exists() {
         return Err(Abort::new("subrepositories are not supported"));
     }
     Ok(())
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(context, matches)?;
+    refuse_subrepositories(&context.repo, matches)?;
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
     let mut change = DirstateChange::begin(context)?;
     let mut rejected =
@@ -98,7 +97,7 @@ impl Collisions {
         }
         let shown = String::from_utf8_lossy(file);
         let message = format!("possible case-folding collision for {shown}");
-        match portability(context) {
+        match portability(&context.config) {
             Portability::Ignore => Ok(()),
             Portability::Warn => context.ui.warn(format!("warning: {message}\n")),
             Portability::Abort => Err(Abort::new(message)),

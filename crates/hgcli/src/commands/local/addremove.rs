@@ -3,8 +3,7 @@
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
 use crate::commands::local::change::DirstateChange;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
@@ -37,7 +36,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(context, matches)?;
+    refuse_subrepositories(&context.repo, matches)?;
     let similarity = similarity(matches)?;
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
     let mut change = DirstateChange::begin(context)?;
@@ -63,7 +62,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let found = if similarity > 0.0 {
         let gone = [removed, status.deleted.clone()].concat();
         let came = [status.added, unknown].concat();
-        find_renames(context, &change, &gone, &came, similarity)?
+        find_renames(&mut context.repo, &change, &gone, &came, similarity)?
     } else {
         Vec::new()
     };
@@ -159,7 +158,7 @@ fn tell_rename(context: &mut Context, names: &Names, rename: &Rename) -> Result<
 }
 
 fn find_renames(
-    context: &mut Context,
+    repo: &mut Repo,
     change: &DirstateChange,
     gone: &[Vec<u8>],
     came: &[Vec<u8>],
@@ -168,7 +167,7 @@ fn find_renames(
     if gone.is_empty() || came.is_empty() {
         return Ok(Vec::new());
     }
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let first = view.changelog().rev(&change.dirstate.parents()[0]);
     let text = view.manifest_text(first)?;
     let mut removed = Vec::new();

@@ -2,8 +2,7 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::names;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::ui::Abort;
 use varve_repo::{DEFAULT_BRANCH, LockKind};
 
@@ -33,7 +32,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let name = name.filter(|name| !name.is_empty());
     if matches.flag("clean") {
         let _lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
-        let parents = parent_branches(context)?;
+        let parents = parent_branches(&mut context.repo)?;
         let own = parents.first().cloned();
         let own = own.unwrap_or_else(|| DEFAULT_BRANCH.to_vec());
         varve_workdir::set_branch(&repository, &own)?;
@@ -51,7 +50,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context.repo.warn_of_disabled_markers(&mut context.ui)?;
     let branches = context.repo.view()?.branchmap()?.clone();
     if !matches.flag("force") && branches.contains_key(&name) {
-        let parents = parent_branches(context)?;
+        let parents = parent_branches(&mut context.repo)?;
         if !parents.contains(&name) {
             return Err(Abort::new("a branch of the same name already exists")
                 .hint("use 'hg update' to switch to it"));
@@ -78,8 +77,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
-fn parent_branches(context: &mut Context) -> Result<Vec<Vec<u8>>, Abort> {
-    let view = context.repo.view()?;
+fn parent_branches(repo: &mut Repo) -> Result<Vec<Vec<u8>>, Abort> {
+    let view = repo.view()?;
     let mut branches = Vec::new();
     for node in view.working_parents()? {
         if let Some(rev) = view.changelog().rev(&node) {

@@ -1,7 +1,7 @@
 //! Changing which files are tracked: the lock, the dirstate, and what `add` means.
 
-use crate::context::Context;
-use crate::ui::Abort;
+use crate::context::{Config, Context};
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ impl DirstateChange {
             .bytes("ui", "large-file-limit")?
             .unwrap_or(LARGE);
         for file in files {
-            warn_unportable(context, file)?;
+            warn_unportable(&mut context.ui, &context.config, file)?;
             let shown = context.repo.display_path(file)?;
             let warn = |context: &mut Context, words: &str| {
                 context.ui.warn([&shown[..], words.as_bytes()].concat())
@@ -146,14 +146,14 @@ impl DirstateChange {
 }
 
 /// Says that a name would make trouble on Windows; refuses one that no repository may have.
-pub(crate) fn warn_unportable(context: &mut Context, file: &[u8]) -> Result<(), Abort> {
+pub(crate) fn warn_unportable(ui: &mut Ui, config: &Config, file: &[u8]) -> Result<(), Abort> {
     if file.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
         let shown = quoted(&escaped(file));
         return Err(Abort::new(format!(
             "'\\n' and '\\r' disallowed in filenames: {shown}"
         )));
     }
-    let mode = portability(context);
+    let mode = portability(config);
     let Some(reason) = varve_repo::unportable(file).filter(|_| mode != Portability::Ignore) else {
         return Ok(());
     };
@@ -161,7 +161,7 @@ pub(crate) fn warn_unportable(context: &mut Context, file: &[u8]) -> Result<(), 
     if mode == Portability::Abort {
         return Err(Abort::new(message));
     }
-    context.ui.warn(format!("warning: {message}\n"))
+    ui.warn(format!("warning: {message}\n"))
 }
 
 /// What is done about names that would make trouble elsewhere: `ui.portablefilenames`.
@@ -176,8 +176,8 @@ pub(crate) enum Portability {
 }
 
 /// As configured.
-pub(crate) fn portability(context: &Context) -> Portability {
-    let setting = context.config.get("ui", "portablefilenames");
+pub(crate) fn portability(config: &Config) -> Portability {
+    let setting = config.get("ui", "portablefilenames");
     match &setting.unwrap_or(b"warn").to_ascii_lowercase()[..] {
         b"ignore" | b"false" | b"0" | b"no" | b"off" => Portability::Ignore,
         b"abort" => Portability::Abort,

@@ -3,8 +3,7 @@
 use crate::arguments::{EXCLUDE, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
 use crate::commands::local::change::DirstateChange;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::ui::Abort;
 
 /// See [`Command`].

@@ -2,8 +2,7 @@
 
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::clone::refuse_http;
-use crate::context::{Category, Command};
-use crate::context::{Context, disk};
+use crate::context::{Category, Command, Config, Context, disk};
 use crate::remote::peers;
 use crate::ui::Abort;
 use std::ffi::OsStr;
@@ -40,7 +39,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new(format!("repository {typed} already exists")));
     }
     let engine = context.config.storage_settings()?.engine_of_new()?;
-    refuse_other_formats(context)?;
+    refuse_other_formats(&context.config)?;
     Repository::create_with(disk(), &path, engine)?;
     Ok(0)
 }
@@ -60,10 +59,10 @@ const FORMATS: &[(&str, bool)] = &[
 ];
 
 /// A format that was asked for and cannot be made is not passed over in silence.
-fn refuse_other_formats(context: &Context) -> Result<(), Abort> {
+fn refuse_other_formats(config: &Config) -> Result<(), Abort> {
     for (key, usual) in FORMATS {
-        if context.config.boolean("format", key, *usual)? != *usual {
-            let value = context.config.text("format", key).unwrap_or_default();
+        if config.boolean("format", key, *usual)? != *usual {
+            let value = config.text("format", key).unwrap_or_default();
             return Err(Abort::new(format!(
                 "repositories with format.{key}={value} are not made here"
             )));

@@ -2,8 +2,7 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::verify;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::ui::Abort;
 use varve_repo::LockKind;
 
@@ -38,7 +37,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     repository.recover(&lock)?;
     drop((lock, working_copy));
     if matches.flag("verify") {
-        return verify::verify_repository(context, false);
+        return verify::verify_repository(&mut context.repo, &mut context.ui, false);
     }
     context
         .ui

@@ -3,8 +3,7 @@
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
 use crate::commands::local::change::DirstateChange;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
 use varve_workdir::WorkingFiles;
@@ -36,7 +35,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(context, matches)?;
+    refuse_subrepositories(&context.repo, matches)?;
     let (after, force) = (matches.flag("after"), matches.flag("force"));
     let any = [matches.list("include"), matches.list("exclude")].concat();
     if matches.arguments().is_empty() && any.is_empty() && !after {
@@ -49,7 +48,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
     let status = change.status(context, &matcher, false)?;
-    let mut warnings = untracked(context, &matcher, &change)?;
+    let mut warnings = untracked(&context.repo, &matcher, &change)?;
     let mut left = |context: &Context, files: &[Vec<u8>], words: &str, always: bool| {
         for file in files {
             let shown = context.repo.display_path(file)?;
@@ -106,7 +105,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 
 /// A line for each name of something that is there and not tracked.
 fn untracked(
-    context: &Context,
+    repo: &Repo,
     matcher: &Matcher,
     change: &DirstateChange,
 ) -> Result<Vec<Option<Vec<u8>>>, Abort> {
@@ -124,7 +123,7 @@ fn untracked(
             true => ": no tracked files\n",
             false => ": file is untracked\n",
         };
-        let shown = context.repo.display_path(file)?;
+        let shown = repo.display_path(file)?;
         lines.push(Some(
             [b"not removing ", &shown[..], words.as_bytes()].concat(),
         ));

@@ -2,9 +2,8 @@
 
 use super::attend;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::Context;
-use crate::context::{Category, Command};
-use crate::ui::Abort;
+use crate::context::{Category, Command, Config, Context, Repo};
+use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, Repository, Rev};
 use varve_workdir::filesets::FilesetTarget;
@@ -93,11 +92,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("dry-run") {
         plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
     }
-    let backups = match matches.flag("no-backup") {
-        true => Backups::None,
-        false => attend::backup_directory(&context.config),
-    };
-    report(context, &plan, &matcher, (&files, &backups))?;
+    let backups = backups(&context.config, matches);
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    report(repo, ui, &plan, &matcher, (&files, &backups))?;
     tell_named(
         context,
         (&repository, &dirstate),
@@ -113,6 +110,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     drop(working_copy);
     Ok(0)
+}
+
+/// Where the files are kept that the command overwrites.
+fn backups(config: &Config, matches: &Matches) -> Backups {
+    match matches.flag("no-backup") {
+        true => Backups::None,
+        false => attend::backup_directory(config),
+    }
 }
 
 /// What `--rev` and `--date` say.
@@ -141,7 +146,8 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
 }
 
 fn report(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     plan: &RevertPlan,
     matcher: &Matcher,
     (files, backups): (&WorkingFiles, &Backups),
@@ -151,9 +157,9 @@ fn report(
             && files.look(&step.path)?.is_some()
             && let Some(place) = backups.place(&step.path)
         {
-            tell_backup(context, &step.path, &place, files)?;
+            tell_backup(repo, ui, &step.path, &place, files)?;
         }
-        if matcher.is_exact(&step.path) && !context.ui.verbosity.verbose {
+        if matcher.is_exact(&step.path) && !ui.verbosity.verbose {
             continue;
         }
         let verb = match step.action {
@@ -163,32 +169,26 @@ fn report(
             RevertAction::Add => "adding ",
             RevertAction::Undelete => "undeleting ",
         };
-        let shown = context.repo.display_path(&step.path)?;
-        context
-            .ui
-            .status([verb.as_bytes(), &shown, b"\n"].concat())?;
+        let shown = repo.display_path(&step.path)?;
+        ui.status([verb.as_bytes(), &shown, b"\n"].concat())?;
     }
     Ok(())
 }
 
 /// Says where a file is kept.
 fn tell_backup(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     path: &[u8],
     place: &[u8],
     files: &WorkingFiles,
 ) -> Result<(), Abort> {
     let directory = files.path(place);
     if let Some(directory) = directory.parent().filter(|directory| !directory.is_dir()) {
-        context
-            .ui
-            .note(format!("creating directory: {}\n", directory.display()))?;
+        ui.note(format!("creating directory: {}\n", directory.display()))?;
     }
-    let (path, place) = (
-        context.repo.display_path(path)?,
-        context.repo.display_path(place)?,
-    );
-    context.ui.note(
+    let (path, place) = (repo.display_path(path)?, repo.display_path(place)?);
+    ui.note(
         [
             b"saving current version of ",
             &path[..],

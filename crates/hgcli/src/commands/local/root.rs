@@ -1,8 +1,7 @@
 //! `root`: where the repository lies.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -30,7 +29,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut out = Formatter::new(context, matches, "root")?;
     out.item(context)?;
     let text = root.as_os_str().as_bytes();
-    out.field(context, "reporoot", text, [text, b"\n"].concat())?;
+    out.field(&mut context.ui, "reporoot", text, [text, b"\n"].concat())?;
     out.data("hgpath", path(".hg"));
     out.data("storepath", path(".hg/store"));
     out.end(context)?;

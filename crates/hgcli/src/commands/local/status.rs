@@ -1,10 +1,9 @@
 //! `status`: what changed in the working copy, or between changesets.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::Formatter;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_repo::Rev;
 use varve_workdir::filesets::FilesetTarget;
@@ -86,9 +85,9 @@ enum Sides {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let sides = sides(context, matches)?;
+    let sides = sides(&mut context.repo, &mut context.ui, matches)?;
     context.ui.guard.writes();
-    let shown = shown(context, matches);
+    let shown = shown(&context.ui, matches);
     let has = |letter| shown.contains(&letter);
     let listing = StatusLists {
         unknown: has('?'),
@@ -130,7 +129,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             listing,
             stop: &stop,
         };
-        working(context, &request, &sides, with_copies)?
+        working(&mut context.repo, &request, &sides, with_copies)?
     };
     print(context, matches, &status, &copies, &shown)?;
     Ok(0)
@@ -139,7 +138,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn working(
-    context: &mut Context,
+    repo: &mut Repo,
     request: &StatusRequest<'_>,
     sides: &Sides,
     with_copies: bool,
@@ -150,7 +149,7 @@ fn working(
     let dirstate = request.dirstate;
     let mut copies = Copies::new();
     if let Sides::Since(old) = sides {
-        let view = context.repo.view()?;
+        let view = repo.view()?;
         status = status_against(request, &view, *old, status)?;
         if with_copies {
             let files = [&status.modified[..], &status.added].concat();
@@ -166,26 +165,26 @@ fn working(
 }
 
 /// What the options compare.
-fn sides(context: &mut Context, matches: &Matches) -> Result<Sides, Abort> {
+fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Sides, Abort> {
     let revs = matches.list("rev");
     let change = matches.value("change").filter(|rev| !rev.is_empty());
     if !revs.is_empty() && change.is_some() {
         return Err(Abort::new("cannot specify both --rev and --change"));
     }
-    context.repo.refuse_subrepositories(matches)?;
+    repo.refuse_subrepositories(matches)?;
     if let Some(change) = change {
-        let new = context.repo.revision(&mut context.ui, Some(change))?;
-        let view = context.repo.view()?;
+        let new = repo.revision(ui, Some(change))?;
+        let view = repo.view()?;
         let old = new.and_then(|rev| view.changelog().parents(rev)[0]);
         return Ok(Sides::Between(old, new));
     }
     Ok(match revs[..] {
         [] => Sides::Working,
         [one] => {
-            let old = context.repo.revision(&mut context.ui, Some(one))?;
-            let repository = context.repo.repository()?;
+            let old = repo.revision(ui, Some(one))?;
+            let repository = repo.repository()?;
             let parent = Dirstate::read(&repository)?.parents()[0];
-            let view = context.repo.view()?;
+            let view = repo.view()?;
             if view.changelog().rev(&parent) == old {
                 Sides::Working
             } else {
@@ -193,14 +192,14 @@ fn sides(context: &mut Context, matches: &Matches) -> Result<Sides, Abort> {
             }
         }
         [first, .., last] => {
-            let first = context.repo.revision(&mut context.ui, Some(first))?;
-            Sides::Between(first, context.repo.revision(&mut context.ui, Some(last))?)
+            let first = repo.revision(ui, Some(first))?;
+            Sides::Between(first, repo.revision(ui, Some(last))?)
         }
     })
 }
 
 /// Letters of the lists that are shown.
-fn shown(context: &Context, matches: &Matches) -> Vec<char> {
+fn shown(ui: &Ui, matches: &Matches) -> Vec<char> {
     if matches.flag("all") {
         return LISTS.iter().map(|(_, letter)| *letter).collect();
     }
@@ -209,7 +208,7 @@ fn shown(context: &Context, matches: &Matches) -> Vec<char> {
     if !asked.is_empty() {
         return asked;
     }
-    let count = if context.ui.verbosity.quiet { 4 } else { 5 };
+    let count = if ui.verbosity.quiet { 4 } else { 5 };
     LISTS[..count].iter().map(|(_, letter)| *letter).collect()
 }
 
@@ -245,10 +244,10 @@ fn print(
             } else {
                 &format!("{letter} ")
             };
-            out.field(context, "status", letter.as_str(), before)?;
+            out.field(&mut context.ui, "status", letter.as_str(), before)?;
             let shown = name(context, path)?;
             out.field(
-                context,
+                &mut context.ui,
                 "path",
                 shown.as_slice(),
                 [&shown[..], end].concat(),
@@ -256,7 +255,7 @@ fn print(
             if let Some(source) = copies.get(path) {
                 let shown = name(context, source)?;
                 let line = [b"  ", &shown[..], end].concat();
-                out.field(context, "source", shown.as_slice(), line)?;
+                out.field(&mut context.ui, "source", shown.as_slice(), line)?;
             }
         }
     }

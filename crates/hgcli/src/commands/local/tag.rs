@@ -3,9 +3,8 @@
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::commit::metadata;
 use crate::commands::names;
-use crate::context::Context;
-use crate::context::{Category, Command};
-use crate::ui::Abort;
+use crate::context::{Category, Command, Context, Repo};
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_repo::hooks::HookArgs;
 use varve_repo::{LockKind, Node, Phase, Repository};
@@ -45,17 +44,17 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context.repo.warn_of_disabled_markers(&mut context.ui)?;
     context.repo.refresh();
     let (local, removes) = (matches.flag("local"), matches.flag("remove"));
-    let tags = typed_tags(context, matches)?;
+    let tags = typed_tags(&context.ui, matches)?;
     if removes && matches.value("rev").is_some() {
         return Err(Abort::new("cannot specify both --remove and --rev"));
     }
     let view = context.repo.view()?;
     let known = view.tags()?;
     let force = matches.flag("force");
-    check_known(context, &tags, &known, (local, removes), force)?;
+    check_known(&mut context.repo, &tags, &known, (local, removes), force)?;
     let mut dirstate = Dirstate::read(&repository)?;
     if !local {
-        check_place(context, &dirstate, force)?;
+        check_place(&mut context.repo, &dirstate, force)?;
     }
     let node = if removes {
         Node::NULL
@@ -87,7 +86,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let old = std::fs::read(&path).unwrap_or_default();
         let text = with_lines(old, &tags, &node, &known);
         std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))?;
-        report(context, &tags, &node, local)?;
+        report(&mut context.repo, &mut context.ui, &tags, &node, local)?;
         return Ok(0);
     }
     let said = (metadata::user(&mut context.ui, matches)?, date);
@@ -104,14 +103,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         &status,
         &description,
     )?;
-    report(context, &tags, &node, local)?;
+    report(&mut context.repo, &mut context.ui, &tags, &node, local)?;
     Ok(0)
 }
 
-fn typed_tags(context: &Context, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
+fn typed_tags(ui: &Ui, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
     let mut tags: Vec<Vec<u8>> = Vec::new();
     for name in matches.arguments() {
-        let name = names::checked(&context.ui.decode(name)?, "tag")?;
+        let name = names::checked(&ui.decode(name)?, "tag")?;
         if tags.contains(&name) {
             return Err(Abort::new("tag names must be unique"));
         }
@@ -129,13 +128,15 @@ fn facts(tag: &[u8], node: &Node, local: bool) -> HookArgs {
     ])
 }
 
-fn report(context: &mut Context, tags: &[Vec<u8>], node: &Node, local: bool) -> Result<(), Abort> {
+fn report(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    tags: &[Vec<u8>],
+    node: &Node,
+    local: bool,
+) -> Result<(), Abort> {
     let mut tags = tags.iter();
-    tags.try_for_each(|tag| {
-        context
-            .repo
-            .notify_hooks(&mut context.ui, "tag", &facts(tag, node, local))
-    })
+    tags.try_for_each(|tag| repo.notify_hooks(ui, "tag", &facts(tag, node, local)))
 }
 
 fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
@@ -155,13 +156,13 @@ fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
 
 /// Refuses to add what is there and to remove what is not.
 fn check_known(
-    context: &mut Context,
+    repo: &mut Repo,
     tags: &[Vec<u8>],
     known: &BTreeMap<Vec<u8>, Node>,
     (local, removes): (bool, bool),
     force: bool,
 ) -> Result<(), Abort> {
-    let locals = context.repo.view()?.local_tag_names()?;
+    let locals = repo.view()?.local_tag_names()?;
     for tag in tags {
         let (is_known, shown) = (known.contains_key(tag), String::from_utf8_lossy(tag));
         let fail = |words: String| Err(Abort::new(format!("tag '{shown}' {words}")));
@@ -180,12 +181,12 @@ fn check_known(
 }
 
 /// A tag is committed on the first parent, which should be a head of its branch.
-fn check_place(context: &mut Context, dirstate: &Dirstate, force: bool) -> Result<(), Abort> {
+fn check_place(repo: &mut Repo, dirstate: &Dirstate, force: bool) -> Result<(), Abort> {
     let [p1, p2] = dirstate.parents();
     if !p2.is_null() {
         return Err(Abort::new("uncommitted merge"));
     }
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let branches = view.branchmap()?;
     let at = view.changelog().rev(&p1);
     let mut heads = branches.values().flat_map(|branch| &branch.heads);

@@ -1,9 +1,8 @@
 //! `verify`: whether everything in the store can be read and fits together.
 
 use crate::arguments::Flag;
-use crate::context::Context;
-use crate::context::{Category, Command};
-use crate::ui::Abort;
+use crate::context::{Category, Command, Repo};
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_repo::{LockKind, ManifestEntries, Node, RepoView, VerifyEvent, VerifyReport};
@@ -20,7 +19,9 @@ pub(crate) const COMMAND: Command = Command {
            speak of each other. Files are read by all cores.\n\n\
            Ends with 0; with 1 if anything is damaged.",
     category: Some(Category::Maintenance),
-    run: |context, matches| verify_repository(context, matches.flag("full")),
+    run: |context, matches| {
+        verify_repository(&mut context.repo, &mut context.ui, matches.flag("full"))
+    },
 };
 
 /// `--full`.
@@ -30,48 +31,44 @@ const FULL: Flag = Flag::long_flag("full", "put every manifest together and chec
 ///
 /// # Errors
 /// What keeps the store from being read at all.
-pub fn verify_repository(context: &mut Context, full: bool) -> Result<u8, Abort> {
-    let repository = context.repo.repository()?;
-    if context.repo.is_bundle() {
+pub fn verify_repository(repo: &mut Repo, ui: &mut Ui, full: bool) -> Result<u8, Abort> {
+    let repository = repo.repository()?;
+    if repo.is_bundle() {
         return Err(Abort::new("cannot verify bundle or remote repos"));
     }
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-    context.repo.warn_of_disabled_markers(&mut context.ui)?;
+    let lock = repo.lock(ui, LockKind::Store)?;
+    repo.warn_of_disabled_markers(ui)?;
     if repository.has_journal()? {
-        context
-            .ui
-            .warn("abandoned transaction found - run hg recover\n")?;
+        ui.warn("abandoned transaction found - run hg recover\n")?;
     }
-    context.ui.note("repository uses revlog format 1\n")?;
+    ui.note("repository uses revlog format 1\n")?;
     let mut told = Ok(());
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
-    let stop = context.ui.stop.clone();
+    let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
+    let stop = ui.stop.clone();
     let mut report_event = |news: VerifyEvent<'_>| {
         let telling = match news {
-            VerifyEvent::Step(step) => context.ui.status(format!("{step}\n")),
-            VerifyEvent::Problem(line) => context.ui.warn([line, b"\n"].concat()),
+            VerifyEvent::Step(step) => ui.status(format!("{step}\n")),
+            VerifyEvent::Problem(line) => ui.warn([line, b"\n"].concat()),
         };
         if told.is_ok() {
             told = telling;
         }
     };
     let report = repository.verify(&lock, full, &mut report_event, progress.as_ref(), &stop);
-    context.ui.progress = progress;
+    ui.progress = progress;
     let report = report?;
     told?;
     let dirstate = if report.errors == 0 {
-        check_dirstate(context)?
+        check_dirstate(repo, ui)?
     } else {
-        context
-            .ui
-            .warn("not checking dirstate because of previous errors\n")?;
+        ui.warn("not checking dirstate because of previous errors\n")?;
         0
     };
-    tell_counts(context, &report, dirstate)?;
+    tell_counts(ui, &report, dirstate)?;
     Ok(u8::from(report.errors + dirstate > 0))
 }
 
-fn tell_counts(context: &mut Context, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
+fn tell_counts(ui: &mut Ui, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
     let VerifyReport {
         changesets,
         revisions,
@@ -79,51 +76,43 @@ fn tell_counts(context: &mut Context, report: &VerifyReport, dirstate: usize) ->
         warnings,
         ..
     } = report;
-    context.ui.status(format!(
+    ui.status(format!(
         "checked {changesets} changesets with {revisions} changes to {files} files\n"
     ))?;
     if *warnings > 0 {
-        context
-            .ui
-            .warn(format!("{warnings} warnings encountered!\n"))?;
+        ui.warn(format!("{warnings} warnings encountered!\n"))?;
     }
     if report.incomplete_list {
         let program = "hg debugrebuildfncache";
-        context.ui.warn(format!(
+        ui.warn(format!(
             "hint: run \"{program}\" to recover from corrupt fncache\n"
         ))?;
     }
     let errors = report.errors + dirstate;
     if errors > 0 {
-        context
-            .ui
-            .warn(format!("{errors} integrity errors encountered!\n"))?;
+        ui.warn(format!("{errors} integrity errors encountered!\n"))?;
         if let Some(first) = report.first_damaged {
-            context
-                .ui
-                .warn(format!("(first damaged changeset appears to be {first})\n"))?;
+            ui.warn(format!("(first damaged changeset appears to be {first})\n"))?;
         }
         if dirstate > 0 {
             let inconsistent = "dirstate inconsistent with current parent's manifest\n";
-            context
-                .ui
-                .warn(format!("{inconsistent}{dirstate} dirstate errors\n"))?;
+            ui.warn(format!("{inconsistent}{dirstate} dirstate errors\n"))?;
         }
     }
     Ok(())
 }
 
 /// Compares the dirstate with the manifests of its parents; returns how much is wrong.
-fn check_dirstate(context: &mut Context) -> Result<usize, Abort> {
-    context.ui.status("checking dirstate\n")?;
-    let repository = context.repo.repository()?;
-    let view = context.repo.view()?;
+fn check_dirstate(repo: &mut Repo, ui: &mut Ui) -> Result<usize, Abort> {
+    ui.status("checking dirstate\n")?;
+    let repository = repo.repository()?;
+    let view = repo.view()?;
     let dirstate = Dirstate::read(&repository)?;
     let mut parents = dirstate.parents();
     for parent in &mut parents {
         if !parent.is_null() && view.changelog().rev(parent).is_none() {
             let short = &parent.to_string()[..12];
-            context.ui.warn(format!(
+            ui.warn(format!(
                 "warning: ignoring unknown working parent {short}!\n"
             ))?;
             *parent = Node::NULL;
@@ -154,7 +143,7 @@ fn check_dirstate(context: &mut Context) -> Result<usize, Abort> {
         }
     }
     for problem in &problems {
-        context.ui.warn([&problem[..], b"\n"].concat())?;
+        ui.warn([&problem[..], b"\n"].concat())?;
     }
     Ok(problems.len())
 }

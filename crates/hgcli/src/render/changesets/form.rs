@@ -2,9 +2,9 @@
 
 use super::styles;
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::{Context, Repo};
 use crate::render::templates::{Template, unquoted};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_config::hgrc::Hgrc;
@@ -89,7 +89,7 @@ impl Form {
             return of_template(context, &template);
         }
         if let Some(style) = given("style") {
-            return of_style(context, &style);
+            return of_style(&mut context.repo, &mut context.ui, &style);
         }
         let config = context.config.values();
         let template = config.get("command-templates", "log");
@@ -98,7 +98,7 @@ impl Form {
             return Ok(Form::Filled(Box::new(Filled::of(unquoted(template))?)));
         }
         match config.get("ui", "style").filter(|style| !style.is_empty()) {
-            Some(style) => of_style(context, style),
+            Some(style) => of_style(&mut context.repo, &mut context.ui, style),
             None => Ok(Form::default()),
         }
     }
@@ -128,7 +128,7 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<Form, Abort> {
             separator: part("separator")?,
         })));
     }
-    if let Some(form) = built_in(context, template)? {
+    if let Some(form) = built_in(&mut context.repo, &mut context.ui, template)? {
         return Ok(form);
     }
     if FORMATTERS.contains(&template) {
@@ -141,7 +141,7 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<Form, Abort> {
     if template.contains(&b'/') && path.is_file() {
         let file = path.file_name().unwrap_or_default();
         if file.as_bytes().starts_with(b"map-") {
-            return of_map(context, &path);
+            return of_map(&context.ui, &path);
         }
         let text = std::fs::read(&path).map_err(|error| Abort::file(&error, path))?;
         return Ok(Form::Filled(Box::new(Filled::of(&text)?)));
@@ -150,7 +150,7 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<Form, Abort> {
 }
 
 /// A style that comes with the program.
-fn built_in(context: &mut Context, name: &[u8]) -> Result<Option<Form>, Abort> {
+fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<Form>, Abort> {
     let lines = Lines::default();
     Ok(Some(match name {
         b"default" | b"show" => Form::Lines(lines),
@@ -159,7 +159,7 @@ fn built_in(context: &mut Context, name: &[u8]) -> Result<Option<Form>, Abort> {
             ..lines
         }),
         b"bisect" => {
-            let state = context.repo.root()?.join(".hg/bisect.state");
+            let state = repo.root()?.join(".hg/bisect.state");
             if state.exists() {
                 let message = "style 'bisect' is not supported while a bisection is under way";
                 return Err(Abort::new(message));
@@ -173,7 +173,7 @@ fn built_in(context: &mut Context, name: &[u8]) -> Result<Option<Form>, Abort> {
             status: true,
             ..lines
         }),
-        _ => match styles::texts(name, context.ui.verbosity) {
+        _ => match styles::texts(name, ui.verbosity) {
             None => return Ok(None),
             Some(texts) => {
                 let part = |text: &str| match text {
@@ -191,12 +191,12 @@ fn built_in(context: &mut Context, name: &[u8]) -> Result<Option<Form>, Abort> {
     }))
 }
 
-fn of_style(context: &mut Context, style: &[u8]) -> Result<Form, Abort> {
-    let path: PathBuf = context.repo.cwd.join(std::ffi::OsStr::from_bytes(style));
+fn of_style(repo: &mut Repo, ui: &mut Ui, style: &[u8]) -> Result<Form, Abort> {
+    let path: PathBuf = repo.cwd.join(std::ffi::OsStr::from_bytes(style));
     if style.contains(&b'/') && path.is_file() {
-        return of_map(context, &path);
+        return of_map(ui, &path);
     }
-    if let Some(form) = built_in(context, style)? {
+    if let Some(form) = built_in(repo, ui, style)? {
         return Ok(form);
     }
     let shown = String::from_utf8_lossy(style);
@@ -205,7 +205,7 @@ fn of_style(context: &mut Context, style: &[u8]) -> Result<Form, Abort> {
 }
 
 /// Reads a map file: a file of configuration whose values are templates.
-fn of_map(context: &Context, path: &Path) -> Result<Form, Abort> {
+fn of_map(ui: &Ui, path: &Path) -> Result<Form, Abort> {
     let mut map = Hgrc::default();
     let text = std::fs::read(path).map_err(|error| Abort::file(&error, path))?;
     let sectioned = [b"[map]\n", &text[..]].concat();
@@ -240,7 +240,7 @@ fn of_map(context: &Context, path: &Path) -> Result<Form, Abort> {
         let text = std::fs::read(&file).map_err(|error| Abort::file(&error, file))?;
         Template::parse(&text).map(Some)
     };
-    let verbosity = context.ui.verbosity;
+    let verbosity = ui.verbosity;
     let wanted: &[(bool, &str)] = &[
         (verbosity.debug, "changeset_debug"),
         (verbosity.verbose, "changeset_verbose"),

@@ -5,8 +5,8 @@ use super::lineage::{Ancestor, Lineage};
 use crate::context::Context;
 use crate::render::graph::{Edge, Graph, Mark};
 use crate::render::templates::{Template, unquoted};
-use crate::ui::Abort;
 use crate::ui::environment::is_plain;
+use crate::ui::{Abort, Ui};
 use varve_repo::Rev;
 
 /// How the picture looks, as configured.
@@ -88,7 +88,7 @@ impl Printer {
     /// Prints changesets in this order, children before their parents.
     pub(crate) fn print_graph(
         &self,
-        context: &mut Context,
+        ui: &mut Ui,
         look: &Look,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
@@ -96,7 +96,7 @@ impl Printer {
         let mut reader = changelog.reader();
         let mut lineage = Lineage::new(changelog, revs);
         let mut graph = Graph::new(look.short);
-        self.print_header(context)?;
+        self.print_header(ui)?;
         for (index, rev) in revs.iter().enumerate() {
             let edges = lineage.of(*rev).into_iter();
             let edges = edges.filter(|ancestor| look.is_drawn(*ancestor));
@@ -111,8 +111,8 @@ impl Printer {
             lines.pop_if(|last| last.is_empty());
             let mut out = Vec::new();
             graph.draw(&place, &symbol, &lines, &mut out);
-            context.ui.write(out)?;
+            ui.write(out)?;
         }
-        self.print_footer(context)
+        self.print_footer(ui)
     }
 }

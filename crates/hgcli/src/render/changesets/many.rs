@@ -1,8 +1,7 @@
 //! Many changesets: the texts are made by all cores, block by block, and printed in order.
 
 use super::Printer;
-use crate::context::Context;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use varve_repo::Rev;
@@ -22,17 +21,13 @@ type Rendered = (Vec<u8>, Option<Abort>);
 
 impl Printer {
     /// Prints the texts of changesets in this order.
-    pub(super) fn print_texts(
-        &self,
-        context: &mut Context,
-        revs: &[Option<Rev>],
-    ) -> Result<(), Abort> {
+    pub(super) fn print_texts(&self, ui: &mut Ui, revs: &[Option<Rev>]) -> Result<(), Abort> {
         let changelog = self.view.changelog();
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         if revs.len() <= FEW || cores == 1 {
             let mut reader = changelog.reader();
             for (number, block) in revs.chunks(FEW).enumerate() {
-                print(context, self.block(number * FEW, block, &mut reader))?;
+                print(ui, self.block(number * FEW, block, &mut reader))?;
             }
             return Ok(());
         }
@@ -56,7 +51,7 @@ impl Printer {
                 let Ok(rendered) = channels[number % workers].recv() else {
                     break;
                 };
-                print(context, rendered)?;
+                print(ui, rendered)?;
             }
             Ok(())
         })
@@ -113,7 +108,7 @@ impl Printer {
     }
 }
 
-fn print(context: &mut Context, (text, error): Rendered) -> Result<(), Abort> {
-    context.ui.write(text)?;
+fn print(ui: &mut Ui, (text, error): Rendered) -> Result<(), Abort> {
+    ui.write(text)?;
     error.map_or(Ok(()), Err)
 }

@@ -4,7 +4,7 @@ use super::{Form, Printer, Style};
 use crate::arguments::Matches;
 use crate::context::Context;
 use crate::render::templates::Template;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_repo::Rev;
 
 /// Prints changesets in this order, in the form that the arguments or the configuration ask for.
@@ -39,28 +39,28 @@ impl Printer {
         if matches!(self.style.form, Form::Json) {
             return self.print_json(context, matches, revs);
         }
-        self.print_header(context)?;
-        self.print_texts(context, revs)?;
-        self.print_footer(context)
+        self.print_header(&mut context.ui)?;
+        self.print_texts(&mut context.ui, revs)?;
+        self.print_footer(&mut context.ui)
     }
 
     /// Prints what stands before all changesets.
-    pub(super) fn print_header(&self, context: &mut Context) -> Result<(), Abort> {
+    pub(super) fn print_header(&self, ui: &mut Ui) -> Result<(), Abort> {
         match &self.style.form {
-            Form::Filled(filled) => self.print_once(context, filled.header.as_ref()),
+            Form::Filled(filled) => self.print_once(ui, filled.header.as_ref()),
             _ => Ok(()),
         }
     }
 
     /// Prints what stands behind all changesets.
-    pub(super) fn print_footer(&self, context: &mut Context) -> Result<(), Abort> {
+    pub(super) fn print_footer(&self, ui: &mut Ui) -> Result<(), Abort> {
         match &self.style.form {
-            Form::Filled(filled) => self.print_once(context, filled.footer.as_ref()),
+            Form::Filled(filled) => self.print_once(ui, filled.footer.as_ref()),
             _ => Ok(()),
         }
     }
 
-    fn print_once(&self, context: &mut Context, template: Option<&Template>) -> Result<(), Abort> {
+    fn print_once(&self, ui: &mut Ui, template: Option<&Template>) -> Result<(), Abort> {
         let Some(template) = template else {
             return Ok(());
         };
@@ -69,6 +69,6 @@ impl Printer {
         self.with_subject(None, &mut reader, |subject| {
             self.fill(template, subject, &mut out)
         })?;
-        context.ui.write(out)
+        ui.write(out)
     }
 }

@@ -1,7 +1,7 @@
 //! Which files differ between two sides, and what each had.
 
-use crate::context::Context;
-use crate::ui::Abort;
+use crate::context::Repo;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Node, ReaderState, RepoView, Rev};
@@ -155,14 +155,15 @@ fn source(
 
 /// Files that match and differ between a changeset and the working copy.
 pub(crate) fn with_working(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     view: &RepoView,
     from: Option<Rev>,
     matcher: &Matcher,
     with_copies: bool,
 ) -> Result<Vec<DiffedFile>, Abort> {
-    let repository = context.repo.repository()?;
-    let parent = context.repo.working_parents()?.first().copied();
+    let repository = repo.repository()?;
+    let parent = repo.working_parents()?.first().copied();
     let dirstate = Dirstate::read(&repository)?;
     let status = working_status(&StatusRequest {
         repository: &repository,
@@ -170,7 +171,7 @@ pub(crate) fn with_working(
         matcher,
         ignore: &Ignore::default(),
         listing: StatusLists::default(),
-        stop: &context.ui.stop,
+        stop: &ui.stop,
     })?
     .status;
     let (from_text, own_text) = (view.manifest_text(from)?, view.manifest_text(parent)?);

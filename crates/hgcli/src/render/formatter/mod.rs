@@ -15,7 +15,7 @@ mod value;
 
 use crate::arguments::Matches;
 use crate::context::Context;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
 pub(crate) use value::{HIDDEN, Item, Row, Value};
@@ -60,7 +60,9 @@ impl Formatter {
                 Form::Json
             }
             Some(template) => Form::Template(crate::render::templates::for_items(
-                context, template, topic,
+                &context.config,
+                template,
+                topic,
             )?),
         };
         Ok(Formatter {
@@ -98,13 +100,13 @@ impl Formatter {
     /// One named value of the item, and its text.
     pub(crate) fn field(
         &mut self,
-        context: &mut Context,
+        ui: &mut Ui,
         name: &'static str,
         value: impl Into<Value>,
         text: impl AsRef<[u8]>,
     ) -> Result<(), Abort> {
         self.data(name, value);
-        self.plain(context, text)
+        self.plain(ui, text)
     }
 
     /// One named value that the text does not show.
@@ -115,13 +117,9 @@ impl Formatter {
     }
 
     /// Text for people.
-    pub(crate) fn plain(
-        &mut self,
-        context: &mut Context,
-        text: impl AsRef<[u8]>,
-    ) -> Result<(), Abort> {
+    pub(crate) fn plain(&mut self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.form {
-            Form::Plain => context.ui.write(text),
+            Form::Plain => ui.write(text),
             Form::Json | Form::Template(_) => Ok(()),
         }
     }

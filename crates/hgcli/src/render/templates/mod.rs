@@ -10,7 +10,7 @@ mod of_repository;
 mod search;
 mod source;
 
-use crate::context::Context;
+use crate::context::{Config, Context};
 use crate::render::formatter::{Item, ItemTemplate, Value};
 use crate::ui::Abort;
 pub(crate) use eval::Keywords;
@@ -69,9 +69,9 @@ const STYLES: &[&str] = &[
 ///
 /// # Errors
 /// If it is wrong, or a style that is not there.
-pub(crate) fn of_argument(context: &Context, argument: &[u8]) -> Result<Template, Abort> {
+pub(crate) fn of_argument(config: &Config, argument: &[u8]) -> Result<Template, Abort> {
     let shown = String::from_utf8_lossy(argument).into_owned();
-    if let Some(text) = context.config.get("templates", &shown) {
+    if let Some(text) = config.get("templates", &shown) {
         return Template::parse(unquoted(text));
     }
     if STYLES.contains(&shown.as_str()) {
@@ -93,11 +93,11 @@ pub(crate) fn unquoted(text: &[u8]) -> &[u8] {
 /// # Errors
 /// If the template is wrong, or of a kind that is not there.
 pub(crate) fn for_items(
-    context: &Context,
+    config: &Config,
     template: &[u8],
     _: &str,
 ) -> Result<Box<dyn ItemTemplate>, Abort> {
-    Ok(Box::new(of_argument(context, template)?))
+    Ok(Box::new(of_argument(config, template)?))
 }
 
 impl ItemTemplate for Template {

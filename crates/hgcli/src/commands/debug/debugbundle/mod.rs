@@ -4,9 +4,8 @@ mod parts;
 mod spec;
 
 use crate::arguments::{Flag, Matches};
-use crate::context::Command;
-use crate::context::Context;
 use crate::context::location::without_address;
+use crate::context::{Command, Context};
 use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::fs::File;

@@ -3,7 +3,7 @@
 use super::list as list_changes;
 use crate::arguments::Matches;
 use crate::context::Context;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::io::Read;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundle20::{PartPayload, PartReader};
@@ -76,8 +76,8 @@ fn inside(
             let mut changes = ChangegroupReader::new(payload, version);
             list_changes(context, &mut changes, INDENT, matches.flag("all"))
         }
-        b"obsmarkers" => markers(context, &whole(payload)?),
-        b"phase-heads" => phases(context, &whole(payload)?),
+        b"obsmarkers" => markers(&mut context.ui, &whole(payload)?),
+        b"phase-heads" => phases(&mut context.ui, &whole(payload)?),
         _ => Ok(()),
     }
 }
@@ -101,25 +101,23 @@ fn damaged(reason: String) -> Abort {
     ExchangeError::DamagedBundle(reason).into()
 }
 
-fn markers(context: &mut Context, bytes: &[u8]) -> Result<(), Abort> {
+fn markers(ui: &mut Ui, bytes: &[u8]) -> Result<(), Abort> {
     let shown = format_markers(bytes);
     let (version, lines) =
         shown.map_err(|(number, reason)| damaged(format!("marker {number}: {reason}")))?;
     let len = bytes.len();
     let Some(lines) = lines else {
         let words = format!("{INDENT}unsupported version: {version} ({len} bytes)\n");
-        return context.ui.write(words);
+        return ui.write(words);
     };
-    context
-        .ui
-        .write(format!("{INDENT}version: {version} ({len} bytes)\n"))?;
+    ui.write(format!("{INDENT}version: {version} ({len} bytes)\n"))?;
     for line in lines {
-        context.ui.write(format!("{INDENT}{line}\n"))?;
+        ui.write(format!("{INDENT}{line}\n"))?;
     }
     Ok(())
 }
 
-fn phases(context: &mut Context, bytes: &[u8]) -> Result<(), Abort> {
+fn phases(ui: &mut Ui, bytes: &[u8]) -> Result<(), Abort> {
     const KNOWN: [Phase; 3] = [Phase::Public, Phase::Draft, Phase::Secret];
     let mut records = Vec::new();
     for record in bytes.chunks(PHASE_RECORD) {
@@ -135,9 +133,7 @@ fn phases(context: &mut Context, bytes: &[u8]) -> Result<(), Abort> {
     }
     for wanted in KNOWN {
         for (phase, node) in records.iter().filter(|(phase, _)| **phase == wanted) {
-            context
-                .ui
-                .write(format!("{INDENT}{node} {}\n", phase.name()))?;
+            ui.write(format!("{INDENT}{node} {}\n", phase.name()))?;
         }
     }
     Ok(())

@@ -6,8 +6,7 @@ mod statistics;
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
-use crate::context::Command;
-use crate::context::Context;
+use crate::context::{Command, Context};
 use crate::ui::Abort;
 use statistics::Statistics;
 
@@ -35,7 +34,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         context.ui.write(dump::text(revlog))?;
         return Ok(0);
     }
-    let sparse = revlogs::is_sparse(context)?;
+    let sparse = revlogs::is_sparse(&mut context.repo)?;
     let statistics = Statistics::of(revlog, sparse)?;
     context.ui.write(report::text(revlog, &statistics))?;
     Ok(0)

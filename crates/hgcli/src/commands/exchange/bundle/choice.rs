@@ -1,11 +1,11 @@
 //! Which changesets go into the bundle.
 
 use crate::arguments::Matches;
-use crate::context::Context;
 use crate::context::revision::query;
+use crate::context::{Context, Repo};
 use crate::remote::outgoing::{self, branch_heads, tell_nothing};
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 use varve_exchange::generate::OutgoingChangesets;
 use varve_repo::{RepoView, Rev};
@@ -17,12 +17,12 @@ pub(super) struct Choice {
 }
 
 /// What `--rev` names; `None` without it.
-pub(super) fn asked(context: &mut Context, matches: &Matches) -> Result<Option<Vec<Rev>>, Abort> {
+pub(super) fn asked(repo: &mut Repo, matches: &Matches) -> Result<Option<Vec<Rev>>, Abort> {
     let specs = matches.list("rev");
     if specs.is_empty() {
         return Ok(None);
     }
-    let named = named(context, &specs)?;
+    let named = named(repo, &specs)?;
     if named.is_empty() {
         return Err(Abort::new("no commits to bundle"));
     }
@@ -30,9 +30,9 @@ pub(super) fn asked(context: &mut Context, matches: &Matches) -> Result<Option<V
 }
 
 /// The changesets of some queries, with the null revision.
-fn named(context: &mut Context, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abort> {
-    let view = context.repo.view()?;
-    let engine = context.repo.engine(&view)?;
+fn named(repo: &mut Repo, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abort> {
+    let view = repo.view()?;
+    let engine = repo.engine(&view)?;
     let set = query(&engine, specs)?;
     let mut named = Vec::new();
     for member in set.members(&engine) {
@@ -50,7 +50,13 @@ pub(super) fn choose(
     let [_, destinations @ ..] = matches.arguments() else {
         return Ok(None);
     };
-    let base = match base(context, matches, asked.as_deref(), destinations)? {
+    let base = match base(
+        &mut context.repo,
+        &mut context.ui,
+        matches,
+        asked.as_deref(),
+        destinations,
+    )? {
         Base::Known(base) => base,
         Base::OfDestinations => return to_destinations(context, matches, asked, destinations),
     };
@@ -76,7 +82,8 @@ enum Base {
 }
 
 fn base(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     matches: &Matches,
     asked: Option<&[Rev]>,
     destinations: &[Vec<u8>],
@@ -93,19 +100,15 @@ fn base(
         return Err(Abort::new(words));
     }
     if option != "--base" && !given.is_empty() {
-        context
-            .ui
-            .warn(format!("ignoring --base because {option} was specified\n"))?;
+        ui.warn(format!("ignoring --base because {option} was specified\n"))?;
     }
     if option == "--all" && matches.flag("exact") {
-        context
-            .ui
-            .warn("ignoring --exact because --all was specified\n")?;
+        ui.warn("ignoring --exact because --all was specified\n")?;
     }
     Ok(Base::Known(match option {
         "--all" => Vec::new(),
-        "--exact" => below(&*context.repo.view()?, asked.unwrap_or_default()),
-        _ => named(context, &given)?.into_iter().flatten().collect(),
+        "--exact" => below(&*repo.view()?, asked.unwrap_or_default()),
+        _ => named(repo, &given)?.into_iter().flatten().collect(),
     }))
 }
 

@@ -5,11 +5,10 @@ mod stream;
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::REV;
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::bundle_output::BundleOutput;
 use crate::remote::incoming;
-use crate::ui::{Abort, system_words};
+use crate::ui::{Abort, Ui, system_words};
 use choice::Choice;
 use std::io::ErrorKind;
 use varve_codec::StreamSetting;
@@ -73,8 +72,8 @@ fn bundle(
     matches: &Matches,
     target: &mut BundleOutput,
 ) -> Result<u8, Abort> {
-    let asked = choice::asked(context, matches)?;
-    let spec = bundlespec(context, matches)?;
+    let asked = choice::asked(&mut context.repo, matches)?;
+    let spec = bundlespec(&mut context.repo, matches)?;
     if spec.kind() == BundleType::Packed1 {
         return Err(
             Abort::new("packed bundles cannot be produced by \"hg bundle\"")
@@ -84,34 +83,36 @@ fn bundle(
     let Some(choice) = choice::choose(context, matches, asked)? else {
         return Ok(1);
     };
-    let contents = contents(context, &spec)?;
-    let setting = setting(context, &spec)?;
+    let contents = contents(&context.config, &spec)?;
+    let setting = setting(&context.config, &spec)?;
     if let Some(form) = &contents.stream {
         stream::write(context, target, form, &contents)?;
         return Ok(0);
     }
     let view = context.repo.view()?;
     let plan = BundlePlan::new(&view, &choice.outgoing, &contents)?;
-    announce(context, &view, &choice, &contents)?;
-    tell_engine(context, spec.setting())?;
-    tell_parts(context, &plan, setting)?;
+    announce(
+        &mut context.repo,
+        &mut context.ui,
+        &view,
+        &choice,
+        &contents,
+    )?;
+    tell_engine(&mut context.ui, spec.setting())?;
+    tell_parts(&mut context.ui, &plan, setting)?;
     let sizes = target.write(context, &mut |context, out| {
         plan.write(setting, out, &context.ui.stop).map_err(failed)
     })?;
     if contents.changegroup {
-        after(context, &view, &choice, &sizes)?;
+        after(&mut context.repo, &mut context.ui, &view, &choice, &sizes)?;
     }
     Ok(0)
 }
 
-fn bundlespec(context: &mut Context, matches: &Matches) -> Result<BundleSpec, Abort> {
+fn bundlespec(repo: &mut Repo, matches: &Matches) -> Result<BundleSpec, Abort> {
     let text = String::from_utf8_lossy(matches.value("type").unwrap_or(b"bzip2")).into_owned();
     let habits = SpecDefaults {
-        general_delta: context
-            .repo
-            .repository()?
-            .requirements()
-            .has("generaldelta"),
+        general_delta: repo.repository()?.requirements().has("generaldelta"),
     };
     let spec = BundleSpec::parse(&text, habits).map_err(of_spec)?;
     let version = &spec.contents().changegroup_version;
@@ -127,25 +128,25 @@ fn of_spec(error: BundleSpecError) -> Abort {
 }
 
 /// What the bundlespec says, and what the configuration adds.
-fn contents(context: &Context, spec: &BundleSpec) -> Result<BundleContents, Abort> {
+fn contents(config: &Config, spec: &BundleSpec) -> Result<BundleContents, Abort> {
     let mut contents = spec.contents().clone();
     let switches = [
         ("bundle-phases", &mut contents.phases),
         ("evolution.bundle-obsmarker", &mut contents.obsolescence),
     ];
     for (key, switch) in switches {
-        let on = context.config.boolean("experimental", key, false);
+        let on = config.boolean("experimental", key, false);
         *switch |= on.map_err(Abort::Setting)?;
     }
     Ok(contents)
 }
 
 /// Level and threads, as the bundlespec or else the configuration says.
-fn setting(context: &Context, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
+fn setting(config: &Config, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
     let configured = |name: &str| {
         let own = format!("{name}.{}", spec.setting().engine.name());
         for key in [own, name.to_owned()] {
-            let number = context.config.integer("experimental", &key);
+            let number = config.integer("experimental", &key);
             if let Some(number) = number.map_err(Abort::Setting)? {
                 return Ok(Some((format!("experimental.{key}"), number)));
             }
@@ -160,7 +161,8 @@ fn setting(context: &Context, spec: &BundleSpec) -> Result<StreamSetting, Abort>
 
 /// Runs the hooks that may refuse, and prints what will be written.
 fn announce(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     view: &RepoView,
     choice: &Choice,
     contents: &BundleContents,
@@ -169,26 +171,20 @@ fn announce(
         return Ok(());
     }
     let facts = HookArgs::from([("source", b"bundle".to_vec())]);
-    context
-        .repo
-        .run_hooks(&mut context.ui, "preoutgoing", &facts)?;
+    repo.run_hooks(ui, "preoutgoing", &facts)?;
     let revs = &choice.outgoing.revs;
-    context
-        .ui
-        .status(format!("{} changesets found\n", revs.len()))?;
-    if context.ui.verbosity.debug {
-        context.ui.write("list of changesets:\n")?;
+    ui.status(format!("{} changesets found\n", revs.len()))?;
+    if ui.verbosity.debug {
+        ui.write("list of changesets:\n")?;
         for rev in revs {
-            context
-                .ui
-                .write(format!("{}\n", view.changelog().node(*rev)))?;
+            ui.write(format!("{}\n", view.changelog().node(*rev)))?;
         }
     }
     Ok(())
 }
 
 /// How it is compressed, where the bundlespec says something about it.
-fn tell_engine(context: &mut Context, setting: StreamSetting) -> Result<(), Abort> {
+fn tell_engine(ui: &mut Ui, setting: StreamSetting) -> Result<(), Abort> {
     let options = [("level", setting.level), ("threads", setting.threads)];
     let given = options
         .into_iter()
@@ -199,18 +195,14 @@ fn tell_engine(context: &mut Context, setting: StreamSetting) -> Result<(), Abor
         lines += &format!("engine option: {name}={value}\n");
         any = true;
     }
-    match any && context.ui.verbosity.debug {
-        true => context.ui.write(lines),
+    match any && ui.verbosity.debug {
+        true => ui.write(lines),
         false => Ok(()),
     }
 }
 
-fn tell_parts(
-    context: &mut Context,
-    plan: &BundlePlan<'_>,
-    setting: StreamSetting,
-) -> Result<(), Abort> {
-    let Some(parts) = plan.parts().filter(|_| context.ui.verbosity.debug) else {
+fn tell_parts(ui: &mut Ui, plan: &BundlePlan<'_>, setting: StreamSetting) -> Result<(), Abort> {
+    let Some(parts) = plan.parts().filter(|_| ui.verbosity.debug) else {
         return Ok(());
     };
     let params = match setting.engine {
@@ -218,11 +210,11 @@ fn tell_parts(
         _ => "(1 params) ",
     };
     let count = parts.len();
-    context.ui.write(format!(
+    ui.write(format!(
         "bundle2-output-bundle: \"HG20\", {params}{count} parts total\n"
     ))?;
     for part in parts {
-        context.ui.write(line_of(&part))?;
+        ui.write(line_of(&part))?;
     }
     Ok(())
 }
@@ -247,13 +239,14 @@ fn line_of(part: &PartOutline) -> String {
 }
 
 fn after(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     view: &RepoView,
     choice: &Choice,
     sizes: &SectionSizes,
 ) -> Result<(), Abort> {
-    if context.ui.verbosity.verbose && !context.ui.verbosity.debug {
-        incoming::note_sizes(&mut context.ui, sizes)?;
+    if ui.verbosity.verbose && !ui.verbosity.debug {
+        incoming::note_sizes(ui, sizes)?;
     }
     let first = choice.outgoing.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());
@@ -261,9 +254,7 @@ fn after(
         ("node", node.unwrap_or_default()),
         ("source", b"bundle".to_vec()),
     ]);
-    context
-        .repo
-        .notify_hooks(&mut context.ui, "outgoing", &facts)
+    repo.notify_hooks(ui, "outgoing", &facts)
 }
 
 /// What the writer answers is told in the system's words.

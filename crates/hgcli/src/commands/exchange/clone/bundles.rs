@@ -1,6 +1,6 @@
 //! Clones that begin with a bundle that was made before, see `hg help -e clonebundles`.
 
-use crate::context::Context;
+use crate::context::{Config, Context};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::peers;
@@ -52,7 +52,7 @@ pub(super) fn begin(
         )?;
         return Ok(false);
     }
-    found.sort_by(&preferred(context)?);
+    found.sort_by(&preferred(&context.config)?);
     match found.usable.first() {
         Some(best) => take(context, source, remote, &best.url),
         None => Ok(false),
@@ -60,8 +60,8 @@ pub(super) fn begin(
 }
 
 /// `ui.clonebundleprefers`.
-fn preferred(context: &Context) -> Result<Vec<(String, String)>, Abort> {
-    let items = context.config.list("ui", "clonebundleprefers");
+fn preferred(config: &Config) -> Result<Vec<(String, String)>, Abort> {
+    let items = config.list("ui", "clonebundleprefers");
     let pairs = items.iter().map(|item| {
         let item = String::from_utf8_lossy(item);
         let pair = item.split_once('=');
@@ -125,10 +125,10 @@ fn fetch(
         name: None,
         push_rev: None,
     };
-    let mut peer = peers::over_http(context, &file)?;
+    let mut peer = peers::over_http(&mut context.repo, &context.config, &file)?;
     if peer.login().is_none()
         && origin(url) == origin(&String::from_utf8_lossy(&source.url))
-        && let Some(login) = peers::over_http(context, source)?.login()
+        && let Some(login) = peers::over_http(&mut context.repo, &context.config, source)?.login()
     {
         peer.log_in(login.clone());
     }
@@ -157,9 +157,15 @@ fn apply(context: &mut Context, url: &str, bytes: &mut (dyn Read + Send)) -> Res
         let origin = ("clonebundles", url.as_bytes().to_vec());
         let (report, lock) = incoming::apply_bundle(context, lock, bundle, origin, failed)?;
         drop(lock);
-        return incoming::print_stored(context, &report);
+        return incoming::print_stored(&mut context.repo, &mut context.ui, &report);
     };
-    drop(incoming::apply_packed(context, lock, packed, failed)?);
+    drop(incoming::apply_packed(
+        &mut context.repo,
+        &mut context.ui,
+        lock,
+        packed,
+        failed,
+    )?);
     context.repo.refresh();
     Ok(())
 }

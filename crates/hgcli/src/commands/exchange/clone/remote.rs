@@ -112,7 +112,7 @@ fn fill(context: &mut Context, plan: &ClonePlan, remote: &mut Remote) -> Result<
     } else {
         let pair = (remote, &plan.wanted);
         if let Some(arrival) = bring(context, &plan.source, pair, true)? {
-            incoming::print_arrival(context, &arrival)?;
+            incoming::print_arrival(&mut context.repo, &mut context.ui, &arrival)?;
         }
     }
     // The path is written without the password of the address.

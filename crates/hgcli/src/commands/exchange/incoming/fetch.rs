@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::remote::bundle_output::BundleOutput;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::io::{self, Read, Write};
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::pull::BundleRequest;
@@ -20,13 +20,15 @@ pub(super) fn save(
 ) -> Result<(), Abort> {
     let mut bytes = remote.bundle(request)?;
     let mut target = BundleOutput::File(name.to_vec());
-    target.write(context, &mut |context, out| copy(context, &mut bytes, out))
+    target.write(context, &mut |context, out| {
+        copy(&mut context.ui, &mut bytes, out)
+    })
 }
 
-fn copy(context: &mut Context, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> {
+fn copy(ui: &mut Ui, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> {
     let mut buffer = vec![0; BUFFER];
     loop {
-        context.ui.stop.check().map_err(RepoError::from)?;
+        ui.stop.check().map_err(RepoError::from)?;
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(read) => out.write_all(&buffer[..read])?,

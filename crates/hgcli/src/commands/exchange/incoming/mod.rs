@@ -6,8 +6,7 @@ mod fetch;
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE};
 use crate::commands::exchange::exchanged;
 use crate::commands::exchange::pull::{compare, heads_of_branches};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
@@ -54,7 +53,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    exchanged::refuse_contradictions(context, matches)?;
+    exchanged::refuse_contradictions(&mut context.repo, matches)?;
     let typed = matches.arguments().first().map_or(&b"default"[..], |it| it);
     context.repo.root()?;
     let mut code = 1;
@@ -70,7 +69,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .ui
             .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
         let found = match matches.flag("bookmarks") {
-            true => bookmarks::show(context, &mut remote)?,
+            true => bookmarks::show(&mut context.repo, &mut context.ui, &mut remote)?,
             false => show(context, matches, &source, &mut remote, near)?,
         };
         context.ui.print_traffic()?;
@@ -93,7 +92,13 @@ fn show(
         heads.push(remote.lookup(name)?);
     }
     let wanted = (!heads.is_empty()).then_some(&heads[..]);
-    let common = compare(context, remote, wanted, matches.flag("force"))?;
+    let common = compare(
+        &mut context.repo,
+        &mut context.ui,
+        remote,
+        wanted,
+        matches.flag("force"),
+    )?;
     if !common.incoming {
         context.ui.status("no changes found\n")?;
         return Ok(1);

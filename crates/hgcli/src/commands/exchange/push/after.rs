@@ -1,8 +1,8 @@
 //! What changes on this side when a push is done: phases.
 
 use super::PushSession;
-use crate::context::Context;
-use crate::ui::Abort;
+use crate::context::Repo;
+use crate::ui::{Abort, Ui};
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::RemotePhases;
 use varve_repo::{LockKind, Phase, RepoView, Rev, ViewFilter};
@@ -15,7 +15,8 @@ impl PushSession<'_> {
     /// sides have.
     pub(super) fn settle_phases(
         &self,
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
         remote: &mut Remote,
         settled: &[Rev],
     ) -> Result<(), Abort> {
@@ -30,12 +31,12 @@ impl PushSession<'_> {
             revs.iter().any(|rev| self.all.phases().of(*rev) > *phase)
         };
         // Mercurial opens a transaction in any case, which hooks notice.
-        if !targets.iter().any(is_higher) && context.repo.hooks.is_empty() {
+        if !targets.iter().any(is_higher) && repo.hooks.is_empty() {
             return Ok(());
         }
-        let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-        context.repo.refresh();
-        let repository = context.repo.repository()?;
+        let lock = repo.lock(ui, LockKind::Store)?;
+        repo.refresh();
+        let repository = repo.repository()?;
         // Nothing is ever taken out of the changelog but under this lock.
         let now = repository.view_for(ViewFilter::Unfiltered)?;
         let node = |rev: &Rev| self.all.changelog().node(*rev);
@@ -52,7 +53,7 @@ impl PushSession<'_> {
             transaction.set_phases(now.changelog(), &lowered);
         }
         transaction.finish()?;
-        context.repo.refresh();
+        repo.refresh();
         Ok(())
     }
 }

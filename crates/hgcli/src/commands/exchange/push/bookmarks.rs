@@ -2,8 +2,8 @@
 
 use super::PushSession;
 use crate::arguments::Matches;
-use crate::context::Context;
-use crate::ui::Abort;
+use crate::context::Repo;
+use crate::ui::{Abort, Ui};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
 use varve_exchange::client::peer::Remote;
@@ -22,7 +22,7 @@ pub(super) struct BookmarkPlan {
 }
 
 /// Bookmarks that the command line names.
-pub(super) fn named(context: &mut Context, matches: &Matches) -> Result<BTreeSet<Vec<u8>>, Abort> {
+pub(super) fn named(repo: &mut Repo, matches: &Matches) -> Result<BTreeSet<Vec<u8>>, Abort> {
     let typed = matches.list("bookmark");
     if matches.flag("all-bookmarks") {
         let both = [
@@ -33,13 +33,12 @@ pub(super) fn named(context: &mut Context, matches: &Matches) -> Result<BTreeSet
             let words = format!("cannot specify both --all-bookmarks and {option}");
             return Err(Abort::new(words));
         }
-        return Ok(context.repo.view()?.bookmarks().keys().cloned().collect());
+        return Ok(repo.view()?.bookmarks().keys().cloned().collect());
     }
     let mut names = BTreeSet::new();
     for name in typed {
         let name = match name {
-            b"." => context
-                .repo
+            b"." => repo
                 .active_bookmark()?
                 .ok_or_else(|| Abort::new("no active bookmark"))?,
             name => name.to_vec(),
@@ -54,10 +53,10 @@ impl PushSession<'_> {
     /// pushed; those that were named move in any case.
     pub(super) fn compare_bookmarks(
         &self,
-        context: &mut Context,
+        ui: &mut Ui,
         remote: &mut Remote,
     ) -> Result<BookmarkPlan, Abort> {
-        context.ui.debug("checking for updated bookmarks\n")?;
+        ui.debug("checking for updated bookmarks\n")?;
         let mut moved = BookmarkPlan {
             there: remote.bookmarks()?,
             ..BookmarkPlan::default()
@@ -80,7 +79,7 @@ impl PushSession<'_> {
             };
             if moves && !is_pushed {
                 let name = String::from_utf8_lossy(&compared.name);
-                context.ui.warn(format!(
+                ui.warn(format!(
                     "cannot push bookmark X without its revision: {name}!\n"
                 ))?;
                 continue;
@@ -95,7 +94,7 @@ impl PushSession<'_> {
         }
         for name in &left {
             let name = String::from_utf8_lossy(name);
-            context.ui.warn(format!(
+            ui.warn(format!(
                 "bookmark {name} does not exist on the local or remote repository!\n"
             ))?;
         }
@@ -131,7 +130,7 @@ impl PushSession<'_> {
 }
 
 /// Says which bookmarks have moved there.
-pub(super) fn report(context: &mut Context, pushed: &[BookmarkPush]) -> Result<(), Abort> {
+pub(super) fn report(ui: &mut Ui, pushed: &[BookmarkPush]) -> Result<(), Abort> {
     for BookmarkPush {
         name,
         before,
@@ -143,7 +142,7 @@ pub(super) fn report(context: &mut Context, pushed: &[BookmarkPush]) -> Result<(
             (Some(_), None) => b"deleting remote bookmark ",
             (Some(_), Some(_)) => b"updating bookmark ",
         };
-        context.ui.status([done, name, b"\n"].concat())?;
+        ui.status([done, name, b"\n"].concat())?;
     }
     Ok(())
 }

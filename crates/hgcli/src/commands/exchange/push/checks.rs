@@ -3,8 +3,7 @@
 use super::PushSession;
 use super::bookmarks::BookmarkPlan;
 use crate::context::Context;
-use crate::ui::Abort;
-use crate::ui::short_hex;
+use crate::ui::{Abort, Ui, short_hex};
 use std::collections::BTreeSet;
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
 use varve_exchange::client::peer::Remote;
@@ -85,7 +84,7 @@ impl PushSession<'_> {
     /// Refuses new branches and new heads; gives the heads there that change.
     pub(super) fn check_heads(
         &self,
-        context: &mut Context,
+        ui: &mut Ui,
         remote: &mut Remote,
         moved: &BookmarkPlan,
     ) -> Result<Vec<Node>, Abort> {
@@ -98,8 +97,8 @@ impl PushSession<'_> {
         let accepted = self.bookmarked(moved);
         let mut refusal = None;
         for branch in &branches {
-            tell_unknown(context, branch)?;
-            let refused = self.refuse_new_heads(context, branch, &accepted)?;
+            tell_unknown(ui, branch)?;
+            let refused = self.refuse_new_heads(ui, branch, &accepted)?;
             refusal = refusal.or(refused);
         }
         match refusal {
@@ -144,7 +143,7 @@ impl PushSession<'_> {
 
     fn refuse_new_heads(
         &self,
-        context: &mut Context,
+        ui: &mut Ui,
         branch: &BranchHeads,
         accepted: &BTreeSet<Node>,
     ) -> Result<Option<Abort>, Abort> {
@@ -170,11 +169,9 @@ impl PushSession<'_> {
                 format!("push creates new remote head {}{of}", short_hex(first))
             }
         };
-        context
-            .ui
-            .note(format!("new remote heads on branch '{name}':\n"))?;
+        ui.note(format!("new remote heads on branch '{name}':\n"))?;
         for node in &new {
-            context.ui.note(format!(" {}\n", short_hex(node)))?;
+            ui.note(format!(" {}\n", short_hex(node)))?;
         }
         let hint = match branch.unknown.is_empty() {
             true => ABOUT_HEADS.to_owned(),
@@ -195,11 +192,11 @@ impl PushSession<'_> {
     }
 }
 
-fn tell_unknown(context: &mut Context, branch: &BranchHeads) -> Result<(), Abort> {
+fn tell_unknown(ui: &mut Ui, branch: &BranchHeads) -> Result<(), Abort> {
     if branch.unknown.is_empty() {
         return Ok(());
     }
-    let listed = match context.ui.verbosity.verbose {
+    let listed = match ui.verbosity.verbose {
         true => branch.unknown.len(),
         false => LISTED,
     };
@@ -210,7 +207,7 @@ fn tell_unknown(context: &mut Context, branch: &BranchHeads) -> Result<(), Abort
     };
     let name = String::from_utf8_lossy(&branch.name);
     let heads = heads.join(" ");
-    context.ui.status(format!(
+    ui.status(format!(
         "remote has heads on branch '{name}' that are not known locally: {heads}{others}\n"
     ))
 }

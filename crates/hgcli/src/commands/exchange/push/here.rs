@@ -25,9 +25,9 @@ pub(super) fn store(
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
-    prepare(context, remote, plan, &mut spool)?;
+    prepare(&mut context.repo, &mut context.ui, remote, plan, &mut spool)?;
     spool.rewind().map_err(ExchangeError::Read)?;
-    let root = peers::root_of(context, source)?;
+    let root = peers::root_of(&context.repo, source)?;
     let mut there = context.for_repository(&root)?;
     let lock = there.repo.lock(&mut there.ui, LockKind::Store)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
@@ -44,7 +44,7 @@ pub(super) fn store(
     let applied = incoming::apply(&mut there, lock, bundle, origin, ApplyMode::Push(push))?;
     let (arrival, lock) = applied.map_err(push_raced)?;
     drop(lock);
-    incoming::print_stored(&mut there, &arrival)?;
+    incoming::print_stored(&mut there.repo, &mut there.ui, &arrival)?;
     there.repo.run_queued_hooks(&mut there.ui)?;
     Ok(PushReply {
         changegroup: (!plan.changesets.is_empty()).then_some(1),

@@ -8,12 +8,11 @@ mod send;
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::outgoing::{self, asked_for, tell_nothing};
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_exchange::client::outgoing::Outgoing;
@@ -87,7 +86,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         force: matches.flag("force"),
         new_branch: matches.flag("new-branch"),
         publish: matches.flag("publish"),
-        bookmarks: bookmarks::named(context, matches)?,
+        bookmarks: bookmarks::named(&mut context.repo, matches)?,
         variables: matches
             .list("pushvars")
             .into_iter()
@@ -131,7 +130,7 @@ fn push(
     context
         .ui
         .status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
-    let heads = heads(context, matches, source, asked)?;
+    let heads = heads(&mut context.repo, &mut context.ui, matches, source, asked)?;
     let mut remote = peers::connect(context, source)?;
     checks::refuse_to_publish(context, &mut remote, heads.as_deref(), asked.publish)?;
     send_all(context, &mut remote, (source, asked), heads)
@@ -192,15 +191,16 @@ fn send_all(
 
 /// What `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name nothing.
 fn heads(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     matches: &Matches,
     source: &PeerAddress,
     asked: &PushOptions,
 ) -> Result<Option<Vec<Rev>>, Abort> {
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let specs = matches.list("rev");
     let branches = matches.list("branch");
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let (repo, ui) = (repo, ui);
     let mut heads = asked_for(repo, ui, &view, (&specs, &branches), source)?;
     if !asked.bookmarks.is_empty() {
         let nodes = asked
@@ -214,7 +214,7 @@ fn heads(
             .hint("use different revision arguments"));
     }
     if let (None, Some(query)) = (&heads, &source.push_rev) {
-        let revs = context.repo.revisions(&mut context.ui, &[query])?;
+        let revs = repo.revisions(ui, &[query])?;
         if revs.is_empty() {
             let words = "default push revset for path evaluates to an empty set";
             return Err(Abort::new(words));
@@ -227,7 +227,7 @@ fn heads(
 impl PushSession<'_> {
     fn go(&mut self, context: &mut Context, remote: &mut Remote) -> Result<u8, Abort> {
         let markers = self.markers(context, remote)?;
-        let moved = self.compare_bookmarks(context, remote)?;
+        let moved = self.compare_bookmarks(&mut context.ui, remote)?;
         // Mercurial looks at them also when there is nothing to push.
         let variables = variables(&self.asked.variables)?;
         let mut updated_heads = Vec::new();
@@ -235,7 +235,7 @@ impl PushSession<'_> {
             tell_nothing(&mut context.ui, self.outgoing.secret)?;
         } else if !self.asked.force {
             self.refuse_unstable()?;
-            updated_heads = self.check_heads(context, remote, &moved)?;
+            updated_heads = self.check_heads(&mut context.ui, remote, &moved)?;
         }
         if !self.asked.fills {
             self.refuse_secret_bookmarks(&moved)?;
@@ -258,7 +258,7 @@ impl PushSession<'_> {
             variables,
         };
         if let Some(secret) = self.secret_bookmark(&moved) {
-            send::announce(context, &plan)?;
+            send::announce(&mut context.repo, &mut context.ui, &plan)?;
             let node = secret.after.unwrap_or(Node::NULL);
             return Err(Abort::new(format!("filtered revision '{node}'")));
         }
@@ -267,13 +267,13 @@ impl PushSession<'_> {
             false if self.source.is_elsewhere() => send::send(context, remote, self.source, &plan)?,
             false => here::store(context, remote, self.source, &plan)?,
         };
-        bookmarks::report(context, &moved.pushed)?;
+        bookmarks::report(&mut context.ui, &moved.pushed)?;
         let is_stored = reply.changegroup.is_some_and(|code| code != 0);
         let settled = match is_stored || self.outgoing.missing.is_empty() {
             true => future,
             false => self.common.clone(),
         };
-        self.settle_phases(context, remote, &settled)?;
+        self.settle_phases(&mut context.repo, &mut context.ui, remote, &settled)?;
         context.repo.run_queued_hooks(&mut context.ui)?;
         Ok(match (moved.unknown, is_stored) {
             (true, _) => 2,

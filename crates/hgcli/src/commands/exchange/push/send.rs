@@ -1,10 +1,10 @@
 //! Sending what a push has planned, and telling what comes back.
 
-use crate::context::Context;
+use crate::context::{Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::io::Write;
 use varve_exchange::ExchangeError;
 use varve_exchange::Spool;
@@ -22,12 +22,18 @@ pub(super) fn send(
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
-    let first = announce(context, plan)?;
+    let first = announce(&mut context.repo, &mut context.ui, plan)?;
     // Over HTTP the length goes first, over ssh the bundle is sent as it is made.
     if source.is_ssh() {
         context.ui.debug("sending unbundle command\n")?;
     }
-    write(context, remote, (plan, first), &mut spool)?;
+    write(
+        &mut context.repo,
+        &mut context.ui,
+        remote,
+        (plan, first),
+        &mut spool,
+    )?;
     if !source.is_ssh() {
         let len = spool.len();
         context
@@ -46,61 +52,63 @@ pub(super) fn send(
     let mut told = Ok(());
     let reply = read_reply(answer, &mut |news| {
         if told.is_ok() {
-            told = incoming::print_event(context, news);
+            told = incoming::print_event(&mut context.repo, &mut context.ui, news);
         }
     });
     told?;
-    reply.map_err(|error| of_remote(context, error))
+    reply.map_err(|error| of_remote(&mut context.ui, error))
 }
 
 /// Writes the bundle, between the hooks that belong to changesets that leave.
 pub(super) fn prepare(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     remote: &Remote,
     plan: &PushPlan<'_>,
     spool: &mut Spool,
 ) -> Result<(), Abort> {
-    let first = announce(context, plan)?;
-    write(context, remote, (plan, first), spool)
+    let first = announce(repo, ui, plan)?;
+    write(repo, ui, remote, (plan, first), spool)
 }
 
 /// Writes the bundle, of whose changesets one is the `first`.
 fn write(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     remote: &Remote,
     (plan, first): (&PushPlan<'_>, Option<Node>),
     spool: &mut Spool,
 ) -> Result<(), Abort> {
-    if context.ui.verbosity.debug {
+    if ui.verbosity.debug {
         let parts = plan.outline(remote.capabilities())?;
-        context.ui.write(format!(
+        ui.write(format!(
             "bundle2-output-bundle: \"HG20\", {} parts total\n",
             parts.len()
         ))?;
         for part in parts {
-            context.ui.write(line_of(&part))?;
+            ui.write(line_of(&part))?;
         }
     }
     let sizes = plan.write(remote.capabilities(), spool)?;
-    if let Some(sizes) =
-        sizes.filter(|_| context.ui.verbosity.verbose && !context.ui.verbosity.debug)
-    {
-        incoming::note_sizes(&mut context.ui, &sizes)?;
+    if let Some(sizes) = sizes.filter(|_| ui.verbosity.verbose && !ui.verbosity.debug) {
+        incoming::note_sizes(ui, &sizes)?;
     }
     if let Some(first) = first {
         let facts = HookArgs::from([
             ("node", first.to_hex().to_vec()),
             ("source", b"push".to_vec()),
         ]);
-        context
-            .repo
-            .notify_hooks(&mut context.ui, "outgoing", &facts)?;
+        repo.notify_hooks(ui, "outgoing", &facts)?;
     }
     Ok(())
 }
 
 /// Tells which changesets leave, after a hook was asked; the first of them.
-pub(super) fn announce(context: &mut Context, plan: &PushPlan<'_>) -> Result<Option<Node>, Abort> {
+pub(super) fn announce(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    plan: &PushPlan<'_>,
+) -> Result<Option<Node>, Abort> {
     let nodes = plan
         .changesets
         .iter()
@@ -110,16 +118,12 @@ pub(super) fn announce(context: &mut Context, plan: &PushPlan<'_>) -> Result<Opt
         return Ok(None);
     }
     let facts = HookArgs::from([("source", b"push".to_vec())]);
-    context
-        .repo
-        .run_hooks(&mut context.ui, "preoutgoing", &facts)?;
-    context
-        .ui
-        .note(format!("{} changesets found\n", plan.changesets.len()))?;
-    if context.ui.verbosity.debug {
-        context.ui.write("list of changesets:\n")?;
+    repo.run_hooks(ui, "preoutgoing", &facts)?;
+    ui.note(format!("{} changesets found\n", plan.changesets.len()))?;
+    if ui.verbosity.debug {
+        ui.write("list of changesets:\n")?;
         for node in nodes {
-            context.ui.write(format!("{node}\n"))?;
+            ui.write(format!("{node}\n"))?;
         }
     }
     Ok(first)
@@ -145,13 +149,13 @@ fn line_of(part: &PartOutline) -> String {
 }
 
 /// What the other side says about its failure is told before the command ends.
-fn of_remote(context: &mut Context, error: ExchangeError) -> Abort {
+fn of_remote(ui: &mut Ui, error: ExchangeError) -> Abort {
     if let ExchangeError::PushFailed { message, hint } = &error {
         let mut words = format!("remote: {message}\n");
         if let Some(hint) = hint {
             words += &format!("remote: ({hint})\n");
         }
-        if let Err(abort) = context.ui.warn(words) {
+        if let Err(abort) = ui.warn(words) {
             return abort;
         }
     }

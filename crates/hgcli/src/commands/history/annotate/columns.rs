@@ -7,8 +7,7 @@ use crate::context::Context;
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::render::templates::short_user;
-use crate::ui::Verbosity;
-use crate::ui::{Abort, columns};
+use crate::ui::{Abort, Ui, Verbosity, columns};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
@@ -116,14 +115,14 @@ impl Page {
             out.data("lines", items);
             return Ok(());
         }
-        self.print_lines(context, out, lines, &sources)?;
+        self.print_lines(&mut context.ui, out, lines, &sources)?;
         let ended = content.is_empty() || content.ends_with(b"\n");
-        out.plain(context, if ended { "" } else { "\n" })
+        out.plain(&mut context.ui, if ended { "" } else { "\n" })
     }
 
     fn print_lines<'t>(
         &self,
-        context: &mut Context,
+        ui: &mut Ui,
         out: &mut Formatter,
         lines: impl Iterator<Item = (&'t [u8], &'t AnnotatedLine)> + Clone,
         sources: &HashMap<usize, LineOrigin>,
@@ -159,7 +158,7 @@ impl Page {
             }
             shown.extend_from_slice(if skipped { b"* " } else { b": " });
             shown.extend_from_slice(text);
-            out.plain(context, &shown)?;
+            out.plain(ui, &shown)?;
         }
         Ok(())
     }

@@ -1,9 +1,8 @@
 //! Which files are annotated, and what they are in a changeset or in the working copy.
 
 use crate::arguments::Matches;
-use crate::context::{Context, matching};
-use crate::ui::short_hex;
-use crate::ui::{Abort, system_words};
+use crate::context::{Context, Repo, matching};
+use crate::ui::{Abort, Ui, short_hex, system_words};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -48,29 +47,30 @@ pub(super) struct File {
 
 /// The files that match, sorted, and what is to be said about a name that is not there.
 pub(super) fn listed(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     matches: &Matches,
     place: FileLocation,
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
     match place {
         FileLocation::Stored(rev) => {
             let at = varve_workdir::filesets::FilesetTarget::Rev(rev);
-            let matcher = context.repo.matcher_at(matches, at)?;
-            stored(context, rev, &matcher)
+            let matcher = repo.matcher_at(matches, at)?;
+            stored(repo, rev, &matcher)
         }
         FileLocation::Working => {
-            let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-            Ok((working(context, &matcher)?, None))
+            let matcher = repo.working_matcher(matches, matches.arguments())?;
+            Ok((working(repo, ui, &matcher)?, None))
         }
     }
 }
 
 fn stored(
-    context: &mut Context,
+    repo: &mut Repo,
     rev: Option<Rev>,
     matcher: &Matcher,
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let text = view.manifest_text(rev)?;
     let short = short_hex(&view.changelog().node_or_null(rev));
     let mut missing = None;
@@ -88,10 +88,10 @@ fn stored(
 }
 
 /// Tracked files, also those that are removed or lost, and unknown ones.
-fn working(context: &mut Context, matcher: &Matcher) -> Result<Vec<File>, Abort> {
-    let repository = context.repo.repository()?;
+fn working(repo: &mut Repo, ui: &mut Ui, matcher: &Matcher) -> Result<Vec<File>, Abort> {
+    let repository = repo.repository()?;
     let dirstate = Dirstate::read(&repository)?;
-    let ignore = context.repo.ignore(&mut context.ui)?;
+    let ignore = repo.ignore(ui)?;
     let listing = StatusLists {
         unknown: true,
         clean: true,
@@ -103,7 +103,7 @@ fn working(context: &mut Context, matcher: &Matcher) -> Result<Vec<File>, Abort>
         matcher,
         ignore: &ignore,
         listing,
-        stop: &context.ui.stop,
+        stop: &ui.stop,
     })?
     .status;
     let lists = [

@@ -5,8 +5,7 @@ mod files;
 mod source;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
 use crate::render::diff::{
     IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, of_annotate,
@@ -91,7 +90,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         skipped: skipped.into_iter().collect(),
         follow: !matches.flag("no-follow"),
     };
-    let (files, missing) = files::listed(context, matches, place)?;
+    let (files, missing) = files::listed(&mut context.repo, &mut context.ui, matches, place)?;
     let mut page = Page::new(context, columns, place, &out)?;
     for file in &files {
         out.item(context)?;
@@ -116,7 +115,7 @@ fn annotate(
     let (content, start) = file.start(context, &view)?;
     if !task.text && content.contains(&0) {
         let shown = context.repo.display_path(&file.path)?;
-        return out.plain(context, [&shown[..], b": binary file\n"].concat());
+        return out.plain(&mut context.ui, [&shown[..], b": binary file\n"].concat());
     }
     let annotation = view.annotate(
         &start,

@@ -3,7 +3,7 @@
 use super::columns::{COLUMNS, Column};
 use crate::arguments::Matches;
 use crate::commands::local::commit::metadata;
-use crate::context::Context;
+use crate::context::{Config, Context, Repo};
 use crate::render::Formatter;
 use crate::render::changesets::{Printer, Style};
 use crate::render::formatter::{HIDDEN, Value};
@@ -123,7 +123,7 @@ impl LineOrigin {
             self.user = context.ui.username()?;
         }
         if wanted.has(Column::Date) {
-            self.date = changed(context, &self.path)?;
+            self.date = changed(&context.repo, &context.config, &self.path)?;
         }
         for name in wanted.keywords.iter() {
             let value = match name.as_str() {
@@ -201,11 +201,11 @@ fn hidden(name: &str) -> Vec<u8> {
 }
 
 /// When a file of the working copy was written, in the zone of a commit that is made now.
-fn changed(context: &Context, path: &[u8]) -> Result<Date, Abort> {
-    let file = context.repo.root()?.join(OsStr::from_bytes(path));
+fn changed(repo: &Repo, config: &Config, path: &[u8]) -> Result<Date, Abort> {
+    let file = repo.root()?.join(OsStr::from_bytes(path));
     let found = file.symlink_metadata();
     let found = found.map_err(|error| Abort::file(&error, file))?;
-    let (_, zone) = metadata::date(&context.config, &Matches::default())?;
+    let (_, zone) = metadata::date(config, &Matches::default())?;
     Ok(Date {
         time: found.mtime(),
         zone,

@@ -2,7 +2,7 @@
 
 use super::{before, closes, look, metadata, refuse_interrupted, tell_written};
 use crate::arguments::Matches;
-use crate::context::{Config, Context};
+use crate::context::{Config, Context, Repo};
 use crate::remote::incoming;
 use crate::ui::{Abort, Ui, short_hex};
 use varve_exchange::generate::SectionSizes;
@@ -59,7 +59,13 @@ pub(super) fn run(
     let options = metadata::write_options(&context.config, &repository)?;
     let batch = repository.begin_named(lock, options, AMEND)?;
     metadata::check(matches)?;
-    let status = changes(context, matches, &repository, &mut dirstate)?;
+    let status = changes(
+        &mut context.repo,
+        &mut context.ui,
+        matches,
+        &repository,
+        &mut dirstate,
+    )?;
     let Some(new) = new_metadata(context, matches, (&base, &old), &status)? else {
         dirstate.write(&repository)?;
         batch.finish()?;
@@ -90,19 +96,20 @@ pub(super) fn run(
 
 /// The changed files that the arguments name.
 fn changes(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     matches: &Matches,
     repository: &Repository,
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
-    let auditor = PathAuditor::new(context.repo.root()?);
-    let matcher = context.repo.matcher_with(
+    let auditor = PathAuditor::new(repo.root()?);
+    let matcher = repo.matcher_with(
         matches,
         matches.arguments(),
         &auditor,
         FilesetTarget::Working,
     )?;
-    look(context, matches, (repository, &matcher), dirstate)
+    look(repo, ui, matches, (repository, &matcher), dirstate)
 }
 
 /// Mercurial's words for a changeset that must not be amended.

@@ -113,7 +113,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut dirstate = Dirstate::read(&repository)?;
     let base = before::read_base(&mut context.repo, &mut context.ui, &repository, &dirstate)?;
     let close = closes(matches);
-    let status = changes(context, matches, (&repository, &base), &mut dirstate)?;
+    let status = changes(
+        &mut context.repo,
+        &mut context.ui,
+        matches,
+        (&repository, &base),
+        &mut dirstate,
+    )?;
     let is_new = base.is_merge() || base.changes_branch() || close;
     if is_empty(&status) && !is_new && !context.config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
@@ -185,7 +191,8 @@ fn make(
 
 /// What will be committed, if it may be.
 fn changes(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     matches: &Matches,
     (repository, base): (&Repository, &CommitBase),
     dirstate: &mut Dirstate,
@@ -193,8 +200,8 @@ fn changes(
     if closes(matches) {
         before::check_close(base, matches)?;
     }
-    let auditor = PathAuditor::new(context.repo.root()?);
-    let matcher = context.repo.matcher_with(
+    let auditor = PathAuditor::new(repo.root()?);
+    let matcher = repo.matcher_with(
         matches,
         matches.arguments(),
         &auditor,
@@ -209,8 +216,8 @@ fn changes(
         return Err(Abort::new(message));
     }
     refuse_interrupted(repository)?;
-    let status = look(context, matches, (repository, &matcher), dirstate)?;
-    before::check_named(&context.repo, repository, dirstate, &matcher, &status)?;
+    let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
+    before::check_named(repo, repository, dirstate, &matcher, &status)?;
     Ok(status)
 }
 
@@ -224,14 +231,15 @@ fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
 
 /// What has changed, after `--addremove` if that is asked for.
 fn look(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     matches: &Matches,
     (repository, matcher): (&Repository, &Matcher),
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
     let adds = matches.flag("addremove");
     let ignore = match adds {
-        true => context.repo.ignore(&mut context.ui)?,
+        true => repo.ignore(ui)?,
         false => Ignore::default(),
     };
     let looked = working_status(&StatusRequest {
@@ -243,18 +251,12 @@ fn look(
             unknown: adds,
             ..StatusLists::default()
         },
-        stop: &context.ui.stop,
+        stop: &ui.stop,
     })?;
     looked.teach(dirstate);
     let mut status = looked.status;
     if adds {
-        before::add_and_remove(
-            &context.repo,
-            &mut context.ui,
-            dirstate,
-            &mut status,
-            matcher,
-        )?;
+        before::add_and_remove(repo, ui, dirstate, &mut status, matcher)?;
     }
     Ok(status)
 }

@@ -5,8 +5,7 @@ mod target;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
 use crate::commands::local::change::{DirstateChange, warn_unportable};
-use crate::context::Context;
-use crate::context::{Category, Command};
+use crate::context::{Category, Command, Context};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -192,7 +191,7 @@ impl Copying<'_> {
         let root = self.change.repository.root().to_owned();
         let to = relative_to_root(&root, &self.context.repo.cwd, target)?;
         self.auditor.check(&to)?;
-        warn_unportable(self.context, &to)?;
+        warn_unportable(&mut self.context.ui, &self.context.config, &to)?;
         if let Some(earlier) = self.done.get(&to) {
             let (from, earlier) = (self.shown(&source.path)?, self.shown(earlier)?);
             let words = format!(": not overwriting - {from} collides with {earlier}\n");
