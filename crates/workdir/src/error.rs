@@ -95,6 +95,14 @@ pub enum WorkdirError {
     /// The parent of the working copy must not be amended.
     #[error(transparent)]
     CannotAmend(#[from] AmendRefusal),
+    /// A file that a commit names cannot be committed.
+    #[error("{path}: {reason}", path = String::from_utf8_lossy(path))]
+    Uncommittable {
+        /// The path, relative to the root.
+        path: Vec<u8>,
+        /// The reason.
+        reason: UncommittableReason,
+    },
     /// A commit must not close its branch.
     #[error(transparent)]
     CannotClose(#[from] CloseRefusal),
@@ -122,6 +130,23 @@ impl WorkdirError {
         let path = path.to_owned();
         move |source| WorkdirError::Io { op, path, source }
     }
+}
+
+/// The reason why a named file cannot be committed.
+#[derive(Debug, thiserror::Error)]
+pub enum UncommittableReason {
+    /// A tracked file is missing.
+    #[error("file not found!")]
+    NotFound,
+    /// Nothing changed below a directory.
+    #[error("no match under directory!")]
+    NoChangesBelow,
+    /// The file is not tracked.
+    #[error("file not tracked!")]
+    NotTracked,
+    /// The system cannot find the file.
+    #[error("{0}")]
+    Io(io::Error),
 }
 
 /// The reason why a changeset must not be amended.

@@ -26,10 +26,11 @@ pub use audit::PathAuditor;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
 pub use commit::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
-    CommitBase, CommitContext, CommitMetadata, HeadChanges, amend, amended_status, commit, message,
+    CommitBase, CommitContext, CommitMetadata, HeadChanges, add_and_remove, amend, amended_status,
+    check_named_files, commit, message,
 };
 pub use dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
-pub use error::{AmendRefusal, CloseRefusal, WorkdirError};
+pub use error::{AmendRefusal, CloseRefusal, UncommittableReason, WorkdirError};
 pub use files::{Backups, WorkingFiles};
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};

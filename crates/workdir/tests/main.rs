@@ -8,6 +8,7 @@ mod dirstate;
 mod ignore;
 mod laws;
 mod model;
+mod named_files;
 mod obstacles;
 mod revert;
 mod small_files;

@@ -4,12 +4,14 @@ mod amend;
 mod base;
 pub mod message;
 mod metadata;
+mod named_files;
 
 pub use amend::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, amend, amended_status,
 };
 pub use base::{CloseOptions, CommitBase, HeadChanges};
 pub use metadata::{ChangesetMetadata, CommitMetadata};
+pub use named_files::{add_and_remove, check_named_files};
 
 use crate::branch_and_bookmark;
 use crate::{

@@ -2,12 +2,12 @@
 
 use crate::arguments::Matches;
 use crate::context::Repo;
-use crate::ui::{Abort, Ui};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use crate::ui::{Abort, Ui, system_words};
 use varve_lang::patterns::Matcher;
 use varve_repo::{Node, Repository};
-use varve_workdir::{CloseOptions, CloseRefusal, CommitBase, Dirstate, Status, WorkdirError};
+use varve_workdir::{
+    CloseOptions, CloseRefusal, CommitBase, Dirstate, Status, UncommittableReason, WorkdirError,
+};
 
 /// Reads the state that the commit builds on, under the locks.
 pub(super) fn read_base(
@@ -69,7 +69,7 @@ pub(super) fn tell_committed(repo: &mut Repo, ui: &mut Ui, node: &Node) -> Resul
     ui.note(format!("committed changeset {rev}:{shown}\n"))
 }
 
-/// `--addremove`: tracks what is new and stops tracking what is missing.
+/// `--addremove`: tracks new files and stops tracking missing ones.
 pub(super) fn add_and_remove(
     repo: &Repo,
     ui: &mut Ui,
@@ -77,74 +77,39 @@ pub(super) fn add_and_remove(
     status: &mut Status,
     matcher: &Matcher,
 ) -> Result<(), Abort> {
-    let (new, gone) = (
-        std::mem::take(&mut status.unknown),
-        std::mem::take(&mut status.deleted),
-    );
-    let mut told: Vec<(&[u8], &str)> = new.iter().map(|path| (&path[..], "adding")).collect();
-    told.extend(gone.iter().map(|path| (&path[..], "removing")));
-    told.sort_unstable();
-    for (path, verb) in told {
-        if ui.verbosity.verbose || !matcher.is_exact(path) {
-            let shown = repo.display_path(path)?;
+    let with = |list: &[Vec<u8>], verb| -> Vec<(Vec<u8>, &str)> {
+        list.iter().map(|path| (path.clone(), verb)).collect()
+    };
+    let mut files = with(&status.unknown, "adding");
+    files.extend(with(&status.deleted, "removing"));
+    files.sort_unstable();
+    for (path, verb) in files {
+        if ui.verbosity.verbose || !matcher.is_exact(&path) {
+            let shown = repo.display_path(&path)?;
             ui.status([verb.as_bytes(), b" ", &shown, b"\n"].concat())?;
         }
     }
-    for path in &new {
-        dirstate.add(path);
-    }
-    for path in &gone {
-        let was_added = status.added.iter().position(|added| added == path);
-        dirstate.remove(path);
-        match was_added {
-            Some(at) => drop(status.added.remove(at)),
-            None => status.removed.push(path.clone()),
-        }
-    }
-    status.added.extend(new);
-    status.added.sort_unstable();
-    status.removed.sort_unstable();
+    varve_workdir::add_and_remove(dirstate, status);
     Ok(())
 }
 
-/// Refuses what arguments name that is not tracked, or not there.
-pub(super) fn check_named(
+/// Refuses files among the arguments that cannot be committed.
+pub(super) fn check_named_files(
     repo: &Repo,
     repository: &Repository,
     dirstate: &Dirstate,
     matcher: &Matcher,
     status: &Status,
 ) -> Result<(), Abort> {
-    if matcher.is_wild() {
-        return Ok(());
-    }
-    for path in matcher.named() {
-        let shown = String::from_utf8_lossy(&repo.display_path(path)?).into_owned();
-        let fail = |words: &str| Err(Abort::new(format!("{shown}: {words}")));
-        if path.is_empty() || status.removed.iter().any(|gone| gone == path) {
-            continue;
-        }
-        if status.deleted.iter().any(|gone| gone == path) {
-            return fail("file not found!");
-        }
-        if dirstate.is_tracked(path) {
-            continue;
-        }
-        let found = repository
-            .root()
-            .join(OsStr::from_bytes(path))
-            .symlink_metadata();
-        let lists = [&status.modified, &status.added, &status.removed];
-        let below = [&path[..], b"/"].concat();
-        let any_below = lists
-            .iter()
-            .any(|list| list.iter().any(|file| file.starts_with(&below)));
-        match found {
-            _ if any_below => {}
-            Ok(found) if found.is_dir() => return fail("no match under directory!"),
-            Ok(_) => return fail("file not tracked!"),
-            Err(error) => return fail(&crate::ui::system_words(&error)),
-        }
-    }
-    Ok(())
+    let checked = varve_workdir::check_named_files(repository, dirstate, matcher, status);
+    let Err(WorkdirError::Uncommittable { path, reason }) = checked else {
+        return Ok(checked?);
+    };
+    let shown = repo.display_path(&path)?;
+    let shown = String::from_utf8_lossy(&shown);
+    let words = match reason {
+        UncommittableReason::Io(error) => system_words(&error),
+        other => other.to_string(),
+    };
+    Err(Abort::new(format!("{shown}: {words}")))
 }

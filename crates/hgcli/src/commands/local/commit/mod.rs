@@ -217,7 +217,7 @@ fn changes(
     }
     refuse_interrupted(repository)?;
     let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
-    before::check_named(repo, repository, dirstate, &matcher, &status)?;
+    before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
     Ok(status)
 }
 
