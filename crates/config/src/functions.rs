@@ -15,7 +15,7 @@ pub struct Functions {
     pub reduce_limit: bool,
 }
 
-/// Milliseconds of a call: an engine needs some to start, and nobody waits for more than a day.
+/// Milliseconds of a call: an engine needs some to start, and a day is the most.
 const TIMES: std::ops::RangeInclusive<u64> = 100..=86_400_000;
 /// An engine needs some of it for itself.
 const LEAST_MEMORY: u64 = 4 << 20;

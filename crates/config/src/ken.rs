@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The section whose keys are names of databases.
 pub(crate) const IGNORE: &str = "ken.ignore";
 
-/// How indexes are kept up to date while nobody asks for them.
+/// How indexes are kept up to date between requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ken {
     /// `batch_channels`: how many are built at the same time; 0 switches it off. Default 1, since one

@@ -33,8 +33,8 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// `write_timeout`: how long a client may take nothing of its answer; default 60 s.
     pub write_timeout: Duration,
-    /// `answer_buffer`: the next piece of an answer, of some 64 KiB, is asked for when fewer bytes than these wait for
-    /// the client to take them; default 64 KiB.
+    /// `answer_buffer`: the next piece of an answer, of some 24 KiB, is asked for when fewer bytes than these wait for
+    /// the client to take them; default 16 KiB.
     pub answer_buffer: u64,
     /// `body_buffer`: bytes of a body of several parts, or of a push, that wait in memory for the rest of
     /// it; more are written to an unnamed file. Default 256 KiB.
@@ -56,7 +56,7 @@ impl Default for Limits {
             body_rate: 1 << 10,
             idle_timeout: minute,
             write_timeout: minute,
-            answer_buffer: 64 << 10,
+            answer_buffer: 16 << 10,
             body_buffer: 256 << 10,
         }
     }

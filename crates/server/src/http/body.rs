@@ -6,10 +6,11 @@
 //!          └───── is woken, makes the next ───┘
 //! ```
 //!
-//! A producer writes straight on; where a piece is full it is suspended until the piece has been taken, and holds no
-//! thread meanwhile. So a client that reads nothing costs the piece that hyper has, the one in the slot, and the state
-//! of the producer.
+//! A producer writes straight on; where a piece is full it is suspended until the connection asks for the next one, and
+//! holds no thread meanwhile. So a client that reads nothing costs a piece or two and the state of the producer. Where
+//! the client keeps up, a limited number of producers of each pool run ahead by a piece, and make longer ones.
 
+use crate::http::guarded::Meter;
 use crate::http::sendfile::{FilePiece, FileQueue};
 use crate::runtime::Pool;
 use bytes::Bytes;
@@ -23,8 +24,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Small writes are gathered into pieces of this many bytes.
-pub const STREAM_BUFFER: usize = 64 << 10;
+/// Small writes are gathered into pieces of this many bytes, so that a piece with its overrun is a block of 32 KiB.
+pub const STREAM_BUFFER: usize = (32 << 10) - OVERRUN;
+/// The longest pieces of a body whose client keeps up: each handing over costs two switches between threads.
+const LONG_PIECE: usize = (256 << 10) - OVERRUN;
 /// A body of fewer bytes may be made without waiting, and is then sent whole.
 const SHORT_BODY: usize = 128 << 10;
 /// Reserved behind [`STREAM_BUFFER`], as the last write of a piece runs over it.
@@ -34,7 +37,7 @@ const SMALL_BUFFER: usize = 16 << 10;
 /// Bytes of a file that a connection reads at a time if it cannot send files.
 const READ_PIECE: usize = 64 << 10;
 
-/// The client has gone; nobody reads the rest.
+/// The client has gone and does not read the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the client closed the connection")]
 pub struct BodyClosed;
@@ -72,12 +75,18 @@ struct Slot(Mutex<SlotState>);
 #[derive(Debug, Default)]
 struct SlotState {
     piece: Option<Piece>,
+    /// A piece was taken, and the connection is still to ask for the next one.
+    is_held: bool,
+    /// The connection had sent everything when it took the last piece.
+    keeps_up: bool,
+    /// The producer need not be asked as long as the connection keeps up.
+    runs_ahead: bool,
     /// Until the connection has taken it.
     end: Option<End>,
     is_ended: bool,
     /// The connection takes no more.
     is_closed: bool,
-    /// Wakes the producer that waits for an empty slot.
+    /// Wakes the producer that waits until the next piece is wanted.
     producer: Option<Waker>,
     /// Wakes [`BodySender::closed`].
     closing: Option<Waker>,
@@ -113,13 +122,13 @@ impl Slot {
         wake(connection);
     }
 
-    /// Ready when the slot is empty.
-    fn poll_empty(&self, context: &mut Context<'_>) -> Poll<Result<(), BodyClosed>> {
+    /// Ready when the next piece is wanted.
+    fn poll_wanted(&self, context: &mut Context<'_>) -> Poll<Result<(), BodyClosed>> {
         let mut state = self.0.lock();
         if state.is_closed {
             return Poll::Ready(Err(BodyClosed));
         }
-        if state.piece.is_none() {
+        if state.piece.is_none() && !state.is_held {
             return Poll::Ready(Ok(()));
         }
         state.producer = Some(context.waker().clone());
@@ -135,20 +144,30 @@ impl Slot {
         Poll::Pending
     }
 
-    /// The next piece, or how the body ended.
-    fn poll_take(&self, context: &mut Context<'_>) -> Poll<Result<Piece, End>> {
+    /// The next piece, or how the body ended. `keeps_up` says that the connection has sent all pieces before.
+    fn poll_take(&self, keeps_up: bool, context: &mut Context<'_>) -> Poll<Result<Piece, End>> {
         let mut state = self.0.lock();
-        if let Some(piece) = state.piece.take() {
-            let producer = state.producer.take();
-            drop(state);
-            wake(producer);
-            return Poll::Ready(Ok(piece));
+        let taken = match state.piece.take() {
+            Some(piece) => Poll::Ready(Ok(piece)),
+            None => {
+                if let Some(end) = state.end.take() {
+                    return Poll::Ready(Err(end));
+                }
+                state.connection = Some(context.waker().clone());
+                Poll::Pending
+            }
+        };
+        if taken.is_ready() {
+            state.keeps_up = keeps_up;
         }
-        if let Some(end) = state.end.take() {
-            return Poll::Ready(Err(end));
-        }
-        state.connection = Some(context.waker().clone());
-        Poll::Pending
+        state.is_held = taken.is_ready() && !(keeps_up && state.runs_ahead);
+        let producer = match state.is_held {
+            true => None,
+            false => state.producer.take(),
+        };
+        drop(state);
+        wake(producer);
+        taken
     }
 
     fn close(&self) {
@@ -175,6 +194,8 @@ pub struct BodyReceiver {
     slot: Arc<Slot>,
     /// Where pieces of files are queued; without it they are read.
     files: Option<FileQueue>,
+    /// Says how far the connection is behind with sending; without it it never is.
+    meter: Option<Meter>,
     /// What is left to be read of a piece of a file.
     unread: Option<FilePiece>,
     ended: bool,
@@ -194,18 +215,21 @@ impl hyper::body::Body for BodyReceiver {
         if let Some(piece) = self.unread.take() {
             return Poll::Ready(Some(self.read(piece)));
         }
-        self.slot.poll_take(context).map(|taken| match taken {
-            Ok(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
-            Ok(Piece::File(piece)) => Some(match &self.files {
-                Some(files) => Ok(Frame::data(files.push(piece))),
-                None => self.read(piece),
-            }),
-            Err(End::Failed(reason)) => Some(Err(io::Error::other(reason))),
-            Err(End::Whole) => {
-                self.ended = true;
-                None
-            }
-        })
+        let keeps_up = !self.meter.as_ref().is_some_and(Meter::has_unsent);
+        self.slot
+            .poll_take(keeps_up, context)
+            .map(|taken| match taken {
+                Ok(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
+                Ok(Piece::File(piece)) => Some(match &self.files {
+                    Some(files) => Ok(Frame::data(files.push(piece))),
+                    None => self.read(piece),
+                }),
+                Err(End::Failed(reason)) => Some(Err(io::Error::other(reason))),
+                Err(End::Whole) => {
+                    self.ended = true;
+                    None
+                }
+            })
     }
 }
 
@@ -217,8 +241,8 @@ impl Drop for BodyReceiver {
 
 impl BodyReceiver {
     /// Says on which connection the body leaves.
-    pub(super) fn on_connection(mut self, files: Option<FileQueue>) -> Self {
-        self.files = files;
+    pub(super) fn on_connection(mut self, files: Option<FileQueue>, meter: Meter) -> Self {
+        (self.files, self.meter) = (files, Some(meter));
         self
     }
 
@@ -240,6 +264,7 @@ impl Producer {
         let receiver = BodyReceiver {
             slot: Arc::clone(&slot),
             files: None,
+            meter: None,
             unread: None,
             ended: false,
         };
@@ -265,10 +290,14 @@ pub struct BodyWriter {
     /// `None` where the body has to fit in one piece, because the writer must not wait.
     slot: Option<Arc<Slot>>,
     gathered: Vec<u8>,
+    /// Bytes that are passed on at a time: [`STREAM_BUFFER`] at first.
+    piece: usize,
     /// How often something was passed on.
     passed: u64,
     pool: Option<Pool>,
     kept_buffer: Option<OwnedSemaphorePermit>,
+    /// Held while the producer runs ahead.
+    ahead: Option<OwnedSemaphorePermit>,
 }
 
 /// A body that was written to its end: see [`BodyWriter::finish`].
@@ -282,9 +311,11 @@ impl BodyWriter {
         BodyWriter {
             slot: None,
             gathered: Vec::new(),
+            piece: SHORT_BODY,
             passed: 0,
             pool: None,
             kept_buffer: None,
+            ahead: None,
         }
     }
 
@@ -293,7 +324,12 @@ impl BodyWriter {
         self.passed
     }
 
-    /// Adds bytes; they are passed on once [`STREAM_BUFFER`] of them are gathered, or [`SHORT_BODY`] without waiting.
+    /// How many bytes are passed on at a time: at least [`STREAM_BUFFER`], and more for a client that keeps up.
+    pub fn piece(&self) -> usize {
+        self.piece
+    }
+
+    /// Adds bytes; they are passed on once [`BodyWriter::piece`] of them are gathered.
     ///
     /// # Errors
     /// [`BodyError`].
@@ -313,11 +349,7 @@ impl BodyWriter {
     /// # Errors
     /// [`BodyError`].
     pub async fn flush_if_full(&mut self) -> Result<(), BodyError> {
-        let most = match self.slot {
-            Some(_) => STREAM_BUFFER,
-            None => SHORT_BODY,
-        };
-        match self.gathered.len() >= most {
+        match self.gathered.len() >= self.piece {
             true => self.flush().await,
             false => Ok(()),
         }
@@ -373,9 +405,27 @@ impl BodyWriter {
             false => full.into(),
         };
         self.pass(Piece::Data(piece)).await?;
+        self.adapt();
         // Only now: a producer that waits has no buffer.
-        self.gathered.reserve_exact(STREAM_BUFFER + OVERRUN);
+        self.gathered.reserve_exact(self.piece + OVERRUN);
         Ok(())
+    }
+
+    /// Runs ahead and makes longer pieces for a client that keeps up, as long as not too many bodies of the pool do.
+    fn adapt(&mut self) {
+        let (Some(slot), Some(pool)) = (&self.slot, &self.pool) else {
+            return;
+        };
+        let mut state = slot.0.lock();
+        if !state.keeps_up {
+            (self.piece, self.ahead) = (STREAM_BUFFER, None);
+        } else if self.ahead.is_none() {
+            self.ahead = pool.kept_buffer();
+        }
+        state.runs_ahead = self.ahead.is_some();
+        if state.runs_ahead {
+            self.piece = (2 * self.piece).min(LONG_PIECE);
+        }
     }
 
     /// Passes a buffer on without copying it, if it is not small.
@@ -394,10 +444,10 @@ impl BodyWriter {
     async fn pass(&self, piece: Piece) -> Result<(), BodyError> {
         let slot = self.slot.as_ref().ok_or(BodyError::WouldBlock)?;
         slot.put(piece)?;
-        Ok(poll_fn(|context| slot.poll_empty(context)).await?)
+        Ok(poll_fn(|context| slot.poll_wanted(context)).await?)
     }
 
-    /// Sends a piece of a file, which nobody reads on the way.
+    /// Sends a piece of a file, which is not read on the way.
     ///
     /// # Errors
     /// [`BodyError`].
@@ -448,9 +498,11 @@ where
     let body = produce(BodyWriter {
         slot: Some(Arc::clone(&producer.0)),
         gathered: Vec::new(),
+        piece: STREAM_BUFFER,
         passed: 0,
         pool: Some(pool.clone()),
         kept_buffer: None,
+        ahead: None,
     });
     pool.spawn(async move {
         match body.await {
@@ -497,9 +549,9 @@ impl BodySender {
         if buffer.is_empty() {
             return Ok(());
         }
-        poll_fn(|context| self.0.poll_empty(context)).await?;
+        poll_fn(|context| self.0.poll_wanted(context)).await?;
         self.0.put(Piece::Data(buffer.into()))?;
-        poll_fn(|context| self.0.poll_empty(context)).await
+        poll_fn(|context| self.0.poll_wanted(context)).await
     }
 
     /// Returns once the client has gone.

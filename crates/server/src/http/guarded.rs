@@ -14,9 +14,10 @@
 //! clock while bytes wait that the socket does not take. The clock of a body is that of [`crate::http::intake`].
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -74,12 +75,22 @@ impl Meter {
     }
 
     fn lock(&self) -> MutexGuard<'_, MeterState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A head has arrived: from now on the server is to act.
     pub(super) fn begin_request(&self) {
         self.lock().phase = Phase::Busy;
+    }
+
+    /// Counts bytes that a body gave to hyper.
+    pub(super) fn given(&self, len: u64) {
+        self.lock().unsent += len;
+    }
+
+    /// Whether the socket has not taken all that bodies gave.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.lock().unsent > 0
     }
 
     fn end_answer(&self) {
@@ -305,7 +316,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for MeteredBody<B> {
             .as_ref()
             .and_then(|frame| frame.as_ref().ok()?.data_ref());
         if let Some(data) = data {
-            self.meter.lock().unsent += data.len() as u64;
+            self.meter.given(data.len() as u64);
         }
         Poll::Ready(frame)
     }

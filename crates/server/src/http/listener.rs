@@ -74,7 +74,7 @@ pub(crate) async fn serve(
     }
     drop(listener);
     handler.stop();
-    // Whoever has not finished by then is cut; nothing that was acknowledged can be lost by it.
+    // Connections that have not finished by then are cut; nothing that was acknowledged can be lost by it.
     let _ = tokio::time::timeout(FINISH_WITHIN, graceful.shutdown()).await;
     context.server.hurry.raise();
 }
@@ -152,7 +152,12 @@ async fn converse(
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        handle((handler.clone(), context.clone()), client.clone(), request)
+        // In a box it is gone when the answer begins to leave; hyper would keep its room for as long as the connection.
+        Box::pin(handle(
+            (handler.clone(), context.clone()),
+            client.clone(),
+            request,
+        ))
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -161,7 +166,7 @@ async fn converse(
         .max_headers(MAX_HEADERS)
         .writev(true)
         .serve_connection(TokioIo::new(stream), service);
-    // A connection also ends in an error when its client leaves; that concerns nobody here. An
+    // A connection also ends in an error when its client leaves; that needs no report here. An
     // error of ours is a body that could not be produced or sent to its end.
     if let Err(error) = watcher.watch(connection).await
         && (error.is_user() || sendfile::is_cut(&error))
@@ -220,7 +225,7 @@ async fn handle<H: Handler>(
         log.note(&asked, answer.status);
     }
     let buffer = context.server.limits.settings().answer_buffer;
-    let response = outgoing(answer, head_only, client.files);
+    let response = outgoing(answer, head_only, &client);
     Ok(response.map(|body| MeteredBody::new(body, client.meter, buffer)))
 }
 
@@ -262,7 +267,7 @@ async fn take_in<H: Handler>(
 fn outgoing(
     answer: Answer,
     head_only: bool,
-    files: Option<FileQueue>,
+    client: &ConnectionContext,
 ) -> Response<Either<Full<Bytes>, BodyReceiver>> {
     let mut headers = answer.headers;
     let cache = HeaderName::from_static("cache-control");
@@ -278,7 +283,9 @@ fn outgoing(
             Either::Left(Full::new(Bytes::from(sent)))
         }
         Body::Stream(_) if head_only => Either::Left(Full::new(Bytes::new())),
-        Body::Stream(receiver) => Either::Right(receiver.on_connection(files)),
+        Body::Stream(receiver) => {
+            Either::Right(receiver.on_connection(client.files.clone(), client.meter.clone()))
+        }
     };
     let mut response = Response::new(body);
     *response.status_mut() = answer.status;

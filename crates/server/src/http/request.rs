@@ -100,7 +100,7 @@ impl Request {
         self.segments.iter().map(String::as_str).collect()
     }
 
-    /// Whether nobody on the way could read it: by TLS here, or as a proxy in front says.
+    /// Whether it could not be read on the way: by TLS here, or as a proxy in front says.
     pub fn is_secure(&self) -> bool {
         self.is_encrypted || self.header("x-forwarded-proto") == Some("https")
     }

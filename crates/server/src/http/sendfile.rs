@@ -1,7 +1,7 @@
 //! Files that go from the page cache to the socket inside the kernel.
 //!
 //! hyper only knows bytes in memory. So a body gives it a *placeholder* for each piece of a file: a
-//! slice of the right length whose address tells what it is, and whose bytes nobody reads. hyper
+//! slice of the right length whose address tells what it is, and whose bytes are never read. hyper
 //! puts its framing around that as around any other bytes. The stream between hyper and the socket
 //! knows placeholders by their address, and sends the piece of the file in their place:
 //!
@@ -35,7 +35,7 @@ const MAX_PIECE: usize = 4 << 20;
 /// Where the file system cannot hand files to sockets, they are copied in buffers of this size.
 const COPY_BUFFER: usize = 128 << 10;
 
-/// The memory that placeholders are slices of. Nobody reads or writes it, so it takes no room.
+/// The memory that placeholders are slices of. It is neither read nor written, so it takes no room.
 static PLACEHOLDER: LazyLock<&'static [u8]> =
     LazyLock::new(|| Box::leak(vec![0; MAX_PIECE].into()));
 
@@ -96,7 +96,7 @@ impl FilePiece {
         #[cfg(target_os = "linux")]
         if let Some(file) = self.file.disk_file() {
             let len = std::num::NonZeroU64::new(self.len as u64);
-            // A piece of advice: whoever cannot take it reads later.
+            // Only advice: without it the read comes later.
             let _ = rustix::fs::fadvise(file, self.offset, len, rustix::fs::Advice::WillNeed);
         }
         let last = self.offset + self.len as u64 - 1;

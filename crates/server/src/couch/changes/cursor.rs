@@ -10,10 +10,7 @@ use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, Sink, write_error};
 use crate::http::FailureKind;
-use crate::http::STREAM_BUFFER;
 
-/// [`Cursor::read`] returns when it has appended about that many bytes.
-const PIECE: usize = STREAM_BUFFER;
 /// [`Cursor::read`] returns after that many changes even if none passed the filter.
 const PIECE_CHANGES: usize = 10_000;
 
@@ -101,7 +98,7 @@ impl Cursor {
         }
     }
 
-    /// Appends some changes. Returns whether there may be more in this snapshot.
+    /// Appends some changes, about a piece of the sink. Returns whether there may be more in this snapshot.
     ///
     /// # Errors
     /// 500 if the file cannot be read; 400 if the filter function fails.
@@ -133,7 +130,7 @@ impl Cursor {
             self.since = change.seq;
             let passed = self.filter.passes(snapshot, &change, self.show.all_leaves);
             let (passed, failure) = match passed {
-                // Whoever follows the feed must not take it for a document that does not pass.
+                // A follower of the feed must not take it for a document that does not pass.
                 Err(failure) if failure.kind == FailureKind::Internal => {
                     (Some(Passed::All), Some(failure))
                 }
@@ -155,7 +152,7 @@ impl Cursor {
                 framing.after(change.seq, &self.show.incarnation, out.text());
                 appended += out.text().len().saturating_sub(before);
             }
-            if self.remaining == 0 || appended >= PIECE {
+            if self.remaining == 0 || appended >= out.piece() {
                 break;
             }
         }

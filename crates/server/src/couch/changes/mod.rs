@@ -118,12 +118,15 @@ impl Feed {
             writer.buffer().extend_from_slice(&first);
             loop {
                 let framing = cursor::Rows::after(cursor.has_shown());
+                let passed = writer.passed();
                 if !cursor.read(&snapshot, framing, &mut writer).await? {
                     break;
                 }
-                // A filter that nothing passes writes nothing for long.
                 writer.flush_if_full().await?;
-                writer.pause().await?;
+                if writer.passed() == passed {
+                    // A filter that no change passes writes nothing for long.
+                    writer.pause().await?;
+                }
             }
             cursor.write_end(&snapshot, writer.buffer())?;
             Ok::<_, Failure>(writer.finish())

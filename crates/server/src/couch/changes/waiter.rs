@@ -45,7 +45,7 @@ impl Waiter {
         self.silent_since = self.quiet_since;
     }
 
-    /// Sends a heartbeat if one is due, for whoever is busy without sending anything.
+    /// Sends a heartbeat if one is due, for work that takes long without rows.
     ///
     /// # Errors
     /// The client has gone.

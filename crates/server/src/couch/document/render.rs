@@ -7,7 +7,7 @@ use varve_docdb::{Attachment, Document, Form, Node, Rev, Snapshot, Stored, write
 use crate::Failure;
 use crate::couch::changes::sequence::write_number;
 use crate::couch::document::options::{Data, Extras};
-use crate::http::{BodyWriter, poll_once};
+use crate::http::{BodyWriter, STREAM_BUFFER, poll_once};
 
 /// Bytes of an attachment that are read at a time, to be written as base64.
 const DATA_PIECE: usize = 48 << 10;
@@ -16,6 +16,9 @@ const DATA_PIECE: usize = 48 << 10;
 pub trait Sink: Send {
     /// Where it is appended.
     fn text(&mut self) -> &mut Vec<u8>;
+
+    /// How many bytes are passed on at a time.
+    fn piece(&self) -> usize;
 
     /// How often text was passed on.
     fn passed(&self) -> u64;
@@ -26,13 +29,17 @@ pub trait Sink: Send {
     /// Passes the text on if it is enough.
     ///
     /// # Errors
-    /// Nobody reads it any more.
+    /// The reader has gone.
     fn pass_on(&mut self) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
 impl Sink for Vec<u8> {
     fn text(&mut self) -> &mut Vec<u8> {
         self
+    }
+
+    fn piece(&self) -> usize {
+        STREAM_BUFFER
     }
 
     fn passed(&self) -> u64 {
@@ -51,6 +58,10 @@ impl Sink for Vec<u8> {
 impl Sink for BodyWriter {
     fn text(&mut self) -> &mut Vec<u8> {
         self.buffer()
+    }
+
+    fn piece(&self) -> usize {
+        BodyWriter::piece(self)
     }
 
     fn passed(&self) -> u64 {

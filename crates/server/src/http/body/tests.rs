@@ -59,8 +59,10 @@ async fn a_body_that_fails_or_panics_never_looks_complete() {
 }
 
 #[tokio::test]
-async fn a_piece_is_made_when_the_one_before_was_taken_and_no_thread_waits_for_that() {
-    let pool = Pool::for_tests(2);
+async fn a_piece_is_made_when_it_is_asked_for_and_no_thread_waits_for_that() {
+    let (pool, meter) = (Pool::for_tests(2), Meter::new());
+    // No client keeps up, so no producer runs ahead.
+    meter.given(1);
     let made = Arc::new(AtomicUsize::new(0));
     let mut bodies: Vec<_> = (0..300)
         .map(|_| {
@@ -72,6 +74,7 @@ async fn a_piece_is_made_when_the_one_before_was_taken_and_no_thread_waits_for_t
                 }
                 Ok::<_, BodyError>(writer.finish())
             })
+            .on_connection(None, meter.clone())
         })
         .collect();
     for round in 1..=3 {
@@ -84,9 +87,66 @@ async fn a_piece_is_made_when_the_one_before_was_taken_and_no_thread_waits_for_t
             let piece = body.frame().await.unwrap().unwrap();
             assert_eq!(piece.data_ref().unwrap().len(), STREAM_BUFFER);
         }
+        assert_eq!(
+            (pool.busy(), pool.queued()),
+            (0, 0),
+            "no piece was asked for"
+        );
+        for body in &mut bodies {
+            assert!(poll_once(body.frame()).is_none());
+        }
     }
     drop(bodies);
     eventually(|| pool.busy() == 0 && Arc::strong_count(&made) == 1).await;
+}
+
+/// A body of ten pieces, and how many of them were begun.
+fn counted(pool: &Pool, meter: &Meter) -> (BodyReceiver, Arc<AtomicUsize>) {
+    let made = Arc::new(AtomicUsize::new(0));
+    let producing = Arc::clone(&made);
+    let body = spawn(pool, |mut writer| async move {
+        for _ in 0..10 {
+            producing.fetch_add(1, Ordering::SeqCst);
+            writer.write(&vec![0; writer.piece()]).await?;
+        }
+        Ok::<_, BodyError>(writer.finish())
+    });
+    (body.on_connection(None, meter.clone()), made)
+}
+
+async fn next_len(body: &mut BodyReceiver) -> usize {
+    let piece = body.frame().await.unwrap().unwrap();
+    piece.data_ref().unwrap().len()
+}
+
+#[tokio::test]
+async fn a_producer_runs_ahead_of_a_client_that_keeps_up_and_waits_for_one_that_does_not() {
+    let (pool, meter) = (Pool::for_tests(1), Meter::new());
+    let (mut body, made) = counted(&pool, &meter);
+    let is_at = |pieces| made.load(Ordering::SeqCst) == pieces && pool.busy() == 0;
+    eventually(|| is_at(1)).await;
+    assert_eq!(next_len(&mut body).await, STREAM_BUFFER);
+    assert_eq!((pool.queued(), is_at(1)), (0, true), "it was not asked yet");
+    for pieces in 2..6 {
+        let len = (STREAM_BUFFER << (pieces - 1)).min(LONG_PIECE);
+        assert_eq!(next_len(&mut body).await, len);
+        eventually(|| is_at(pieces + 1)).await;
+    }
+    meter.given(1);
+    assert_eq!(next_len(&mut body).await, LONG_PIECE);
+    assert_eq!((pool.queued(), is_at(6)), (0, true), "the client is behind");
+    assert_eq!(next_len(&mut body).await, STREAM_BUFFER);
+}
+
+#[tokio::test]
+async fn only_so_many_producers_run_ahead() {
+    let (pool, meter) = (Pool::for_tests(1), Meter::new());
+    let held: Vec<_> = std::iter::from_fn(|| pool.kept_buffer()).collect();
+    assert!(!held.is_empty());
+    let (mut body, _) = counted(&pool, &meter);
+    for _ in 0..10 {
+        assert_eq!(next_len(&mut body).await, STREAM_BUFFER);
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::couch::document::write::{Tagged, accepted_answer, apply, written_stat
 use crate::couch::{etag, failures};
 use crate::http::FailureKind;
 use crate::http::range::{Part, parse_range};
-use crate::http::{BodyWriter, PulledBody, STREAM_BUFFER, blocking};
+use crate::http::{BodyWriter, PulledBody, blocking};
 use crate::{Answer, Failure};
 
 /// Bytes that are read at once; longer attachments are sent while they are read.
@@ -197,7 +197,7 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     let mut answer = data(call, snapshot, attachment, form, range)?
         .with_header("etag", &tag)
         .with_header("accept-ranges", if is_plain { "bytes" } else { "none" })
-        // What somebody has uploaded must not act in the name of this server's pages.
+        // An uploaded page must not act in the name of this server's pages.
         .with_header("content-security-policy", "sandbox");
     if is_gzip {
         answer.set_header("content-encoding", "gzip");
@@ -250,7 +250,7 @@ pub async fn write_attachment(
 ) -> Result<(), Failure> {
     let keeps_chunk = writer.may_keep_buffer();
     loop {
-        let room = STREAM_BUFFER.saturating_sub(writer.buffer().len());
+        let room = writer.piece().saturating_sub(writer.buffer().len());
         let has_more = reader.read(writer.buffer(), room)?;
         if !keeps_chunk {
             reader.release();
